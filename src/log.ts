@@ -1,0 +1,43 @@
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+export type Log = Logger;
+
+const secretPaths = [
+  'pin',
+  'apikey',
+  'token',
+  'secret',
+  'password',
+  'pepper',
+  'authorization',
+  'cookie',
+].flatMap((name) => [name, `*.${name}`, `req.headers.${name}`]);
+
+/** What never reaches a line, wherever it stands in a text: PINs, bearer tokens, passwords and secrets in URLs. */
+const secretTexts: [RegExp, string][] = [
+  [/\b[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){3}\b/gi, '[pin]'],
+  [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, '[token]'],
+  [/(\/\/[^/:@\s]+:)[^@/\s]+@/g, '$1[secret]@'],
+  [/\b(k|token|apikey|client_secret)=[^&\s"]+/gi, '$1=[secret]'],
+];
+
+export function withoutSecrets(text: string): string {
+  return secretTexts.reduce((cleaned, [pattern, replacement]) => cleaned.replace(pattern, replacement), text);
+}
+
+/** JSON lines on `destination` (standard error by default, so that a command's output stays clean). */
+export function openLog(
+  level: string,
+  destination: DestinationStream = pino.destination({ fd: 2, sync: true }),
+) {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: secretPaths, censor: '[secret]' },
+    },
+    { write: (line: string) => destination.write(withoutSecrets(line)) },
+  );
+}

@@ -1,0 +1,33 @@
+import type { z } from 'zod';
+import type { Context } from '../context.ts';
+import type { Database } from '../db/database.ts';
+
+/** What a run of a task may use besides its payload. */
+export type TaskContext = Context & {
+  /** Connections without a statement timeout, for work that takes minutes. */
+  work: Database;
+  /** Aborted when the process is asked to stop: leave at the next safe point by throwing. */
+  signal: AbortSignal;
+};
+
+/**
+ * A kind of background work. Jobs may run twice or be lost, so `run` starts from what is in the database, and `recover`
+ * queues again whatever is unfinished and has nobody working on it.
+ */
+export type Task = {
+  name: string;
+  run(context: TaskContext, payload: unknown): Promise<void>;
+  recover?(context: TaskContext): Promise<void>;
+};
+
+export function defineTask<Payload extends z.ZodType>(definition: {
+  name: string;
+  payload: Payload;
+  run(context: TaskContext, payload: z.output<Payload>): Promise<void>;
+  recover?(context: TaskContext): Promise<void>;
+}): Task {
+  return {
+    ...definition,
+    run: (context, payload) => definition.run(context, definition.payload.parse(payload)),
+  };
+}

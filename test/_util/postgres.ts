@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import pg from 'pg';
+import { openDatabase } from '../../src/db/database.ts';
+import { dataDirectory, startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { openLog } from '../../src/log.ts';
+import { migrateQueue } from '../../src/worker/queue.ts';
+
+const project = path.join(import.meta.dirname, '..', '..');
+
+/** A server for a test run, with one migrated template; `TEST_DATABASE_URL` names another server to test against. */
+export async function startTestPostgres(): Promise<{ url: string; stop(): Promise<void> }> {
+  const template = `template_${process.pid}_${randomBytes(3).toString('hex')}`;
+  const given = process.env['TEST_DATABASE_URL'];
+  const server = given
+    ? undefined
+    : await startEmbeddedPostgres(path.join(dataDirectory(project), 'test'), 'postgres', openLog('warn'));
+  const base = given ?? server?.url ?? '';
+  await onServer(base, `create database ${template}`);
+  const url = withDatabase(base, template);
+  const db = openDatabase(url, { max: 1, log: openLog('warn'), statementTimeout: 0 });
+  await migrate(db);
+  await db.destroy();
+  await migrateQueue(url);
+  return {
+    url,
+    async stop() {
+      await onServer(base, `drop database if exists ${template} with (force)`);
+      await server?.stop();
+    },
+  };
+}
+
+/** A fresh database of the migrated schema, for one test file. */
+export async function cloneDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const template = process.env['ROOMGATE_TEST_TEMPLATE'] ?? '';
+  const name = `test_${process.pid}_${randomBytes(4).toString('hex')}`;
+  const base = withDatabase(template, 'postgres');
+  await onServer(base, `create database ${name} template ${new URL(template).pathname.slice(1)}`);
+  return {
+    url: withDatabase(template, name),
+    drop: () => onServer(base, `drop database if exists ${name} with (force)`),
+  };
+}
+
+function withDatabase(url: string, database: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${database}`;
+  return changed.href;
+}
+
+async function onServer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
