@@ -73,7 +73,8 @@ create table opening_rule (
 );
 create index opening_rule_location on opening_rule (mandator_id, location_id, resource_id);
 
--- An exception replaces every interval that starts on one of its local dates; periods '[]' with closed = closed all day.
+-- An exception replaces every interval that starts on one of its local dates: by its periods, [{"opens", "closes"}], or by
+-- nothing when it is closed.
 create table opening_exception (
   mandator_id integer not null,
   id integer generated always as identity,

@@ -22,6 +22,7 @@ create table pin_failure (
   at timestamptz not null default now()
 );
 create index pin_failure_recent on pin_failure (client_id, address, at);
+create index pin_failure_old on pin_failure (at);
 
 -- Private keys are encrypted with a key derived from the pepper. The newest signs; older ones verify until their last token has expired.
 create table signing_key (

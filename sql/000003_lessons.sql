@@ -10,6 +10,7 @@ create table booking (
   is_private boolean not null default false,
   -- Half-open [start - setup, end + teardown): what the constraint keeps apart.
   occupied tstzrange not null check (not isempty(occupied) and lower_inc(occupied) and not upper_inc(occupied)),
+  -- An imported booking was made by whoever sent its batch.
   batch_id uuid,
   coupling_id text,
   created_by integer,
@@ -171,3 +172,17 @@ create table idempotent_request (
   foreign key (mandator_id, person_id) references person on delete cascade
 );
 create index idempotent_request_age on idempotent_request (created_at);
+
+-- The instant that a lesson's Beginn or Ende names, or null for anything but an ISO 8601 date-time: PostgreSQL itself
+-- would also take 'now', 24:00, second 60 and many other spellings. Without an offset the session's zone counts, which
+-- must be UTC. The usual spelling is proven cheaply, by writing the instant out again.
+create function lesson_instant(written text) returns timestamptz
+  language sql stable parallel safe
+  return case
+    when not pg_input_is_valid(written, 'timestamptz') then null
+    when written like '____-__-__T__:__:__Z'
+      and written::timestamptz::text = left(written, 10) || ' ' || substr(written, 12, 8) || '+00'
+      then written::timestamptz
+    when written ~ '^\d{4}-\d\d-\d\d[Tt]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d{1,9})?)?([Zz]|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?$'
+      then written::timestamptz
+  end;

@@ -1,9 +1,12 @@
 /** The HTTP surface, read from top to bottom. */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import express, { type Express } from 'express';
 import helmet from 'helmet';
 import type { Context } from './context.ts';
 import { NotFound } from './errors.ts';
-import { authenticate } from './identity/authenticate.ts';
+import { createGraphqlServer } from './graphql/server.ts';
+import { authenticate, authenticateHeader, openIdentity } from './identity/authenticate.ts';
 import { identityRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
 import { handleErrors } from './rest/errors.ts';
@@ -11,8 +14,15 @@ import { type Health, healthRoutes } from './rest/health.ts';
 import { identifyRequests } from './rest/request.ts';
 import { mountRoutes } from './rest/route.ts';
 
-/** Health and metrics for every role. */
-export function createHealthApp(context: Context, health: Health): Express {
+/** What an HTTP server needs of us. */
+export type App = {
+  handler: Express;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Ends the WebSockets. */
+  close(): Promise<void>;
+};
+
+function createExpress(context: Context, health: Health): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
   app.set('trust proxy', context.config.TrustProxy);
@@ -27,19 +37,30 @@ export function createHealthApp(context: Context, health: Health): Express {
   return app;
 }
 
-/** Everything: identity, then what is below a tenant. */
-export function createApp(context: Context, health: Health): Express {
-  const app = createHealthApp(context, health);
-  app.use(identityRoutes(context));
-  app.use('/:mandator/api', authenticate(context), mountRoutes(context, [...lessons.routes]));
-  return app;
-}
-
 /** What stands behind every route. */
-export function finish(app: Express, context: Context): Express {
+function finish(app: Express, context: Context): Express {
   app.use((request) => {
     throw new NotFound(`There is nothing at ${request.path}.`);
   });
   app.use(handleErrors(context.log));
   return app;
+}
+
+/** Health and metrics alone, for a process that only works on the queue. */
+export function createHealthApp(context: Context, health: Health): App {
+  const handler = finish(createExpress(context, health), context);
+  return { handler, upgrade: (_request, socket) => void socket.destroy(), close: async () => {} };
+}
+
+/** Everything: identity, then what is below a tenant. */
+export function createApp(context: Context, health: Health): App {
+  const app = createExpress(context, health);
+  const identity = openIdentity(context);
+  const graphql = createGraphqlServer(context, {
+    authenticate: (mandator, authorization) => authenticateHeader(identity, mandator, authorization),
+  });
+  app.use(identityRoutes(identity));
+  app.use('/:mandator/graphql', authenticate(identity), graphql.handler);
+  app.use('/:mandator/api', authenticate(identity), mountRoutes(context, [...lessons.routes]));
+  return { handler: finish(app, context), upgrade: graphql.upgrade, close: graphql.close };
 }

@@ -6,8 +6,27 @@ import { z } from 'zod';
 const flag = z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })], {
   error: 'must be true or false',
 });
-const wholeNumber = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
 const url = z.url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' });
+const networkNames = z.enum(['loopback', 'linklocal', 'uniquelocal']);
+const network = z.union([networkNames, z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+
+/** Not coerced: that would read null, [] and '' as 0, and true as 1. */
+function wholeNumber(least: number, most: number) {
+  const error = `must be a whole number from ${least} to ${most}`;
+  const digits = z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number);
+  return z
+    .union([z.int(), digits], { error })
+    .refine((number) => number >= least && number <= most, { error });
+}
+
+const wrongProxy =
+  'must be a number of hops from 0 to 10, or addresses and networks with commas between them';
+const networks = z
+  .string()
+  .refine((text) => text.split(',').every((part) => network.safeParse(part.trim()).success), wrongProxy);
 const mebibyte = 1024 * 1024;
 
 const limitSettings = z.strictObject({
@@ -59,12 +78,7 @@ const settings = z.strictObject({
   DemoPin: z.string().optional(),
   LogLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** Which proxies may say who is calling: a number of hops, or their addresses and networks. */
-  TrustProxy: z
-    .union([
-      wholeNumber(0, 10),
-      z.string().regex(/^[0-9a-f:./, ]+$/i, 'must be a number of hops, or addresses and networks'),
-    ])
-    .default(0),
+  TrustProxy: z.union([wholeNumber(0, 10), networks], { error: wrongProxy }).default(0),
 });
 
 const identitySettings = z.strictObject({ Clients: z.array(clientSettings) });
@@ -82,19 +96,22 @@ export type Config = Readonly<
 /** A fault in the settings: one line per fault, naming the setting, its value and what is allowed. */
 export class ConfigError extends Error {}
 
-const secretSettings = /^(DatabaseUrl|Pepper|DemoPin)$|Secret/i;
+const secretSettings = /^(DatabaseUrl|Pepper|DemoPin)\b|\bClientSecrets\b/;
 
-function readJson(file: string): unknown {
+/** `setting` is the one that names another file. */
+function readJson(file: string, setting: string): unknown {
   let text: string;
   try {
     text = fs.readFileSync(file, 'utf8');
   } catch {
-    throw new ConfigError(`${file}: cannot be read; set APPSETTINGS_FILE to another file, or make this one`);
+    throw new ConfigError(`${file}: cannot be read; set ${setting} to another file, or make this one`);
   }
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (error) {
-    throw new ConfigError(`${file}: is not JSON: ${(error as Error).message}`);
+    // The parser may quote the file, and the place may hold a secret.
+    const reason = (error as Error).message.replace(/, (\.\.\.)?".*"(\.\.\.)? is not valid JSON$/s, '');
+    throw new ConfigError(`${file}: is not JSON: ${reason}`);
   }
 }
 
@@ -108,29 +125,35 @@ function knownName(names: readonly string[], name: string): string | undefined {
   return names.find((known) => known.toLowerCase() === name.toLowerCase());
 }
 
-const sections: Record<string, readonly string[]> = {
+const namesIn: Record<string, readonly string[]> = {
   Limits: Object.keys(limitSettings.shape),
   IdentityProvider: ['Mode'],
 };
 
-/** Lays the environment over the file: `Limits__LessonsPerBatch=5000` is Limits.LessonsPerBatch, in any case. */
-function withEnvironment(file: Tree, environment: NodeJS.ProcessEnv): Tree {
-  const merged: Tree = { ...file };
-  for (const [variable, value] of Object.entries(environment)) {
+type Input = {
+  tree: Tree;
+  /** Which environment variable set a setting, by its dotted name. */
+  variables: ReadonlyMap<string, string>;
+};
+
+/**
+ * Lays the environment over the file: `Limits__LessonsPerBatch=5000` is Limits.LessonsPerBatch, in any case. An empty
+ * variable leaves the default.
+ */
+function withEnvironment(file: Tree, environment: NodeJS.ProcessEnv): Input {
+  const tree: Tree = { ...file };
+  const variables = new Map<string, string>();
+  for (const [variable, text] of Object.entries(environment)) {
     const [first = '', ...rest] = variable.split('__');
     const name = knownName(Object.keys(settings.shape), first);
-    if (!name || value === undefined) continue;
-    const section = sections[name];
-    if (rest.length === 0 && !section) merged[name] = value === '' ? undefined : value;
-    else if (rest.length === 1 && section) {
-      const inner = rest[0] ?? '';
-      merged[name] = {
-        ...(isTree(merged[name]) ? merged[name] : {}),
-        [knownName(section, inner) ?? inner]: value,
-      };
-    }
+    if (!name || text === undefined) continue;
+    const value = text === '' ? undefined : text;
+    const inner = rest.join('__');
+    const innerName = knownName(namesIn[name] ?? [], inner) ?? inner;
+    variables.set(inner ? `${name}.${innerName}` : name, variable);
+    tree[name] = inner ? { ...(isTree(tree[name]) ? tree[name] : {}), [innerName]: value } : value;
   }
-  return merged;
+  return { tree, variables };
 }
 
 function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
@@ -140,22 +163,60 @@ function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
   );
 }
 
-function describe(issue: z.core.$ZodIssue, input: unknown): string[] {
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => `${[...issue.path, key].join('.')}: there is no such setting`);
-  const name = issue.path.join('.');
-  const value = valueAt(input, issue.path);
-  const shown = secretSettings.test(name) ? '(secret)' : JSON.stringify(value);
-  const allowed =
-    issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
-  return [`${name}: ${value === undefined ? 'is missing' : `is ${shown}`}; ${allowed}`];
+const everyName = [settings, limitSettings, clientSettings].flatMap(({ shape }) => Object.keys(shape));
+
+/** How many letters must be changed, added or left out to make one of the other (Levenshtein). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (const [line, letter] of [...a].entries()) {
+    const next = [line + 1];
+    for (const [column, other] of [...b].entries())
+      next.push(Math.min(next[column]! + 1, row[column + 1]! + 1, row[column]! + (letter === other ? 0 : 1)));
+    row = next;
+  }
+  return row.at(-1)!;
 }
 
-function parse<T extends z.ZodType>(schema: T, input: unknown, file: string): z.output<T> {
+function suggestion(unknown: string): string {
+  const near = everyName
+    .map((name) => ({ name, far: distance(name.toLowerCase(), unknown.toLowerCase()) }))
+    .filter(({ far }) => far <= 2)
+    .sort((a, b) => a.far - b.far);
+  return near[0] ? `; did you mean ${near[0].name}?` : '';
+}
+
+function show(name: string, value: unknown): string {
+  if (secretSettings.test(name)) return '(secret)';
+  if (Array.isArray(value)) return 'a list';
+  return isTree(value) ? 'an object' : JSON.stringify(value);
+}
+
+/** What is wrong, by the dotted name of the setting. */
+function describe(issue: z.core.$ZodIssue, input: unknown): [name: string, fault: string][] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => [
+      [...issue.path, key].join('.'),
+      `there is no such setting${suggestion(key)}`,
+    ]);
+  const name = issue.path.join('.');
+  const value = valueAt(input, issue.path);
+  const allowed =
+    issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
+  return [[name, `${value === undefined ? 'is missing' : `is ${show(name, value)}`}; ${allowed}`]];
+}
+
+function parse<T extends z.ZodType>(
+  schema: T,
+  input: unknown,
+  file: string,
+  variables?: Input['variables'],
+): z.output<T> {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
-  const lines = result.error.issues.flatMap((issue) => describe(issue, input));
-  throw new ConfigError(lines.map((line) => `${file}: ${line}`).join('\n'));
+  const lines = result.error.issues
+    .flatMap((issue) => describe(issue, input))
+    .map(([name, fault]) => `${variables?.get(name) ?? `${file}: ${name}`}: ${fault}`);
+  throw new ConfigError(lines.join('\n'));
 }
 
 /**
@@ -164,12 +225,16 @@ function parse<T extends z.ZodType>(schema: T, input: unknown, file: string): z.
  */
 export function readConfig(environment: NodeJS.ProcessEnv, projectDirectory: string): Config {
   const file = environment['APPSETTINGS_FILE'] ?? path.join(projectDirectory, 'appsettings.json');
-  const written = readJson(file);
+  const written = readJson(file, 'APPSETTINGS_FILE');
   if (!isTree(written)) throw new ConfigError(`${file}: must be a JSON object`);
-  const name = path.basename(file);
-  const read = parse(settings, withEnvironment(written, environment), name);
+  const { tree, variables } = withEnvironment(written, environment);
+  const read = parse(settings, tree, path.basename(file), variables);
   const identityFile = path.resolve(path.dirname(file), read.IdentitySettingsFile);
-  const { Clients } = parse(identitySettings, readJson(identityFile), path.basename(identityFile));
+  const { Clients } = parse(
+    identitySettings,
+    readJson(identityFile, 'IdentitySettingsFile'),
+    path.basename(identityFile),
+  );
   const root = (value: string | undefined) => value?.replace(/\/+$/, '') ?? ownRoot(read);
   return Object.freeze({
     ...read,

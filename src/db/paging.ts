@@ -24,10 +24,14 @@ export function readPage(limit: number | undefined, cursor: string | null | unde
   };
 }
 
+export function toCursor(key: number): string {
+  return Buffer.from(`${prefix}${key}`).toString('base64url');
+}
+
 /** Cuts rows that were read with `limit + 1` into a page. */
 export function toPage<T>(rows: T[], limit: number, keyOf: (row: T) => number): Page<T> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   const more = rows.length > limit && last !== undefined;
-  return { items, nextCursor: more ? Buffer.from(`${prefix}${keyOf(last)}`).toString('base64url') : null };
+  return { items, nextCursor: more ? toCursor(keyOf(last)) : null };
 }

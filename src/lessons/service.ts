@@ -5,9 +5,16 @@
  * Invariants: `move` is the only writer of ImportStatus, and the database refuses what is not a transition of contract
  * 4.3. A tenant's batches run one at a time in order of arrival. The batch row is the truth; the queue's job is a nudge.
  */
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import { v7 as uuidv7 } from 'uuid';
 import type { Context, Viewer } from '../context.ts';
-import type { Database } from '../db/database.ts';
-import type { Page, PageRequest } from '../db/paging.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { claimIdempotencyKey } from '../db/idempotency.ts';
+import { type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { Conflict, Forbidden, NotFound } from '../errors.ts';
+import { addJob } from '../worker/queue.ts';
+import { explainRefusal, type JobGroup, splitJobs } from './split-jobs.ts';
 
 export const importStatuses = [
   'AwaitingLessonCreation',
@@ -79,22 +86,349 @@ export type Submission = {
 
 export type Accepted = { batchId: string; importStatus: 'AwaitingLessonCreation' };
 
-export declare function createBatch(
+const openStatuses: ImportStatus[] = ['AwaitingLessonCreation', 'AwaitingLessonProcessing'];
+
+export const isTerminal = (status: ImportStatus) => !openStatuses.includes(status);
+
+/** The queue's task that works through a tenant's batches. */
+export const batchTask = 'ProcessLessonBatches';
+
+/** Queues the work on a tenant's batches; once is enough for any number of them. */
+export async function nudge(trx: Transaction, mandatorId: number): Promise<void> {
+  await addJob(trx, batchTask, { mandatorId }, `${batchTask}:${mandatorId}`);
+}
+
+/**
+ * Stores a batch and queues it in one transaction (contract 4.2): when this returns, it is not lost any more.
+ * The body streams into the database; it is read to the end, or the whole is as if never sent.
+ * @throws Malformed when the body is not a JSON array of objects, TooLarge, Conflict or InvalidInput for the key
+ */
+export async function createBatch(
   context: Context,
   viewer: Viewer,
   submission: Submission,
-): Promise<Accepted>;
-export declare function getBatch(db: Database, viewer: Viewer, batchId: string): Promise<Batch>;
-export declare function listBatches(
+): Promise<Accepted> {
+  if (viewer.role === 'Display')
+    throw new Forbidden('A display cannot import lessons; use the PIN of a user.');
+  const { config } = context;
+  const fingerprint = createHash('sha256').update(submission.operation);
+  const groups = splitJobs(hashed(submission.body, fingerprint), config.Limits.JobBodyBytes);
+  // A small body is one group and fully here before a connection is taken.
+  const first = (await groups.next()).value as JobGroup;
+  const db = first.last ? context.db : context.uploads;
+  const batchId = uuidv7();
+  return await db.transaction().execute(async (trx) => {
+    const claim = submission.idempotencyKey
+      ? await claimIdempotencyKey<Accepted>(trx, viewer, submission.idempotencyKey)
+      : undefined;
+    const store = claim?.answered
+      ? async () => {}
+      : (group: JobGroup) => storeGroup(trx, viewer, batchId, group, config.Limits.JobsPerBatch);
+    const jobCount = await storeGroups(first, groups, store);
+    const answer: Accepted = { batchId, importStatus: 'AwaitingLessonCreation' };
+    const replayed = await claim?.settle(fingerprint.digest(), answer);
+    if (replayed) return replayed;
+    await trx
+      .insertInto('batch')
+      .values({
+        mandator_id: viewer.mandatorId,
+        id: batchId,
+        operation: submission.operation,
+        job_count: jobCount,
+        request_id: submission.requestId,
+        created_by: viewer.personId,
+      })
+      .execute();
+    await nudge(trx, viewer.mandatorId);
+    return answer;
+  });
+}
+
+async function* hashed(body: AsyncIterable<Uint8Array>, hash: ReturnType<typeof createHash>) {
+  for await (const chunk of body) {
+    hash.update(chunk);
+    yield chunk;
+  }
+}
+
+/** While PostgreSQL stores one group, the next one is read. Returns the number of jobs. */
+async function storeGroups(
+  first: JobGroup,
+  rest: AsyncGenerator<JobGroup>,
+  store: (group: JobGroup) => Promise<void>,
+): Promise<number> {
+  let group: JobGroup | undefined = first;
+  let count = 0;
+  while (group) {
+    count += group.count;
+    const [next]: [IteratorResult<JobGroup>, unknown] = await Promise.all([rest.next(), store(group)]);
+    group = next.done ? undefined : next.value;
+  }
+  return count;
+}
+
+/** SQLSTATEs of a text that is not JSON, or holds what jsonb cannot keep. */
+const refusals = new Set(['22P02', '22P05', '22021', '22003', '54000', '54001']);
+
+/** Jobs past the limit are counted, not kept: the batch fails anyway. */
+async function storeGroup(
+  trx: Transaction,
+  viewer: Viewer,
+  batchId: string,
+  group: JobGroup,
+  mostJobs: number,
+): Promise<void> {
+  if (group.first > mostJobs) return;
+  // The binary form of jsonb is a version byte and the text: the bytes go to PostgreSQL as they came.
+  const json = Buffer.concat([Buffer.from([1]), group.json]);
+  try {
+    await sql`
+      insert into batch_job (mandator_id, batch_id, index, body)
+      select ${viewer.mandatorId}::int, ${batchId}::uuid, ${group.first}::int + number - 1, body
+      from jsonb_array_elements(${json}::jsonb) with ordinality as jobs (body, number)`.execute(trx);
+  } catch (error) {
+    if (!refusals.has(String((error as { code?: string }).code))) throw error;
+    throw await explainRefusal(group, (error as Error).message);
+  }
+}
+
+function selectBatches(db: Database) {
+  return db
+    .selectFrom('batch')
+    .innerJoin('person', (join) =>
+      join.onRef('person.mandator_id', '=', 'batch.mandator_id').onRef('person.id', '=', 'batch.created_by'),
+    )
+    .selectAll('batch')
+    .select('person.name as created_by_name')
+    .select((eb) =>
+      eb
+        .case()
+        .when('batch.import_status', 'in', openStatuses)
+        .then(
+          eb
+            .selectFrom('batch as other')
+            .whereRef('other.mandator_id', '=', 'batch.mandator_id')
+            .where('other.import_status', 'in', openStatuses)
+            .whereRef('other.arrival', '<=', 'batch.arrival')
+            .select(({ fn }) => fn.countAll<number>().as('count')),
+        )
+        .end()
+        .as('queue_position'),
+    );
+}
+
+type BatchRow = Awaited<ReturnType<ReturnType<typeof selectBatches>['executeTakeFirstOrThrow']>>;
+
+function toBatch(row: BatchRow): Batch {
+  return {
+    id: row.id,
+    operation: row.operation as Operation,
+    importStatus: row.import_status as ImportStatus,
+    jobCount: row.job_count,
+    lessonCount: row.lesson_count,
+    processedCount: row.processed_count,
+    createdCount: row.created_count,
+    errorCount: row.error_count,
+    warningCount: row.warning_count,
+    failureKind: row.failure_kind as FailureKind | null,
+    validateOnly: row.validate_only,
+    errorMessages: row.error_messages,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    createdBy: { personId: row.created_by, displayName: row.created_by_name },
+    queuePosition: row.queue_position,
+    arrival: row.arrival,
+  };
+}
+
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** @throws NotFound also for another tenant's id and for what is no id at all */
+export async function getBatch(db: Database, viewer: Viewer, batchId: string): Promise<Batch> {
+  const row = uuidPattern.test(batchId)
+    ? await selectBatches(db)
+        .where('batch.mandator_id', '=', viewer.mandatorId)
+        .where('batch.id', '=', batchId)
+        .executeTakeFirst()
+    : undefined;
+  if (!row) throw new NotFound(`There is no batch ${batchId.slice(0, 64)}.`);
+  return toBatch(row);
+}
+
+/** The batch as it is, or as soon as it changes within `seconds` (contract 4.4). @throws NotFound */
+export async function waitForBatch(
+  context: Context,
+  viewer: Viewer,
+  batchId: string,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<Batch> {
+  if (seconds === 0) return await getBatch(context.db, viewer, batchId);
+  const changes = await context.notifications.subscribe(`batch:${viewer.mandatorId}`);
+  try {
+    const batch = await getBatch(context.db, viewer, batchId);
+    if (isTerminal(batch.importStatus)) return batch;
+    const over = AbortSignal.any([
+      signal,
+      context.notifications.stopping,
+      AbortSignal.timeout(seconds * 1_000),
+    ]);
+    over.addEventListener('abort', changes.close, { once: true });
+    for (let change = await changes.next(); change; change = await changes.next())
+      if (change.all || change.keys.has(batch.id)) break;
+    return await getBatch(context.db, viewer, batchId);
+  } finally {
+    changes.close();
+  }
+}
+
+/** Newest first (contract 4.4). */
+export async function listBatches(
   db: Database,
   viewer: Viewer,
   filter: BatchFilter,
   page: PageRequest,
-): Promise<Page<Batch>>;
-export declare function listErrors(
+): Promise<Page<Batch>> {
+  const { importStatus = openStatuses, operation, createdAfter, createdBefore, mine, jobId } = filter;
+  const rows = await selectBatches(db)
+    .where('batch.mandator_id', '=', viewer.mandatorId)
+    .$if(importStatus !== 'All', (query) =>
+      query.where('batch.import_status', 'in', importStatus as ImportStatus[]),
+    )
+    .$if(operation !== undefined, (query) => query.where('batch.operation', '=', operation as string))
+    .$if(createdAfter !== undefined, (query) => query.where('batch.created_at', '>', createdAfter as Date))
+    .$if(createdBefore !== undefined, (query) => query.where('batch.created_at', '<', createdBefore as Date))
+    .$if(mine === true, (query) => query.where('batch.created_by', '=', viewer.personId))
+    .$if(jobId !== undefined, (query) => query.where(namesJob(jobId as string)))
+    .$if(page.after !== undefined, (query) => query.where('batch.arrival', '<', page.after as number))
+    .orderBy('batch.arrival', 'desc')
+    .limit(page.limit + 1)
+    .execute();
+  return toPage(rows.map(toBatch), page.limit, ({ arrival }) => arrival);
+}
+
+/** Whether a batch waits with a job of this JobID, created it, or reported something about it. */
+function namesJob(jobId: string) {
+  return sql<boolean>`(
+    exists (select from batch_job j where j.mandator_id = batch.mandator_id and j.batch_id = batch.id
+            and coalesce(j.body ->> 'JobID', j.body ->> 'jobID', j.body ->> 'JobId', j.body ->> 'jobId') = ${jobId})
+    or exists (select from lesson_job j where j.mandator_id = batch.mandator_id and j.batch_id = batch.id and j.job_id = ${jobId})
+    or exists (select from batch_error e where e.mandator_id = batch.mandator_id and e.batch_id = batch.id and e.job_id = ${jobId}))`;
+}
+
+/** Errors and warnings in the order of the body. @throws NotFound for an unknown batch */
+export async function listErrors(
   db: Database,
   viewer: Viewer,
   batchId: string,
   page: PageRequest,
-): Promise<Page<LessonError>>;
-export declare function cancelBatch(db: Database, viewer: Viewer, batchId: string): Promise<Batch>;
+): Promise<Page<LessonError>> {
+  await getBatch(db, viewer, batchId);
+  const rows = await db
+    .selectFrom('batch_error')
+    .selectAll()
+    .where('mandator_id', '=', viewer.mandatorId)
+    .where('batch_id', '=', batchId)
+    .$if(page.after !== undefined, (query) => query.where('number', '>', page.after as number))
+    .orderBy('number')
+    .limit(page.limit + 1)
+    .execute();
+  const errors = rows.map((row) => ({
+    number: row.number,
+    severity: row.severity as LessonError['severity'],
+    index: row.index,
+    jobId: row.job_id,
+    lektionIndex: row.lektion_index,
+    lektionId: row.lektion_id,
+    field: row.field,
+    code: row.code,
+    message: row.message,
+    pointer: row.pointer,
+  }));
+  return toPage(errors, page.limit, ({ number }) => number);
+}
+
+/**
+ * Ends a waiting batch at once, and asks the worker of a running one to stop at its next step; both end in
+ * LessonsImportFailed with FailureKind Cancelled. @throws NotFound, Conflict when it has ended already
+ */
+export async function cancelBatch(db: Database, viewer: Viewer, batchId: string): Promise<Batch> {
+  const batch = await getBatch(db, viewer, batchId);
+  const cancelled = await db.transaction().execute(async (trx) => {
+    const row = await trx
+      .updateTable('batch')
+      .set({ cancel_requested: true })
+      .where('mandator_id', '=', viewer.mandatorId)
+      .where('id', '=', batchId)
+      .where('import_status', 'in', openStatuses)
+      .returning('started_at')
+      .executeTakeFirst();
+    if (row && !row.started_at)
+      await fail(trx, { mandatorId: viewer.mandatorId, id: batchId }, 'Cancelled', cancelText);
+    return row !== undefined;
+  });
+  if (!cancelled) throw new Conflict(`Batch ${batch.id} has already ended; an ended batch never changes.`);
+  return await getBatch(db, viewer, batchId);
+}
+
+export const cancelText = 'The batch was cancelled; nothing of it was stored.';
+
+export type BatchKey = { mandatorId: number; id: string };
+
+type Outcome = {
+  lessonCount?: number;
+  processedCount?: number;
+  createdCount?: number;
+  errorCount?: number;
+  warningCount?: number;
+  failureKind?: FailureKind;
+  errorMessages?: string;
+};
+
+/** The only writer of ImportStatus. Ending a batch drops its body. @returns false when it has ended meanwhile */
+export async function move(
+  trx: Transaction,
+  batch: BatchKey,
+  to: ImportStatus,
+  outcome: Outcome = {},
+): Promise<boolean> {
+  const { lessonCount, processedCount, createdCount, errorCount, warningCount, failureKind, errorMessages } =
+    outcome;
+  const { numUpdatedRows } = await trx
+    .updateTable('batch')
+    .set({
+      import_status: to,
+      ...(lessonCount !== undefined && { lesson_count: lessonCount }),
+      ...(processedCount !== undefined && { processed_count: processedCount }),
+      ...(createdCount !== undefined && { created_count: createdCount }),
+      ...(errorCount !== undefined && { error_count: errorCount }),
+      ...(warningCount !== undefined && { warning_count: warningCount }),
+      ...(failureKind !== undefined && { failure_kind: failureKind }),
+      ...(errorMessages !== undefined && { error_messages: errorMessages }),
+      ...(isTerminal(to) && { finished_at: sql<Date>`clock_timestamp()` }),
+    })
+    .where('mandator_id', '=', batch.mandatorId)
+    .where('id', '=', batch.id)
+    .where('import_status', 'in', openStatuses)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  if (isTerminal(to))
+    await trx
+      .deleteFrom('batch_job')
+      .where('mandator_id', '=', batch.mandatorId)
+      .where('batch_id', '=', batch.id)
+      .execute();
+  return true;
+}
+
+/** Ends a batch in LessonsImportFailed. */
+export async function fail(
+  trx: Transaction,
+  batch: BatchKey,
+  failureKind: FailureKind,
+  errorMessages: string,
+  outcome: Outcome = {},
+): Promise<void> {
+  await move(trx, batch, 'LessonsImportFailed', { errorCount: 1, ...outcome, failureKind, errorMessages });
+}

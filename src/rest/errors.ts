@@ -13,7 +13,7 @@ import type { Log } from '../log.ts';
 import { writeJson } from './json.ts';
 
 /** RFC 9457. The standard members keep their lower case; extension members follow the caller's casing. */
-export function writeProblem(request: Request, response: Response, error: DomainError): void {
+function writeProblem(request: Request, response: Response, error: DomainError): void {
   const status = statusOfCode[error.code];
   if (status === 401)
     response.set(
@@ -58,7 +58,8 @@ function writeProblemBody(request: Request, response: Response, body: object): v
 export function handleErrors(log: Log): ErrorRequestHandler {
   return (error, request, response, _next) => {
     const requestId = response.locals['requestId'];
-    if (response.headersSent || request.socket.destroyed) {
+    // The request has lost its socket when its body was not read to the end; the response has not.
+    if (response.headersSent || !response.socket || response.socket.destroyed) {
       log.info({ requestId, err: String(error?.message) }, 'request aborted');
       response.destroy();
       return;

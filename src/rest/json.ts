@@ -11,7 +11,7 @@ function lowerKeys(value: unknown): unknown {
 }
 
 /** Whether the caller asked for camel-case property names (specification 4.1). */
-export function wantsCamel(request: Request): boolean {
+function wantsCamel(request: Request): boolean {
   return request.get('x-jsonpropertyformat')?.trim().toLowerCase() === 'camel';
 }
 

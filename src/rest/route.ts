@@ -76,8 +76,16 @@ function readQuery(request: Request): Record<string, unknown> {
   return query;
 }
 
+/** @throws Malformed when the header is there but unusable (contract 4.2: 1 to 255 characters) */
+export function readIdempotencyKey(request: Request): string | undefined {
+  const key = request.get('idempotency-key');
+  if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key))
+    throw new Malformed('Idempotency-Key must have 1 to 255 printable ASCII characters without spaces.');
+  return key;
+}
+
 /** Express answers on this; `authenticate` has put the viewer there. */
-export function viewerOf(response: Response): Viewer {
+function viewerOf(response: Response): Viewer {
   const viewer: Viewer | undefined = response.locals['viewer'];
   if (!viewer) throw new NotAuthenticated('This route needs a bearer token.');
   return viewer;

@@ -9,10 +9,10 @@ export async function migrateQueue(databaseUrl: string): Promise<void> {
 
 /**
  * Queues a task inside the caller's transaction: it runs if, and only if, the transaction commits. A waiting job with
- * the same key is replaced; one that is running is followed by another run.
+ * the same key keeps its place and takes this payload; one that is running is followed by another run.
  */
 export async function addJob(trx: Transaction, task: string, payload: object, key: string): Promise<void> {
-  await sql`select graphile_worker.add_job(${task}, ${JSON.stringify(payload)}::json, job_key => ${key})`.execute(
+  await sql`select graphile_worker.add_job(${task}, ${JSON.stringify(payload)}::json, job_key => ${key}, job_key_mode => 'preserve_run_at')`.execute(
     trx,
   );
 }

@@ -1,0 +1,179 @@
+/**
+ * The arrows: who may import whom. A module may import only what its rule lists; what no rule mentions is free.
+ * test/house.arrows.test.ts plants a violation of each rule.
+ */
+const hallways = 'rest|graphql|worker|cli|web';
+const floors = `${hallways}|db`;
+const room = `(?!(?:${floors})/)[^/]+`;
+const face = 'rest|graphql|tasks|cli';
+const errorsAndLog = '^src/(errors|log)\\.ts$';
+const context = '^src/context\\.ts$';
+/** A plain value type: what one page of a list is. */
+const paging = '^src/db/paging\\.ts$';
+
+/** What `from` imports of our own must match one of `allowed`; `$1` is what the first group of `from` found. */
+const onlyTo = (name, from, allowed) => ({
+  name,
+  severity: 'error',
+  from: typeof from === 'string' ? { path: from } : from,
+  to: { path: '^(src|test|bench)/', pathNot: allowed },
+});
+
+/** Modules of `to` may be imported in `src` only by `importers`. */
+const onlyFrom = (name, to, importers) => ({
+  name,
+  severity: 'error',
+  from: { path: '^src/', pathNot: importers },
+  to: { path: to },
+});
+
+/** Packages whose one home is `places`; type imports count. */
+const home = (name, packages, places) => onlyFrom(name, `^node_modules/(${packages})/`, places);
+
+module.exports = {
+  forbidden: [
+    onlyTo('main', '^src/main\\.ts$', [
+      '^src/(cli|worker|db)/',
+      '^src/(server|context|config|errors|log)\\.ts$',
+    ]),
+    onlyTo('server', '^src/server\\.ts$', [
+      '^src/(worker|db)/',
+      '^src/(app|context|config|errors|log)\\.ts$',
+    ]),
+    onlyTo('app', '^src/app\\.ts$', [
+      `^src/${room}/rest\\.ts$`,
+      '^src/identity/authenticate\\.ts$',
+      '^src/(rest|web)/',
+      '^src/graphql/server\\.ts$',
+      '^src/(context|config|errors|log)\\.ts$',
+    ]),
+    onlyFrom('rest-faces-in-app', `^src/${room}/rest\\.ts$`, '^src/app\\.ts$'),
+    onlyFrom('graphql-faces-in-schema', `^src/${room}/graphql\\.ts$`, '^src/graphql/schema\\.ts$'),
+    onlyFrom('task-faces-in-runner', `^src/${room}/tasks\\.ts$`, '^src/worker/runner\\.ts$'),
+    onlyFrom('cli-faces-in-program', `^src/${room}/cli\\.ts$`, '^src/cli/program\\.ts$'),
+    onlyTo('face', `^src/(${room})/(rest|graphql|cli)\\.ts$`, [
+      '^src/$1/',
+      '^src/$2/',
+      context,
+      errorsAndLog,
+      paging,
+    ]),
+    onlyTo('task-face', `^src/(${room})/tasks\\.ts$`, ['^src/$1/', '^src/worker/', context, errorsAndLog]),
+    onlyTo(
+      'room',
+      {
+        path: `^src/(${room})/`,
+        pathNot: [`^src/[^/]+/(${face})\\.ts$`, '^src/identity/authenticate\\.ts$'],
+      },
+      [
+        '^src/$1/',
+        '^src/db/',
+        '^src/worker/queue\\.ts$',
+        `^src/${room}/service\\.ts$`,
+        context,
+        '^src/(config|errors|log)\\.ts$',
+      ],
+    ),
+    {
+      name: 'room-knows-context-as-type',
+      severity: 'error',
+      from: { path: `^src/(${room})/`, pathNot: `^src/[^/]+/(${face})\\.ts$` },
+      to: { path: '^src/(context|config)\\.ts$', dependencyTypesNot: ['type-only'] },
+    },
+    onlyTo('authenticate', '^src/identity/authenticate\\.ts$', [
+      '^src/(identity|rest)/',
+      context,
+      errorsAndLog,
+    ]),
+    onlyTo(
+      'hallway',
+      {
+        path: `^src/(${hallways})/`,
+        pathNot: ['^src/graphql/schema\\.ts$', '^src/worker/', '^src/cli/program\\.ts$'],
+      },
+      ['^src/$1/', '^src/(errors|context|config|log)\\.ts$', paging],
+    ),
+    onlyTo('graphql-schema', '^src/graphql/schema\\.ts$', [
+      '^src/graphql/',
+      `^src/${room}/graphql\\.ts$`,
+      '^src/(errors|context|config|log)\\.ts$',
+    ]),
+    onlyTo('worker', { path: '^src/worker/', pathNot: '^src/worker/runner\\.ts$' }, [
+      '^src/(worker|db)/',
+      '^src/(errors|context|config|log)\\.ts$',
+    ]),
+    onlyTo('worker-runner', '^src/worker/runner\\.ts$', [
+      '^src/(worker|db)/',
+      `^src/${room}/tasks\\.ts$`,
+      '^src/(errors|context|config|log)\\.ts$',
+    ]),
+    onlyTo('cli-program', '^src/cli/program\\.ts$', [
+      '^src/cli/',
+      `^src/${room}/cli\\.ts$`,
+      '^src/(errors|context|config|log)\\.ts$',
+    ]),
+    onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
+    onlyTo('db', '^src/db/', ['^src/db/', '^src/(config|errors|log)\\.ts$']),
+    onlyTo('ground', '^src/(config|errors|log)\\.ts$', []),
+    onlyTo('src-without-tests', '^src/', ['^src/']),
+
+    home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),
+    home('home-of-kysely', 'kysely', [
+      '^src/(db|worker)/',
+      `^src/${room}/(?!(?:${face}|authenticate)\\.ts$)`,
+    ]),
+    home('home-of-express', 'express', [
+      `^src/${room}/rest\\.ts$`,
+      '^src/(rest|web)/',
+      '^src/app\\.ts$',
+      '^src/identity/authenticate\\.ts$',
+    ]),
+    home('home-of-graphql', 'graphql|graphql-yoga|@pothos/[^/]+|graphql-ws|graphql-sse|ws', [
+      `^src/${room}/graphql\\.ts$`,
+      '^src/graphql/',
+    ]),
+    home('home-of-the-queue', 'graphile-worker', ['^src/worker/', `^src/${room}/tasks\\.ts$`]),
+    home('home-of-identity', 'jose|openid-client', '^src/(identity|mail/connectors)/'),
+    home('home-of-the-command-line', 'commander', ['^src/cli/', `^src/${room}/cli\\.ts$`]),
+    home('home-of-time-zones', 'temporal-polyfill', '^src/(opening-hours|bookings|demo)/'),
+
+    { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'no-orphan',
+      comment: 'What main.ts does not reach does not run.',
+      severity: 'error',
+      from: { path: '^src/main\\.ts$' },
+      to: { path: '^src/', reachable: false },
+    },
+    {
+      name: 'no-index',
+      comment: 'A barrel hides where things live.',
+      severity: 'error',
+      from: {},
+      to: { path: '^(src|test|bench)/.*(?<=/)index\\.' },
+    },
+    {
+      name: 'no-drawer',
+      comment: 'A folder is named after what is in it.',
+      severity: 'error',
+      from: {},
+      to: { path: '^src/.*(?<=/)(utils|helpers|common|types)/' },
+    },
+    {
+      name: 'src-runs-without-dev-packages',
+      comment: 'A production install leaves them out.',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
+    },
+  ],
+  options: {
+    // TypeScript 7 has no API yet. This parser sees type imports without `tsPreCompilationDeps`, which would ask for it.
+    parser: 'swc',
+    doNotFollow: { path: '(^|/)node_modules/' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['node', 'import', 'types', 'default'],
+    },
+  },
+};

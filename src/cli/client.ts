@@ -1,0 +1,275 @@
+/**
+ * A client of roomgate's own REST API: what a careful caller does, by the specification's sections 7 and 8. Transient
+ * errors are retried with a growing pause and a cap, and a POST is repeated under its Idempotency-Key only.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CommandFailed, type Output } from './command.ts';
+
+export type ImportStatus =
+  | 'AwaitingLessonCreation'
+  | 'AwaitingLessonProcessing'
+  | 'LessonsCreated'
+  | 'LessonsImportFailed';
+
+/** The batch record of contract 4.4, as far as it is used here. */
+export type BatchRecord = {
+  BatchId: string;
+  Operation: string;
+  ImportStatus: ImportStatus;
+  JobCount: number;
+  LessonCount?: number | null;
+  ProcessedCount: number;
+  CreatedCount: number;
+  ErrorCount: number;
+  WarningCount: number;
+  FailureKind: string | null;
+  CreatedAt: string;
+  FinishedAt: string | null;
+  QueuePosition?: number | null;
+};
+
+export type ErrorRecord = {
+  Severity: 'Error' | 'Warning';
+  Index: number | null;
+  JobID: string | null;
+  LektionIndex: number | null;
+  LektionId: string | null;
+  Field: string | null;
+  Code: string;
+  Message: string;
+  Pointer: string | null;
+};
+
+export type Client = {
+  /** Sends a JSON array of jobs; repeats after a transient error cannot make a second batch. */
+  postJobs(
+    operation: 'create',
+    body: Blob,
+    options?: { idempotencyKey?: string; onProgress?: (sent: number, total: number) => void },
+  ): Promise<{ BatchId: string; ImportStatus: ImportStatus }>;
+  getBatch(batchId: string): Promise<BatchRecord>;
+  /** Reports the present state, then each change, and is fulfilled with the ended batch. Survives a restart of the server. */
+  followBatch(batchId: string, onChange?: (batch: BatchRecord) => void): Promise<BatchRecord>;
+  listErrors(batchId: string): AsyncGenerator<ErrorRecord>;
+  /** Newest first: the running ones, or all. */
+  listBatches(options: { all: boolean }): AsyncGenerator<BatchRecord>;
+};
+
+export type Account = {
+  baseUrl: string;
+  idpUrl: string;
+  mandator: string;
+  /** A client of the identity provider that needs no secret. */
+  clientId: string;
+  pin: string;
+  signal?: AbortSignal;
+  /** Milliseconds without any useful answer after which a call gives up. */
+  patience?: number;
+};
+
+export type SignIn = { mandator: string; pin?: string | undefined; baseUrl?: string | undefined };
+
+/** What a command works with that goes through the REST API, as any client does. */
+export type Remote = Output & {
+  /**
+   * Signs in to a tenant. Without a PIN this machine must reach the database: then one of the tenant's first Admin is made
+   * for the duration of the command.
+   */
+  signIn(options: SignIn): Promise<Client>;
+};
+
+/** As `Action`, for commands that need no context of their own. */
+export type RemoteAction = <Args extends unknown[]>(
+  work: (remote: Remote, ...args: Args) => Promise<void>,
+) => (...args: Args) => Promise<void>;
+
+const longPollSeconds = 25;
+const answerTimeout = 60_000;
+const uploadTimeout = 600_000;
+const transientStatus = new Set([429, 502, 503, 504]);
+
+export function hasEnded({ ImportStatus }: Pick<BatchRecord, 'ImportStatus'>): boolean {
+  return ImportStatus === 'LessonsCreated' || ImportStatus === 'LessonsImportFailed';
+}
+
+/** Seconds to wait by the answer's header, as milliseconds. */
+function retryAfter(response: Response): number | undefined {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) ? Math.min(seconds, 60) * 1_000 : undefined;
+}
+
+/** Why a fetch failed, in as few words as there are. */
+function reasonOf(error: unknown): string {
+  const cause = (error as { cause?: { code?: string; message?: string } }).cause;
+  return cause?.code ?? cause?.message ?? (error as Error).message;
+}
+
+function unreachable(url: string, error: unknown): CommandFailed {
+  return new CommandFailed(
+    `No server answers at ${url} (${reasonOf(error)}). Start it with "npx roomgate serve", or name another with --base-url URL.`,
+  );
+}
+
+/**
+ * Looks whether a server answers, before anything is prepared for it.
+ * @throws CommandFailed naming the URL and how to start one
+ */
+export async function reach(idpUrl: string): Promise<void> {
+  await fetch(`${idpUrl}/healthz`, { signal: AbortSignal.timeout(answerTimeout) }).catch((error) => {
+    throw unreachable(idpUrl, error);
+  });
+}
+
+type Problem = {
+  detail?: string;
+  TraceId?: string;
+  Errors?: { Message: string }[];
+  error_description?: string;
+};
+
+/** One line out of problem+json (RFC 9457) or a token endpoint's error (RFC 6749). */
+function describeProblem(response: Response, text: string): string {
+  let problem: Problem = {};
+  try {
+    problem = JSON.parse(text) ?? {};
+  } catch {
+    return `${new URL(response.url).origin} answered ${response.status} and does not speak like roomgate; is the URL right?`;
+  }
+  const said = problem.detail ?? problem.error_description ?? `The server answered ${response.status}.`;
+  return response.status >= 500 && problem.TraceId ? `${said} TraceId: ${problem.TraceId}` : said;
+}
+
+/**
+ * Signs in with a PIN (specification 5) and gives a client of the tenant; its token is renewed when it runs out.
+ * @throws CommandFailed when no server answers, or with what the server says against the PIN
+ */
+export async function connect(account: Account): Promise<Client> {
+  const { baseUrl, idpUrl, mandator, clientId, pin, signal, patience = 120_000 } = account;
+  const root = `${baseUrl}/${encodeURIComponent(mandator)}/api/v2.0`;
+
+  async function fetchText(url: string, init: RequestInit, timeout: number) {
+    const limits = [AbortSignal.timeout(timeout), ...(signal ? [signal] : [])];
+    const response = await fetch(url, { ...init, signal: AbortSignal.any(limits) });
+    return { response, text: await response.text() };
+  }
+
+  async function fetchToken(): Promise<string> {
+    const form = { grant_type: 'apikey', scope: 'service_api', client_id: clientId, apikey: pin };
+    const { response, text } = await fetchText(
+      `${idpUrl}/connect/token`,
+      { method: 'POST', body: new URLSearchParams(form) },
+      answerTimeout,
+    );
+    if (!response.ok) throw new CommandFailed(describeProblem(response, text));
+    return (JSON.parse(text) as { access_token: string }).access_token;
+  }
+
+  let token = await fetchToken().catch((error: Error) => {
+    if (error instanceof CommandFailed || signal?.aborted) throw error;
+    throw unreachable(idpUrl, error);
+  });
+
+  /** `init` is asked again for each attempt, because a body can be sent only once. */
+  async function call<T>(
+    path: string,
+    init: () => RequestInit = () => ({}),
+    options: { timeout?: number; repeatOn?: number } = {},
+  ): Promise<{ body: T; response: Response }> {
+    const giveUpAt = performance.now() + patience;
+    for (let attempt = 0, renewed = false; ; attempt++) {
+      let pause = Math.min(10_000, 250 * 2 ** attempt) * (0.5 + Math.random() / 2);
+      let failure: string;
+      try {
+        const { headers, ...rest } = init();
+        const { response, text } = await fetchText(
+          `${root}${path}`,
+          { ...rest, headers: { ...headers, Authorization: `Bearer ${token}`, Accept: 'application/json' } },
+          options.timeout ?? answerTimeout,
+        );
+        if (response.ok) return { body: JSON.parse(text) as T, response };
+        failure = describeProblem(response, text);
+        if (response.status === 401 && !renewed) {
+          renewed = true;
+          token = await fetchToken();
+          continue;
+        }
+        if (!transientStatus.has(response.status) && response.status !== options.repeatOn)
+          throw new CommandFailed(failure);
+        pause = retryAfter(response) ?? pause;
+      } catch (error) {
+        if (error instanceof CommandFailed || signal?.aborted) throw error;
+        failure = `${baseUrl} has stopped answering (${reasonOf(error)}).`;
+      }
+      if (performance.now() + pause > giveUpAt)
+        throw new CommandFailed(`${failure} Gave up after ${attempt + 1} attempts.`);
+      await sleep(pause, undefined, signal ? { signal } : {});
+    }
+  }
+
+  async function* pages<T>(path: string, query: Record<string, string>): AsyncGenerator<T> {
+    let cursor: string | null = null;
+    do {
+      const parameters = new URLSearchParams({
+        ...query,
+        Limit: '200',
+        ...(cursor ? { Cursor: cursor } : {}),
+      });
+      const page: { body: { Items: T[]; NextCursor: string | null } } = await call(`${path}?${parameters}`);
+      yield* page.body.Items;
+      cursor = page.body.NextCursor;
+    } while (cursor);
+  }
+
+  return {
+    async postJobs(operation, body, { idempotencyKey = randomUUID(), onProgress } = {}) {
+      const upload = () => {
+        let sent = 0;
+        return body.stream().pipeThrough(
+          new TransformStream<Uint8Array, Uint8Array>({
+            transform(chunk, controller) {
+              onProgress?.((sent += chunk.byteLength), body.size);
+              controller.enqueue(chunk);
+            },
+          }),
+        );
+      };
+      const init = () => ({
+        method: 'POST',
+        body: upload(),
+        duplex: 'half' as const,
+        headers: { 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey },
+      });
+      // 409: an earlier attempt of ours is still being stored under this key.
+      const options = { timeout: uploadTimeout, repeatOn: 409 };
+      return (
+        await call<{ BatchId: string; ImportStatus: ImportStatus }>(`/jobs/${operation}`, init, options)
+      ).body;
+    },
+
+    async getBatch(batchId) {
+      return (await call<BatchRecord>(`/jobs/batches/${batchId}`)).body;
+    },
+
+    async followBatch(batchId, onChange) {
+      let seen = '';
+      for (;;) {
+        const wait = seen ? `?WaitSeconds=${longPollSeconds}` : '';
+        const asked = performance.now();
+        const { body: batch, response } = await call<BatchRecord>(`/jobs/batches/${batchId}${wait}`);
+        const state = JSON.stringify(batch);
+        const changed = state !== seen;
+        seen = state;
+        if (changed) onChange?.(batch);
+        if (hasEnded(batch)) return batch;
+        // Answered early and with nothing new: something on the way does not hold the poll.
+        if (!changed && performance.now() - asked < (longPollSeconds - 5) * 1_000)
+          await sleep(retryAfter(response) ?? 2_000, undefined, signal ? { signal } : {});
+      }
+    },
+
+    listErrors: (batchId) => pages<ErrorRecord>(`/jobs/batches/${batchId}/errors`, {}),
+
+    listBatches: ({ all }) => pages<BatchRecord>('/jobs/batches', all ? { ImportStatus: 'All' } : {}),
+  };
+}

@@ -1,0 +1,115 @@
+import { type Config, ConfigError } from '../config.ts';
+import type { Context } from '../context.ts';
+import { CommandFailed, type Output } from './command.ts';
+
+/** One thing that was looked at; a remedy where something is to be done. */
+export type Finding = {
+  check: string;
+  level: 'ok' | 'warning' | 'fault';
+  text: string;
+  remedy?: string;
+};
+
+/** What a doctor looks through: the settings as they are written, and the database behind them. */
+export type Patient = {
+  config(): Config;
+  open(): Promise<{ context: Context; close(): Promise<void> }>;
+  diagnose(context: Context): Promise<Finding[]>;
+};
+
+const answerTimeout = 5_000;
+
+function examineSettings({ DatabaseUrl, Pepper }: Config): Finding[] {
+  const settings: Finding = { check: 'Settings', level: 'ok', text: 'read' };
+  if (Pepper) return [settings, { check: 'Pepper', level: 'ok', text: 'set' }];
+  if (!DatabaseUrl)
+    return [
+      settings,
+      { check: 'Pepper', level: 'ok', text: 'kept with the data of the local PostgreSQL' },
+      {
+        check: 'DatabaseUrl',
+        level: 'warning',
+        text: 'not set: the local PostgreSQL is used, which nobody backs up',
+        remedy: 'For production set DatabaseUrl to a PostgreSQL of your own, and Pepper.',
+      },
+    ];
+  return [
+    settings,
+    {
+      check: 'Pepper',
+      level: 'fault',
+      text: 'not set: PINs and signing keys cannot be kept',
+      remedy:
+        'Set Pepper to at least 32 random characters (openssl rand -base64 32), the same on every machine, and never change it.',
+    },
+  ];
+}
+
+/** Asks the running server about itself: its worker is seen from outside only there. */
+async function examineServer({ IdpUrl }: Config): Promise<Finding[]> {
+  let response: Response;
+  let body: { Status?: string; Checks?: Record<string, string> };
+  try {
+    response = await fetch(`${IdpUrl}/readyz`, { signal: AbortSignal.timeout(answerTimeout) });
+    body = (await response.json()) as typeof body;
+  } catch {
+    return [
+      {
+        check: 'Server',
+        level: 'warning',
+        text: `nothing that speaks like roomgate answers at ${IdpUrl}`,
+        remedy: 'Start it with "roomgate serve", or set IdpUrl to where it is.',
+      },
+    ];
+  }
+  const checks = Object.entries(body.Checks ?? {});
+  const bad = checks.filter(([, state]) => state !== 'Healthy').map(([name]) => name);
+  if (response.ok) {
+    const worker =
+      'Worker' in (body.Checks ?? {}) ? ', and its worker runs' : '; it has no worker of its own';
+    return [{ check: 'Server', level: 'ok', text: `ready at ${IdpUrl}${worker}` }];
+  }
+  return [
+    {
+      check: 'Server',
+      level: 'fault',
+      text: `${IdpUrl}/readyz answers ${response.status}: ${bad.join(', ') || body.Status || 'no reason given'}`,
+      remedy: 'Its log names the cause.',
+    },
+  ];
+}
+
+async function examine(patient: Patient): Promise<Finding[]> {
+  let config: Config;
+  try {
+    config = patient.config();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.message.split('\n').map((text) => ({ check: 'Settings', level: 'fault', text }));
+  }
+  const settings = examineSettings(config);
+  const server = await examineServer(config);
+  try {
+    const { context, close } = await patient.open();
+    try {
+      return [...settings, ...(await patient.diagnose(context)), ...server];
+    } finally {
+      await close();
+    }
+  } catch (error) {
+    const text = `cannot be opened: ${(error as Error).message}`;
+    return [...settings, { check: 'Database', level: 'fault', text }, ...server];
+  }
+}
+
+/** Looks at everything that the service needs, a line each. @throws CommandFailed if there is a fault */
+export async function runDoctor(patient: Patient, { print }: Output): Promise<void> {
+  const findings = await examine(patient);
+  const lines = findings.map(({ check, level, text, remedy }) => {
+    const line = `${level.padEnd(8)} ${check.padEnd(14)} ${text}`;
+    return remedy ? `${line}\n${' '.repeat(24)}-> ${remedy}` : line;
+  });
+  print(lines.join('\n'), findings);
+  const faults = findings.filter(({ level }) => level === 'fault').length;
+  if (faults > 0) throw new CommandFailed(`${faults} ${faults === 1 ? 'fault' : 'faults'} found.`);
+}

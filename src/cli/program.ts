@@ -1,0 +1,197 @@
+/** The command line, read from top to bottom. */
+import { Command, CommanderError } from 'commander';
+import { type Config, ConfigError } from '../config.ts';
+import type { Context } from '../context.ts';
+import * as demo from '../demo/cli.ts';
+import { DomainError, isOutage } from '../errors.ts';
+import * as identity from '../identity/cli.ts';
+import * as lessons from '../lessons/cli.ts';
+import { withoutSecrets } from '../log.ts';
+import * as tenants from '../tenants/cli.ts';
+import { connect, type RemoteAction, reach, type SignIn } from './client.ts';
+import { type Action, CommandFailed, type Output } from './command.ts';
+import { type Patient, runDoctor } from './doctor.ts';
+
+/** What `main` knows how to do, for the commands to use. */
+export type Host = Patient & {
+  /** The settings as they are written. @throws ConfigError */
+  config(): Config;
+  /** Everything that a command on the database needs; with no DatabaseUrl it starts or joins the local PostgreSQL. */
+  open(): Promise<{ context: Context; close(): Promise<void> }>;
+  /**
+   * Runs the server until it is told to stop.
+   * @param started called once it can be used; `local` when the database is the one out of npm packages
+   */
+  serve(started: (context: Context, local: boolean) => Promise<void>): Promise<void>;
+  /** Brings the schema up to date and names what it has applied. */
+  migrate(): Promise<string[]>;
+};
+
+const exitCodes = { failed: 1, usage: 2, settings: 78 } as const;
+
+function outputOf(program: Command): Output {
+  const json = program.opts()['json'] === true;
+  return {
+    json,
+    print: (text, record) => void process.stdout.write(`${json ? JSON.stringify(record) : text}\n`),
+  };
+}
+
+/** A client of the identity provider for a command on this machine: one that needs no secret. */
+function clientIdOf({ Clients }: Config): string {
+  const client = Clients.find(
+    ({ Enabled, RequireClientSecret, AllowedGrantTypes }) =>
+      Enabled && !RequireClientSecret && AllowedGrantTypes.includes('apikey'),
+  );
+  if (!client)
+    throw new CommandFailed(
+      'The identity settings have no client for this command: one that is Enabled, has grant type apikey and needs no secret.',
+    );
+  return client.ClientId;
+}
+
+/**
+ * @example
+ * process.exitCode = await runProgram(createProgram(host), process.argv);
+ */
+export function createProgram(host: Host): Command {
+  const program = new Command('roomgate');
+
+  const action: Action =
+    (work) =>
+    async (...args) => {
+      const { context, close } = await host.open();
+      try {
+        await work({ ...outputOf(program), context }, ...args);
+      } finally {
+        await close();
+      }
+    };
+
+  const remoteAction: RemoteAction =
+    (work) =>
+    async (...args) => {
+      const afterwards = new AsyncDisposableStack();
+      async function makePin(mandator: string): Promise<string> {
+        const { context, close } = await host.open();
+        afterwards.defer(close);
+        const temporary = await identity.createTemporaryPin(context, mandator, 'roomgate command line');
+        afterwards.defer(temporary.revoke);
+        return temporary.pin;
+      }
+      async function signIn({ mandator, pin, baseUrl }: SignIn) {
+        const config = host.config();
+        const given = baseUrl?.replace(/\/+$/, '');
+        const idpUrl = given ?? config.IdpUrl;
+        await reach(idpUrl);
+        return connect({
+          baseUrl: given ?? config.BaseUrl,
+          idpUrl,
+          mandator,
+          clientId: clientIdOf(config),
+          pin: pin ?? (await makePin(mandator)),
+        });
+      }
+      try {
+        await work({ ...outputOf(program), signIn }, ...args);
+      } finally {
+        await afterwards.disposeAsync();
+      }
+    };
+
+  program
+    .description('Room booking service: REST and GraphQL over one PostgreSQL.')
+    .option('--json', 'machine-readable output, and errors as {"Error":{"Code","Message"}}')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ outputError: () => {} })
+    .exitOverride()
+    .addHelpText(
+      'after',
+      'Example:\n  $ roomgate serve\n\nEvery command has its own help: roomgate import --help',
+    );
+
+  program
+    .command('serve')
+    .description('run the server and, unless Role=Web, the worker, until SIGTERM or Ctrl-C')
+    .addHelpText('after', 'Example:\n  $ Port=18080 roomgate serve')
+    .action(() =>
+      host.serve((context, local) =>
+        demo.welcome(context, local, {
+          ...outputOf(program),
+          signIn: (mandator, pin) => {
+            const { BaseUrl, IdpUrl } = context.config;
+            return connect({
+              baseUrl: BaseUrl,
+              idpUrl: IdpUrl,
+              mandator,
+              clientId: clientIdOf(context.config),
+              pin,
+            });
+          },
+        }),
+      ),
+    );
+
+  program
+    .command('migrate')
+    .description('bring the database schema up to date')
+    .addHelpText('after', 'Example:\n  $ roomgate migrate')
+    .action(async () => {
+      const applied = await host.migrate();
+      const text = applied.length > 0 ? `Applied ${applied.join(', ')}.` : 'Already current.';
+      outputOf(program).print(text, { Applied: applied });
+    });
+
+  tenants.addCommands(program, action);
+  identity.addCommands(program, action);
+  lessons.addCommands(program, remoteAction);
+
+  program
+    .command('doctor')
+    .description('check settings, database, queue and server; exit code 1 if there is a fault')
+    .addHelpText('after', 'Example:\n  $ roomgate doctor')
+    .action(() => runDoctor(host, outputOf(program)));
+
+  return program;
+}
+
+/** What is told of an error, and the exit code that goes with it. */
+function describeError(error: unknown): { code: string; message: string; exitCode: number } {
+  if (error instanceof ConfigError)
+    return { code: 'Settings', message: error.message, exitCode: exitCodes.settings };
+  if (error instanceof CommanderError)
+    return { code: 'Usage', message: error.message.replace(/^error: /, ''), exitCode: exitCodes.usage };
+  if (error instanceof CommandFailed)
+    return { code: 'Failed', message: error.message, exitCode: exitCodes.failed };
+  if (error instanceof DomainError)
+    return { code: error.code, message: error.message, exitCode: exitCodes.failed };
+  const { message, code } = error as { message?: string; code?: string };
+  if (isOutage(error))
+    return {
+      code: 'Unavailable',
+      message: `The database does not answer (${message || code}); is it running, and is DatabaseUrl right?`,
+      exitCode: exitCodes.failed,
+    };
+  return { code: 'InternalError', message: message || String(error), exitCode: exitCodes.failed };
+}
+
+/**
+ * Runs the command in `argv` and gives the exit code: 0, 1 for an error or a failed result, 2 for a mistake on the command
+ * line, 78 for settings that cannot be used. Errors are told on standard error.
+ */
+export async function runProgram(program: Command, argv: readonly string[]): Promise<number> {
+  try {
+    await program.parseAsync(argv);
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    // The help was asked for by giving no command; it has been shown.
+    if (error instanceof CommanderError && error.code === 'commander.help') return exitCodes.usage;
+    const { code, message, exitCode } = describeError(error);
+    const told = withoutSecrets(message);
+    // The parser may have stopped before it came to --json.
+    const json = argv.includes('--json');
+    process.stderr.write(`${json ? JSON.stringify({ Error: { Code: code, Message: told } }) : told}\n`);
+    return exitCode;
+  }
+}

@@ -1,0 +1,218 @@
+import { randomInt } from 'node:crypto';
+import { sql } from 'kysely';
+import pg from 'pg';
+import type { Database } from './database.ts';
+import { pendingMigrations } from './migrate.ts';
+
+/** One line of `roomgate doctor`; a remedy where something is to be done. */
+export type Finding = {
+  check: string;
+  level: 'ok' | 'warning' | 'fault';
+  text: string;
+  remedy?: string;
+};
+
+const supported = { least: 16, most: 18 };
+const answerTimeout = 3_000;
+const directConnection =
+  'Give DatabaseUrl a direct connection: PgBouncer in transaction mode loses LISTEN and session locks (session mode keeps them).';
+
+function ok(check: string, text: string): Finding {
+  return { check, level: 'ok', text };
+}
+
+async function examineServer(db: Database): Promise<Finding[]> {
+  const asked = Date.now();
+  const { rows } = await sql<{ version: number; now: Date; extension: boolean; unicode: boolean }>`
+    select current_setting('server_version_num')::int / 10000 as version, clock_timestamp() as now,
+      exists (select from pg_extension where extname = 'btree_gist') as extension,
+      lower('Ä') = 'ä' as unicode`.execute(db);
+  const server = rows[0]!;
+  const skew = Math.round((server.now.getTime() - (asked + Date.now()) / 2) / 100) / 10;
+  const { least, most } = supported;
+  return [
+    server.version >= least && server.version <= most
+      ? ok('Database', `PostgreSQL ${server.version} answers`)
+      : {
+          check: 'Database',
+          level: server.version < least ? 'fault' : 'warning',
+          text: `PostgreSQL ${server.version} is not a version that roomgate is tested with`,
+          remedy: `Use PostgreSQL ${least} to ${most}.`,
+        },
+    server.extension
+      ? ok('Extension', 'btree_gist is installed')
+      : {
+          check: 'Extension',
+          level: 'fault',
+          text: 'btree_gist is missing, which keeps bookings from overlapping',
+          remedy:
+            'Run "roomgate migrate"; if it may not, have an administrator run: create extension btree_gist',
+        },
+    server.unicode
+      ? ok('Locale', 'names are compared beyond ASCII')
+      : {
+          check: 'Locale',
+          level: 'fault',
+          text: "lower('Ä') is not 'ä': names that differ in the case of an umlaut count as different",
+          remedy: 'Make the database again with a Unicode locale, such as C.UTF-8 or de_DE.UTF-8.',
+        },
+    Math.abs(skew) < 2
+      ? ok('Clock', 'this machine and the database agree')
+      : {
+          check: 'Clock',
+          level: Math.abs(skew) < 30 ? 'warning' : 'fault',
+          text: `the clock of the database is ${Math.abs(skew)} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's`,
+          remedy: 'Synchronise both machines by NTP.',
+        },
+  ];
+}
+
+async function examineMigrations(db: Database): Promise<Finding> {
+  const pending = await pendingMigrations(db);
+  if (pending.length === 0) return ok('Migrations', 'current');
+  return {
+    check: 'Migrations',
+    level: 'fault',
+    text: `not applied: ${pending.join(', ')}`,
+    remedy: 'Run "roomgate migrate".',
+  };
+}
+
+/** Two sessions, so that a pooler between us and the database cannot hide behind a single one. */
+async function examineSessions(url: string): Promise<Finding[]> {
+  const open = () => {
+    const client = new pg.Client({
+      connectionString: url,
+      application_name: 'roomgate doctor',
+      connectionTimeoutMillis: answerTimeout,
+      query_timeout: answerTimeout,
+    });
+    client.on('error', () => {});
+    return client;
+  };
+  const [one, other] = [open(), open()];
+  const key = randomInt(2 ** 31);
+  const channel = `roomgate_doctor_${key}`;
+  try {
+    await Promise.all([one.connect(), other.connect()]);
+    const { promise: heard, resolve } = Promise.withResolvers<boolean>();
+    one.on('notification', () => resolve(true));
+    await one.query(`listen ${channel}`);
+    await other.query(`notify ${channel}`);
+    const timer = setTimeout(resolve, answerTimeout, false);
+    const listens = await heard;
+    clearTimeout(timer);
+    await one.query('select pg_advisory_lock($1)', [key]);
+    const { rows } = await other.query('select pg_try_advisory_lock($1) as taken', [key]);
+    return [
+      listens
+        ? ok('Notifications', 'LISTEN and NOTIFY work')
+        : {
+            check: 'Notifications',
+            level: 'fault',
+            text: 'LISTEN hears nothing: subscriptions and waiting polls would not see changes',
+            remedy: directConnection,
+          },
+      rows[0].taken === false
+        ? ok('Locks', 'session advisory locks work')
+        : {
+            check: 'Locks',
+            level: 'fault',
+            text: 'a session advisory lock does not keep others out: dead workers could not be told from live ones',
+            remedy: directConnection,
+          },
+    ];
+  } finally {
+    await Promise.all([one, other].map((client) => client.end().catch(() => {})));
+  }
+}
+
+/** The class of the advisory locks under which living workers are known: see worker/runner. */
+const workerLockClass = 7_002;
+
+async function examineQueue(db: Database): Promise<Finding[]> {
+  const { rows } = await sql<{ workers: number; orphans: number; waiting: number; oldest: number | null }>`
+    with worker as (
+      select objid from pg_locks
+      where locktype = 'advisory' and classid = ${workerLockClass} and objsubid = 2 and granted
+        and database = (select oid from pg_database where datname = current_database())
+    )
+    select (select count(*)::int from worker) as workers,
+      (count(*) filter (where locked_at < now() - interval '1 minute'
+        and not exists (select from worker where objid::bigint = (hashtext(locked_by)::bigint & 4294967295))))::int as orphans,
+      (count(*) filter (where locked_at is null and run_at <= now() and attempts < max_attempts))::int as waiting,
+      extract(epoch from now() - min(run_at)
+        filter (where locked_at is null and run_at <= now() and attempts < max_attempts))::int as oldest
+    from graphile_worker.jobs`.execute(db);
+  const { workers, orphans, waiting, oldest } = rows[0]!;
+  const worker: Finding =
+    workers > 0
+      ? ok('Workers', `${workers} alive`)
+      : {
+          check: 'Workers',
+          level: 'warning',
+          text: 'none is alive: imports wait',
+          remedy: 'Start one: "roomgate serve" with Role=All or Role=Worker.',
+        };
+  const queue: Finding =
+    (oldest ?? 0) < 60
+      ? ok('Queue', `${waiting} jobs wait`)
+      : {
+          check: 'Queue',
+          level: 'warning',
+          text: `${waiting} jobs wait, the oldest for ${oldest} s`,
+          remedy: 'Start a worker (Role=All or Role=Worker), or more of them.',
+        };
+  if (orphans === 0) return [worker, queue];
+  const text = `${orphans} jobs have been locked for more than a minute by workers that are dead`;
+  const remedy = 'A living worker releases them within seconds: start one, or look into its log.';
+  return [worker, queue, { check: 'Orphans', level: 'warning', text, remedy }];
+}
+
+/** Of all tenants: this is the operator's view of the installation. */
+async function examineBatches(db: Database): Promise<Finding> {
+  const { rows } = await sql<{ open: number; old: string[] | null }>`
+    select count(*)::int as open,
+      array_agg(mandator.code || '/' || batch.id order by batch.created_at)
+        filter (where batch.created_at < now() - interval '30 minutes') as old
+    from batch join mandator on mandator.id = batch.mandator_id
+    where import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')`.execute(db);
+  const { open, old } = rows[0]!;
+  if (!old) return ok('Batches', `${open} are open, none for more than 30 minutes`);
+  const named = old.slice(0, 3).join(', ');
+  return {
+    check: 'Batches',
+    level: 'warning',
+    text: `${old.length} have been open for more than 30 minutes: ${named}${old.length > 3 ? ', ...' : ''}`,
+    remedy: 'See that a worker runs, and look for their BatchId in its log.',
+  };
+}
+
+async function attempt(check: string, examine: () => Promise<Finding | Finding[]>): Promise<Finding[]> {
+  try {
+    return [await examine()].flat();
+  } catch (error) {
+    return [{ check, level: 'fault', text: `cannot be examined: ${(error as Error).message}` }];
+  }
+}
+
+/** Examines the database of an installation; never throws, because a doctor that dies says nothing. */
+export async function diagnose(url: string, db: Database): Promise<Finding[]> {
+  let server: Finding[];
+  try {
+    server = await examineServer(db);
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    const remedy = 'See that PostgreSQL runs and that DatabaseUrl names its host, port, user and database.';
+    return [{ check: 'Database', level: 'fault', text: `cannot be reached: ${message || code}`, remedy }];
+  }
+  const migrations = await attempt('Migrations', () => examineMigrations(db));
+  const sessions = await attempt('Sessions', () => examineSessions(url));
+  const findings = [...server, ...migrations, ...sessions];
+  if (migrations.some(({ level }) => level !== 'ok')) return findings;
+  return [
+    ...findings,
+    ...(await attempt('Queue', () => examineQueue(db))),
+    ...(await attempt('Batches', () => examineBatches(db))),
+  ];
+}

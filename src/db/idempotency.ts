@@ -1,0 +1,66 @@
+import { sql } from 'kysely';
+import { Conflict, InvalidInput } from '../errors.ts';
+import type { Transaction } from './database.ts';
+
+/** A request's hold on its Idempotency-Key, until the transaction ends. */
+export type IdempotencyClaim<Answer> = {
+  /** Whether the key has been answered before: then nothing must be written. */
+  answered: boolean;
+  /**
+   * Compares with, or stores, the answer. @returns the earlier answer, or undefined when this one is now the key's
+   * @throws InvalidInput when the key came with another body before
+   */
+  settle(fingerprint: Buffer, answer: Answer): Promise<Answer | undefined>;
+};
+
+/**
+ * Idempotency-Key (contract 4.2), per person, for 24 hours.
+ * @throws Conflict while another request with the same key is still running
+ */
+export async function claimIdempotencyKey<Answer extends object>(
+  trx: Transaction,
+  viewer: { mandatorId: number; personId: number },
+  key: string,
+): Promise<IdempotencyClaim<Answer>> {
+  const name = `idempotency:${viewer.mandatorId}:${viewer.personId}:${key}`;
+  const lock = await sql<{ free: boolean }>`
+    select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as free`.execute(trx);
+  if (!lock.rows[0]?.free)
+    throw new Conflict('A request with this Idempotency-Key is still running; repeat it in a few seconds.');
+  const earlier = await trx
+    .selectFrom('idempotent_request')
+    .select(['fingerprint', 'response'])
+    .where('mandator_id', '=', viewer.mandatorId)
+    .where('person_id', '=', viewer.personId)
+    .where('key', '=', key)
+    .where('created_at', '>', sql<Date>`now() - interval '24 hours'`)
+    .executeTakeFirst();
+  return {
+    answered: earlier !== undefined,
+    async settle(fingerprint, answer) {
+      if (earlier && !earlier.fingerprint.equals(fingerprint))
+        throw new InvalidInput(
+          'This Idempotency-Key came with another body before; use a new key for a new request.',
+        );
+      if (earlier) return earlier.response as Answer;
+      await trx
+        .insertInto('idempotent_request')
+        .values({
+          mandator_id: viewer.mandatorId,
+          person_id: viewer.personId,
+          key,
+          fingerprint,
+          response: JSON.stringify(answer),
+        })
+        .onConflict((conflict) =>
+          conflict.columns(['mandator_id', 'person_id', 'key']).doUpdateSet((eb) => ({
+            fingerprint: eb.ref('excluded.fingerprint'),
+            response: eb.ref('excluded.response'),
+            created_at: sql<Date>`now()`,
+          })),
+        )
+        .execute();
+      return undefined;
+    },
+  };
+}

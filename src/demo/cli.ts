@@ -1,0 +1,63 @@
+import type { Client } from '../cli/client.ts';
+import type { Output } from '../cli/command.ts';
+import type { Context } from '../context.ts';
+import * as demo from './service.ts';
+
+type Host = Output & {
+  /** Signs in over HTTP, as any client does. */
+  signIn(mandator: string, pin: string): Promise<Client>;
+};
+
+const batchLine = ({ ImportStatus, ProcessedCount, LessonCount }: Awaited<ReturnType<Client['getBatch']>>) =>
+  `  ${ImportStatus}${LessonCount === null ? '' : ` (${ProcessedCount} of ${LessonCount} lessons)`}`;
+
+/** One command that imports a lesson into a room that is free then; its JobID is new at each call. */
+function exampleCall({ config }: Context, pin: string, today: Date): string {
+  const inHalfAYear = new Date(today.getTime() + 182 * 86_400_000);
+  const day = inHalfAYear.toISOString().slice(0, 10);
+  const token = `$(curl -s ${config.IdpUrl}/connect/token -d grant_type=apikey -d scope=service_api -d client_id=timetable-import -d apikey=${pin} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`;
+  const lesson = `{"LektionId":"1","Beginn":"${day}T08:00:00Z","Ende":"${day}T08:45:00Z","RessourceName":"${demo.exampleRoom()}","Titel":"My first lesson"}`;
+  return [
+    `curl -i ${config.BaseUrl}/demo/api/v2.0/jobs/create -H "Authorization: Bearer ${token}"`,
+    `-H 'Content-Type: application/json' -d '[{"JobID":"first-'$(date +%s)'","LektionList":[${lesson}]}]'`,
+  ].join(' ');
+}
+
+/**
+ * What `serve` says once it can be used (contract 1). With the local database, the first start loads the demo tenant and
+ * imports its timetable through the REST API, so that the main job is seen at work.
+ */
+export async function welcome(context: Context, local: boolean, host: Host): Promise<void> {
+  const { BaseUrl, IdpUrl, DemoPin } = context.config;
+  const addresses = [
+    `roomgate is ready at ${BaseUrl}`,
+    `  REST      ${BaseUrl}/{mandator}/api/v2.0/jobs/create`,
+    `  GraphQL   ${BaseUrl}/{mandator}/graphql`,
+    `  Tokens    ${IdpUrl}/connect/token`,
+    `  Health    ${IdpUrl}/healthz, /readyz, /metrics`,
+  ];
+  if (!local) return host.print(addresses.join('\n'), { BaseUrl, IdpUrl });
+
+  const { firstRun, pin: made } = await demo.ensureDemo(context);
+  const pin = made ?? DemoPin;
+  const pinLines = pin
+    ? [`Demo tenant "demo", PIN: ${pin}`, 'Import a lesson:', `  ${exampleCall(context, pin, new Date())}`]
+    : [
+        'The PIN of the demo tenant was shown at the first start; make another one with',
+        `  npx roomgate pin create --mandator demo --person ${demo.importerEmail()}`,
+      ];
+  host.print([...addresses, '', ...pinLines].join('\n'), {
+    BaseUrl,
+    IdpUrl,
+    Mandator: 'demo',
+    Pin: pin ?? null,
+  });
+  if (!firstRun || !made) return;
+
+  const client = await host.signIn('demo', made);
+  const body = new Blob([JSON.stringify(demo.exampleTimetable(new Date()))], { type: 'application/json' });
+  const { BatchId } = await client.postJobs('create', body);
+  host.print(`\nImporting the demo timetable through the REST API, batch ${BatchId}`, { BatchId });
+  const ended = await client.followBatch(BatchId, (batch) => host.print(batchLine(batch), batch));
+  host.print(`  ${ended.CreatedCount} lessons are in their rooms.`, { CreatedCount: ended.CreatedCount });
+}

@@ -1,0 +1,63 @@
+/** The demo tenant, for a first run without any tenant of one's own. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { sql } from 'kysely';
+import type { Context } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { Conflict, NotFound } from '../errors.ts';
+import { createPin, pepperOf } from '../identity/service.ts';
+import { getPerson, readTenantFile, type TenantFile, writeTenant } from '../tenants/service.ts';
+import { demoTimetable } from './timetable.ts';
+
+/** The master data of the demo tenant: a tenant file like any other. */
+export function readDemoTenant(): TenantFile {
+  return readTenantFile(JSON.parse(fs.readFileSync(path.join(import.meta.dirname, 'tenant.json'), 'utf8')));
+}
+
+/**
+ * Creates the demo tenant and a PIN of the person who imports its timetable if, and only if, the database has no tenant
+ * at all; of several processes one does. The PIN is the setting DemoPin where there is one, and counts for the tenant's
+ * later starts too. It is returned by the first run alone.
+ * @throws InvalidInput for a DemoPin that is too short
+ */
+export async function ensureDemo({ db, config }: Context): Promise<{ firstRun: boolean; pin?: string }> {
+  const file = readDemoTenant();
+  const makePin = async (executor: Database) => {
+    const { mandatorId, personId } = await getPerson(executor, file.Mandator, importerEmail());
+    const options = { mandatorId, personId, label: 'Demo', pin: config.DemoPin };
+    return await createPin(executor, pepperOf(config), options);
+  };
+
+  const made = await db.transaction().execute(async (trx) => {
+    const anyTenant = () => trx.selectFrom('mandator').select('id').limit(1).executeTakeFirst();
+    if (await anyTenant()) return undefined;
+    // Keeps away whoever else would create a tenant now.
+    await sql`lock table mandator in share row exclusive mode`.execute(trx);
+    if (await anyTenant()) return undefined;
+    await writeTenant(trx, file);
+    return await makePin(trx);
+  });
+  if (made) return { firstRun: true, pin: made.pin };
+
+  if (config.DemoPin)
+    await makePin(db).catch((error: unknown) => {
+      // It exists, or the tenants of this database are other ones.
+      if (!(error instanceof Conflict || error instanceof NotFound)) throw error;
+    });
+  return { firstRun: false };
+}
+
+/** The email of the person who imports the demo timetable. */
+export function importerEmail(): string {
+  return readDemoTenant().Persons.find(({ Role }) => Role !== 'Display')?.Email ?? '';
+}
+
+/** A room for a first lesson. */
+export function exampleRoom(): string {
+  return readDemoTenant().Locations[0]?.Resources[0]?.Name ?? '';
+}
+
+/** This week's and the next weeks' lessons of the demo tenant. */
+export function exampleTimetable(today: Date) {
+  return demoTimetable(today, readDemoTenant());
+}

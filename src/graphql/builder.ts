@@ -1,0 +1,135 @@
+import SchemaBuilder from '@pothos/core';
+import ComplexityPlugin from '@pothos/plugin-complexity';
+import ErrorsPlugin from '@pothos/plugin-errors';
+import ZodPlugin from '@pothos/plugin-zod';
+import { GraphQLError } from 'graphql';
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import {
+  Conflict,
+  type DomainError,
+  type FieldError,
+  InvalidInput,
+  LimitExceeded,
+  NotFound,
+} from '../errors.ts';
+import type { Caller, Streams } from './streams.ts';
+
+/** What every resolver gets: who calls, in which request, and the way to open a stream. */
+export type Call = Caller & { context: Context; requestId: string; streams: Streams };
+
+/** What a room's `graphql.ts` exports: adds its types and fields to the schema. */
+export type AddTypes = (builder: Builder) => void;
+
+export type Builder = ReturnType<typeof createBuilder>;
+
+const instant = z.iso.datetime();
+
+function readInstant(value: unknown): Date {
+  const read = instant.safeParse(value);
+  if (!read.success)
+    throw new GraphQLError('DateTime: write RFC 3339 in UTC with a Z, for example 2026-03-28T08:00:00Z.');
+  return new Date(read.data);
+}
+
+function asInvalidInput(error: z.ZodError): InvalidInput {
+  const errors = error.issues.map(({ path, message }) => {
+    const field = path.join('.');
+    return { field, pointer: null, code: 'InvalidType', message: `${field}: ${message}.` };
+  });
+  return new InvalidInput(errors.map(({ message }) => message).join(' '), errors);
+}
+
+/** The one builder of a schema (plugin types are global), with the scalars and the problems. */
+export function createBuilder() {
+  const builder = new SchemaBuilder<{
+    Context: Call;
+    DefaultFieldNullability: false;
+    Objects: { PageInfo: { hasNextPage: boolean; endCursor: string | null } };
+    Scalars: { DateTime: { Input: Date; Output: Date }; ID: { Input: string; Output: string | number } };
+  }>({
+    // The errors plugin stands first, so that it also sees what the checks of arguments throw.
+    plugins: [ErrorsPlugin, ZodPlugin, ComplexityPlugin],
+    defaultFieldNullability: false,
+    errors: { directResult: true, defaultTypes: [] },
+    zod: { validationError: asInvalidInput },
+    // Checked before execution, for subscriptions too: see limits.
+    complexity: { disabled: true },
+  });
+  builder.queryType({ description: 'Everything that can be read.' });
+  builder.mutationType({ description: 'Everything that can be changed.' });
+  builder.subscriptionType({ description: 'What can be watched, over SSE and over WebSocket.' });
+  builder.scalarType('DateTime', {
+    description: 'An instant: RFC 3339 in UTC with a Z.',
+    serialize: (value) => value.toISOString(),
+    parseValue: readInstant,
+  });
+  builder.objectType('PageInfo', {
+    description: 'Where a page ends, and whether there is more.',
+    fields: (t) => ({
+      hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether another page follows.' }),
+      endCursor: t.exposeString('endCursor', {
+        nullable: true,
+        description: 'For `after` of the next page; null on an empty page.',
+      }),
+    }),
+  });
+  addProblems(builder);
+  return builder;
+}
+
+function addProblems(builder: Builder): void {
+  const problem = builder.interfaceRef<DomainError>('Problem').implement({
+    description: 'An expected failure, as a member of a result union.',
+    fields: (t) => ({
+      code: t.exposeString('code', { description: 'The same code as in the problem body of REST.' }),
+      message: t.exposeString('message', { description: 'For people: names the place and the remedy.' }),
+    }),
+  });
+  const fieldError = builder.objectRef<FieldError>('FieldError').implement({
+    description: 'One fault of an input.',
+    fields: (t) => ({
+      field: t.exposeString('field', { nullable: true, description: 'The name of the faulty member.' }),
+      pointer: t.exposeString('pointer', {
+        nullable: true,
+        description: 'JSON pointer (RFC 6901) into what was sent.',
+      }),
+      code: t.exposeString('code', { description: 'What kind of fault.' }),
+      message: t.exposeString('message', { description: 'For people.' }),
+    }),
+  });
+  builder.objectType(InvalidInput, {
+    name: 'ValidationProblem',
+    description: 'What was sent breaks a rule.',
+    interfaces: [problem],
+    fields: (t) => ({
+      errors: t.field({
+        type: [fieldError],
+        description: 'Every fault that was found.',
+        resolve: ({ errors }) => errors,
+      }),
+    }),
+  });
+  builder.objectType(LimitExceeded, {
+    name: 'LimitProblem',
+    description: 'Too much at once.',
+    interfaces: [problem],
+    fields: (t) => ({
+      retryAfterSeconds: t.int({
+        nullable: true,
+        description: 'After how many seconds the same call may succeed.',
+        resolve: ({ retryAfter }) => (retryAfter === undefined ? null : Math.ceil(retryAfter)),
+      }),
+    }),
+  });
+  builder.objectType(Conflict, {
+    name: 'ConflictProblem',
+    description: 'The present state does not allow it.',
+    interfaces: [problem],
+  });
+  builder.objectType(NotFound, {
+    name: 'NotFoundProblem',
+    description: 'Unknown, or of another tenant.',
+    interfaces: [problem],
+  });
+}

@@ -1,0 +1,72 @@
+import type { ArgBuilder, ObjectRef } from '@pothos/core';
+import { defaultLimit, mostPerPage, type Page, type PageRequest, readPage, toCursor } from '../db/paging.ts';
+import type { Builder } from './builder.ts';
+
+type Types = Builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
+
+/** `first` and `after` of a list field. */
+export function pageArguments(t: ArgBuilder<Types>) {
+  return {
+    first: t.int({
+      description: `How many at most, 1 to ${mostPerPage}; ${defaultLimit} when left out.`,
+      validate: { min: 1, max: mostPerPage },
+    }),
+    after: t.string({ description: 'The `endCursor` of the page before.' }),
+  };
+}
+
+type PageArguments = { first?: number | null | undefined; after?: string | null | undefined };
+
+/** @throws Malformed for a cursor that we did not make */
+export function pageOf({ first, after }: PageArguments): PageRequest {
+  return readPage(first ?? undefined, after);
+}
+
+/** What a page costs: its read, and its fields once for each node that it may hold. */
+export function pageCost({ first }: PageArguments) {
+  return { field: 10, multiplier: first ?? defaultLimit };
+}
+
+/** The connection of a node type: a page of a list with the cursors to go on from. */
+export function connectionType<Node extends object>(
+  builder: Builder,
+  node: ObjectRef<Types, Node>,
+  keyOf: (node: Node) => number,
+) {
+  // Pothos cannot follow a type that is still open.
+  const type = node as unknown as ObjectRef<Types, object>;
+  const cursorOf = (item: object) => toCursor(keyOf(item as Node));
+  const edge = builder.objectRef<object>(`${node.name}Edge`).implement({
+    description: 'A node and where it stands in its list.',
+    fields: (t) => ({
+      cursor: t.string({ description: 'Where this node stands.', resolve: cursorOf }),
+      node: t.field({ type, description: 'The node itself.', resolve: (item) => item }),
+    }),
+  });
+  const connection = builder.objectRef<Page<object>>(`${node.name}Connection`).implement({
+    description: 'One page of a list.',
+    fields: (t) => ({
+      nodes: t.field({
+        type: [type],
+        complexity: { field: 1, multiplier: 1 },
+        description: 'The nodes of this page.',
+        resolve: ({ items }) => items,
+      }),
+      edges: t.field({
+        type: [edge],
+        complexity: { field: 1, multiplier: 1 },
+        description: 'The nodes of this page, each with its cursor.',
+        resolve: ({ items }) => items,
+      }),
+      pageInfo: t.field({
+        type: 'PageInfo',
+        description: 'Where this page ends.',
+        resolve: ({ items, nextCursor }) => {
+          const last = items.at(-1);
+          return { hasNextPage: nextCursor !== null, endCursor: last ? cursorOf(last) : null };
+        },
+      }),
+    }),
+  });
+  return connection as unknown as ObjectRef<Types, Page<Node>>;
+}

@@ -1,0 +1,49 @@
+import { GraphQLError } from 'graphql';
+import { asDomainError, type DomainError, type ErrorCode } from '../errors.ts';
+import type { Log } from '../log.ts';
+
+/** `extensions.code` of a top-level error. */
+export const graphqlCodeOf: Record<ErrorCode, string> = {
+  Malformed: 'BAD_USER_INPUT',
+  NotAuthenticated: 'NOT_AUTHENTICATED',
+  Forbidden: 'FORBIDDEN',
+  NotFound: 'NOT_FOUND',
+  MethodNotAllowed: 'BAD_REQUEST',
+  NotAcceptable: 'BAD_REQUEST',
+  Conflict: 'CONFLICT',
+  TooLarge: 'LIMIT',
+  UnsupportedMediaType: 'BAD_REQUEST',
+  InvalidInput: 'BAD_USER_INPUT',
+  LimitExceeded: 'LIMIT',
+  Unavailable: 'UNAVAILABLE',
+};
+
+function extensionsOf({ code, retryAfter, errors }: DomainError) {
+  return {
+    code: graphqlCodeOf[code],
+    ...(retryAfter !== undefined && { retryAfterSeconds: Math.ceil(retryAfter) }),
+    ...(errors.length > 0 && { errors }),
+  };
+}
+
+/** What was thrown first; undefined when GraphQL itself made the error. */
+function causeOf(error: GraphQLError): unknown {
+  const { originalError } = error;
+  return originalError instanceof GraphQLError ? causeOf(originalError) : originalError;
+}
+
+/**
+ * An error as the client may see it: GraphQL's own and domain errors with their code, everything else masked, with only a
+ * traceId that leads to the log.
+ */
+export function presentError(error: GraphQLError, requestId: string, log: Log): GraphQLError {
+  const cause = causeOf(error);
+  if (cause === undefined) return error;
+  const known = asDomainError(cause);
+  const err = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+  if (!known) log.error({ requestId, path: error.path?.join('.'), err }, 'unexpected error');
+  else if (known !== cause) log.warn({ requestId, err }, 'answered as an error of the database');
+  const message = known?.message ?? 'Something went wrong on our side. Quote the traceId when you report it.';
+  const extensions = known ? extensionsOf(known) : { code: 'INTERNAL_ERROR', traceId: requestId };
+  return new GraphQLError(message, { nodes: error.nodes, path: error.path, extensions });
+}

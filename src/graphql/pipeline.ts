@@ -1,0 +1,81 @@
+/** What every GraphQL call goes through, over HTTP and WebSocket alike: parse, validate, limits, execution, errors. */
+import { execute, type GraphQLError, subscribe } from 'graphql';
+import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
+import type { Log } from '../log.ts';
+import type { Call } from './builder.ts';
+import { presentError } from './errors.ts';
+import { limits } from './limits.ts';
+import { createSchema } from './schema.ts';
+
+/** GraphQL's own executor, which hands a client's leaving to the source at once, even while that waits. */
+const engine: Plugin = {
+  onExecute({ setExecuteFn }) {
+    setExecuteFn((args) => execute({ ...args, hideSuggestions: true }));
+  },
+  onSubscribe({ setSubscribeFn }) {
+    setSubscribeFn((args) => subscribe({ ...args, hideSuggestions: true }));
+  },
+};
+
+type Result = { data?: unknown; errors?: readonly GraphQLError[] };
+
+/** Errors as clients may see them; a result without data is the fault of the request. */
+function present(result: Result, { requestId }: Call, log: Log): Result {
+  if (!result.errors) return result;
+  const errors = result.errors.map((error) => presentError(error, requestId, log));
+  if (!('data' in result))
+    for (const error of errors) error.extensions['http'] ??= { status: 400, spec: true };
+  return { ...result, errors };
+}
+
+function presentErrors(log: Log): Plugin<Call> {
+  return {
+    onExecute: ({ args }) => ({
+      onExecuteDone({ result, setResult }) {
+        if (!isAsyncIterable(result)) setResult(present(result as Result, args.contextValue, log) as never);
+      },
+    }),
+    onSubscribe: ({ args }) => ({
+      onSubscribeResult({ result, setResult }) {
+        if (!isAsyncIterable(result)) setResult(present(result as Result, args.contextValue, log) as never);
+        return {
+          onNext: ({ result: frame, setResult: setFrame }) =>
+            setFrame(present(frame as Result, args.contextValue, log) as never),
+        };
+      },
+    }),
+  };
+}
+
+/** Proxies must not hold back what belongs to a stream. */
+const unbuffered: Plugin = {
+  onResponse({ response }) {
+    if (response.headers.get('content-type') === 'text/event-stream')
+      response.headers.set('x-accel-buffering', 'no');
+  },
+};
+
+export type Pipeline = ReturnType<typeof createPipeline>;
+
+export function createPipeline(log: Log) {
+  return createYoga<Call>({
+    schema: createSchema(),
+    graphqlEndpoint: '/:mandator/graphql',
+    plugins: [engine, presentErrors(log), limits, unbuffered],
+    // The body is here already, and within its limit.
+    maxRequestBodySize: false,
+    cors: false,
+    multipart: false,
+    batching: false,
+    graphiql: false,
+    landingPage: false,
+    // What reaches this net was thrown outside of execution.
+    maskedErrors: { isDev: false, errorMessage: 'Something went wrong on our side.' },
+    logging: {
+      debug() {},
+      info() {},
+      warn: (...parts: unknown[]) => log.warn({ err: parts.map(String).join(' ') }, 'GraphQL'),
+      error: (...parts: unknown[]) => log.error({ err: parts.map(String).join(' ') }, 'GraphQL'),
+    },
+  });
+}

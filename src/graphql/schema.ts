@@ -1,0 +1,24 @@
+import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
+import { addTypes as addIdentityTypes } from '../identity/graphql.ts';
+import { addTypes as addLessonTypes } from '../lessons/graphql.ts';
+import { createBuilder } from './builder.ts';
+
+/** The whole schema: what stands here, and every room's face. */
+export function createSchema(): GraphQLSchema {
+  const builder = createBuilder();
+  builder.queryField('serverTime', (t) =>
+    t.field({
+      type: 'DateTime',
+      description: "The server's clock.",
+      resolve: () => new Date(),
+    }),
+  );
+  addIdentityTypes(builder);
+  addLessonTypes(builder);
+  return builder.toSchema();
+}
+
+/** The text of `schema.graphql`. */
+export function printSchemaText(): string {
+  return `${printSchema(lexicographicSortSchema(createSchema()))}\n`;
+}

@@ -1,0 +1,224 @@
+/**
+ * Subscriptions. A stream listens first and then reads the present state, so it misses nothing; it reads again whenever
+ * something has changed, and only when its reader asks for more, so a slow reader gets the latest state and nothing queues.
+ */
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import type { Context, Viewer } from '../context.ts';
+import { LimitExceeded, NotAuthenticated, Unavailable } from '../errors.ts';
+
+type Subscription = Awaited<ReturnType<Context['notifications']['subscribe']>>;
+export type Change = NonNullable<Awaited<ReturnType<Subscription['next']>>>;
+
+/** Checks a credential for a tenant, as the door of REST does. @throws NotAuthenticated, Forbidden, NotFound */
+export type Authenticate = (mandator: string, authorization: string | undefined) => Promise<Viewer>;
+
+export type Caller = {
+  viewer: Viewer;
+  /** The credential as it came; the streams of one token are counted together. */
+  authorization: string | undefined;
+  /** Aborted when the client has gone. */
+  signal: AbortSignal;
+};
+
+export type Streams = {
+  /**
+   * Opens a stream. `frames` gets `all` at once, when everything that happens from now on is heard, and then the changes
+   * of the topics; what it yields goes to the client. The last frame is an error when the stream ends before its time:
+   * the token has expired, its PIN was revoked, the process stops, or reading failed.
+   * @throws LimitExceeded at StreamsPerToken
+   */
+  open<T>(
+    caller: Caller,
+    topics: string[],
+    frames: (changes: AsyncIterable<Change>) => AsyncIterable<T>,
+  ): Promise<AsyncIterableIterator<T | Error>>;
+  /** How many are open now, over SSE and WebSocket together. */
+  count(): number;
+  /** Ends them all, and gives their last frames a moment to be sent. */
+  close(): Promise<void>;
+};
+
+/** Node fires at once when a delay does not fit into 31 bits. */
+const longestDelay = 2 ** 31 - 1;
+
+const lastFramesTimeout = 1_000;
+
+const stoppingError = () =>
+  new Unavailable('The service is being restarted; subscribe again in a few seconds.');
+
+/** The value of a frame, or its error: what every subscription field resolves with. */
+export function resolveFrame<T>(frame: T | Error): T {
+  if (frame instanceof Error) throw frame;
+  return frame;
+}
+
+/** One stream from its registration until its client has gone or has had the last frame. */
+type Stream = Caller & {
+  readonly ended: boolean;
+  /** Why it ends before its time. */
+  readonly error: Error | undefined;
+  listen(subscribe: () => Promise<Subscription>): Promise<Subscription>;
+  /** No more changes; `error` becomes the last frame. */
+  end(error?: Error): void;
+  release(): void;
+  readonly released: Promise<void>;
+};
+
+function makeStream(caller: Caller, onRelease: () => void): Stream {
+  const { promise: released, resolve } = Promise.withResolvers<void>();
+  const { viewer, signal } = caller;
+  let subscription: Subscription | undefined;
+  let ended = false;
+  let ending: Error | undefined;
+  function end(error?: Error): void {
+    if (ended) return;
+    ended = true;
+    ending = error;
+    clearTimeout(expiry);
+    subscription?.close();
+  }
+  function release(): void {
+    end();
+    signal.removeEventListener('abort', release);
+    onRelease();
+    resolve();
+  }
+  const expiry = setTimeout(
+    () => end(new NotAuthenticated('The token has expired; get a new one.')),
+    Math.min(viewer.expiresAt.getTime() - Date.now(), longestDelay),
+  );
+  signal.addEventListener('abort', release);
+  return {
+    ...caller,
+    get ended() {
+      return ended;
+    },
+    get error() {
+      return ending;
+    },
+    async listen(subscribe) {
+      subscription = await subscribe();
+      if (ended) subscription.close();
+      return subscription;
+    },
+    end,
+    release,
+    released,
+  };
+}
+
+export function createStreams(context: Context, authenticate: Authenticate): Streams {
+  const { notifications } = context;
+  const most = context.config.Limits.StreamsPerToken;
+  const byToken = new Map<string | undefined, Set<Stream>>();
+  const everyStream = () => [...byToken.values()].flatMap((streams) => [...streams]);
+  const endAll = () => {
+    for (const stream of everyStream()) stream.end(stoppingError());
+  };
+  notifications.stopping.addEventListener('abort', endAll);
+
+  const pins = notifications.subscribe('pin');
+  const watchingPins = (async () => {
+    const subscription = await pins;
+    for (let change = await subscription.next(); change; change = await subscription.next()) {
+      for (const stream of everyStream())
+        if (change.keys.has(String(stream.viewer.pinId)))
+          stream.end(new NotAuthenticated('The PIN of this token was changed or revoked.'));
+      if (change.all) await checkTokens();
+    }
+  })();
+
+  /** A revocation may have gone unheard. */
+  async function checkTokens(): Promise<void> {
+    // The cache of verified tokens hears of the same loss and empties itself first.
+    await setImmediate();
+    await Promise.all(
+      [...byToken.values()].map(async ([...streams]) => {
+        const [stream] = streams;
+        if (!stream) return;
+        await authenticate(stream.viewer.mandator, stream.authorization).catch((error: Error) => {
+          for (const sibling of streams) sibling.end(error);
+        });
+      }),
+    );
+  }
+
+  function register(caller: Caller): Stream {
+    const { authorization, signal } = caller;
+    const siblings = byToken.get(authorization) ?? new Set();
+    if (siblings.size >= most)
+      throw new LimitExceeded(`This token has ${siblings.size} streams open already; end one of them first.`);
+    if (notifications.stopping.aborted) throw stoppingError();
+    signal.throwIfAborted();
+    const stream = makeStream(caller, () => {
+      siblings.delete(stream);
+      if (siblings.size === 0) byToken.delete(authorization);
+    });
+    byToken.set(authorization, siblings.add(stream));
+    return stream;
+  }
+
+  async function listen(stream: Stream, topics: string[]): Promise<Subscription> {
+    try {
+      const subscription = await stream.listen(() => notifications.subscribe(...topics));
+      // It may have been revoked after the door had let it in and before this stream was there to be ended.
+      await authenticate(stream.viewer.mandator, stream.authorization);
+      return subscription;
+    } catch (error) {
+      stream.release();
+      throw error;
+    }
+  }
+
+  return {
+    async open<T>(
+      caller: Caller,
+      topics: string[],
+      frames: (changes: AsyncIterable<Change>) => AsyncIterable<T>,
+    ) {
+      const stream = register(caller);
+      const subscription = await listen(stream, topics);
+      async function* changes(): AsyncGenerator<Change> {
+        if (!stream.ended) yield { keys: new Set(), all: true };
+        for (let change = await subscription.next(); change; change = await subscription.next()) yield change;
+      }
+      async function* run(): AsyncGenerator<T | Error> {
+        try {
+          yield* frames(changes());
+          if (stream.error) yield stream.error;
+        } catch (error) {
+          yield error as Error;
+        } finally {
+          stream.release();
+        }
+      }
+      const running = run();
+      const iterator: AsyncIterableIterator<T | Error> = {
+        next: () => running.next(),
+        // A generator that waits for a change would hear of this only after it.
+        return: () => {
+          stream.release();
+          return running.return(undefined);
+        },
+        [Symbol.asyncIterator]: () => iterator,
+      };
+      return iterator;
+    },
+    count: () => everyStream().length,
+    async close() {
+      notifications.stopping.removeEventListener('abort', endAll);
+      const last = everyStream();
+      endAll();
+      const timeout = new AbortController();
+      await Promise.race([
+        Promise.all(last.map(({ released }) => released)),
+        sleep(lastFramesTimeout, undefined, { signal: timeout.signal }).catch(() => {}),
+      ]);
+      timeout.abort();
+      // The transports say that a stream is complete one step after it is.
+      await setImmediate();
+      (await pins).close();
+      await watchingPins;
+    },
+  };
+}

@@ -1,0 +1,150 @@
+/** GraphQL over WebSocket: the `graphql-transport-ws` protocol at the same path and through the same pipeline as HTTP. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type FormattedExecutionResult, GraphQLError, type GraphQLFormattedError } from 'graphql';
+import type { Context as Connection, SubscribePayload } from 'graphql-ws';
+import { type Extra, useServer } from 'graphql-ws/use/ws';
+import { WebSocketServer } from 'ws';
+import type { Context } from '../context.ts';
+import { asDomainError, Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
+import type { Call } from './builder.ts';
+import { presentError } from './errors.ts';
+import type { Pipeline } from './pipeline.ts';
+import type { Authenticate, Streams } from './streams.ts';
+
+const path = /^\/([a-z0-9_-]{1,64})\/graphql\/?(?:\?|$)/i;
+
+const handshakeTimeout = 5_000;
+const goodbyeTimeout = 1_000;
+
+type Engine = Pick<ReturnType<Pipeline['getEnveloped']>, 'execute' | 'subscribe'>;
+type Params = { Authorization?: unknown } | undefined;
+type SocketExtra = { gone?: AbortController };
+type Link = Connection<Params, Extra & SocketExtra>;
+
+/** The credential of the upgrade request, or else of the first message: browsers cannot set the header. */
+function authorizationOf({ extra, connectionParams }: Link): string | undefined {
+  const given = extra.request.headers.authorization ?? connectionParams?.Authorization;
+  return typeof given === 'string' ? given : undefined;
+}
+
+const mandatorOf = (request: IncomingMessage) => path.exec(request.url ?? '')?.[1]?.toLowerCase();
+
+/** Why a connection is refused, as a close code. */
+function closeCodeOf(error: unknown): [code: number, reason: string] {
+  if (error instanceof NotAuthenticated) return [4401, 'Unauthorized'];
+  if (error instanceof Forbidden || error instanceof NotFound) return [4403, 'Forbidden'];
+  return [1013, 'Try again later'];
+}
+
+/** What speaks of HTTP has no meaning here. */
+function withoutHttp(error: GraphQLError): GraphQLFormattedError {
+  const { http: _, ...extensions } = error.extensions;
+  return { ...error.toJSON(), extensions };
+}
+
+function refuseUpgrade(socket: Duplex): void {
+  socket.on('error', () => {});
+  socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () =>
+    socket.destroy(),
+  );
+}
+
+export type WebSockets = {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  close(): Promise<void>;
+};
+
+export function createWebSockets(
+  context: Context,
+  pipeline: Pipeline,
+  streams: Streams,
+  authenticate: Authenticate,
+): WebSockets {
+  const { log, config } = context;
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: config.Limits.BodyBytes,
+    perMessageDeflate: false,
+  });
+
+  /** One operation of a socket, with its credential checked anew: it may have been revoked since. */
+  async function prepare(link: Link, payload: SubscribePayload, requestId: string) {
+    const authorization = authorizationOf(link);
+    const viewer = await authenticate(mandatorOf(link.extra.request) ?? '', authorization);
+    link.extra.gone ??= new AbortController();
+    const { signal } = link.extra.gone;
+    const call: Call = { context, streams, viewer, requestId, authorization, signal };
+    const enveloped = pipeline.getEnveloped({ ...call, params: payload });
+    const document = enveloped.parse(payload.query);
+    const errors = enveloped.validate(enveloped.schema, document);
+    if (errors.length > 0) return errors as GraphQLError[];
+    return {
+      schema: enveloped.schema,
+      document,
+      operationName: payload.operationName,
+      variableValues: payload.variables,
+      contextValue: await enveloped.contextFactory(),
+      // How graphql-ws finds its way back into this call's own pipeline.
+      rootValue: enveloped,
+    };
+  }
+
+  const server = useServer<NonNullable<Params>, SocketExtra>(
+    {
+      isProd: true,
+      connectionInitWaitTimeout: handshakeTimeout,
+      execute: (args) => (args.rootValue as Engine).execute(args),
+      subscribe: (args) => (args.rootValue as Engine).subscribe(args),
+      async onConnect(link) {
+        try {
+          await authenticate(mandatorOf(link.extra.request) ?? '', authorizationOf(link));
+          return true;
+        } catch (error) {
+          if (!asDomainError(error)) log.error({ err: String(error) }, 'unexpected error');
+          link.extra.socket.close(...closeCodeOf(error));
+          return false;
+        }
+      },
+      async onSubscribe(link, _id, payload) {
+        const requestId = randomUUID();
+        try {
+          return await prepare(link, payload, requestId);
+        } catch (cause) {
+          const error =
+            cause instanceof GraphQLError
+              ? cause
+              : new GraphQLError('Failed.', { originalError: cause as Error });
+          return [presentError(error, requestId, log)];
+        }
+      },
+      onError: (_link, _id, _payload, errors) => errors.map((error) => withoutHttp(error as GraphQLError)),
+      onNext: (_link, _id, _payload, _args, result) =>
+        result.errors && ({ ...result, errors: result.errors.map(withoutHttp) } as FormattedExecutionResult),
+      onClose: (link) => link.extra.gone?.abort(),
+    },
+    sockets,
+  );
+
+  return {
+    upgrade(request, socket, head) {
+      if (mandatorOf(request) === undefined) refuseUpgrade(socket);
+      else
+        sockets.handleUpgrade(request, socket, head, (opened) => {
+          sockets.emit('connection', opened, request);
+          // graphql-ws would print them on the console; ws itself closes the socket.
+          opened.removeAllListeners('error').on('error', (error) => {
+            log.info({ err: error.message }, 'WebSocket failed');
+          });
+        });
+    },
+    async close() {
+      const late = setTimeout(() => {
+        for (const socket of sockets.clients) socket.terminate();
+      }, goodbyeTimeout);
+      await server.dispose();
+      clearTimeout(late);
+    },
+  };
+}

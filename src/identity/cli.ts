@@ -1,0 +1,77 @@
+import { type AddCommands, CommandFailed } from '../cli/command.ts';
+import { formatTable } from '../cli/output.ts';
+import { createPin, getPerson, listPins, pepperOf, revokePin } from './service.ts';
+
+/** For commands that sign in by themselves. */
+export { createTemporaryPin } from './temporary-pin.ts';
+
+type Holder = { mandator: string; person: string };
+
+export const addCommands: AddCommands = (program, action) => {
+  const pin = program.command('pin').description('the PINs (API keys) of persons');
+  const forPerson = (name: string) =>
+    pin
+      .command(name)
+      .requiredOption('--mandator <code>', 'the tenant')
+      .requiredOption('--person <email>', 'the person');
+  const example = (call: string) =>
+    `Example:\n  $ roomgate pin ${call} --mandator demo --person ada@demo.example`;
+
+  forPerson('create')
+    .description('make a PIN and print it, once')
+    .option('--label <text>', 'what it is for')
+    .addHelpText('after', example('create'))
+    .action(
+      action(async ({ context: { db, config }, print }, options: Holder & { label?: string }) => {
+        const { mandatorId, personId, name } = await getPerson(db, options.mandator, options.person);
+        const made = await createPin(db, pepperOf(config), { mandatorId, personId, label: options.label });
+        print(`PIN of ${name}: ${made.pin}\nIt is shown this once. Its id, to revoke it, is ${made.pinId}.`, {
+          Pin: made.pin,
+          PinId: made.pinId,
+          PersonId: made.personId,
+        });
+      }),
+    );
+
+  forPerson('list')
+    .description('list PINs, revoked ones too')
+    .addHelpText('after', example('list'))
+    .action(
+      action(async ({ context: { db }, print }, options: Holder) => {
+        const { mandatorId, personId } = await getPerson(db, options.mandator, options.person);
+        const pins = await listPins(db, mandatorId, personId);
+        const time = (at: Date | null) => at?.toISOString();
+        const rows = pins.map((row) => [
+          row.pinId,
+          row.label,
+          ...[row.createdAt, row.lastUsedAt, row.expiresAt, row.revokedAt].map(time),
+        ]);
+        print(
+          formatTable(['PinId', 'Label', 'Created', 'Last used', 'Expires', 'Revoked'], rows),
+          pins.map((row) => ({
+            PinId: row.pinId,
+            PersonId: row.personId,
+            Label: row.label,
+            CreatedAt: row.createdAt,
+            ExpiresAt: row.expiresAt,
+            RevokedAt: row.revokedAt,
+            LastUsedAt: row.lastUsedAt,
+          })),
+        );
+      }),
+    );
+
+  forPerson('revoke')
+    .description('end a PIN, its tokens and its streams')
+    .argument('<PinId>', 'the id that create and list print')
+    .addHelpText('after', example('revoke 7'))
+    .action(
+      action(async ({ context: { db }, print }, id: string, options: Holder) => {
+        if (!/^\d{1,9}$/.test(id)) throw new CommandFailed(`PinId: ${id} is not a PinId; see pin list.`);
+        const pinId = Number(id);
+        const { mandatorId, personId } = await getPerson(db, options.mandator, options.person);
+        await revokePin(db, mandatorId, pinId, personId);
+        print(`PIN ${pinId} is revoked.`, { PinId: pinId, Revoked: true });
+      }),
+    );
+};

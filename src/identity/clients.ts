@@ -1,0 +1,93 @@
+/** The programs that may ask for tokens: records of the settings (specification 2.6), and the checks of what they send. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Client } from '../config.ts';
+import { apiScope } from './tokens.ts';
+
+export const grantType = 'apikey';
+
+/** A refusal of the token endpoint in the words of RFC 6749, section 5.2. */
+export class OAuthError extends Error {
+  readonly code: string;
+  readonly status: number;
+  /** Seconds after which the same request may succeed. */
+  readonly retryAfter: number | undefined;
+  constructor(code: string, message: string, status = 400, retryAfter?: number) {
+    super(message);
+    this.code = code;
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** The parameters of the token endpoint, absent ones undefined, and where they came from. */
+export type TokenRequest = {
+  grantType: string | undefined;
+  scope: string | undefined;
+  clientId: string | undefined;
+  clientSecret: string | undefined;
+  apiKey: string | undefined;
+  /** IPv4 or IPv6 address of the caller. */
+  address: string;
+};
+
+/**
+ * Everything about a request but whether its PIN counts.
+ * @throws OAuthError
+ */
+export function checkRequest(
+  clients: readonly Client[],
+  request: TokenRequest,
+): { clientId: string; apiKey: string } {
+  checkGrantType(request);
+  const client = findClient(clients, request);
+  checkSecret(client, request);
+  checkAllowed(client);
+  checkScope(client, request);
+  return { clientId: client.ClientId, apiKey: readApiKey(request) };
+}
+
+function checkGrantType({ grantType: given }: TokenRequest): void {
+  if (!given) throw new OAuthError('invalid_request', 'grant_type is missing; it is apikey.');
+  if (given !== grantType) throw new OAuthError('unsupported_grant_type', 'The only grant_type is apikey.');
+}
+
+function findClient(clients: readonly Client[], { clientId }: TokenRequest): Client {
+  if (!clientId) throw new OAuthError('invalid_request', 'client_id is missing.');
+  const client = clients.find(({ ClientId }) => ClientId === clientId);
+  if (!client?.Enabled) throw invalidClient();
+  return client;
+}
+
+const invalidClient = () => new OAuthError('invalid_client', 'The client could not be authenticated.', 401);
+
+/** Without RequireClientSecret a secret is ignored, right or wrong (contract 3). */
+function checkSecret({ RequireClientSecret, ClientSecrets }: Client, { clientSecret }: TokenRequest): void {
+  if (!RequireClientSecret) return;
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const given = digest(clientSecret ?? '');
+  const right = ClientSecrets.filter(({ Value }) => {
+    const hash = /^sha256:(.*)$/.exec(Value)?.[1];
+    const expected = hash === undefined ? digest(Value) : Buffer.from(hash, 'base64');
+    return expected.length === given.length && timingSafeEqual(expected, given);
+  });
+  if (!clientSecret || right.length === 0) throw invalidClient();
+}
+
+function checkAllowed({ AllowedGrantTypes }: Client): void {
+  if (!AllowedGrantTypes.includes(grantType))
+    throw new OAuthError('unauthorized_client', 'This client may not use the grant_type apikey.');
+}
+
+function checkScope({ AllowedScopes }: Client, { scope = apiScope }: TokenRequest): void {
+  const asked = scope.split(' ').filter(Boolean);
+  if (!AllowedScopes.includes(apiScope) || asked.length === 0 || asked.some((name) => name !== apiScope))
+    throw new OAuthError(
+      'invalid_scope',
+      'The only scope is service_api, and the client must be allowed it.',
+    );
+}
+
+function readApiKey({ apiKey }: TokenRequest): string {
+  if (!apiKey) throw new OAuthError('invalid_request', 'apikey is missing; it is the PIN of the person.');
+  return apiKey;
+}

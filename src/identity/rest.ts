@@ -1,0 +1,135 @@
+/** The identity provider's own endpoints (contract 3): RFC 6749 in and out, for standard clients. */
+import net from 'node:net';
+import express, { type ErrorRequestHandler, type Request, Router } from 'express';
+import { asDomainError, MethodNotAllowed } from '../errors.ts';
+import { grantType, OAuthError, type TokenRequest } from './clients.ts';
+import { type Identity, issueToken } from './service.ts';
+import { apiScope } from './tokens.ts';
+
+const tokenPath = '/connect/token';
+const configurationPath = '/.well-known/openid-configuration';
+const keysPath = '/.well-known/openid-configuration/jwks';
+
+/** The token endpoint, discovery and the public keys. */
+export function identityRoutes(identity: Identity): Router {
+  const router = Router();
+  const { config } = identity.context;
+
+  router.use(tokenPath, (_request, response, next) => {
+    response.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+    next();
+  });
+  router.post(
+    tokenPath,
+    express.text({ type: 'application/x-www-form-urlencoded', limit: '16kb' }),
+    async (request, response) => {
+      const { accessToken, expiresIn } = await issueToken(identity, readRequest(request));
+      response.json({
+        access_token: accessToken,
+        token_type: 'Bearer',
+        expires_in: expiresIn,
+        scope: apiScope,
+      });
+    },
+  );
+  router.all(tokenPath, (_request, response) => {
+    response.set('Allow', 'POST');
+    throw new OAuthError('invalid_request', 'Tokens are asked for by POST.', 405);
+  });
+  router.use(tokenPath, writeOAuthError);
+
+  router.get(configurationPath, (_request, response) => {
+    response.set('Cache-Control', 'public, max-age=300').json({
+      issuer: config.IdpUrl,
+      token_endpoint: config.IdpUrl + tokenPath,
+      jwks_uri: config.IdpUrl + keysPath,
+      grant_types_supported: [grantType],
+      token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic', 'none'],
+      scopes_supported: [apiScope],
+      response_types_supported: [],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['RS256'],
+    });
+  });
+  // Kept by caches for less long than anyone would wait: a new key signs at once.
+  router.get(keysPath, async (_request, response) => {
+    const keys = await identity.keys.publicKeys();
+    response.set('Cache-Control', 'public, max-age=60').json({ keys });
+  });
+  router.all([configurationPath, keysPath], (request) => {
+    throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
+  });
+  return router;
+}
+
+/** The parameters come from the body and the Basic header, never from the address. */
+function readRequest(request: Request): TokenRequest {
+  const form = readForm(request.body);
+  const basic = readBasic(request.get('authorization'));
+  const [id, secret] = [form.get('client_id'), form.get('client_secret')];
+  if (basic && (secret || (id && id !== basic.id)))
+    throw new OAuthError('invalid_request', 'The client names itself twice: use the header or the body.');
+  return {
+    grantType: form.get('grant_type'),
+    scope: form.get('scope'),
+    clientId: basic?.id ?? id,
+    clientSecret: basic?.secret ?? secret,
+    apiKey: form.get('apikey'),
+    address: addressOf(request),
+  };
+}
+
+/** RFC 6749, 3.2: an empty parameter counts as absent, and none may come twice. */
+function readForm(body: unknown): Map<string, string> {
+  if (typeof body !== 'string')
+    throw new OAuthError('invalid_request', 'Send the parameters as application/x-www-form-urlencoded.');
+  const form = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(body)) {
+    if (form.has(name)) throw new OAuthError('invalid_request', 'A parameter was sent twice.');
+    form.set(name, value);
+  }
+  for (const [name, value] of form) if (value === '') form.delete(name);
+  return form;
+}
+
+function readBasic(authorization: string | undefined): { id: string; secret: string } | undefined {
+  const encoded = /^basic +([\w+/=-]+) *$/i.exec(authorization ?? '')?.[1];
+  if (!encoded) return undefined;
+  const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? [];
+  try {
+    const decode = (part = '') => decodeURIComponent(part.replaceAll('+', ' '));
+    return { id: decode(id), secret: decode(secret) };
+  } catch {
+    throw new OAuthError('invalid_client', 'The Basic header is not form-urlencoded.', 401);
+  }
+}
+
+/** An IPv4 caller on a socket for both families is an IPv4 caller. */
+function addressOf(request: Request): string {
+  const address = (request.ip ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+  return net.isIP(address) ? address : '0.0.0.0';
+}
+
+const writeOAuthError: ErrorRequestHandler = (error, request, response, next) => {
+  const refusal = asOAuthError(error);
+  if (!refusal || response.headersSent || request.socket.destroyed) return next(error);
+  if (refusal.status === 401) response.set('WWW-Authenticate', 'Basic realm="roomgate"');
+  if (refusal.retryAfter !== undefined)
+    response.set('Retry-After', String(Math.max(1, Math.ceil(refusal.retryAfter))));
+  response.status(refusal.status).json({ error: refusal.code, error_description: refusal.message });
+};
+
+function asOAuthError(error: unknown): OAuthError | undefined {
+  if (error instanceof OAuthError) return error;
+  const known = asDomainError(error);
+  if (known?.code === 'Unavailable')
+    return new OAuthError('temporarily_unavailable', known.message, 503, known.retryAfter);
+  const { status } = error as { status?: unknown };
+  if (status === 400 || status === 413 || status === 415)
+    return new OAuthError(
+      'invalid_request',
+      'The body could not be read; it is a form of at most 16 kB.',
+      status,
+    );
+  return undefined;
+}

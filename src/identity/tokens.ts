@@ -1,0 +1,229 @@
+/**
+ * Access tokens (contract 3): JWTs that any process signs and any process verifies, with keys they share through the
+ * table signing_key. A **key** signs for 90 days and verifies until the last token that it signed has expired.
+ */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+  randomUUID,
+} from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { errors, type JWK, jwtVerify, SignJWT } from 'jose';
+import { sql } from 'kysely';
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { NotAuthenticated } from '../errors.ts';
+
+/** Seconds that a token lives. */
+export const tokenLifetime = 3600;
+/** The one scope there is, and the audience of its tokens. */
+export const apiScope = 'service_api';
+
+const algorithm = 'RS256';
+const type = 'at+jwt';
+const hour = 3_600_000;
+const signsFor = 90 * 24 * hour;
+/** The lifetime of a token, and as much again for clocks that differ. */
+const verifiesFor = signsFor + 2 * hour;
+/** Milliseconds between two reads of the keys that unknown key ids may cause. */
+const readEvery = 250;
+
+const claimsSchema = z.object({
+  /** The person's id. */
+  sub: z.coerce.number().int(),
+  /** The mandator's code. */
+  tenant: z.string(),
+  /** The PIN's id. */
+  pin: z.number().int(),
+  /** Seconds since 1970; a token without an end is none of ours. */
+  exp: z.number(),
+});
+
+export type Claims = z.output<typeof claimsSchema>;
+
+export type Keys = {
+  sign(holder: { personId: number; mandator: string; pinId: number; clientId: string }): Promise<string>;
+  /** @throws NotAuthenticated for whatever is not a token of ours that is valid now */
+  verify(token: string): Promise<Claims>;
+  /** The JWKS: every key whose tokens may still be valid, those of other processes too. */
+  publicKeys(): Promise<JWK[]>;
+};
+
+/** A key for one purpose; `pepper` is the only secret that is kept outside the database. */
+export function deriveKey(pepper: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', pepper, '', `roomgate ${purpose}`, 32));
+}
+
+/** AES-256-GCM, bound to the key id: nonce, tag, ciphertext. */
+function seal(pepper: string, kid: string, plain: Buffer): Buffer {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', deriveKey(pepper, 'signing key'), nonce).setAAD(
+    Buffer.from(kid),
+  );
+  const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+}
+
+function unseal(pepper: string, kid: string, sealed: Buffer): Buffer {
+  const decipher = createDecipheriv('aes-256-gcm', deriveKey(pepper, 'signing key'), sealed.subarray(0, 12))
+    .setAAD(Buffer.from(kid))
+    .setAuthTag(sealed.subarray(12, 28));
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()]);
+  } catch {
+    throw new Error(
+      `signing_key ${kid} was made with another Pepper: set that Pepper again, or delete the row to end all tokens`,
+    );
+  }
+}
+
+async function generateKey(pepper: string) {
+  const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
+  const kid = randomUUID();
+  return {
+    kid,
+    public_jwk: JSON.stringify({ ...publicKey.export({ format: 'jwk' }), kid, alg: algorithm, use: 'sig' }),
+    private_key: seal(pepper, kid, privateKey.export({ format: 'der', type: 'pkcs8' })),
+  };
+}
+
+type SigningKey = { kid: string; publicJwk: JWK; publicKey: KeyObject; sealed: Buffer; createdAt: Date };
+
+const mayStillSign = (key: SigningKey | undefined): key is SigningKey =>
+  key !== undefined && Date.now() - key.createdAt.getTime() < signsFor;
+
+/** The shared signing keys, read when they are first needed. */
+export function openKeys({ db, config }: Context, pepper: string): Keys {
+  /** Newest first. */
+  let keys: SigningKey[] = [];
+  let signer: { kid: string; key: KeyObject } | undefined;
+  let renewing: Promise<void> | undefined;
+  let nextRead: Promise<void> | undefined;
+  let lastRead = -readEvery;
+
+  async function read(): Promise<void> {
+    const rows = await db
+      .selectFrom('signing_key')
+      .selectAll()
+      .where('created_at', '>', new Date(Date.now() - verifiesFor))
+      .orderBy('created_at', 'desc')
+      .execute();
+    keys = rows.map((row) => {
+      const publicJwk = row.public_jwk as JWK;
+      const publicKey = createPublicKey({ key: publicJwk, format: 'jwk' });
+      return { kid: row.kid, publicJwk, publicKey, sealed: row.private_key, createdAt: row.created_at };
+    });
+  }
+
+  /** A read that begins after this call, but never sooner than `readEvery` after the one before: made-up key ids cost no more. */
+  function readSoon(): Promise<void> {
+    nextRead ??= (async () => {
+      await sleep(Math.max(0, lastRead + readEvery - performance.now()));
+      lastRead = performance.now();
+      nextRead = undefined;
+      await read();
+    })();
+    return nextRead;
+  }
+
+  /** Finds the key that signs now, or makes it; of many processes one does. */
+  async function renew(): Promise<void> {
+    await read();
+    if (mayStillSign(keys[0])) return;
+    const made = await generateKey(pepper);
+    await db.transaction().execute(async (trx) => {
+      await sql`select pg_advisory_xact_lock(hashtextextended('roomgate signing key', 0))`.execute(trx);
+      const now = Date.now();
+      const other = await trx
+        .selectFrom('signing_key')
+        .select('kid')
+        .where('created_at', '>', new Date(now - signsFor))
+        .executeTakeFirst();
+      if (other) return;
+      await trx
+        .insertInto('signing_key')
+        .values({ ...made, created_at: new Date(now) })
+        .execute();
+      await trx
+        .deleteFrom('signing_key')
+        .where('created_at', '<', new Date(now - verifiesFor))
+        .execute();
+    });
+    await read();
+  }
+
+  async function currentKey(): Promise<SigningKey> {
+    if (!mayStillSign(keys[0])) {
+      renewing ??= renew().finally(() => {
+        renewing = undefined;
+      });
+      await renewing;
+    }
+    return keys[0]!;
+  }
+
+  async function publicKeyOf({ kid }: { kid?: string | undefined }): Promise<KeyObject> {
+    const known = () => keys.find((key) => key.kid === kid);
+    if (kid && !known()) await readSoon();
+    const key = known();
+    if (!key) throw new errors.JWKSNoMatchingKey();
+    return key.publicKey;
+  }
+
+  return {
+    async sign({ personId, mandator, pinId, clientId }) {
+      const { kid, sealed } = await currentKey();
+      if (signer?.kid !== kid) {
+        const der = unseal(pepper, kid, sealed);
+        signer = { kid, key: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) };
+      }
+      const now = Math.floor(Date.now() / 1000);
+      return await new SignJWT({ tenant: mandator, scope: apiScope, pin: pinId, client_id: clientId })
+        .setProtectedHeader({ alg: algorithm, typ: type, kid })
+        .setIssuer(config.IdpUrl)
+        .setAudience(apiScope)
+        .setSubject(String(personId))
+        .setIssuedAt(now)
+        .setExpirationTime(now + tokenLifetime)
+        .setJti(randomUUID())
+        .sign(signer.key);
+    },
+
+    async verify(token) {
+      try {
+        const { payload } = await jwtVerify(token, publicKeyOf, {
+          algorithms: [algorithm],
+          issuer: config.IdpUrl,
+          audience: apiScope,
+          typ: type,
+          clockTolerance: 5,
+        });
+        return claimsSchema.parse(payload);
+      } catch (error) {
+        if (error instanceof errors.JOSEError || error instanceof z.ZodError)
+          throw new NotAuthenticated(
+            `The token is not valid or has expired; ${howToGetToken(config.IdpUrl)}`,
+          );
+        throw error;
+      }
+    },
+
+    async publicKeys() {
+      await currentKey();
+      await read();
+      return keys.map(({ publicJwk }) => publicJwk);
+    },
+  };
+}
+
+/** The remedy that every 401 names. */
+export function howToGetToken(idpUrl: string): string {
+  return `get one with the person's PIN at ${idpUrl}/connect/token and send it as "Authorization: Bearer <token>".`;
+}

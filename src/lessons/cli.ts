@@ -1,0 +1,155 @@
+import { openAsBlob } from 'node:fs';
+import fs from 'node:fs/promises';
+import { type Command, Option } from 'commander';
+import { type BatchRecord, type ErrorRecord, hasEnded, type RemoteAction } from '../cli/client.ts';
+import { CommandFailed } from '../cli/command.ts';
+import { formatTable } from '../cli/output.ts';
+import { openProgress } from '../cli/progress.ts';
+
+const mostErrorsShown = 100;
+
+const pinOption = () =>
+  new Option('--pin <pin>', 'PIN to sign in with; without one, a temporary PIN of the first Admin').env(
+    'ROOMGATE_PIN',
+  );
+const baseUrlOption = () =>
+  new Option('--base-url <url>', 'where the server is, when not where the settings say');
+
+type SharedOptions = { mandator: string; pin?: string; baseUrl?: string };
+type ImportOptions = SharedOptions & { operation: 'create'; follow?: true };
+
+const reasons: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'permission is denied',
+};
+
+async function readHead(file: string): Promise<string> {
+  const handle = await fs.open(file);
+  try {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(4_096), 0);
+    return buffer.toString('utf8', 0, bytesRead).trimStart();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The file as a body to send, after the mistakes that need no server to be seen. */
+async function openLessonFile(file: string): Promise<Blob> {
+  const head = await readHead(file).catch(({ code = '', message }: NodeJS.ErrnoException) => {
+    throw new CommandFailed(`${file} cannot be read: ${reasons[code] ?? message}.`);
+  });
+  if (head === '') throw new CommandFailed(`${file} is empty; it must hold a JSON array of jobs.`);
+  if (!head.startsWith('['))
+    throw new CommandFailed(`${file} is not a JSON array of jobs: it does not begin with "[".`);
+  return await openAsBlob(file);
+}
+
+function describeBatch(batch: BatchRecord): string {
+  const seconds = batch.FinishedAt && (Date.parse(batch.FinishedAt) - Date.parse(batch.CreatedAt)) / 1_000;
+  return formatTable(
+    ['Batch', batch.BatchId],
+    [
+      ['Status', batch.ImportStatus],
+      ['Jobs', batch.JobCount],
+      ['Lessons', batch.LessonCount ?? '-'],
+      ['Created', batch.CreatedCount],
+      ['Errors', batch.ErrorCount],
+      ['Warnings', batch.WarningCount],
+      ...(seconds === null ? [] : [['Seconds', seconds]]),
+    ],
+  );
+}
+
+function describeErrors(errors: ErrorRecord[], total: number): string {
+  const table = formatTable(
+    ['Index', 'JobID', 'LektionId', 'Field', 'Code', 'Message'],
+    errors.map((error) => [
+      error.Index,
+      error.JobID,
+      error.LektionId,
+      error.Field,
+      error.Code,
+      error.Message,
+    ]),
+  );
+  return total > errors.length ? `${table}\n... and ${total - errors.length} more` : table;
+}
+
+/** Adds `import` and `batches`: what they do they do through the REST API (contract 1). */
+export function addCommands(program: Command, action: RemoteAction): void {
+  program
+    .command('import')
+    .description('send a JSON file of lesson jobs through the REST API')
+    .argument('<file>', 'JSON array of jobs')
+    .requiredOption('--mandator <code>', 'the tenant')
+    .addOption(new Option('--operation <operation>', 'what to do').choices(['create']).default('create'))
+    .option('--follow', 'wait until the batch has ended; exit code 1 and the errors if it failed')
+    .addOption(pinOption())
+    .addOption(baseUrlOption())
+    .addHelpText('after', 'Example:\n  $ roomgate import timetable.json --mandator demo --follow')
+    .action(
+      action(async (remote, file: string, options: ImportOptions) => {
+        const body = await openLessonFile(file);
+        const client = await remote.signIn(options);
+        const progress = openProgress(remote.json ? { write: () => {} } : process.stderr);
+        try {
+          const accepted = await client.postJobs(options.operation, body, {
+            onProgress: (sent, total) => progress.bar('Upload', sent, total),
+          });
+          progress.say(`Batch ${accepted.BatchId} is accepted.`);
+          if (!options.follow) {
+            remote.print(accepted.BatchId, accepted);
+            return;
+          }
+          let status = '';
+          const batch = await client.followBatch(accepted.BatchId, (state) => {
+            if (state.ImportStatus !== status) progress.say((status = state.ImportStatus));
+            if (!hasEnded(state)) progress.bar('Lessons', state.ProcessedCount, state.LessonCount ?? null);
+          });
+          progress.end();
+          remote.print(describeBatch(batch), batch);
+          if (batch.ImportStatus === 'LessonsCreated') return;
+          const errors = [];
+          if (!remote.json) {
+            for await (const error of client.listErrors(batch.BatchId)) {
+              if (error.Severity === 'Error') errors.push(error);
+              if (errors.length === mostErrorsShown) break;
+            }
+            remote.print(`\n${describeErrors(errors, batch.ErrorCount)}\n`, errors);
+          }
+          throw new CommandFailed(
+            `Batch ${batch.BatchId} has failed (${batch.FailureKind}) and nothing of it was stored: correct the file and send it again.`,
+          );
+        } finally {
+          progress.end();
+        }
+      }),
+    );
+
+  program
+    .command('batches')
+    .description("list the tenant's running and queued batches")
+    .requiredOption('--mandator <code>', 'the tenant')
+    .option('--all', 'the ended ones too')
+    .addOption(pinOption())
+    .addOption(baseUrlOption())
+    .addHelpText('after', 'Example:\n  $ roomgate batches --mandator demo --all')
+    .action(
+      action(async (remote, options: SharedOptions & { all?: true }) => {
+        const client = await remote.signIn(options);
+        const batches: BatchRecord[] = [];
+        for await (const batch of client.listBatches({ all: options.all ?? false })) batches.push(batch);
+        const rows = batches.map((batch) => [
+          batch.BatchId,
+          batch.Operation,
+          batch.ImportStatus,
+          batch.LessonCount == null ? '' : `${batch.ProcessedCount}/${batch.LessonCount}`,
+          batch.ErrorCount,
+          batch.CreatedAt,
+        ]);
+        const headings = ['BatchId', 'Operation', 'ImportStatus', 'Lessons', 'Errors', 'CreatedAt'];
+        remote.print(rows.length > 0 ? formatTable(headings, rows) : 'No batch is running.', batches);
+      }),
+    );
+}

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { defineTask } from '../worker/task.ts';
+import { recoverBatches, runNextBatch } from './import.ts';
+import { batchTask } from './service.ts';
+
+export const tasks = [
+  defineTask({
+    name: batchTask,
+    payload: z.object({ mandatorId: z.int().positive() }),
+    run: (context, { mandatorId }) => runNextBatch(context, mandatorId),
+    recover: (context) => recoverBatches(context.db),
+  }),
+];

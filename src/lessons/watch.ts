@@ -1,0 +1,88 @@
+/** Watching batches: what a stream reads at the start, and again at each notification (design 4, flow 1). */
+import { isDeepStrictEqual } from 'node:util';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import type { Change } from '../db/notifications.ts';
+import { mostPerPage } from '../db/paging.ts';
+import { NotFound } from '../errors.ts';
+import {
+  type Batch,
+  type BatchFilter,
+  getBatch,
+  type ImportStatus,
+  isTerminal,
+  listBatches,
+} from './service.ts';
+
+/** Where every insert and update of a tenant's batches is announced, with the BatchId as key. */
+export const batchTopic = (viewer: Viewer) => `batch:${viewer.mandatorId}`;
+
+/** The batch, or null for one that does not exist for this viewer. */
+export async function findBatch(db: Database, viewer: Viewer, id: string): Promise<Batch | null> {
+  try {
+    return await getBatch(db, viewer, id);
+  } catch (error) {
+    if (error instanceof NotFound) return null;
+    throw error;
+  }
+}
+
+/** The batch now and after each visible change, until it has ended. */
+export async function* watchBatch(
+  db: Database,
+  viewer: Viewer,
+  id: string,
+  changes: AsyncIterable<Change>,
+): AsyncGenerator<Batch> {
+  let last: Batch | undefined;
+  for await (const { all, keys } of changes) {
+    // The end of another batch moves this one up in the queue.
+    if (!all && !keys.has(id) && (last?.queuePosition ?? 0) <= 1) continue;
+    const batch = await getBatch(db, viewer, id);
+    if (!isDeepStrictEqual(batch, last)) yield batch;
+    if (isTerminal(batch.importStatus)) return;
+    last = batch;
+  }
+}
+
+/** The newest batches in these states, then each change of a batch that is or was in one of them. */
+export async function* watchBatches(
+  db: Database,
+  viewer: Viewer,
+  states: ImportStatus[] | undefined,
+  changes: AsyncIterable<Change>,
+): AsyncGenerator<Batch> {
+  const list = async (importStatus: BatchFilter['importStatus'], limit = mostPerPage) =>
+    (await listBatches(db, viewer, { importStatus }, { limit, after: undefined })).items;
+  const isWanted = ({ importStatus }: Batch) =>
+    states ? states.includes(importStatus) : !isTerminal(importStatus);
+  // Every batch begins in the one state, and has its LessonCount from the other one on.
+  const wasWanted = ({ lessonCount }: Batch) =>
+    !states ||
+    states.includes('AwaitingLessonCreation') ||
+    (states.includes('AwaitingLessonProcessing') && lessonCount !== null);
+  const watched = new Map<string, Batch>();
+  let newestAtStart: number | undefined;
+  for await (const { all, keys } of changes) {
+    const isFirst = newestAtStart === undefined;
+    newestAtStart ??= (await list('All', 1))[0]?.arrival ?? 0;
+    // The running ones are few, and their places in the queue move together.
+    const batches = await list(isFirst ? states : all ? 'All' : undefined);
+    const listed = new Set(batches.map(({ id }) => id));
+    const open = watched.values().filter(({ importStatus }) => !isTerminal(importStatus));
+    for (const id of new Set([...keys, ...open.map((batch) => batch.id)])) {
+      const batch = listed.has(id) ? null : await findBatch(db, viewer, id);
+      if (batch) batches.push(batch);
+    }
+    for (const batch of batches.sort((one, other) => one.arrival - other.arrival)) {
+      const last = watched.get(batch.id);
+      const isNew = keys.has(batch.id) || batch.arrival > newestAtStart;
+      if (!last && !isWanted(batch) && !(isNew && wasWanted(batch))) continue;
+      watched.set(batch.id, batch);
+      if (!isDeepStrictEqual(batch, last)) yield batch;
+    }
+    // Ended ones are kept as long as a list may bring them up again.
+    const ended = [...watched.values()].filter(({ importStatus }) => isTerminal(importStatus));
+    for (const { id } of ended.slice(0, -mostPerPage)) watched.delete(id);
+  }
+}

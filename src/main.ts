@@ -1,0 +1,108 @@
+#!/usr/bin/env node
+/** The only program: command line -> settings -> context -> what the command needs. */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { createProgram, type Host, runProgram } from './cli/program.ts';
+import { type Config, ConfigError, readConfig } from './config.ts';
+import { openContext } from './context.ts';
+import { openDatabase } from './db/database.ts';
+import { diagnose } from './db/diagnosis.ts';
+import { dataDirectory, type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts';
+import { migrate } from './db/migrate.ts';
+import { type Log, openLog } from './log.ts';
+import { startServer } from './server.ts';
+import { migrateQueue } from './worker/queue.ts';
+
+const project = path.join(import.meta.dirname, '..');
+
+/** Whether the local PostgreSQL out of npm packages is used, since no other was named. */
+const isLocal = (config: Config) => config.DatabaseUrl === '';
+
+/** The pepper that belongs to the data of the local PostgreSQL; made once. */
+function localPepper(directory: string): string {
+  const file = path.join(directory, 'pepper');
+  try {
+    fs.writeFileSync(file, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return fs.readFileSync(file, 'utf8');
+}
+
+/** Settings with everything that a process needs: the local database is started, or joined, where none is named. */
+async function settle(config: Config, log: Log): Promise<{ config: Config; local?: EmbeddedPostgres }> {
+  if (!isLocal(config)) {
+    if (!config.Pepper)
+      throw new ConfigError(
+        'Pepper: is missing; with DatabaseUrl it must be set, to at least 32 random characters',
+      );
+    return { config };
+  }
+  const local = await startEmbeddedPostgres(dataDirectory(project), 'roomgate', log);
+  const Pepper = config.Pepper ?? localPepper(local.directory);
+  return { config: Object.freeze({ ...config, DatabaseUrl: local.url, Pepper }), local };
+}
+
+async function migrateAll(config: Config, log: Log): Promise<string[]> {
+  const db = openDatabase(config.DatabaseUrl, { max: 1, log, statementTimeout: 0 });
+  try {
+    const applied = await migrate(db);
+    await migrateQueue(config.DatabaseUrl);
+    return applied;
+  } finally {
+    await db.destroy();
+  }
+}
+
+const readSettings = () => readConfig(process.env, project);
+
+const host: Host = {
+  config: readSettings,
+  async open() {
+    const written = readSettings();
+    const log = openLog('warn');
+    const { config, local } = await settle(written, log);
+    if (local) await migrateAll(config, log);
+    const context = await openContext(config, log);
+    return {
+      context,
+      async close() {
+        await context.close();
+        await local?.stop();
+      },
+    };
+  },
+  async migrate() {
+    const log = openLog('warn');
+    const { config, local } = await settle(readSettings(), log);
+    try {
+      return await migrateAll(config, log);
+    } finally {
+      await local?.stop();
+    }
+  },
+  async serve(tell) {
+    const written = readSettings();
+    const log = openLog(written.LogLevel);
+    const signalled = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+    const { config, local } = await settle(written, log);
+    try {
+      const server = await startServer(config, log);
+      const started = server.ready.then(() => tell(server.context, local !== undefined));
+      try {
+        await Promise.race([signalled, started.then(() => signalled)]);
+      } finally {
+        // What hangs must not keep the process: everything that was answered is in the database.
+        setTimeout(() => process.exit(0), 9_500).unref();
+        await server.stop();
+      }
+    } finally {
+      await local?.stop();
+    }
+  },
+  diagnose: ({ config, db }) => diagnose(config.DatabaseUrl, db),
+};
+
+process.exitCode = await runProgram(createProgram(host), process.argv);

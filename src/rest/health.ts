@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Router } from 'express';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Context } from '../context.ts';
+import { MethodNotAllowed } from '../errors.ts';
+import { writeJson } from './json.ts';
+import { routeOf, statusOf } from './request.ts';
+
+/** What only the process as a whole knows about itself; built by `main`. */
+export type Health = {
+  pendingMigrations(): Promise<string[]>;
+  /** Whether this process's worker runs; absent where there is none (Role=Web). */
+  worker?: () => boolean;
+  stopping(): boolean;
+  /** Further figures for /metrics, by their Prometheus name; one that cannot be read is left out of that answer. */
+  gauges?: Record<string, { help: string; read(): number | Promise<number> }>;
+};
+
+const checkTimeout = 2_000;
+
+/** Whether the check came true in time; a check that throws has not. */
+async function holds(check: () => boolean | Promise<boolean>): Promise<boolean> {
+  const late = new AbortController();
+  const timeout = sleep(checkTimeout, false, { signal: late.signal, ref: false }).catch(() => false);
+  try {
+    return await Promise.race([check(), timeout]);
+  } catch {
+    return false;
+  } finally {
+    late.abort();
+  }
+}
+
+function createMetrics(health: Health) {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const [name, { help, read }] of Object.entries(health.gauges ?? {}))
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        try {
+          this.set(await read());
+        } catch {
+          this.remove();
+        }
+      },
+    });
+  const duration = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time from the request to the end of its answer, by method, route pattern and status',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers: [registry],
+  });
+  return { registry, duration };
+}
+
+/**
+ * `/healthz` (specification 4.2: the process serves), `/readyz` (it can do its work; 503 else, and while it stops) and
+ * `/metrics` (Prometheus text), all anonymous. Stands before every other route, because it times them.
+ */
+export function healthRoutes(context: Context, health: Health): Router {
+  const router = Router();
+  const { registry, duration } = createMetrics(health);
+  // Migrations only go forward: once current, always current for this process.
+  let migrated = false;
+
+  router.use((request, response, next) => {
+    const stop = duration.startTimer();
+    response.once('close', () =>
+      stop({ method: request.method, route: routeOf(request), status: statusOf(response) }),
+    );
+    next();
+  });
+
+  router.get('/healthz', (request, response) => {
+    response.set('Cache-Control', 'no-store');
+    writeJson(request, response, { Status: 'Healthy' });
+  });
+
+  router.get('/readyz', async (request, response) => {
+    const { worker } = health;
+    const [database, migrations] = await Promise.all([
+      holds(
+        async () => (await context.db.selectNoFrom(({ lit }) => lit(1).as('one')).execute()).length === 1,
+      ),
+      holds(async () => (migrated ||= (await health.pendingMigrations()).length === 0)),
+    ]);
+    const checks = {
+      Database: database,
+      Migrations: migrations,
+      Notifications: context.notifications.listening,
+      ...(worker ? { Worker: worker() } : {}),
+    };
+    const healthy = Object.values(checks).every(Boolean);
+    const ready = healthy && !health.stopping();
+    response.status(ready ? 200 : 503).set('Cache-Control', 'no-store');
+    if (!ready) response.set('Retry-After', '5');
+    writeJson(request, response, {
+      Status: health.stopping() ? 'Stopping' : healthy ? 'Healthy' : 'Unhealthy',
+      Checks: Object.fromEntries(
+        Object.entries(checks).map(([name, fine]) => [name, fine ? 'Healthy' : 'Unhealthy']),
+      ),
+    });
+  });
+
+  router.get('/metrics', async (_request, response) => {
+    const text = await registry.metrics();
+    response.set({ 'Content-Type': registry.contentType, 'Cache-Control': 'no-store' }).end(text);
+  });
+
+  for (const path of ['/healthz', '/readyz', '/metrics'])
+    router.all(path, (request) => {
+      throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
+    });
+  return router;
+}

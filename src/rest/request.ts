@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import type { Request, RequestHandler, Response } from 'express';
+import type { Viewer } from '../context.ts';
+import type { Log } from '../log.ts';
+
+const printableAscii = /^[\x20-\x7e]{1,128}$/;
+const probes = new Set(['/healthz', '/readyz', '/metrics']);
+
+/** The pattern of the route that answered, never the URL: no ids, no secrets, and few enough to be a metric's label. */
+export function routeOf(request: Request): string {
+  // Express takes baseUrl away again from a request that nobody has answered.
+  const mount = (request.baseUrl as string | undefined)?.replace(/^\/[^/]+/, '/:mandator');
+  return String(request.route?.path ?? (mount || 'none'));
+}
+
+/** The status that was sent; 499 for a client that left before there was one. */
+export function statusOf(response: Response): number {
+  return response.headersSent ? response.statusCode : 499;
+}
+
+/**
+ * Gives every request its id (contract 2: `X-Request-Id` as it came if it is usable, else a new UUID), which stands on the
+ * answer and in `response.locals.requestId`, and writes one log line when the request has ended.
+ */
+export function identifyRequests(log: Log): RequestHandler {
+  return (request, response, next) => {
+    const given = request.get('x-request-id')?.trim();
+    const requestId = given && printableAscii.test(given) ? given : randomUUID();
+    response.locals['requestId'] = requestId;
+    response.set('X-Request-Id', requestId);
+    const started = performance.now();
+    response.once('close', () => {
+      const viewer: Viewer | undefined = response.locals['viewer'];
+      const route = routeOf(request);
+      const line = {
+        requestId,
+        method: request.method,
+        route,
+        status: statusOf(response),
+        ms: Math.round(performance.now() - started),
+        mandator: viewer?.mandator,
+        personId: viewer?.personId,
+        ...(response.writableFinished ? {} : { aborted: true }),
+      };
+      log[probes.has(route) ? 'debug' : 'info'](line, 'request');
+    });
+    next();
+  };
+}

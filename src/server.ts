@@ -1,0 +1,102 @@
+/** One running process: HTTP and WebSocket, and the worker, by its role. Stops in the reverse order. */
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createApp, createHealthApp } from './app.ts';
+import { type Config, ConfigError, listeningOn } from './config.ts';
+import { type Context, openContext } from './context.ts';
+import { openDatabase } from './db/database.ts';
+import { openFigures } from './db/figures.ts';
+import { migrate, pendingMigrations } from './db/migrate.ts';
+import { isOutage } from './errors.ts';
+import type { Log } from './log.ts';
+import { migrateQueue } from './worker/queue.ts';
+import { startWorker, type WorkerHandle } from './worker/runner.ts';
+
+export type Server = {
+  context: Context;
+  /** Fulfilled once the schema is current and the worker, if there is one, has been started. */
+  ready: Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** Time that requests in flight have to finish at a stop. */
+const drainTimeout = 7_000;
+
+/** Listens at once; until the database answers and is migrated, /readyz says so. */
+export async function startServer(settings: Config, log: Log): Promise<Server> {
+  // Slow clients are cut off: 10 s for the headers, two minutes for the largest body.
+  const server = http.createServer({
+    headersTimeout: 10_000,
+    requestTimeout: 120_000,
+    connectionsCheckingInterval: 2_000,
+  });
+  server.keepAliveTimeout = 65_000;
+  server.listen(settings.Port, settings.Host);
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    throw new ConfigError(
+      `Port: ${settings.Host}:${settings.Port} cannot be listened on (${error.code}); set another Port`,
+    );
+  });
+  const config = listeningOn(settings, (server.address() as AddressInfo).port);
+  const context = await openContext(config, log);
+  const stopping = new AbortController();
+  let worker: WorkerHandle | undefined;
+
+  const health = {
+    pendingMigrations: () => pendingMigrations(context.db),
+    stopping: () => stopping.signal.aborted,
+    gauges: openFigures(context.db),
+    ...(config.Role === 'Web' ? {} : { worker: () => worker?.running === true }),
+  };
+  const app = config.Role === 'Worker' ? createHealthApp(context, health) : createApp(context, health);
+  server.on('request', app.handler);
+  server.on('upgrade', app.upgrade);
+
+  const work =
+    config.Role === 'Web'
+      ? undefined
+      : openDatabase(config.DatabaseUrl, { max: 12, log, statementTimeout: 0 });
+  const ready = (async () => {
+    await migrateWhenPossible(context, stopping.signal);
+    if (work && !stopping.signal.aborted) worker = startWorker(context, work);
+  })();
+  ready.catch(() => {});
+
+  return {
+    context,
+    ready,
+    async stop() {
+      stopping.abort();
+      const closed = new Promise((resolve) => server.close(resolve));
+      // Streams tell their readers and end; what answers from now on asks the client to come back on another connection.
+      context.notifications.stop();
+      server.closeIdleConnections();
+      await Promise.all([
+        Promise.race([closed, sleep(drainTimeout, undefined, { ref: false })]),
+        app.close(),
+        ready.then(() => worker?.stop()).catch(() => {}),
+      ]);
+      server.closeAllConnections();
+      await closed;
+      await work?.destroy();
+      await context.close();
+    },
+  };
+}
+
+async function migrateWhenPossible(context: Context, signal: AbortSignal): Promise<void> {
+  for (let pause = 200; !signal.aborted; pause = Math.min(5_000, pause * 2)) {
+    try {
+      const applied = await migrate(context.db);
+      await migrateQueue(context.config.DatabaseUrl);
+      if (applied.length > 0) context.log.info({ applied }, 'migrations applied');
+      return;
+    } catch (error) {
+      if (!isOutage((error as Error).cause ?? error)) throw error;
+      context.log.warn({ err: (error as Error).message }, 'waiting for the database');
+      await sleep(pause, undefined, { signal }).catch(() => {});
+    }
+  }
+}

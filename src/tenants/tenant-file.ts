@@ -1,0 +1,223 @@
+/** The file of a tenant's master data (contract 1): its shape, and one line for each fault in it. */
+import { z } from 'zod';
+import { type FieldError, InvalidInput } from '../errors.ts';
+
+const reserved = [
+  ...['connect', 'api', 'healthz', 'readyz', 'metrics'],
+  ...['swagger', 'webservices', 'assets', '.well-known'],
+];
+
+/** The messages of this schema say what is allowed; for an unknown member they list the known ones. */
+const record = <Shape extends z.core.$ZodShape>(shape: Shape) =>
+  z.strictObject(shape, {
+    error: ({ code }) =>
+      code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : 'must be an object in braces',
+  });
+
+const list = <Item extends z.ZodType>(item: Item) => z.array(item, 'must be a list in brackets');
+
+const text = (most: number) =>
+  z
+    .string('must be a text in quotes')
+    .trim()
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), {
+      error: 'must not hold U+0000 or half of a surrogate pair',
+      abort: true,
+    })
+    .normalize('NFC')
+    .min(1, { error: 'must not be empty', abort: true })
+    .max(most, { error: `must have at most ${most} characters`, abort: true });
+
+/** An offset such as +01:00 is no zone: it would ignore summer time. */
+function isTimeZone(name: string): boolean {
+  try {
+    return /^[a-z]/i.test(name) && Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+  } catch {
+    return false;
+  }
+}
+
+const timeZone = text(64).refine(isTimeZone, 'must be an IANA time zone such as Europe/Zurich');
+const flag = z.boolean('must be true or false');
+
+const date = text(10)
+  .pipe(z.iso.date('must be a date such as 2026-12-24'))
+  .refine((value) => value >= '1900', 'must be a date of 1900 or later');
+const period = {
+  Opens: text(5).regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time from 00:00 to 23:59'),
+  Closes: text(5).regex(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, 'must be a time from 00:00 to 24:00'),
+};
+
+const openingRule = record({
+  Weekdays: list(
+    z.int('must be a weekday from 1 (Monday) to 7').min(1, 'must be 1 or more').max(7, 'must be 7 or less'),
+  ).min(1, 'must name a weekday'),
+  ...period,
+  ValidFrom: date.nullable().default(null),
+  ValidTo: date.nullable().default(null),
+}).refine(({ ValidFrom, ValidTo }) => !ValidFrom || !ValidTo || ValidFrom <= ValidTo, {
+  path: ['ValidTo'],
+  error: 'must not be before ValidFrom',
+});
+
+const openingException = record({
+  FromDate: date,
+  ToDate: date,
+  Closed: flag.default(false),
+  Periods: list(record(period)).default([]),
+  Reason: text(500).nullable().default(null),
+})
+  .refine(({ FromDate, ToDate }) => FromDate <= ToDate, {
+    path: ['ToDate'],
+    error: 'must not be before FromDate',
+  })
+  .refine(({ Closed, Periods }) => Closed === (Periods.length === 0), {
+    path: ['Periods'],
+    error: 'must hold at least one period, or none when Closed is true',
+  });
+
+const hours = {
+  OpeningRules: list(openingRule).default([]),
+  OpeningExceptions: list(openingException).default([]),
+};
+
+const resource = record({
+  Name: text(200),
+  Kind: text(50).default('Room'),
+  Capacity: z
+    .int('must be a whole number')
+    .min(0, 'must be 0 or more')
+    .max(1_000_000, 'must be at most 1000000')
+    .nullable()
+    .default(null),
+  Equipment: list(text(100)).default([]),
+  Mailbox: text(320).nullable().default(null),
+  ...hours,
+});
+
+const location = record({
+  Name: text(200),
+  TimeZone: timeZone,
+  ...hours,
+  Resources: list(resource).default([]),
+});
+
+const person = record({
+  Name: text(200),
+  Email: text(254).pipe(z.email('must be an e-mail address')),
+  TimeZone: timeZone,
+  Role: z.enum(['Admin', 'User', 'Display'], 'must be Admin, User or Display'),
+});
+
+const tenantFile = record({
+  Mandator: text(64)
+    .toLowerCase()
+    .refine((code) => !reserved.includes(code), {
+      error: 'is reserved; choose another name',
+      abort: true,
+    })
+    .regex(/^[a-z0-9_-]+$/, 'must consist of a-z, 0-9, - and _'),
+  Name: text(200),
+  Parameters: record({ PinAuthenticationAllowed: flag.optional() }).default({}),
+  Locations: list(location).default([]),
+  Persons: list(person).default([]),
+});
+
+export type TenantFile = z.output<typeof tenantFile>;
+
+/** How many single characters two names differ in (Levenshtein). */
+function distance(one: string, other: string): number {
+  let previous = Array.from({ length: other.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= one.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= other.length; column++) {
+      const change = previous[column - 1]! + Number(one[row - 1] !== other[column - 1]);
+      current.push(Math.min(change, previous[column]! + 1, current[column - 1]! + 1));
+    }
+    previous = current;
+  }
+  return previous[other.length]!;
+}
+
+function remedyFor(member: string, known: string[]): string {
+  const far = (name: string) => distance(member.slice(0, 64).toLowerCase(), name.toLowerCase());
+  const nearest = known.toSorted((one, other) => far(one) - far(other))[0]!;
+  return far(nearest) <= nearest.length / 2
+    ? `did you mean ${nearest}?`
+    : `the members here are ${known.join(', ')}`;
+}
+
+const pathOf = (keys: readonly PropertyKey[]) =>
+  keys
+    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
+    .join('')
+    .replace(/^\./, '');
+const pointerOf = (keys: readonly PropertyKey[]) =>
+  keys.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+
+const valueAt = (input: unknown, keys: readonly PropertyKey[]) =>
+  keys.reduce<unknown>((parent, key) => (parent as Record<PropertyKey, unknown> | undefined)?.[key], input);
+
+function fault(keys: readonly PropertyKey[], code: string, text: string): FieldError {
+  const field = keys.findLast((key) => typeof key === 'string');
+  return {
+    field: field === undefined ? null : String(field),
+    pointer: pointerOf(keys),
+    code,
+    message: `${pathOf(keys) || 'the file'}: ${text}`,
+  };
+}
+
+function listFaults(issue: z.core.$ZodIssue, input: unknown): FieldError[] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => {
+      const remedy = remedyFor(key, issue.message.split(' '));
+      return fault([...issue.path, key], 'UnknownField', `is not known here; ${remedy}`);
+    });
+  const value = valueAt(input, issue.path);
+  if (value === undefined) return [fault(issue.path, 'MissingField', `is missing; ${issue.message}`)];
+  const code = issue.code === 'invalid_type' ? 'InvalidType' : 'InvalidValue';
+  return [fault(issue.path, code, `is ${shown(value)}; ${issue.message}`)];
+}
+
+function shown(value: unknown): string {
+  const written = JSON.stringify(value);
+  return written.length > 80 ? `${written.slice(0, 80)}…` : written;
+}
+
+/** Items of the list at `keys` that an earlier one equals in `member`: trimmed, Unicode NFC, case-insensitively. */
+function listDuplicates(input: unknown, keys: readonly PropertyKey[], member: string): FieldError[] {
+  const items = valueAt(input, keys);
+  const names = (Array.isArray(items) ? items : []).map((item) => item?.[member]);
+  const alike = (name: unknown) =>
+    typeof name === 'string' ? name.trim().normalize('NFC').toLowerCase() : name;
+  const nameKeys = names.map(alike);
+  return names.flatMap((name, index) => {
+    const first = nameKeys.indexOf(alike(name));
+    if (typeof name !== 'string' || first === index) return [];
+    const path = [...keys, index, member];
+    return [
+      fault(path, 'DuplicateName', `is ${shown(name)}; ${pathOf([...keys, first])} has the same ${member}`),
+    ];
+  });
+}
+
+/**
+ * Checks the content of a tenant file. Names come back trimmed and in Unicode NFC, the tenant's in lower case, and what
+ * is left out has its default.
+ * @throws InvalidInput with every fault at once: path, value, and what is allowed
+ */
+export function readTenantFile(json: unknown): TenantFile {
+  const result = tenantFile.safeParse(json);
+  const locations = valueAt(json, ['Locations']);
+  const errors = [
+    ...(result.error?.issues ?? []).flatMap((issue) => listFaults(issue, json)),
+    ...listDuplicates(json, ['Locations'], 'Name'),
+    ...(Array.isArray(locations) ? locations : []).flatMap((_, index) =>
+      listDuplicates(json, ['Locations', index, 'Resources'], 'Name'),
+    ),
+    ...listDuplicates(json, ['Persons'], 'Email'),
+  ];
+  if (result.success && errors.length === 0) return result.data;
+  throw new InvalidInput(errors.map(({ message }) => message).join('\n'), errors);
+}

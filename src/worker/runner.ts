@@ -1,0 +1,144 @@
+/**
+ * Runs the queue's jobs, and comes back by itself: after an outage of the database the queue library ends for good, so
+ * it is started anew. Who has died is told by an advisory lock that each runner holds under its pool's name: it
+ * vanishes with its connection, and a living runner then releases the dead one's jobs.
+ */
+import { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger, type LogLevel, type Runner, run, type WorkerEvents } from 'graphile-worker';
+import { type Kysely, sql } from 'kysely';
+import type { Context } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import type { DB } from '../db/tables.ts';
+import { tasks as lessons } from '../lessons/tasks.ts';
+import type { Log } from '../log.ts';
+import type { Task, TaskContext } from './task.ts';
+
+export type WorkerHandle = {
+  /** Whether jobs are being taken right now. */
+  readonly running: boolean;
+  /** Gives back what is running at its next safe point, and takes no more. */
+  stop(): Promise<void>;
+};
+
+const allTasks: readonly Task[] = [...lessons];
+const concurrentJobs = 8;
+const sweepEvery = 5_000;
+const lockClass = 7_002;
+
+/** @param work connections without a statement timeout, for the tasks and for this runner's own lock */
+export function startWorker(context: Context, work: Database): WorkerHandle {
+  const stopping = new AbortController();
+  const state = { running: false };
+  const supervised = (async () => {
+    for (let failures = 0; !stopping.signal.aborted; failures++) {
+      const since = Date.now();
+      await serve(context, work, stopping.signal, state).catch((error: Error) =>
+        context.log.warn({ err: error.message }, 'worker stopped; it starts again'),
+      );
+      state.running = false;
+      if (Date.now() - since > 60_000) failures = 0;
+      await sleep(Math.min(5_000, 200 * 2 ** failures), undefined, { signal: stopping.signal }).catch(
+        () => {},
+      );
+    }
+  })();
+  return {
+    get running() {
+      return state.running;
+    },
+    async stop() {
+      stopping.abort();
+      await supervised;
+    },
+  };
+}
+
+async function serve(
+  context: Context,
+  work: Database,
+  signal: AbortSignal,
+  state: { running: boolean },
+): Promise<void> {
+  // Tasks stop when the process stops, and when this runner ends for another reason.
+  const ending = new AbortController();
+  const taskContext: TaskContext = { ...context, work, signal: AbortSignal.any([signal, ending.signal]) };
+  await work.connection().execute(async (session) => {
+    const events: WorkerEvents = new EventEmitter();
+    const pools: string[] = [];
+    events.on('pool:create', ({ workerPool }) => pools.push(workerPool.id));
+    const runner = await run({
+      preset: {
+        worker: {
+          connectionString: context.config.DatabaseUrl,
+          schema: 'graphile_worker',
+          concurrentJobs,
+          maxPoolSize: concurrentJobs + 2,
+          pollInterval: 1_000,
+          // Without these a job's end is not awaited at shutdown, and the job would stay locked for hours.
+          completeJobBatchDelay: 0,
+          failJobBatchDelay: 0,
+          gracefulShutdownAbortTimeout: 3_000,
+          logger: queueLogger(context.log),
+          events,
+        },
+      },
+      noHandleSignals: true,
+      taskList: Object.fromEntries(
+        allTasks.map((task) => [task.name, (payload) => task.run(taskContext, payload)]),
+      ),
+    });
+    try {
+      for (const pool of pools)
+        await sql`select pg_advisory_lock(${lockClass}, hashtext(${pool}))`.execute(session);
+      state.running = true;
+      await sweepUntilEnd(taskContext, session, runner, pools);
+    } finally {
+      ending.abort();
+      await runner.stop().catch(() => {});
+      await runner.promise.catch(() => {});
+    }
+  });
+}
+
+/** Looks after the dead and the forgotten until the runner ends or the process stops. */
+async function sweepUntilEnd(
+  context: TaskContext,
+  session: Kysely<DB>,
+  runner: Runner,
+  own: string[],
+): Promise<void> {
+  const ended = runner.promise.then(
+    () => true,
+    () => true,
+  );
+  for (;;) {
+    await releaseJobsOfTheDead(session, own, context.log);
+    for (const task of allTasks) await task.recover?.(context);
+    const pause = sleep(sweepEvery, false, { signal: context.signal }).catch(() => true);
+    if (await Promise.race([ended, pause])) return;
+  }
+}
+
+/** Jobs whose pool holds no lock any more are free again; a moment is left to pools that are just starting. */
+async function releaseJobsOfTheDead(session: Kysely<DB>, own: string[], log: Log): Promise<void> {
+  const { rows } = await sql<{ pools: string[] | null }>`
+    with owner as materialized (
+      select locked_by as pool from graphile_worker._private_jobs
+      where locked_by <> all (${own}::text[]) group by 1 having max(locked_at) < now() - interval '2 seconds'
+    ), dead as materialized (
+      select pool from owner where pg_try_advisory_xact_lock(${lockClass}, hashtext(pool))
+    )
+    select array_agg(pool) as pools from dead`.execute(session);
+  const pools = rows[0]?.pools;
+  if (!pools) return;
+  await sql`select graphile_worker.force_unlock_workers(${pools}::text[])`.execute(session);
+  log.warn({ pools }, 'jobs of dead workers released');
+}
+
+function queueLogger(log: Log): Logger {
+  return new Logger(() => (level: LogLevel, message: string) => {
+    const severity = level === 'warning' ? 'warn' : level;
+    log[severity === 'info' ? 'debug' : severity]({ queue: true }, message);
+  });
+}

@@ -1,0 +1,65 @@
+/** `npm run check`: everything that can be judged without running the program, side by side. */
+import { type ExecException, exec } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { generators, project } from './generate.ts';
+
+type Finish = (error: ExecException | null, stdout: string, stderr: string) => void;
+
+const options = {
+  cwd: project,
+  // The project's own node and tools first, also where this is not run by npm.
+  env: {
+    ...process.env,
+    PATH: `${path.join(project, 'node_modules/.bin')}:${process.env['PATH']}`,
+    NO_COLOR: '1',
+  },
+  maxBuffer: 64 * 1024 * 1024,
+};
+
+/** What a check found wrong; nothing when all is well. */
+type Check = () => Promise<string | undefined>;
+
+const tool =
+  (start: (finish: Finish) => void): Check =>
+  () =>
+    new Promise((resolve) =>
+      start((error, stdout, stderr) => resolve(error ? stdout + stderr || error.message : undefined)),
+    );
+
+/**
+ * Each command stands in a call of exec: there knip reads which packages the project uses as tools. What knip.json
+ * leaves out: @swc/core parses for depcruise, the typed-document package comes with codegen's client preset, and types
+ * may be exported because they stand in the signature of what is.
+ */
+const tools: Record<string, Check> = {
+  'format and lint': tool((finish) => exec('biome ci --colors=off --error-on-warnings .', options, finish)),
+  types: tool((finish) => exec('tsc -p .', options, finish)),
+  arrows: tool((finish) => exec('depcruise src test', options, finish)),
+  'dead code': tool((finish) => exec('knip', options, finish)),
+};
+
+async function findStale(generate: (typeof generators)[string]): Promise<string | undefined> {
+  const stale = (await generate()).filter(
+    ({ file, text }) => !fs.existsSync(file) || fs.readFileSync(file, 'utf8') !== text,
+  );
+  return stale.map(({ file }) => `${file} is out of date: npm run generate\n`).join('') || undefined;
+}
+
+/** Prints a check's line, and below it what it found wrong. */
+async function run(name: string, check: Check): Promise<boolean> {
+  const start = performance.now();
+  const wrong = await check().catch((error: Error) => `${error.stack}\n`);
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  process.stdout.write(
+    `${name.padEnd(24)} ${wrong ? 'failed' : 'ok    '} ${seconds.padStart(5)} s\n${wrong ?? ''}`,
+  );
+  return !wrong;
+}
+
+process.chdir(project);
+const results = await Promise.all([
+  ...Object.entries(tools).map(([name, check]) => run(name, check)),
+  ...Object.entries(generators).map(([name, generate]) => run(name, () => findStale(generate))),
+]);
+process.exitCode = results.every(Boolean) ? 0 : 1;

@@ -1,0 +1,20 @@
+import { jest } from '@jest/globals';
+
+const timers = [
+  'setImmediate',
+  'setInterval',
+  'setTimeout',
+  'clearImmediate',
+  'clearInterval',
+  'clearTimeout',
+];
+const others = ['hrtime', 'nextTick', 'performance', 'queueMicrotask'];
+
+/** Stops the clock at an instant, or moves it there; timers go on as ever. */
+export function setClock(now: number): void {
+  jest.useFakeTimers({ now, doNotFake: [...timers, ...others] as never });
+}
+
+export function releaseClock(): void {
+  jest.useRealTimers();
+}

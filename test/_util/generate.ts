@@ -1,0 +1,56 @@
+/** The generated files: `npm run generate` writes them, `npm run check` compares them with what stands in the tree. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { generate as generateFromOperations, loadContext } from '@graphql-codegen/cli';
+import { generate as generateRowTypes, getDialect } from 'kysely-codegen';
+import { openDatabase } from '../../src/db/database.ts';
+import { openLog } from '../../src/log.ts';
+import { startTestPostgres } from './postgres.ts';
+
+export const project = path.join(import.meta.dirname, '..', '..');
+
+type GeneratedFile = { file: string; text: string };
+
+/** What each generator makes of the present sources; `file` is relative to the project. In the order of their need. */
+export const generators: Record<string, () => Promise<GeneratedFile[]>> = {
+  async 'row types'() {
+    const server = await startTestPostgres();
+    const db = openDatabase(server.url, { max: 1, log: openLog('silent'), statementTimeout: 0 });
+    try {
+      const text = await generateRowTypes({
+        db,
+        dialect: getDialect('postgres', { dateParser: 'string' }),
+        defaultSchemas: ['public'],
+        includePattern: 'public.*',
+        excludePattern: 'kysely_*',
+        typeMapping: { int8: 'number' },
+      });
+      return [{ file: 'src/db/tables.ts', text }];
+    } finally {
+      await db.destroy();
+      await server.stop();
+    }
+  },
+
+  async 'GraphQL schema'() {
+    // Only here: an error in the schema must not stop the other checks.
+    const { printSchemaText } = await import('../../src/graphql/schema.ts');
+    return [{ file: 'src/graphql/schema.graphql', text: printSchemaText() }];
+  },
+
+  async 'GraphQL operation types'() {
+    const context = await loadContext(path.join(project, 'codegen.yml'));
+    context.updateConfig({ silent: true });
+    const files: { filename: string; content: string }[] = await generateFromOperations(context, false);
+    return files.map(({ filename, content }) => ({ file: filename, text: content }));
+  },
+};
+
+if (import.meta.main) {
+  process.chdir(project);
+  for (const generate of Object.values(generators))
+    for (const { file, text } of await generate()) {
+      fs.mkdirSync(path.dirname(file), { recursive: true });
+      fs.writeFileSync(file, text);
+    }
+}

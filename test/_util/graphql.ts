@@ -1,0 +1,135 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import express from 'express';
+import { createClient as createSseClient } from 'graphql-sse';
+import { createClient as createWsClient } from 'graphql-ws';
+import WebSocket from 'ws';
+import { type Config, readConfig } from '../../src/config.ts';
+import { openContext, type Viewer } from '../../src/context.ts';
+import { NotAuthenticated, NotFound } from '../../src/errors.ts';
+import { createGraphqlServer } from '../../src/graphql/server.ts';
+import { openLog } from '../../src/log.ts';
+import { handleErrors } from '../../src/rest/errors.ts';
+import { identifyRequests } from '../../src/rest/request.ts';
+import type { makeTenant } from './factories.ts';
+import type { TypedDocumentString } from './operations/generated/graphql.ts';
+
+type Tenant = Awaited<ReturnType<typeof makeTenant>>;
+export type Answer<Data> = {
+  status: number;
+  headers: Headers;
+  data?: Data | null;
+  errors?: { message: string; extensions: Record<string, unknown> }[];
+};
+export type GraphqlService = Awaited<ReturnType<typeof startGraphql>>;
+
+/** A process with GraphQL alone. Tokens are names in `viewers`, so that a test decides who they are and when they end. */
+export async function startGraphql(databaseUrl: string, limits: Partial<Config['Limits']> = {}) {
+  const settings = readConfig({ DatabaseUrl: databaseUrl }, path.join(import.meta.dirname, '..', '..'));
+  const config = { ...settings, Limits: { ...settings.Limits, ...limits } };
+  const lines: string[] = [];
+  const log = openLog('info', { write: (line) => void lines.push(line) });
+  const { close, ...context } = await openContext(config, log);
+  const viewers = new Map<string, Viewer>();
+  const authenticate = async (mandator: string, authorization: string | undefined) => {
+    const viewer = viewers.get(authorization?.replace(/^Bearer /, '') ?? '');
+    if (!viewer) throw new NotAuthenticated('This needs a bearer token.');
+    if (viewer.mandator !== mandator.toLowerCase()) throw new NotFound('There is no such tenant.');
+    return viewer;
+  };
+  const graphql = createGraphqlServer(context, { authenticate });
+  const app = express().use(
+    '/:mandator/graphql',
+    identifyRequests(log),
+    async (request, response, next) => {
+      response.locals['viewer'] = await authenticate(
+        String(request.params['mandator']),
+        request.get('authorization'),
+      );
+      next();
+    },
+    graphql.handler,
+  );
+  app.use(handleErrors(log));
+  const server = http.createServer(app).on('upgrade', graphql.upgrade);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/school/graphql`;
+  // Listening has begun: no test is the first to wait for it.
+  (await context.notifications.subscribe('ready')).close();
+
+  return {
+    url,
+    port,
+    context,
+    server,
+    graphql,
+    viewers,
+    lines,
+    /** Makes `token` a credential of a person of the tenant. */
+    admit(token: string, tenant: Tenant, changes: Partial<Viewer> = {}): Viewer {
+      const { id, name, email, role } = tenant.person(changes.role ?? 'User');
+      const viewer: Viewer = {
+        mandatorId: tenant.mandatorId,
+        mandator: 'school',
+        personId: id,
+        displayName: name,
+        email,
+        timeZone: 'Europe/Berlin',
+        role: role as Viewer['role'],
+        pinId: 1,
+        expiresAt: new Date(Date.now() + 3_600_000),
+        ...changes,
+      };
+      viewers.set(token, viewer);
+      return viewer;
+    },
+    post(body: unknown, headers: Record<string, string> = {}, signal?: AbortSignal): Promise<Response> {
+      return fetch(url, {
+        method: 'POST',
+        headers: { authorization: 'Bearer user', 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        signal: signal ?? null,
+      });
+    },
+    async run<Data, Variables>(
+      document: TypedDocumentString<Data, Variables>,
+      variables: Variables,
+      token = 'user',
+    ): Promise<Answer<Data>> {
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await this.post({ query: document.toString(), variables }, headers);
+      const body = (await response.json()) as Pick<Answer<Data>, 'data' | 'errors'>;
+      return { status: response.status, headers: response.headers, ...body };
+    },
+    sse(token = 'user') {
+      return createSseClient({ url, headers: { authorization: `Bearer ${token}` }, retryAttempts: 0 });
+    },
+    ws(token = 'user') {
+      return createWsClient({
+        url: url.replace('http', 'ws'),
+        webSocketImpl: WebSocket,
+        lazyCloseTimeout: 1_000,
+        connectionParams: { Authorization: `Bearer ${token}` },
+        retryAttempts: 0,
+      });
+    },
+    async stop() {
+      context.notifications.stop();
+      await graphql.close();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await close();
+    },
+  };
+}
+
+/** Waits for a condition; fails after five seconds. */
+export async function until(reached: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + 5_000;
+  while (!(await reached())) {
+    if (performance.now() > end) throw new Error('not reached within 5 s');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

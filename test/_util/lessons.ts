@@ -1,0 +1,99 @@
+import type { Service } from './service.ts';
+
+export type Lesson = Record<string, unknown> & {
+  LektionId: string;
+  Beginn: string;
+  Ende: string;
+  RessourceName: string;
+};
+export type Job = { JobID: string; LektionList: Lesson[] } & Record<string, unknown>;
+
+export type BatchRecord = Record<string, unknown> & {
+  BatchId: string;
+  ImportStatus: string;
+  LessonCount: number | null;
+  ProcessedCount: number;
+  CreatedCount: number;
+  ErrorCount: number;
+  WarningCount: number;
+  FailureKind: string | null;
+  ErrorMessages: string | null;
+  Errors: {
+    Code: string;
+    Severity: string;
+    Index: number;
+    LektionIndex: number | null;
+    Pointer: string;
+    Field: string;
+    Message: string;
+    JobID: string;
+    LektionId: string;
+  }[];
+};
+
+const hour = 3_600_000;
+const firstMonday = Date.UTC(2027, 1, 1, 7);
+
+const instant = (milliseconds: number) => `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+
+/**
+ * A timetable without overlaps: each job has `perJob` weekly lessons of 45 minutes at an hour and in a room of its own.
+ * @param options.from milliseconds; where its first week begins
+ */
+export function makeJobs(
+  lessons: number,
+  options: { rooms?: string[]; prefix?: string; perJob?: number; from?: number } = {},
+): Job[] {
+  const { rooms = ['R001', 'R002'], prefix = 'J', perJob = 15, from = firstMonday } = options;
+  const jobs: Job[] = [];
+  for (let made = 0; made < lessons; ) {
+    const number = jobs.length;
+    const slot = Math.floor(number / rooms.length);
+    const term = Math.floor(slot / 60);
+    const start = from + (slot % 5) * 24 * hour + (Math.floor(slot / 5) % 12) * hour;
+    const count = Math.min(perJob, lessons - made);
+    jobs.push({
+      JobID: `${prefix}${number}`,
+      LektionList: Array.from({ length: count }, (_, week) => {
+        const beginn = start + (term * perJob + week) * 7 * 24 * hour;
+        return {
+          LektionId: `${number}-${week}`,
+          Beginn: instant(beginn),
+          Ende: instant(beginn + 0.75 * hour),
+          RessourceName: rooms[number % rooms.length] as string,
+        };
+      }),
+    });
+    made += count;
+  }
+  return jobs;
+}
+
+/** Calls of the lesson API with one token. */
+export function lessonClient({ url, tenant }: Pick<Service, 'url' | 'tenant'>, token: string) {
+  const root = `${url}/${tenant.code}/api/v2.0/jobs`;
+  const call = (path: string, init: RequestInit = {}) =>
+    fetch(`${root}${path}`, { ...init, headers: { Authorization: `Bearer ${token}`, ...init.headers } });
+  const post = (body: unknown, headers: Record<string, string> = {}) =>
+    call('/create', {
+      method: 'POST',
+      body:
+        typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),
+      headers: { 'Content-Type': 'application/json', ...headers },
+    });
+  const get = async <T = BatchRecord>(path: string): Promise<T> => (await (await call(path)).json()) as T;
+  /** Long-polls until the batch has ended. */
+  async function end(batchId: string): Promise<BatchRecord> {
+    for (;;) {
+      const batch = await get(`/batches/${batchId}?WaitSeconds=5`);
+      if (['LessonsCreated', 'LessonsImportFailed'].includes(batch.ImportStatus)) return batch;
+    }
+  }
+  async function importJobs(jobs: unknown): Promise<BatchRecord> {
+    const { BatchId } = (await (await post(jobs)).json()) as { BatchId: string };
+    return await end(BatchId);
+  }
+  return { call, post, get, end, importJobs };
+}
+
+export type LessonClient = ReturnType<typeof lessonClient>;

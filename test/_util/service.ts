@@ -1,0 +1,55 @@
+import path from 'node:path';
+import { readConfig } from '../../src/config.ts';
+import { createPin } from '../../src/identity/service.ts';
+import { openLog } from '../../src/log.ts';
+import { startServer } from '../../src/server.ts';
+import { makeTenant } from './factories.ts';
+import { cloneDatabase } from './postgres.ts';
+
+const project = path.join(import.meta.dirname, '..', '..');
+
+export const pepper = 'the pepper of the tests, which is long enough';
+
+/** Settings as a test needs them: a free port, quiet, and no local PostgreSQL. `settings` is written like the environment. */
+export function testConfig(databaseUrl: string, settings: Record<string, string> = {}) {
+  return readConfig(
+    { Port: '0', LogLevel: 'silent', DatabaseUrl: databaseUrl, Pepper: pepper, ...settings },
+    project,
+  );
+}
+
+/** The whole service in this process, on a database of its own, with one tenant and a PIN for each of its persons. */
+export async function startService(settings: Record<string, string> = {}, rooms?: string[]) {
+  const database = await cloneDatabase();
+  const config = testConfig(database.url, settings);
+  const server = await startServer(config, openLog(config.LogLevel));
+  await server.ready;
+  const { context } = server;
+  const url = context.config.BaseUrl;
+  const tenant = await makeTenant(context.db, rooms ? { rooms } : {});
+
+  /** A bearer token of a person by role, through the token endpoint. */
+  async function signIn(who = tenant, role: 'Admin' | 'User' | 'Display' = 'User'): Promise<string> {
+    const { pin } = await createPin(context.db, pepper, {
+      mandatorId: who.mandatorId,
+      personId: who.person(role).id,
+    });
+    const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
+    const answer = await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
+    return ((await answer.json()) as { access_token: string }).access_token;
+  }
+
+  return {
+    url,
+    databaseUrl: database.url,
+    context,
+    tenant,
+    signIn,
+    async stop() {
+      await server.stop();
+      await database.drop();
+    },
+  };
+}
+
+export type Service = Awaited<ReturnType<typeof startService>>;

@@ -1,0 +1,357 @@
+import net from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { getIntrospectionQuery } from 'graphql';
+import { serverAudits } from 'graphql-http';
+import WebSocket from 'ws';
+import { makeTenant } from './_util/factories.ts';
+import { type Answer, type GraphqlService, startGraphql, until } from './_util/graphql.ts';
+import { NowDocument } from './_util/operations/generated/graphql.ts';
+import { cloneDatabase } from './_util/postgres.ts';
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>;
+let service: GraphqlService;
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  service = await startGraphql(database.url);
+  const tenant = await makeTenant(service.context.db);
+  service.admit('user', tenant);
+  service.admit('stranger', tenant, { mandator: 'stranger' });
+  // What is measured below is the answer, not the first use of the code.
+  await service.run(NowDocument, {});
+});
+
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+});
+
+const read = async (response: Response) =>
+  (await response.json()) as Pick<Answer<unknown>, 'data' | 'errors'>;
+
+const range = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+/** Each fragment asks twice for the next one: 2^levels leaves. */
+const doubled = (levels: number) =>
+  `query { batch(id: "x") { ...f0 } } ${range(levels)
+    .map((n) => `fragment f${n} on Batch { ...f${n + 1} ...f${n + 1} }`)
+    .join(' ')} fragment f${levels} on Batch { id }`;
+
+const bombs: [name: string, query: string][] = [
+  ['2^20 leaves by doubled fragments', doubled(20)],
+  [
+    'a chain of 300 fragments',
+    `${range(299)
+      .map((n) => `fragment f${n} on Batch { ...f${n + 1} }`)
+      .join(' ')} fragment f299 on Batch { id } { batch(id: "x") { ...f0 } }`,
+  ],
+  ['a fragment that contains itself', '{ batch(id: "x") { ...f } } fragment f on Batch { ...f }'],
+  ['a depth of 5,000', `${'{ batch(id: "x") '.repeat(5_000)}{ id }${'}'.repeat(5_000)}`],
+  [
+    '300 aliases',
+    `{ ${range(300)
+      .map((n) => `a${n}: serverTime`)
+      .join(' ')} }`,
+  ],
+  ['20,000 times the same field', `{ ${'serverTime '.repeat(20_000)} }`],
+  ['20,000 directives', `{ serverTime ${'@skip(if: false) '.repeat(20_000)} }`],
+  [
+    '5,000 variables',
+    `query (${range(5_000)
+      .map((n) => `$v${n}: Int`)
+      .join(' ')}) { serverTime }`,
+  ],
+  ['pages in pages', '{ batches(first: 200) { nodes { errors(first: 200) { nodes { code message } } } } }'],
+  [
+    'pages in pages by a variable',
+    'query ($n: Int = 200) { batches(first: $n) { nodes { errors(first: $n) { nodes { code message } } } } }',
+  ],
+  [
+    'a costly operation behind a cheap one',
+    'query Cheap { serverTime } query Named { batches(first: 200) { nodes { errors(first: 200) { nodes { code } } } } }',
+  ],
+  [
+    'introspection multiplied by aliases',
+    `{ __schema { types { ${range(40)
+      .map((n) => `a${n}: fields { ...f }`)
+      .join(' ')} } } } fragment f on __Field { ${range(40)
+      .map((n) => `b${n}: type { ...g }`)
+      .join(' ')} } fragment g on __Type { ${range(40)
+      .map((n) => `c${n}: name`)
+      .join(' ')} }`,
+  ],
+  [
+    'introspection that goes in circles',
+    '{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }',
+  ],
+];
+
+describe('a query that would cost too much', () => {
+  test.each(bombs)('is refused at once: %s', async (_name, query) => {
+    const started = performance.now();
+    const response = await service.post({
+      query,
+      operationName: query.includes('Named') ? 'Named' : undefined,
+    });
+    const { data, errors } = await read(response);
+    const took = performance.now() - started;
+    console.log(_name, JSON.stringify(errors));
+    expect(data ?? null).toBeNull();
+    expect(errors?.[0]?.extensions['code']).not.toBe('INTERNAL_ERROR');
+    expect(response.status).toBe(200);
+    expect(took).toBeLessThan(500);
+  });
+
+  test('is refused as a subscription before it starts', async () => {
+    const query = `subscription { batches { ${range(201)
+      .map((n) => `a${n}: id`)
+      .join(' ')} } }`;
+    const text = await (await service.post({ query }, { accept: 'text/event-stream' })).text();
+    expect(text).toContain('"code":"LIMIT"');
+    expect(text).toContain('event: complete');
+    expect(service.graphql.streamCount()).toBe(0);
+  });
+});
+
+describe('introspection', () => {
+  test('works for whoever is authenticated', async () => {
+    const { data, errors } = await read(await service.post({ query: getIntrospectionQuery() }));
+    expect(errors).toBeUndefined();
+    expect(data).toHaveProperty('__schema.queryType.name', 'Query');
+  });
+
+  test.each([
+    ['a field', '{ serverTimes }'],
+    ['an argument', '{ batch(idd: "x") { id } }'],
+    ['a type', '{ batch(id: "x") { ... on Batc { id } } }'],
+    ['an enum value', '{ batches(filter: { operation: Creat }) { nodes { id } } }'],
+  ])('suggests no name for %s that does not exist', async (_name, query) => {
+    const { errors } = await read(await service.post({ query }));
+    expect(errors?.[0]?.message).toBeTruthy();
+    expect(JSON.stringify(errors)).not.toContain('Did you mean');
+  });
+
+  test('suggests no name in a variable', async () => {
+    const query = 'query ($o: JobOperation) { batches(filter: { operation: $o }) { nodes { id } } }';
+    const { errors } = await read(await service.post({ query, variables: { o: 'Creat' } }));
+    expect(JSON.stringify(errors)).not.toContain('Did you mean');
+  });
+});
+
+describe('what is no JSON over POST', () => {
+  const mutation = 'mutation { cancelBatch(id: "x") { __typename } }';
+  const send = (method: string, contentType: string | undefined, body?: BodyInit, query = '') =>
+    fetch(service.url + query, {
+      method,
+      headers: { authorization: 'Bearer user', ...(contentType && { 'content-type': contentType }) },
+      body: body ?? null,
+    });
+
+  test.each([
+    [
+      'GET with a mutation',
+      () => send('GET', undefined, undefined, `?query=${encodeURIComponent(mutation)}`),
+      405,
+    ],
+    [
+      'GET for a page',
+      () => fetch(service.url, { headers: { authorization: 'Bearer user', accept: 'text/html' } }),
+      405,
+    ],
+    ['PUT', () => send('PUT', 'application/json', '{}'), 405],
+    ['OPTIONS', () => send('OPTIONS', undefined), 405],
+    [
+      'urlencoded',
+      () => send('POST', 'application/x-www-form-urlencoded', new URLSearchParams({ query: mutation })),
+      415,
+    ],
+    ['multipart', () => send('POST', 'multipart/form-data; boundary=x', '--x--'), 415],
+    ['text/plain', () => send('POST', 'text/plain', JSON.stringify({ query: mutation })), 415],
+    ['application/graphql', () => send('POST', 'application/graphql', mutation), 415],
+    ['another charset', () => send('POST', 'application/json; charset=latin1', '{}'), 415],
+    ['gzip', () => service.post('{}', { 'content-encoding': 'gzip' }), 415],
+    ['an answer as HTML', () => service.post({ query: mutation }, { accept: 'text/html' }), 406],
+    [
+      'bytes that are no UTF-8',
+      () => send('POST', 'application/json', new Uint8Array([0x7b, 0xff, 0x7d])),
+      400,
+    ],
+    [
+      'a body over the limit',
+      () => service.post({ query: '{ serverTime }', pad: 'x'.repeat(1024 * 1024) }),
+      413,
+    ],
+  ])('is refused with a problem: %s', async (_name, call, status) => {
+    const response = await call();
+    expect(response.status).toBe(status);
+    expect(response.headers.get('content-type')).toContain('application/problem+json');
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+    if (status === 405) expect(response.headers.get('allow')).toBe('POST');
+    await response.arrayBuffer();
+  });
+
+  test('is refused with 413 also without Content-Length', async () => {
+    const body = new ReadableStream({
+      pull: (controller) => controller.enqueue(new Uint8Array(64 * 1024).fill(0x20)),
+    });
+    const response = await fetch(service.url, {
+      method: 'POST',
+      headers: { authorization: 'Bearer user', 'content-type': 'application/json' },
+      body,
+      duplex: 'half',
+    } as RequestInit);
+    expect(response.status).toBe(413);
+  });
+
+  test.each([
+    ['broken JSON', '{'],
+    ['nothing', ''],
+    ['an empty object', '{}'],
+    ['null', 'null'],
+    ['a text', '"x"'],
+    ['a batch of calls', JSON.stringify([{ query: '{ serverTime }' }, { query: '{ serverTime }' }])],
+    ['an empty batch', '[]'],
+    ['an unknown member', JSON.stringify({ query: '{ serverTime }', extra: 1 })],
+    [
+      'variables nested 100,000 deep',
+      `{"query":"{ serverTime }","variables":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+    ],
+  ])('is a GraphQL error with 400: %s', async (_name, body) => {
+    const response = await service.post(body, { accept: 'application/graphql-response+json' });
+    const { data, errors } = await read(response);
+    expect([response.status, data, errors?.length]).toEqual([400, undefined, 1]);
+  });
+});
+
+describe('CORS', () => {
+  test('is granted to no origin', async () => {
+    const response = await service.post({ query: '{ serverTime }' }, { origin: 'https://evil.example' });
+    expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
+});
+
+describe('GraphQL over HTTP', () => {
+  /** A MAY that we do not take: queries over GET. */
+  const declined = new Set(['5A70', 'D6D5', '6A70']);
+  const audits = serverAudits({
+    url: () => service.url,
+    fetchFn: (url: string, init: RequestInit) =>
+      fetch(url, { ...init, headers: { authorization: 'Bearer user', ...init?.headers } }),
+  });
+
+  test.each(audits.map((audit) => [`${audit.id} ${audit.name}`, audit] as const))(
+    '%s',
+    async (_name, audit) => {
+      const result = await audit.fn();
+      if (declined.has(audit.id)) expect(result.status).toBe('notice');
+      else expect(result).toMatchObject({ status: 'ok' });
+    },
+  );
+});
+
+describe('a WebSocket', () => {
+  const socketUrl = (path: string) => `ws://127.0.0.1:${service.port}${path}`;
+
+  /** Opens one, says hello, and returns the code with which it is closed, or what the first answer is. */
+  function greet(
+    path: string,
+    options: { headers?: Record<string, string>; payload?: unknown; silent?: boolean; text?: string } = {},
+  ) {
+    const socket = new WebSocket(socketUrl(path), 'graphql-transport-ws', { headers: options.headers ?? {} });
+    return new Promise<number | string>((resolve) => {
+      socket.on('open', () => {
+        if (!options.silent)
+          socket.send(options.text ?? JSON.stringify({ type: 'connection_init', payload: options.payload }));
+      });
+      socket.on('message', (data) => {
+        resolve((JSON.parse(String(data)) as { type: string }).type);
+        socket.terminate();
+      });
+      socket.on('close', (code) => resolve(code));
+      socket.on('error', (error) => resolve(error.message));
+    });
+  }
+
+  test('is let in by its header, or by the parameters of its first message', async () => {
+    expect(await greet('/school/graphql', { headers: { authorization: 'Bearer user' } })).toBe(
+      'connection_ack',
+    );
+    expect(await greet('/SCHOOL/graphql?x=1', { payload: { Authorization: 'Bearer user' } })).toBe(
+      'connection_ack',
+    );
+  });
+
+  test.each([
+    ['4401 without a credential', '/school/graphql', {}, 4401],
+    ['4401 with a wrong one', '/school/graphql', { payload: { Authorization: 'Bearer nobody' } }, 4401],
+    [
+      '4401 with one that is no text',
+      '/school/graphql',
+      { payload: { Authorization: ['Bearer user'] } },
+      4401,
+    ],
+    [
+      "4403 with another tenant's",
+      '/school/graphql',
+      { payload: { Authorization: 'Bearer stranger' } },
+      4403,
+    ],
+    ['4400 when it speaks another language', '/school/graphql', { text: 'hello' }, 4400],
+    ['1009 when it says too much', '/school/graphql', { text: 'x'.repeat(1024 * 1024 + 1) }, 1009],
+    ['404 at another path', '/school/other', {}, 'Unexpected server response: 404'],
+    ['404 at the root', '/', {}, 'Unexpected server response: 404'],
+  ])('is closed with %s', async (_name, path, options, code) => {
+    expect(await greet(path, options)).toBe(code);
+  });
+
+  test('is closed with 4408 when it says nothing', async () => {
+    expect(await greet('/school/graphql', { silent: true })).toBe(4408);
+  });
+
+  test('answers queries, with the errors of HTTP but without its statuses', async () => {
+    const client = service.ws();
+    const ask = (query: string) =>
+      client
+        .iterate({ query })
+        .next()
+        .then(
+          ({ value }) => value,
+          (error: unknown) => ({ errors: error }),
+        );
+    expect(await ask('{ me { role } }')).toEqual({ data: { me: { role: 'User' } } });
+    expect(await ask('{ nothing }')).toMatchObject({
+      errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }],
+    });
+    expect(await ask('{')).toMatchObject({ errors: [{ message: expect.stringContaining('Syntax Error') }] });
+    expect(await ask(doubled(20))).toHaveProperty('errors');
+    const refused = await ask(
+      `{ ${range(201)
+        .map((n) => `a${n}: serverTime`)
+        .join(' ')} }`,
+    );
+    expect(refused).toMatchObject({ errors: [{ extensions: { code: 'LIMIT' } }] });
+    expect(JSON.stringify(refused)).not.toContain('http');
+    await client.dispose();
+  });
+
+  test('is told NOT_AUTHENTICATED by the next call when its credential has ended', async () => {
+    const tenant = await makeTenant(service.context.db, { code: 'ending' });
+    service.admit('ending', tenant);
+    const client = service.ws('ending');
+    const ask = () => client.iterate({ query: '{ serverTime }' }).next();
+    await ask();
+    service.viewers.delete('ending');
+    await expect(ask()).rejects.toMatchObject([{ extensions: { code: 'NOT_AUTHENTICATED' } }]);
+    await client.dispose();
+  });
+
+  test('may go away in the middle of its handshake', async () => {
+    const socket = net.connect(service.port, '127.0.0.1');
+    socket.write(
+      'GET /school/other HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    );
+    socket.resetAndDestroy();
+    await until(() => socket.destroyed);
+    expect((await service.run(NowDocument, {})).status).toBe(200);
+  });
+});

@@ -1,0 +1,271 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ConfigError, listeningOn, readConfig } from '../src/config.ts';
+
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'roomgate-config-'));
+afterAll(() => fs.rmSync(directory, { recursive: true }));
+
+const client = { ClientId: 'timetable', AllowedGrantTypes: ['apikey'], AllowedScopes: ['service_api'] };
+
+function write(name: string, content: unknown): string {
+  const file = path.join(directory, name);
+  fs.writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return file;
+}
+
+/** The settings that a file, an environment and the identity settings give. */
+function read(file: unknown, environment: NodeJS.ProcessEnv = {}, identity: unknown = { Clients: [client] }) {
+  write('appsettings.json', file);
+  write('identitysettings.json', identity);
+  return readConfig(environment, directory);
+}
+
+/** The lines that name the faults. */
+function faults(...input: Parameters<typeof read>): string[] {
+  try {
+    read(...input);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    return (error as Error).message.split('\n');
+  }
+  return [];
+}
+
+beforeEach(() => {
+  for (const file of fs.readdirSync(directory)) fs.rmSync(path.join(directory, file));
+});
+
+describe('defaults', () => {
+  test('an empty file gives the contract’s defaults, frozen', () => {
+    const config = read({});
+    expect(config).toMatchObject({
+      Host: '127.0.0.1',
+      Port: 8080,
+      DatabaseUrl: '',
+      Role: 'All',
+      IdentityProvider: { Mode: 'Embedded' },
+      TrustProxy: 0,
+      Limits: {
+        JobBodyBytes: 33_554_432,
+        BodyBytes: 1_048_576,
+        JobsPerBatch: 10_000,
+        LessonsPerBatch: 100_000,
+      },
+    });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  test('the roots follow Host and Port, and lose the slash at their end', () => {
+    const own = { BaseUrl: 'http://[::1]:81', IdpUrl: 'http://[::1]:81', RoomsHost: 'http://[::1]:81' };
+    expect(read({ Host: '::1', Port: 81 })).toMatchObject(own);
+    expect(read({ Host: '::1', Port: 81, IdpUrl: 'https://id.example/' })).toMatchObject({
+      ...own,
+      IdpUrl: 'https://id.example',
+    });
+  });
+
+  test('listeningOn moves the default roots to the port that the system chose, and no other', () => {
+    const config = listeningOn(read({ Port: 0, BaseUrl: 'https://rooms.example' }), 4711);
+    expect(config).toMatchObject({
+      Port: 4711,
+      BaseUrl: 'https://rooms.example',
+      IdpUrl: 'http://127.0.0.1:4711',
+      RoomsHost: 'http://127.0.0.1:4711',
+    });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  test('the files that the project comes with are valid', () => {
+    const { Clients } = readConfig({}, path.join(import.meta.dirname, '..'));
+    expect(Clients.map(({ ClientId, RequireClientSecret }) => [ClientId, RequireClientSecret])).toEqual([
+      ['timetable-import', false],
+    ]);
+  });
+});
+
+describe('the environment goes over the file', () => {
+  test.each<[NodeJS.ProcessEnv, object]>([
+    [{ Port: '81' }, { Port: 81 }],
+    [{ PORT: '81' }, { Port: 81 }],
+    [{ Limits__LessonsPerBatch: '5000' }, { Limits: { LessonsPerBatch: 5000, JobsPerBatch: 7 } }],
+    [{ LIMITS__LESSONSPERBATCH: '5000' }, { Limits: { LessonsPerBatch: 5000, JobsPerBatch: 7 } }],
+    [{ limits__lessonsperbatch: '5000' }, { Limits: { LessonsPerBatch: 5000, JobsPerBatch: 7 } }],
+    [{ IDENTITYPROVIDER__MODE: 'Embedded' }, { IdentityProvider: { Mode: 'Embedded' } }],
+    [{ GraphiQLEnabled: 'true' }, { GraphiQLEnabled: true }],
+    [{ GraphiQLEnabled: 'false' }, { GraphiQLEnabled: false }],
+    [{ TrustProxy: '2' }, { TrustProxy: 2 }],
+    [{ TrustProxy: 'loopback, 10.0.0.0/8,fd00::1' }, { TrustProxy: 'loopback, 10.0.0.0/8,fd00::1' }],
+    [{ DatabaseUrl: 'postgres://a:b@c/d' }, { DatabaseUrl: 'postgres://a:b@c/d' }],
+    // An empty variable leaves the default, at every depth.
+    [{ Port: '' }, { Port: 8080 }],
+    [{ Limits__JobsPerBatch: '' }, { Limits: { JobsPerBatch: 10_000 } }],
+    // What we do not know at the top is somebody else's.
+    [{ PATH: '/bin', Ports: '1', My__Port: '1' }, { Port: 90 }],
+  ])('%j', (environment, expected) => {
+    expect(read({ Port: 90, Limits: { JobsPerBatch: 7 } }, environment)).toMatchObject(expected);
+  });
+
+  test('APPSETTINGS_FILE names another file, and the identity settings lie beside that', () => {
+    fs.mkdirSync(path.join(directory, 'other'), { recursive: true });
+    const file = write('other/settings.json', { Port: 82 });
+    write('other/identitysettings.json', { Clients: [{ ...client, ClientId: 'other' }] });
+    expect(readConfig({ APPSETTINGS_FILE: file }, '/nowhere')).toMatchObject({
+      Port: 82,
+      Clients: [{ ClientId: 'other' }],
+    });
+    fs.rmSync(path.join(directory, 'other'), { recursive: true });
+  });
+
+  test('a byte order mark before the JSON is no fault', () => {
+    expect(read('\uFEFF{"Port":83}').Port).toBe(83);
+  });
+});
+
+describe('one line per fault, naming the setting, its value and what is allowed', () => {
+  const port = 'must be a whole number from 0 to 65535';
+  const flag = 'must be true or false';
+  test.each<[unknown, NodeJS.ProcessEnv, string[]]>([
+    [{ Port: 70_000 }, {}, [`appsettings.json: Port: is 70000; ${port}`]],
+    [{ Port: 1.5 }, {}, [`appsettings.json: Port: is 1.5; ${port}`]],
+    [{ Port: null }, {}, [`appsettings.json: Port: is null; ${port}`]],
+    [{ Port: true }, {}, [`appsettings.json: Port: is true; ${port}`]],
+    [{ Port: [] }, {}, [`appsettings.json: Port: is a list; ${port}`]],
+    [{}, { PORT: '8080x' }, [`PORT: is "8080x"; ${port}`]],
+    [{}, { Port: '0x50' }, [`Port: is "0x50"; ${port}`]],
+    [{}, { Port: ' ' }, [`Port: is " "; ${port}`]],
+    [{ Role: 'Both' }, {}, ['appsettings.json: Role: is "Both"; must be one of All, Web, Worker']],
+    [
+      { BaseUrl: 'rooms.example' },
+      {},
+      ['appsettings.json: BaseUrl: is "rooms.example"; must be an absolute http or https URL'],
+    ],
+    [
+      { IdpUrl: 'ftp://rooms.example' },
+      {},
+      ['appsettings.json: IdpUrl: is "ftp://rooms.example"; must be an absolute http or https URL'],
+    ],
+    [{ GraphiQLEnabled: 'yes' }, {}, [`appsettings.json: GraphiQLEnabled: is "yes"; ${flag}`]],
+    [{ GraphiQLEnabled: 1 }, {}, [`appsettings.json: GraphiQLEnabled: is 1; ${flag}`]],
+    [
+      { Limits: { JobsPerBatch: 0 } },
+      {},
+      ['appsettings.json: Limits.JobsPerBatch: is 0; must be a whole number from 1 to 1000000'],
+    ],
+    [{}, { Limits: '5' }, ['Limits: is "5"; Invalid input: expected object, received string']],
+    [{}, { Port__Number: '5' }, [`appsettings.json: Port: is an object; ${port}`]],
+    [{ Prot: 1 }, {}, ['appsettings.json: Prot: there is no such setting; did you mean Port?']],
+    [{ port: 1 }, {}, ['appsettings.json: port: there is no such setting; did you mean Port?']],
+    [{ Colour: 1 }, {}, ['appsettings.json: Colour: there is no such setting']],
+    [
+      { Limits: { LessonsPerBach: 1 } },
+      {},
+      ['appsettings.json: Limits.LessonsPerBach: there is no such setting; did you mean LessonsPerBatch?'],
+    ],
+    [
+      {},
+      { Limits__LessonsPerBach: '1' },
+      ['Limits__LessonsPerBach: there is no such setting; did you mean LessonsPerBatch?'],
+    ],
+    [{}, { LIMITS__JobsPerBatch__Most: '1' }, ['LIMITS__JobsPerBatch__Most: there is no such setting']],
+    [
+      { Port: 'x', Role: 'y', Nonsense: 1 },
+      {},
+      [
+        `appsettings.json: Port: is "x"; ${port}`,
+        'appsettings.json: Role: is "y"; must be one of All, Web, Worker',
+        'appsettings.json: Nonsense: there is no such setting',
+      ],
+    ],
+    [[], {}, [expect.stringMatching(/appsettings\.json: must be a JSON object$/) as unknown as string]],
+  ])('%j %j', (file, environment, expected) => {
+    expect(faults(file, environment)).toEqual(expected);
+  });
+
+  test.each(['11', '-1', 'abc', '10.0.0.0/40', '10.0.0.1 10.0.0.2', 'everybody'])(
+    'TrustProxy %s',
+    (value) => {
+      expect(faults({}, { TrustProxy: value })).toEqual([
+        `TrustProxy: is "${value}"; must be a number of hops from 0 to 10, or addresses and networks with commas between them`,
+      ]);
+    },
+  );
+
+  test.each([
+    ['DatabaseUrl', 'mysql://user:hunter2@host/db'],
+    ['Pepper', 'hunter2'],
+    ['DemoPin', ['hunter2']],
+  ])('the value of %s is masked', (name, value) => {
+    const [line, ...more] = faults({ [name]: value });
+    expect(more).toEqual([]);
+    expect(line).toMatch(new RegExp(`^appsettings\\.json: ${name}: is \\(secret\\); `));
+    expect(line).not.toContain('hunter2');
+  });
+
+  test('a file that is not there', () => {
+    const file = path.join(directory, 'absent.json');
+    expect(() => readConfig({ APPSETTINGS_FILE: file }, directory)).toThrow(
+      new ConfigError(`${file}: cannot be read; set APPSETTINGS_FILE to another file, or make this one`),
+    );
+  });
+
+  test('a file that is not JSON, without quoting what stands in it', () => {
+    const [line] = faults('{"Pepper": hunter2hunter2}');
+    expect(line).toMatch(/appsettings\.json: is not JSON: Unexpected token 'h'$/);
+  });
+});
+
+describe('identity settings', () => {
+  const requireSecret = (value: unknown) =>
+    read({}, {}, { Clients: [{ ...client, RequireClientSecret: value }] }).Clients[0]?.RequireClientSecret;
+
+  test.each([
+    ['false', false],
+    ['true', true],
+    ['False', false],
+    [false, false],
+    [true, true],
+    [undefined, true],
+  ])('RequireClientSecret %j reads as %j', (written, expected) => {
+    expect(requireSecret(written)).toBe(expected);
+  });
+
+  test.each(['no', '', '0', 0, null])('RequireClientSecret %j is a fault', (value) => {
+    expect(faults({}, {}, { Clients: [{ ...client, RequireClientSecret: value }] })).toEqual([
+      `identitysettings.json: Clients.0.RequireClientSecret: is ${JSON.stringify(value)}; must be true or false`,
+    ]);
+  });
+
+  test.each<[unknown, string[]]>([
+    [{}, ['identitysettings.json: Clients: is missing; Invalid input: expected array, received undefined']],
+    [
+      { Clients: client },
+      ['identitysettings.json: Clients: is an object; Invalid input: expected array, received object'],
+    ],
+    [
+      { Clients: [{ ...client, ClientId: '' }] },
+      ['identitysettings.json: Clients.0.ClientId: is ""; Too small: expected string to have >=1 characters'],
+    ],
+    [
+      { Clients: [{ ...client, ClientSecrets: 'hunter2' }] },
+      [
+        'identitysettings.json: Clients.0.ClientSecrets: is (secret); Invalid input: expected array, received string',
+      ],
+    ],
+    [
+      { Clients: [{ ...client, RequirePkse: true }] },
+      ['identitysettings.json: Clients.0.RequirePkse: there is no such setting; did you mean RequirePkce?'],
+    ],
+  ])('%j', (identity, expected) => {
+    expect(faults({}, {}, identity)).toEqual(expected);
+  });
+
+  test('a file that is not there names the setting that points to it', () => {
+    write('appsettings.json', { IdentitySettingsFile: 'absent.json' });
+    const file = path.join(directory, 'absent.json');
+    expect(() => readConfig({}, directory)).toThrow(
+      new ConfigError(`${file}: cannot be read; set IdentitySettingsFile to another file, or make this one`),
+    );
+  });
+});

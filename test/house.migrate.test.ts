@@ -1,0 +1,246 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { type Database, openDatabase } from '../src/db/database.ts';
+import { migrate, pendingMigrations } from '../src/db/migrate.ts';
+import { openLog } from '../src/log.ts';
+import { makeTenant } from './_util/factories.ts';
+import { cloneDatabase } from './_util/postgres.ts';
+
+const every = fs
+  .readdirSync(path.join(import.meta.dirname, '..', 'sql'))
+  .map((file) => path.basename(file, '.sql'));
+
+const open = (url: string) => openDatabase(url, { max: 2, log: openLog('silent'), statementTimeout: 0 });
+
+let clone: Awaited<ReturnType<typeof cloneDatabase>>;
+let db: Database;
+beforeAll(async () => {
+  clone = await cloneDatabase();
+  db = open(clone.url);
+});
+afterAll(async () => {
+  await db.destroy();
+  await clone.drop();
+});
+
+/** Runs `work` on a database that has nothing in it. */
+async function withEmptyDatabase(work: (url: string) => Promise<void>): Promise<void> {
+  const name = `empty_${process.pid}`;
+  const url = new URL(clone.url);
+  url.pathname = `/${name}`;
+  await sql`create database ${sql.id(name)} template template0`.execute(db);
+  try {
+    await work(url.href);
+  } finally {
+    await sql`drop database ${sql.id(name)} with (force)`.execute(db);
+  }
+}
+
+describe('migrations', () => {
+  test('of five that migrate at once one applies everything, and all succeed', () =>
+    withEmptyDatabase(async (url) => {
+      const pools = Array.from({ length: 5 }, () => open(url));
+      expect(await pendingMigrations(pools[0]!)).toEqual(every);
+      const applied = await Promise.all(pools.map(migrate));
+      expect(applied.filter((names) => names.length > 0)).toEqual([every]);
+      expect(await pendingMigrations(pools[0]!)).toEqual([]);
+      await Promise.all(pools.map((pool) => pool.destroy()));
+    }));
+
+  test('one that fails is named, and leaves nothing of those before it', () =>
+    withEmptyDatabase(async (url) => {
+      const pool = open(url);
+      await sql`create table lesson ()`.execute(pool);
+      await expect(migrate(pool)).rejects.toThrow(
+        'migration 000003_lessons: relation "lesson" already exists',
+      );
+      expect(await pendingMigrations(pool)).toEqual(every);
+      await pool.destroy();
+    }));
+});
+
+describe('a batch', () => {
+  const states = [
+    'AwaitingLessonCreation',
+    'AwaitingLessonProcessing',
+    'LessonsCreated',
+    'LessonsImportFailed',
+  ];
+  const terminal = new Set(states.slice(2));
+  const possible = new Set([
+    'AwaitingLessonCreation AwaitingLessonProcessing',
+    'AwaitingLessonCreation LessonsImportFailed',
+    'AwaitingLessonProcessing LessonsCreated',
+    'AwaitingLessonProcessing LessonsImportFailed',
+  ]);
+  let tenant: Awaited<ReturnType<typeof makeTenant>>;
+  beforeAll(async () => {
+    tenant = await makeTenant(db, { code: 'batches' });
+  });
+
+  const columnsOf = (state: string) => ({
+    import_status: state,
+    finished_at: terminal.has(state) ? new Date() : null,
+    failure_kind: state === 'LessonsImportFailed' ? 'Data' : null,
+    error_messages: state === 'LessonsImportFailed' ? 'Duplicate JobId: J-17' : null,
+  });
+
+  async function insertBatch(state: string): Promise<string> {
+    const { id } = await db
+      .insertInto('batch')
+      .values({
+        id: crypto.randomUUID(),
+        mandator_id: tenant.mandatorId,
+        operation: 'Create',
+        job_count: 1,
+        processed_count: 5,
+        request_id: 'r',
+        created_by: tenant.person('User').id,
+        ...columnsOf(state),
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    return id;
+  }
+
+  const change = (id: string, values: object) =>
+    db.updateTable('batch').set(values).where('id', '=', id).execute();
+
+  const pairs = states.flatMap((from) => states.map((to) => [from, to] as const));
+  test.each(pairs.filter((pair) => possible.has(pair.join(' '))))('goes from %s to %s', async (from, to) => {
+    const id = await insertBatch(from);
+    await change(id, columnsOf(to));
+    expect(
+      await db.selectFrom('batch').select('import_status').where('id', '=', id).executeTakeFirst(),
+    ).toEqual({ import_status: to });
+  });
+
+  test.each(pairs.filter(([from, to]) => from !== to && !possible.has(`${from} ${to}`)))(
+    'is refused the way from %s to %s',
+    async (from, to) => {
+      await expect(change(await insertBatch(from), columnsOf(to))).rejects.toMatchObject({ code: 'RG001' });
+    },
+  );
+
+  test.each([...terminal])('never changes again after %s', async (state) => {
+    const id = await insertBatch(state);
+    await expect(change(id, { warning_count: 1 })).rejects.toMatchObject({
+      code: 'RG001',
+      message: `batch ${id} has ended in ${state} and never changes again`,
+    });
+  });
+
+  test('has a processed count that never falls', async () => {
+    const id = await insertBatch('AwaitingLessonProcessing');
+    await change(id, { processed_count: 6 });
+    await expect(change(id, { processed_count: 5 })).rejects.toMatchObject({ code: 'RG001' });
+  });
+
+  test('has messages and a kind of failure exactly when it failed, and an end exactly when it ended', async () => {
+    const id = await insertBatch('AwaitingLessonProcessing');
+    for (const values of [
+      { ...columnsOf('LessonsImportFailed'), error_messages: null },
+      { ...columnsOf('LessonsImportFailed'), failure_kind: null },
+      { ...columnsOf('LessonsCreated'), finished_at: null },
+      { finished_at: new Date() },
+    ])
+      await expect(change(id, values)).rejects.toMatchObject({ code: '23514' });
+  });
+});
+
+describe('bookings of one resource', () => {
+  let tenant: Awaited<ReturnType<typeof makeTenant>>;
+  const [first, second] = [0, 1];
+  beforeAll(async () => {
+    tenant = await makeTenant(db, { code: 'bookings' });
+  });
+
+  /** Books a room on a day of its own for the test, `from` and `to` in hours. */
+  const book = (day: number, room: number, from: number, to: number, status = 'Confirmed') =>
+    db
+      .insertInto('booking')
+      .values({
+        mandator_id: tenant.mandatorId,
+        resource_id: tenant.resources[room]!.id,
+        kind: 'Booking',
+        status,
+        origin: 'Api',
+        occupied: `[2026-01-${day}T${from}:00Z,2026-01-${day}T${to}:00Z)`,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+
+  const overlap = { code: '23P01', constraint: 'booking_no_overlap' };
+
+  test.each(['Confirmed', 'Tentative'])('%s ones never overlap', async (status) => {
+    const day = status === 'Confirmed' ? 10 : 11;
+    await book(day, first, 10, 12, status);
+    await expect(book(day, first, 11, 13)).rejects.toMatchObject(overlap);
+  });
+
+  test('one may begin at the instant at which another ends, and another room is free', async () => {
+    await book(12, first, 10, 11);
+    await book(12, first, 11, 12);
+    await book(12, second, 10, 12);
+  });
+
+  test.each([
+    ['Cancelled', 13],
+    ['Released', 14],
+  ])('%s ones occupy nothing', async (status, day) => {
+    await book(day, first, 10, 12, status);
+    await book(day, first, 10, 12);
+  });
+
+  test('two swap their rooms in one statement', async () => {
+    const [left, right] = [await book(15, first, 10, 12), await book(15, second, 10, 12)];
+    const roomOf = async ({ id }: { id: number }) =>
+      (await db.selectFrom('booking').select('resource_id').where('id', '=', id).executeTakeFirstOrThrow())
+        .resource_id;
+    const before = [await roomOf(left), await roomOf(right)];
+    await sql`
+      update booking set resource_id = ${before[0]}::int + ${before[1]}::int - resource_id
+      where id in (${left.id}, ${right.id})`.execute(db);
+    expect([await roomOf(left), await roomOf(right)]).toEqual(before.reverse());
+  });
+
+  test('one that moves onto another at the end of a statement is refused', async () => {
+    const { id } = await book(16, first, 10, 12);
+    await book(16, second, 10, 12);
+    await expect(
+      db
+        .updateTable('booking')
+        .set({ resource_id: tenant.resources[second]!.id })
+        .where('id', '=', id)
+        .execute(),
+    ).rejects.toMatchObject(overlap);
+  });
+});
+
+test('the catalogue of the migrated database', async () => {
+  const { rows } = await sql<{ name: string; parts: string[] }>`
+    select c.relname as name, array(
+      select part from (
+        select 1 as kind, attnum::int as place, concat_ws(' ', attname, format_type(atttypid, atttypmod),
+          case when attnotnull then 'not null' end,
+          case attidentity when 'a' then 'identity' end,
+          case when attgenerated = '' then 'default ' else 'generated ' end || pg_get_expr(adbin, adrelid)) as part
+        from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
+        where attrelid = c.oid and attnum > 0 and not attisdropped
+        union all
+        select 2, 0, conname || ' ' || pg_get_constraintdef(oid) from pg_constraint
+        where conrelid = c.oid and contype <> 'n'
+        union all
+        select 3, 0, pg_get_indexdef(indexrelid) from pg_index
+        where indrelid = c.oid and not exists (select from pg_constraint where conindid = indexrelid)
+        union all
+        select 4, 0, pg_get_triggerdef(oid) from pg_trigger where tgrelid = c.oid and not tgisinternal
+      ) as listed order by kind, place, part collate "C"
+    ) as parts
+    from pg_class c
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm') and relname not like 'kysely%'
+    order by name`.execute(db);
+  expect(Object.fromEntries(rows.map(({ name, parts }) => [name, parts]))).toMatchSnapshot();
+});
