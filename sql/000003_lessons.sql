@@ -173,16 +173,13 @@ create table idempotent_request (
 );
 create index idempotent_request_age on idempotent_request (created_at);
 
--- The instant that a lesson's Beginn or Ende names, or null for anything but an ISO 8601 date-time: PostgreSQL itself
--- would also take 'now', 24:00, second 60 and many other spellings. Without an offset the session's zone counts, which
--- must be UTC. The usual spelling is proven cheaply, by writing the instant out again.
-create function lesson_instant(written text) returns timestamptz
+-- The instant, if it was written as an ISO 8601 date-time, else null: PostgreSQL itself also reads 'now', 24:00, second 60
+-- and many other spellings. The usual one is proven by writing the instant out again, which is cheaper than a pattern.
+-- Without an offset the session's zone counts, which must be UTC.
+create function iso_instant(written text, instant timestamptz) returns timestamptz
   language sql stable parallel safe
   return case
-    when not pg_input_is_valid(written, 'timestamptz') then null
-    when written like '____-__-__T__:__:__Z'
-      and written::timestamptz::text = left(written, 10) || ' ' || substr(written, 12, 8) || '+00'
-      then written::timestamptz
-    when written ~ '^\d{4}-\d\d-\d\d[Tt]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d{1,9})?)?([Zz]|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?$'
-      then written::timestamptz
+    when written like '%T%Z' and instant::text = replace(replace(written, 'T', ' '), 'Z', '+00')
+      or written ~ '^\d{4}-\d\d-\d\d[Tt]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d{1,9})?)?([Zz]|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?$'
+    then instant
   end;

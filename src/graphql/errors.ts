@@ -3,7 +3,7 @@ import { asDomainError, type DomainError, type ErrorCode } from '../errors.ts';
 import type { Log } from '../log.ts';
 
 /** `extensions.code` of a top-level error. */
-export const graphqlCodeOf: Record<ErrorCode, string> = {
+const graphqlCodeOf: Record<ErrorCode, string> = {
   Malformed: 'BAD_USER_INPUT',
   NotAuthenticated: 'NOT_AUTHENTICATED',
   Forbidden: 'FORBIDDEN',

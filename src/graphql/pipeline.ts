@@ -10,10 +10,10 @@ import { createSchema } from './schema.ts';
 /** GraphQL's own executor, which hands a client's leaving to the source at once, even while that waits. */
 const engine: Plugin = {
   onExecute({ setExecuteFn }) {
-    setExecuteFn((args) => execute({ ...args, hideSuggestions: true }));
+    setExecuteFn(execute);
   },
   onSubscribe({ setSubscribeFn }) {
-    setSubscribeFn((args) => subscribe({ ...args, hideSuggestions: true }));
+    setSubscribeFn(subscribe);
   },
 };
 

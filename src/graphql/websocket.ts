@@ -15,7 +15,6 @@ import type { Authenticate, Streams } from './streams.ts';
 
 const path = /^\/([a-z0-9_-]{1,64})\/graphql\/?(?:\?|$)/i;
 
-const handshakeTimeout = 5_000;
 const goodbyeTimeout = 1_000;
 
 type Engine = Pick<ReturnType<Pipeline['getEnveloped']>, 'execute' | 'subscribe'>;
@@ -94,7 +93,6 @@ export function createWebSockets(
   const server = useServer<NonNullable<Params>, SocketExtra>(
     {
       isProd: true,
-      connectionInitWaitTimeout: handshakeTimeout,
       execute: (args) => (args.rootValue as Engine).execute(args),
       subscribe: (args) => (args.rootValue as Engine).subscribe(args),
       async onConnect(link) {

@@ -131,7 +131,7 @@ function typedValue({ column, kind }: Field, table: string): RawBuilder<unknown>
     case 'text':
       return sql`case when length(${written}) <= ${sql.lit(longestText)} then ${written} end`;
     case 'time':
-      return sql`lesson_instant(${written})`;
+      return sql`case when pg_input_is_valid(${written}, 'timestamptz') then ${written}::timestamptz end`;
     case 'status':
       return sql`case when ${written} in ('Geplant', 'Vertretung', 'Entfaellt') then ${written} end`;
     case 'integer':
@@ -150,22 +150,29 @@ export function valueColumns(fields: readonly Field[], table: string): RawBuilde
   );
 }
 
-/** Last step: the values under their own names. */
+/** Last step: the values under their own names; of a time only what is a date-time of ISO 8601. */
 export function finalColumns(fields: readonly Field[], table: string): RawBuilder<unknown> {
   return sql.join(
-    fields.map(({ column }) => sql`${sql.ref(`${table}.${column}_value`)} as ${sql.id(column)}`),
+    fields.map(({ column, kind }) => {
+      const value = sql.ref(`${table}.${column}_value`);
+      const final =
+        kind === 'time' ? sql`iso_instant(${sql.ref(`${table}.${column}_text`)}, ${value})` : value;
+      return sql`${final} as ${sql.id(column)}`;
+    }),
   );
 }
 
-/** Whether a field was sent but has no value, or must have one and has none. */
+/** Whether a field was sent but has no value, or must have one and has none; times show it by being null at the end. */
 export function anyFault(fields: readonly Field[], table: string): RawBuilder<boolean> {
-  const faults = fields.map(({ column, required }) => {
-    const value = sql.ref(`${table}.${column}_value`);
-    const raw = sql.ref(`${table}.${column}`);
-    return required
-      ? sql`${value} is null`
-      : sql`(${raw} is not null and ${value} is null and ${raw} <> 'null')`;
-  });
+  const faults = fields
+    .filter(({ kind }) => kind !== 'time')
+    .map(({ column, required }) => {
+      const value = sql.ref(`${table}.${column}_value`);
+      const raw = sql.ref(`${table}.${column}`);
+      return required
+        ? sql`${value} is null`
+        : sql`(${raw} is not null and ${value} is null and ${raw} <> 'null')`;
+    });
   return sql`(${sql.join(faults, sql` or `)})`;
 }
 
@@ -174,8 +181,9 @@ export function fieldFindings(fields: readonly Field[], table: string): RawBuild
   const rows = fields.map(({ name, column, kind, required }, rank) => {
     const raw = sql.ref(`${table}.${column}`);
     const missing = sql`${isAbsent(raw)}`;
+    const instant = sql`case when pg_input_is_valid(${text(raw)}, 'timestamptz') then ${text(raw)}::timestamptz end`;
     const wrongTime =
-      kind === 'time' ? sql`when lesson_instant(${text(raw)}) is null then 'InvalidTime'` : sql``;
+      kind === 'time' ? sql`when iso_instant(${text(raw)}, ${instant}) is null then 'InvalidTime'` : sql``;
     const shown = sql`left(${raw}::text, 80)`;
     return sql`(${sql.lit(rank)}, ${sql.lit(name)},
       case when ${missing} then ${required ? sql`'MissingField'` : sql`null`}

@@ -16,6 +16,7 @@ import {
   sentName,
 } from './fields.ts';
 import type { BatchKey } from './service.ts';
+import { outsideOpeningHours } from './staging.ts';
 
 type Finding = RawBuilder<unknown>;
 
@@ -149,29 +150,30 @@ const pastLessonWarning: Finding = sql`
 const outsideOpeningHoursWarning: Finding = sql`
   select ${severity.warning}, index, lektion_index, 1, 'Beginn', 'OutsideOpeningHours',
     ${named(sql`ressource_name`)} || ' is not open all the time from Beginn to Ende'
-  from staged_lesson join open_hours using (resource_id)
-  where not refused and beginn >= known_from and ende <= known_to and not hours @> tstzrange(beginn, ende)`;
+  from staged_lesson ${outsideOpeningHours('staged_lesson')} where not refused`;
 
 export type Counts = { errors: number; warnings: number };
 
-/** Works out and stores what there is to say. `diagnose`: every error; `warnings`: which kinds may occur. */
+/**
+ * Works out and stores what there is to say of `staged_lesson`: every warning, and with `diagnose` every error.
+ * @param wanted.hours whether opening hours are laid out
+ */
 export async function recordFindings(
   trx: Transaction,
   batch: BatchKey,
-  wanted: { diagnose: boolean; unknown: boolean; assumedUtc: boolean; past: boolean; hours: boolean },
+  wanted: { diagnose: boolean; hours: boolean },
 ): Promise<Counts> {
   const kinds = [
     ...(wanted.diagnose
       ? [...fieldErrors, ...referenceErrors, ...duplicateErrors(batch), ...conflictErrors(batch)]
       : []),
-    ...(wanted.unknown ? unknownFieldWarnings : []),
-    ...(wanted.assumedUtc ? assumedUtcWarnings : []),
-    ...(wanted.past ? [pastLessonWarning] : []),
+    ...unknownFieldWarnings,
+    ...assumedUtcWarnings,
+    pastLessonWarning,
     ...(wanted.hours ? [outsideOpeningHoursWarning] : []),
   ];
-  if (kinds.length === 0) return { errors: 0, warnings: 0 };
   await stageBody(trx, batch);
-  if (wanted.diagnose) await sql`create index on staged_lesson (resource_id, beginn)`.execute(trx);
+  await sql`create index on staged_lesson (resource_id, beginn)`.execute(trx);
   const { rows } = await sql<Counts>`
     with finding (severity, index, lektion_index, rank, field, code, message) as (
       ${sql.join(kinds, sql` union all `)}

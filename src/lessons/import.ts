@@ -9,7 +9,19 @@ import type { DB } from '../db/tables.ts';
 import * as openingHours from '../opening-hours/service.ts';
 import { errorMessages, recordFindings } from './findings.ts';
 import { type BatchKey, cancelText, fail, move, nudge } from './service.ts';
-import { countLessons, insertJobs, insertLessons, lockResources, type Staged, stage } from './staging.ts';
+import {
+  anyOutsideOpeningHours,
+  countLessons,
+  insertJobs,
+  insertLessons,
+  joinByHash,
+  lockResources,
+  type Slice,
+  type StagedJobs,
+  stageJobs,
+  stageLessons,
+  stageOpeningHours,
+} from './staging.ts';
 
 export type ImportContext = Context & { work: Database; signal: AbortSignal };
 
@@ -30,6 +42,8 @@ const hoursHorizonDays = 800;
 
 class Cancelled extends Error {}
 class HandedOver extends Error {}
+/** A lesson of the batch is wrong by itself. */
+class Refused extends Error {}
 
 /** Works on the tenant's oldest open batch, unless another worker does, and queues the next run if more are open. */
 export async function runNextBatch(context: ImportContext, mandatorId: number): Promise<void> {
@@ -158,130 +172,170 @@ function openProgress(context: ImportContext, batch: BatchKey) {
 type Outcome = 'LessonsCreated' | 'LessonsImportFailed';
 
 async function importBatch(context: ImportContext, trx: Transaction, batch: Running): Promise<Outcome> {
-  const limits = context.config.Limits;
-  const lessons = await countLessons(trx, batch);
-  const tooMany = [
-    ...(batch.jobCount > limits.JobsPerBatch
-      ? [`${batch.jobCount} jobs, at most ${limits.JobsPerBatch} per batch`]
-      : []),
-    ...(lessons > limits.LessonsPerBatch
-      ? [`${lessons} lessons, at most ${limits.LessonsPerBatch} per batch`]
-      : []),
-  ];
-  if (tooMany.length > 0) return await failLimits(trx, batch, tooMany);
-  const staged = await stage(trx, batch);
-  const hours = await stageOpeningHours(trx, batch, staged);
-  const warnings = { unknown: staged.unknown, assumedUtc: staged.assumedUtc, past: staged.past, hours };
-  if (staged.faulty) return await failData(trx, batch, staged, warnings);
+  const counts = await countLessons(trx, batch);
+  const lessons = counts.reduce((sum, count) => sum + count, 0);
+  const tooMuch = exceededLimits(context.config.Limits, batch.jobCount, lessons);
+  if (tooMuch.length > 0) return await failLimits(trx, batch, tooMuch);
+  const staged = await stageJobs(trx, batch);
+  if (staged.faulty) return await failData(trx, batch, staged, lessons);
 
   await context.db
     .transaction()
-    .execute((outside) => move(outside, batch, 'AwaitingLessonProcessing', { lessonCount: staged.lessons }));
-  if (!(await publish(context, trx, batch, staged.lessons)))
-    return await failData(trx, batch, staged, warnings);
-  const found = await recordFindings(trx, batch, { diagnose: false, ...warnings });
-  await move(trx, batch, 'LessonsCreated', {
-    processedCount: staged.lessons,
-    createdCount: staged.lessons,
-    warningCount: found.warnings,
-  });
+    .execute((outside) => move(outside, batch, 'AwaitingLessonProcessing', { lessonCount: lessons }));
+  const published = await publish(context, trx, batch, counts);
+  if (!published) return await failData(trx, batch, staged, lessons);
+  const hours = await layOpeningHours(trx, batch, staged.resourceIds, published.earliest, published.latest);
+  const remarkable =
+    staged.unknown || published.remarkable || (hours && (await anyOutsideOpeningHours(trx, batch)));
+  let warningCount = 0;
+  if (remarkable) {
+    await stageLessons(trx, batch);
+    warningCount = (await recordFindings(trx, batch, { diagnose: false, hours })).warnings;
+  }
+  await move(trx, batch, 'LessonsCreated', { processedCount: lessons, createdCount: lessons, warningCount });
   return 'LessonsCreated';
+}
+
+/** Cuts the body into slices of about `chunkSize` lessons: whole jobs together, a job that is larger in parts. */
+export function* cutSlices(
+  counts: readonly number[],
+  chunkSize: number,
+): Generator<Slice & { lessons: number }> {
+  let firstJob = 0;
+  let gathered = 0;
+  for (const [job, count] of counts.entries()) {
+    if (gathered > 0 && gathered + count > chunkSize) {
+      yield { firstJob, lastJob: job - 1, firstLesson: 0, lastLesson: chunkSize, lessons: gathered };
+      gathered = 0;
+    }
+    if (gathered === 0) firstJob = job;
+    if (count <= chunkSize) gathered += count;
+    else
+      for (let firstLesson = 0; firstLesson < count; firstLesson += chunkSize) {
+        const lastLesson = Math.min(count, firstLesson + chunkSize);
+        yield { firstJob: job, lastJob: job, firstLesson, lastLesson, lessons: lastLesson - firstLesson };
+      }
+  }
+  if (gathered > 0)
+    yield { firstJob, lastJob: counts.length - 1, firstLesson: 0, lastLesson: chunkSize, lessons: gathered };
 }
 
 const violations = new Set(['23P01', '23505']);
 
-/** Inserts everything, in chunks. @returns false, with nothing inserted, when a constraint says no */
+type Published = { remarkable: boolean; earliest: Date; latest: Date };
+
+/**
+ * Inserts everything in the hope that it is right, as it mostly is. @returns undefined, with nothing inserted, when a
+ * lesson or a constraint says no
+ */
 async function publish(
   context: ImportContext,
   trx: Transaction,
   batch: Running,
-  lessons: number,
-): Promise<boolean> {
+  counts: readonly number[],
+): Promise<Published | undefined> {
   const progress = openProgress(context, batch);
+  const published: Published = { remarkable: false, earliest: new Date(8.64e15), latest: new Date(-8.64e15) };
   await sql`savepoint unpublished`.execute(trx);
   try {
     await lockResources(trx, batch.mandatorId);
     await insertJobs(trx, batch);
-    if (lessons > chunkSize) await sql`create index on staged_lesson (row)`.execute(trx);
-    for (let first = 1; first <= lessons; first += chunkSize) {
-      await insertLessons(trx, batch, first, first + chunkSize - 1);
-      await progress.report(Math.min(lessons, first + chunkSize - 1));
+    await joinByHash(trx, true);
+    let processed = 0;
+    for (const slice of cutSlices(counts, chunkSize)) {
+      const noticed = await insertLessons(trx, batch, slice);
+      if (noticed.refused) throw new Refused();
+      published.remarkable ||= noticed.remarkable;
+      if (noticed.earliest < published.earliest) published.earliest = noticed.earliest;
+      if (noticed.latest > published.latest) published.latest = noticed.latest;
+      processed += slice.lessons;
+      await progress.report(processed);
     }
+    await joinByHash(trx, false);
     await progress.settled();
-    return true;
+    return published;
   } catch (error) {
     await progress.settled();
-    if (!violations.has(String((error as { code?: string }).code))) throw error;
+    if (!(error instanceof Refused) && !violations.has(String((error as { code?: string }).code)))
+      throw error;
     await sql`rollback to savepoint unpublished`.execute(trx);
-    return false;
+    return undefined;
   }
 }
 
 async function failData(
   trx: Transaction,
   batch: Running,
-  staged: Staged,
-  warnings: { unknown: boolean; assumedUtc: boolean; past: boolean; hours: boolean },
+  staged: StagedJobs,
+  lessons: number,
 ): Promise<Outcome> {
-  const found = await recordFindings(trx, batch, { diagnose: true, ...warnings });
+  await stageLessons(trx, batch);
+  const { rows } = await sql<{ earliest: Date | null; latest: Date | null }>`
+    select min(beginn) as earliest, max(ende) as latest from staged_lesson`.execute(trx);
+  const { earliest, latest } = rows[0] ?? {};
+  const hours =
+    earliest && latest ? await layOpeningHours(trx, batch, staged.resourceIds, earliest, latest) : false;
+  const found = await recordFindings(trx, batch, { diagnose: true, hours });
   // The conflict was with something that has gone meanwhile: the next attempt will succeed.
   if (found.errors === 0)
     throw new Error('a constraint refused the batch, but nothing is wrong with it any more');
   await fail(trx, batch, 'Data', await errorMessages(trx, batch, found.errors), {
-    lessonCount: staged.lessons,
+    lessonCount: lessons,
     errorCount: found.errors,
     warningCount: found.warnings,
   });
   return 'LessonsImportFailed';
 }
 
+function exceededLimits(limits: Context['config']['Limits'], jobs: number, lessons: number): string[] {
+  return [
+    ...(jobs > limits.JobsPerBatch ? [`${jobs} jobs, at most ${limits.JobsPerBatch} per batch`] : []),
+    ...(lessons > limits.LessonsPerBatch
+      ? [`${lessons} lessons, at most ${limits.LessonsPerBatch} per batch`]
+      : []),
+  ];
+}
+
 async function failLimits(trx: Transaction, batch: Running, texts: string[]): Promise<Outcome> {
+  const messages = texts.map((text) => `The batch has ${text}; split it.`);
   await trx
     .insertInto('batch_error')
     .values(
-      texts.map((text, at) => ({
+      messages.map((message, at) => ({
         mandator_id: batch.mandatorId,
         batch_id: batch.id,
         number: at + 1,
         severity: 'Error',
         code: 'LimitExceeded',
-        message: `The batch has ${text}; split it.`,
+        message,
       })),
     )
     .execute();
-  await fail(
-    trx,
-    batch,
-    'Data',
-    texts.map((text) => `LimitExceeded: the batch has ${text}; split it.`).join('\n'),
-    {
-      errorCount: texts.length,
-    },
-  );
+  await fail(trx, batch, 'Data', messages.join('\n'), { errorCount: messages.length });
   return 'LessonsImportFailed';
 }
 
 /** Lays the rooms' opening hours beside the lessons. @returns whether any are known */
-async function stageOpeningHours(trx: Transaction, batch: BatchKey, staged: Staged): Promise<boolean> {
-  if (!staged.earliest || !staged.latest) return false;
+async function layOpeningHours(
+  trx: Transaction,
+  batch: BatchKey,
+  resourceIds: number[],
+  earliest: Date,
+  latest: Date,
+): Promise<boolean> {
   const day = 86_400_000;
-  const from = new Date(Math.max(staged.earliest.getTime() - day, Date.now() - hoursHorizonDays * day));
-  const to = new Date(Math.min(staged.latest.getTime() + day, Date.now() + hoursHorizonDays * day));
+  const from = new Date(Math.max(earliest.getTime() - day, Date.now() - hoursHorizonDays * day));
+  const to = new Date(Math.min(latest.getTime() + day, Date.now() + hoursHorizonDays * day));
   if (from >= to) return false;
-  const open = await openingHours.listOpenIntervals(trx, batch.mandatorId, staged.resourceIds, from, to);
+  const open = await openingHours.listOpenIntervals(trx, batch.mandatorId, resourceIds, from, to);
   if (open.size === 0) return false;
-  // Rooms that keep the same hours share one list, which is written once.
-  const lists = [...new Set(open.values())];
-  const ranges = lists.map(
-    (intervals) =>
-      `{${intervals.map(({ start, end }) => `[${start.toISOString()},${end.toISOString()})`).join(',')}}`,
-  );
-  await sql`
-    create temporary table open_hours on commit drop as
-    select room.resource_id, list.hours::tstzmultirange as hours, ${from}::timestamptz as known_from, ${to}::timestamptz as known_to
-    from unnest(${[...open.keys()]}::int[], ${[...open.values()].map((list) => lists.indexOf(list) + 1)}::int[]) as room (resource_id, list)
-    join unnest(${ranges}::text[]) with ordinality as list (hours, number) on list.number = room.list`.execute(
+  // Rooms that keep the same hours share one list.
+  const lists = Map.groupBy(open.keys(), (id) => open.get(id) ?? []);
+  await stageOpeningHours(
     trx,
+    [...lists].map(([intervals, ids]) => ({ intervals, resourceIds: ids })),
+    from,
+    to,
   );
   return true;
 }

@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pepper } from './service.ts';
+
+const main = path.join(import.meta.dirname, '..', '..', 'src', 'main.ts');
+
+export type LogLine = { level: string; msg: string; err?: string } & Record<string, unknown>;
+export type Exit = { code: number | null; signal: NodeJS.Signals | null };
+
+/** The program as a process of its own. */
+export type Program = {
+  /** What its connections are called in pg_stat_activity. */
+  readonly name: string;
+  /** The root of its URLs, once it says that it is ready; rejected when it ends before. */
+  readonly ready: Promise<string>;
+  readonly exited: Promise<Exit>;
+  /** Its log so far. */
+  readonly lines: readonly LogLine[];
+  /** What it wrote to standard error that is no log line: warnings of Node.js, stacks of crashes. */
+  readonly noise: readonly string[];
+  signal(signal: NodeJS.Signals): void;
+  /** Sends the signal and waits for the end; rejected after 15 s. */
+  end(signal: NodeJS.Signals): Promise<Exit & { ms: number }>;
+};
+
+const programs = new Map<Program, ChildProcess>();
+let started = 0;
+
+// Jest may give this process up without running any hook.
+process.on('exit', () => {
+  for (const child of programs.values()) child.kill('SIGKILL');
+});
+
+/** Starts `roomgate serve` on a free port; `settings` is written like the environment. */
+export function startProgram(databaseUrl: string, settings: Record<string, string> = {}): Program {
+  const name = `program ${++started}`;
+  const database = new URL(databaseUrl);
+  database.searchParams.set('application_name', name);
+  const child = spawn(process.execPath, [main, 'serve'], {
+    env: {
+      PATH: process.env['PATH'],
+      Port: '0',
+      LogLevel: 'debug',
+      DatabaseUrl: database.href,
+      Pepper: pepper,
+      ...settings,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: LogLine[] = [];
+  const noise: string[] = [];
+  const errors = createInterface(child.stderr).on('line', (line) => {
+    if (line.startsWith('{')) lines.push(JSON.parse(line));
+    else noise.push(line);
+  });
+  const exited = once(child, 'exit').then(async ([code, signal]) => {
+    programs.delete(program);
+    if (!child.stderr.closed) await once(errors, 'close');
+    return { code, signal } as Exit;
+  });
+  const ready = Promise.withResolvers<string>();
+  createInterface(child.stdout).on('line', (line) => {
+    const [, url] = /^roomgate is ready at (\S+)/.exec(line) ?? [];
+    if (url) ready.resolve(url);
+  });
+  exited.then((exit) =>
+    ready.reject(new Error(`${name} ended: ${JSON.stringify([exit, lines.slice(-5), noise])}`)),
+  );
+  ready.promise.catch(() => {});
+  const program: Program = {
+    name,
+    ready: ready.promise,
+    exited,
+    lines,
+    noise,
+    signal: (signal) => void child.kill(signal),
+    async end(signal) {
+      const sent = performance.now();
+      child.kill(signal);
+      const exit = await Promise.race([exited, sleep(15_000, undefined, { ref: false })]);
+      if (!exit) throw new Error(`${name} still runs 15 s after ${signal}`);
+      return { ...exit, ms: Math.round(performance.now() - sent) };
+    },
+  };
+  programs.set(program, child);
+  return program;
+}
+
+/** For afterAll: whatever a test has left running. */
+export async function killPrograms(): Promise<void> {
+  await Promise.all([...programs.keys()].map((program) => program.end('SIGKILL')));
+}
+
+/** Waits for something that a test looks at from outside; `what` stands in the error. */
+export async function until<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  seconds = 10,
+): Promise<NonNullable<Exclude<T, false>>> {
+  for (const end = performance.now() + seconds * 1_000; performance.now() < end; await sleep(10)) {
+    const seen = await look();
+    if (seen) return seen as NonNullable<Exclude<T, false>>;
+  }
+  throw new Error(`not within ${seconds} s: ${what}`);
+}
