@@ -179,13 +179,13 @@ async function storeGroup(
   mostJobs: number,
 ): Promise<void> {
   if (group.first > mostJobs) return;
-  // The binary form of jsonb is a version byte and the text: the bytes go to PostgreSQL as they came.
-  const json = Buffer.concat([Buffer.from([1]), group.json]);
   try {
     await sql`
       insert into batch_job (mandator_id, batch_id, index, body)
       select ${viewer.mandatorId}::int, ${batchId}::uuid, ${group.first}::int + number - 1, body
-      from jsonb_array_elements(${json}::jsonb) with ordinality as jobs (body, number)`.execute(trx);
+      from jsonb_array_elements(convert_from(${group.json}::bytea, 'UTF8')::jsonb) with ordinality as jobs (body, number)`.execute(
+      trx,
+    );
   } catch (error) {
     if (!refusals.has(String((error as { code?: string }).code))) throw error;
     throw await explainRefusal(group, (error as Error).message);

@@ -5,7 +5,10 @@
 import { isUtf8 } from 'node:buffer';
 import { Malformed, TooLarge } from '../errors.ts';
 
-/** `json` is a JSON array of the jobs from index `first` on; it starts at byte `offset` of the body. */
+/**
+ * `json` is a JSON array of the jobs from index `first` on, which start at byte `offset` of the body. Its bytes are used
+ * again for the next group but one.
+ */
 export type JobGroup = { first: number; count: number; offset: number; json: Buffer; last: boolean };
 
 const deepest = 32;
@@ -20,9 +23,6 @@ const closeBrace = 0x7d;
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 
 const isSpace = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-
-const opening = Buffer.from('[');
-const closing = Buffer.from(']');
 
 type Expected = 'array' | 'first job' | 'job' | 'comma' | 'end';
 
@@ -58,6 +58,7 @@ export async function* splitJobs(
   let first = 0;
   let count = 0;
   let held: JobGroup | undefined;
+  const toGroup = openBuffers();
 
   const fault = (at: number) => new Malformed(`Byte ${before + at} of the body: ${remedies[expected]}.`);
 
@@ -128,13 +129,31 @@ export async function* splitJobs(
   if (count > 0) yield { ...toGroup(parts, first, count, groupOffset), last: true };
 }
 
-function toGroup(parts: Buffer[], first: number, count: number, offset: number): JobGroup {
-  const json = Buffer.concat([opening, ...parts, closing]);
-  if (!isUtf8(json))
-    throw new Malformed(
-      `Byte ${offset + firstInvalid(json) - 1} of the body: not UTF-8; encode the body as UTF-8.`,
-    );
-  return { first, count, offset, json, last: false };
+const opening = Buffer.from('[');
+const closing = Buffer.from(']');
+
+/** Two buffers in turns, so that a long body costs no more memory than a short one: while one is stored, the other fills. */
+function openBuffers() {
+  const buffers: Buffer[] = [Buffer.alloc(0), Buffer.alloc(0)];
+  let turn = 0;
+  return (parts: Buffer[], first: number, count: number, offset: number): JobGroup => {
+    const all = [opening, ...parts, closing];
+    const size = all.reduce((sum, part) => sum + part.length, 0);
+    turn = 1 - turn;
+    const buffer =
+      (buffers[turn] as Buffer).length < size
+        ? Buffer.allocUnsafe(size + size / 8)
+        : (buffers[turn] as Buffer);
+    buffers[turn] = buffer;
+    let end = 0;
+    for (const part of all) end += part.copy(buffer, end);
+    const json = buffer.subarray(0, size);
+    if (!isUtf8(json))
+      throw new Malformed(
+        `Byte ${offset + firstInvalid(json) - 1} of the body: not UTF-8; encode the body as UTF-8.`,
+      );
+    return { first, count, offset, json, last: false };
+  };
 }
 
 /** Index of the first byte that is not UTF-8, by halving. */
