@@ -12,6 +12,12 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
+/** The same with the usual limits. */
+async function startLarge() {
+  const large = await startService({ Role: 'Web' });
+  return { service: large, client: lessonClient(large, await large.signIn()) };
+}
+
 async function stored() {
   const count = async (table: 'batch' | 'batch_job' | 'idempotent_request') =>
     (
@@ -88,6 +94,18 @@ describe('POST …/jobs/create', () => {
     expect(answer.status).toBe(status);
     expect((await refused(answer)).detail).toMatch(detail);
     expect(await stored()).toEqual(before);
+  });
+
+  test('400 while a long body is still being sent: the client hears it', async () => {
+    const job = (number: number) => `{"JobID":"${number}","Bemerkung":"${'x'.repeat(1_000)}"}`;
+    const jobs = Array.from({ length: 3_000 }, (_, number) => (number === 5 ? '{"JobID":tru}' : job(number)));
+    const before = await stored();
+    const large = await startLarge();
+    const answer = await large.client.post(`[${jobs.join(',')}]`);
+    expect(answer.status).toBe(400);
+    expect((await refused(answer)).detail).toMatch(/^Job 5, /);
+    expect(await stored()).toEqual(before);
+    await large.service.stop();
   });
 
   test('400: broken gzip; 413: the limit holds after inflating', async () => {

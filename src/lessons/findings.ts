@@ -5,6 +5,7 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import type { BatchKey } from './batch.ts';
 import {
   fieldFindings,
   jobFields,
@@ -15,7 +16,6 @@ import {
   rawColumns,
   sentName,
 } from './fields.ts';
-import type { BatchKey } from './service.ts';
 import { outsideOpeningHours } from './staging.ts';
 
 type Finding = RawBuilder<unknown>;

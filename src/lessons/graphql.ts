@@ -3,6 +3,7 @@ import { Conflict, InvalidInput, LimitExceeded, Malformed, NotFound } from '../e
 import type { AddTypes, Builder } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { resolveFrame } from '../graphql/streams.ts';
+import { type Batch, failureKinds, importStatuses, type LessonError, operations } from './batch.ts';
 import * as lessons from './service.ts';
 import { batchTopic, findBatch, watchBatch, watchBatches } from './watch.ts';
 
@@ -19,21 +20,21 @@ const plain = (most: number): { schema: z.ZodType<string> } => ({
 function addBatch(builder: Builder) {
   const importStatus = builder.enumType('ImportStatus', {
     description: 'The state of a batch; the last two are final.',
-    values: lessons.importStatuses,
+    values: importStatuses,
   });
   const operation = builder.enumType('JobOperation', {
     description: 'What a batch does with its jobs.',
-    values: lessons.operations,
+    values: operations,
   });
   const failureKind = builder.enumType('FailureKind', {
     description: 'Why a batch failed: its data, something technical, or it was cancelled.',
-    values: lessons.failureKinds,
+    values: failureKinds,
   });
   const severity = builder.enumType('Severity', {
     description: 'An error fails the batch, a warning does not.',
     values: ['Error', 'Warning'] as const,
   });
-  const lessonError = builder.objectRef<lessons.LessonError>('LessonError').implement({
+  const lessonError = builder.objectRef<LessonError>('LessonError').implement({
     description: 'One error or warning of a batch.',
     fields: (t) => ({
       severity: t.field({ type: severity, description: 'Error or warning.', resolve: (row) => row.severity }),
@@ -57,14 +58,14 @@ function addBatch(builder: Builder) {
     }),
   });
   const lessonErrors = connectionType(builder, lessonError, ({ number }) => number);
-  const author = builder.objectRef<lessons.Batch['createdBy']>('PersonReference').implement({
+  const author = builder.objectRef<Batch['createdBy']>('PersonReference').implement({
     description: 'A person, as others see it.',
     fields: (t) => ({
       personId: t.exposeID('personId', { description: 'The id of the person.' }),
       displayName: t.exposeString('displayName', { description: 'As it is shown.' }),
     }),
   });
-  const batch = builder.objectRef<lessons.Batch>('Batch').implement({
+  const batch = builder.objectRef<Batch>('Batch').implement({
     description: 'One import request: all of its jobs, or nothing.',
     fields: (t) => ({
       id: t.exposeID('id', { description: 'The BatchId.' }),
@@ -251,7 +252,7 @@ function withPascalKeys(value: unknown): unknown {
 function addMutations(builder: Builder, { batch }: BatchTypes): void {
   const { job, options } = addJobInputs(builder);
   const holder = (name: string, description: string) =>
-    builder.objectRef<{ batch: lessons.Batch }>(name).implement({
+    builder.objectRef<{ batch: Batch }>(name).implement({
       description,
       fields: (t) => ({
         batch: t.field({ type: batch, description: 'The batch.', resolve: (held) => held.batch }),

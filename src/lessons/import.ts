@@ -7,8 +7,9 @@ import type { Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
 import * as openingHours from '../opening-hours/service.ts';
+import type { BatchKey } from './batch.ts';
 import { errorMessages, recordFindings } from './findings.ts';
-import { type BatchKey, cancelText, fail, move, nudge } from './service.ts';
+import { cancelText, fail, move, nudge } from './service.ts';
 import {
   anyOutsideOpeningHours,
   countLessons,

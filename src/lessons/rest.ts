@@ -3,7 +3,9 @@ import type { Context } from '../context.ts';
 import { readPage } from '../db/paging.ts';
 import { requestBody } from '../rest/body.ts';
 import { type Call, readIdempotencyKey, route } from '../rest/route.ts';
+import { type Batch, importStatuses, isTerminal, operations } from './batch.ts';
 import * as lessons from './service.ts';
+import { waitForBatch } from './watch.ts';
 import { toBatchEntry, toBatchRecord, toErrorEntry } from './wire.ts';
 
 const path = '/v2.0/jobs';
@@ -17,8 +19,8 @@ const paging = {
 const instant = z.iso.datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z' });
 
 /** How long a poller should wait, by the age of the batch: 2, 5, 10, 20, 30 s (specification section 8). */
-function retryAfter({ createdAt, importStatus }: lessons.Batch): Record<string, string> {
-  if (lessons.isTerminal(importStatus)) return {};
+function retryAfter({ createdAt, importStatus }: Batch): Record<string, string> {
+  if (isTerminal(importStatus)) return {};
   const age = (Date.now() - createdAt.getTime()) / 1_000;
   const seconds = [
     { below: 10, wait: 2 },
@@ -29,7 +31,7 @@ function retryAfter({ createdAt, importStatus }: lessons.Batch): Record<string, 
   return { 'Retry-After': String(seconds?.wait ?? 30) };
 }
 
-async function batchAnswer(context: Context, { viewer }: Pick<Call, 'viewer'>, batch: lessons.Batch) {
+async function batchAnswer(context: Context, { viewer }: Pick<Call, 'viewer'>, batch: Batch) {
   const errors =
     batch.errorCount + batch.warningCount > 0
       ? (await lessons.listErrors(context.db, viewer, batch.id, { limit: errorsInline, after: undefined }))
@@ -64,8 +66,8 @@ export const routes = [
     path: `${path}/batches`,
     query: z.strictObject({
       ...paging,
-      ImportStatus: z.enum([...lessons.importStatuses, 'All']).optional(),
-      Operation: z.enum(lessons.operations).optional(),
+      ImportStatus: z.enum([...importStatuses, 'All']).optional(),
+      Operation: z.enum(operations).optional(),
       JobID: z.string().max(128).optional(),
       CreatedAfter: instant.optional(),
       CreatedBefore: instant.optional(),
@@ -97,7 +99,7 @@ export const routes = [
       WaitSeconds: z.coerce.number('must be a number').int().min(0).max(30).default(0),
     }),
     handle: async (context, call) => {
-      const batch = await lessons.waitForBatch(
+      const batch = await waitForBatch(
         context,
         call.viewer,
         call.params.batchId,

@@ -5,7 +5,6 @@
  * Invariants: `move` is the only writer of ImportStatus, and the database refuses what is not a transition of contract
  * 4.3. A tenant's batches run one at a time in order of arrival. The batch row is the truth; the queue's job is a nudge.
  */
-import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Context, Viewer } from '../context.ts';
@@ -14,67 +13,20 @@ import { claimIdempotencyKey } from '../db/idempotency.ts';
 import { type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, Forbidden, NotFound } from '../errors.ts';
 import { addJob } from '../worker/queue.ts';
-import { explainRefusal, type JobGroup, splitJobs } from './split-jobs.ts';
-
-export const importStatuses = [
-  'AwaitingLessonCreation',
-  'AwaitingLessonProcessing',
-  'LessonsCreated',
-  'LessonsImportFailed',
-] as const;
-export type ImportStatus = (typeof importStatuses)[number];
-export const operations = ['Create', 'Update', 'Delete'] as const;
-export type Operation = (typeof operations)[number];
-export const failureKinds = ['Data', 'Technical', 'Cancelled'] as const;
-export type FailureKind = (typeof failureKinds)[number];
-
-export type Batch = {
-  id: string;
-  operation: Operation;
-  importStatus: ImportStatus;
-  jobCount: number;
-  /** Known from AwaitingLessonProcessing on. */
-  lessonCount: number | null;
-  processedCount: number;
-  createdCount: number;
-  errorCount: number;
-  warningCount: number;
-  failureKind: FailureKind | null;
-  validateOnly: boolean;
-  errorMessages: string | null;
-  createdAt: Date;
-  startedAt: Date | null;
-  finishedAt: Date | null;
-  createdBy: { personId: number; displayName: string };
-  /** 1 for the batch that runs or is next; null once it has ended. */
-  queuePosition: number | null;
-  arrival: number;
-};
-
-/** One error or warning; `index` and `lektionIndex` count from 0, `pointer` is a JSON pointer into the sent body. */
-export type LessonError = {
-  number: number;
-  severity: 'Error' | 'Warning';
-  index: number | null;
-  jobId: string | null;
-  lektionIndex: number | null;
-  lektionId: string | null;
-  field: string | null;
-  code: string;
-  message: string;
-  pointer: string | null;
-};
-
-export type BatchFilter = {
-  /** Absent: the two running states; 'All': every state. */
-  importStatus?: ImportStatus[] | 'All' | undefined;
-  operation?: Operation | undefined;
-  jobId?: string | undefined;
-  createdAfter?: Date | undefined;
-  createdBefore?: Date | undefined;
-  /** Only those of the viewer. */
-  mine?: boolean | undefined;
-};
+import {
+  type Batch,
+  type BatchFilter,
+  type BatchKey,
+  type FailureKind,
+  type ImportStatus,
+  isTerminal,
+  type LessonError,
+  type Operation,
+  openStatuses,
+  selectBatches,
+  toBatch,
+} from './batch.ts';
+import { openBody } from './submission.ts';
 
 export type Submission = {
   operation: Operation;
@@ -85,10 +37,6 @@ export type Submission = {
 };
 
 export type Accepted = { batchId: string; importStatus: 'AwaitingLessonCreation' };
-
-const openStatuses: ImportStatus[] = ['AwaitingLessonCreation', 'AwaitingLessonProcessing'];
-
-export const isTerminal = (status: ImportStatus) => !openStatuses.includes(status);
 
 /** The queue's task that works through a tenant's batches. */
 export const batchTask = 'ProcessLessonBatches';
@@ -110,136 +58,33 @@ export async function createBatch(
 ): Promise<Accepted> {
   if (viewer.role === 'Display')
     throw new Forbidden('A display cannot import lessons; use the PIN of a user.');
-  const { config } = context;
-  const fingerprint = createHash('sha256').update(submission.operation);
-  const groups = splitJobs(hashed(submission.body, fingerprint), config.Limits.JobBodyBytes);
-  // A small body is one group and fully here before a connection is taken.
-  const first = (await groups.next()).value as JobGroup;
-  const db = first.last ? context.db : context.uploads;
-  const batchId = uuidv7();
+  const { JobBodyBytes, JobsPerBatch } = context.config.Limits;
+  const body = await openBody(submission.body, submission.operation, JobBodyBytes);
+  const batch = { mandatorId: viewer.mandatorId, id: uuidv7() };
+  // A body that is still arriving must not keep a connection from requests that can be answered at once.
+  const db = body.complete ? context.db : context.uploads;
   return await db.transaction().execute(async (trx) => {
     const claim = submission.idempotencyKey
       ? await claimIdempotencyKey<Accepted>(trx, viewer, submission.idempotencyKey)
       : undefined;
-    const store = claim?.answered
-      ? async () => {}
-      : (group: JobGroup) => storeGroup(trx, viewer, batchId, group, config.Limits.JobsPerBatch);
-    const jobCount = await storeGroups(first, groups, store);
-    const answer: Accepted = { batchId, importStatus: 'AwaitingLessonCreation' };
-    const replayed = await claim?.settle(fingerprint.digest(), answer);
+    const jobCount = await body.store(trx, batch, { store: !claim?.answered, mostJobs: JobsPerBatch });
+    const answer: Accepted = { batchId: batch.id, importStatus: 'AwaitingLessonCreation' };
+    const replayed = await claim?.settle(body.fingerprint(), answer);
     if (replayed) return replayed;
     await trx
       .insertInto('batch')
       .values({
-        mandator_id: viewer.mandatorId,
-        id: batchId,
+        mandator_id: batch.mandatorId,
+        id: batch.id,
         operation: submission.operation,
         job_count: jobCount,
         request_id: submission.requestId,
         created_by: viewer.personId,
       })
       .execute();
-    await nudge(trx, viewer.mandatorId);
+    await nudge(trx, batch.mandatorId);
     return answer;
   });
-}
-
-async function* hashed(body: AsyncIterable<Uint8Array>, hash: ReturnType<typeof createHash>) {
-  for await (const chunk of body) {
-    hash.update(chunk);
-    yield chunk;
-  }
-}
-
-/** While PostgreSQL stores one group, the next one is read. Returns the number of jobs. */
-async function storeGroups(
-  first: JobGroup,
-  rest: AsyncGenerator<JobGroup>,
-  store: (group: JobGroup) => Promise<void>,
-): Promise<number> {
-  let group: JobGroup | undefined = first;
-  let count = 0;
-  while (group) {
-    count += group.count;
-    const [next]: [IteratorResult<JobGroup>, unknown] = await Promise.all([rest.next(), store(group)]);
-    group = next.done ? undefined : next.value;
-  }
-  return count;
-}
-
-/** SQLSTATEs of a text that is not JSON, or holds what jsonb cannot keep. */
-const refusals = new Set(['22P02', '22P05', '22021', '22003', '54000', '54001']);
-
-/** Jobs past the limit are counted, not kept: the batch fails anyway. */
-async function storeGroup(
-  trx: Transaction,
-  viewer: Viewer,
-  batchId: string,
-  group: JobGroup,
-  mostJobs: number,
-): Promise<void> {
-  if (group.first > mostJobs) return;
-  try {
-    await sql`
-      insert into batch_job (mandator_id, batch_id, index, body)
-      select ${viewer.mandatorId}::int, ${batchId}::uuid, ${group.first}::int + number - 1, body
-      from jsonb_array_elements(convert_from(${group.json}::bytea, 'UTF8')::jsonb) with ordinality as jobs (body, number)`.execute(
-      trx,
-    );
-  } catch (error) {
-    if (!refusals.has(String((error as { code?: string }).code))) throw error;
-    throw await explainRefusal(group, (error as Error).message);
-  }
-}
-
-function selectBatches(db: Database) {
-  return db
-    .selectFrom('batch')
-    .innerJoin('person', (join) =>
-      join.onRef('person.mandator_id', '=', 'batch.mandator_id').onRef('person.id', '=', 'batch.created_by'),
-    )
-    .selectAll('batch')
-    .select('person.name as created_by_name')
-    .select((eb) =>
-      eb
-        .case()
-        .when('batch.import_status', 'in', openStatuses)
-        .then(
-          eb
-            .selectFrom('batch as other')
-            .whereRef('other.mandator_id', '=', 'batch.mandator_id')
-            .where('other.import_status', 'in', openStatuses)
-            .whereRef('other.arrival', '<=', 'batch.arrival')
-            .select(({ fn }) => fn.countAll<number>().as('count')),
-        )
-        .end()
-        .as('queue_position'),
-    );
-}
-
-type BatchRow = Awaited<ReturnType<ReturnType<typeof selectBatches>['executeTakeFirstOrThrow']>>;
-
-function toBatch(row: BatchRow): Batch {
-  return {
-    id: row.id,
-    operation: row.operation as Operation,
-    importStatus: row.import_status as ImportStatus,
-    jobCount: row.job_count,
-    lessonCount: row.lesson_count,
-    processedCount: row.processed_count,
-    createdCount: row.created_count,
-    errorCount: row.error_count,
-    warningCount: row.warning_count,
-    failureKind: row.failure_kind as FailureKind | null,
-    validateOnly: row.validate_only,
-    errorMessages: row.error_messages,
-    createdAt: row.created_at,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    createdBy: { personId: row.created_by, displayName: row.created_by_name },
-    queuePosition: row.queue_position,
-    arrival: row.arrival,
-  };
 }
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -254,33 +99,6 @@ export async function getBatch(db: Database, viewer: Viewer, batchId: string): P
     : undefined;
   if (!row) throw new NotFound(`There is no batch ${batchId.slice(0, 64)}.`);
   return toBatch(row);
-}
-
-/** The batch as it is, or as soon as it changes within `seconds` (contract 4.4). @throws NotFound */
-export async function waitForBatch(
-  context: Context,
-  viewer: Viewer,
-  batchId: string,
-  seconds: number,
-  signal: AbortSignal,
-): Promise<Batch> {
-  if (seconds === 0) return await getBatch(context.db, viewer, batchId);
-  const changes = await context.notifications.subscribe(`batch:${viewer.mandatorId}`);
-  try {
-    const batch = await getBatch(context.db, viewer, batchId);
-    if (isTerminal(batch.importStatus)) return batch;
-    const over = AbortSignal.any([
-      signal,
-      context.notifications.stopping,
-      AbortSignal.timeout(seconds * 1_000),
-    ]);
-    over.addEventListener('abort', changes.close, { once: true });
-    for (let change = await changes.next(); change; change = await changes.next())
-      if (change.all || change.keys.has(batch.id)) break;
-    return await getBatch(context.db, viewer, batchId);
-  } finally {
-    changes.close();
-  }
 }
 
 /** Newest first (contract 4.4). */
@@ -373,8 +191,6 @@ export async function cancelBatch(db: Database, viewer: Viewer, batchId: string)
 }
 
 export const cancelText = 'The batch was cancelled; nothing of it was stored.';
-
-export type BatchKey = { mandatorId: number; id: string };
 
 type Outcome = {
   lessonCount?: number;

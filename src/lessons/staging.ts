@@ -5,6 +5,7 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import type { BatchKey } from './batch.ts';
 import {
   anyFault,
   finalColumns,
@@ -18,7 +19,6 @@ import {
   textColumns,
   valueColumns,
 } from './fields.ts';
-import type { BatchKey } from './service.ts';
 
 const listOrEmpty = sql`case when jsonb_typeof(${lessonList}) = 'array' then ${lessonList} else '[]' end`;
 const ofBatch = ({ mandatorId, id }: BatchKey) => sql`mandator_id = ${mandatorId} and batch_id = ${id}`;

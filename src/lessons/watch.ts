@@ -1,18 +1,12 @@
 /** Watching batches: what a stream reads at the start, and again at each notification (design 4, flow 1). */
 import { isDeepStrictEqual } from 'node:util';
-import type { Viewer } from '../context.ts';
+import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Change } from '../db/notifications.ts';
 import { mostPerPage } from '../db/paging.ts';
 import { NotFound } from '../errors.ts';
-import {
-  type Batch,
-  type BatchFilter,
-  getBatch,
-  type ImportStatus,
-  isTerminal,
-  listBatches,
-} from './service.ts';
+import { type Batch, type BatchFilter, type ImportStatus, isTerminal } from './batch.ts';
+import { getBatch, listBatches } from './service.ts';
 
 /** Where every insert and update of a tenant's batches is announced, with the BatchId as key. */
 export const batchTopic = (viewer: Viewer) => `batch:${viewer.mandatorId}`;
@@ -24,6 +18,33 @@ export async function findBatch(db: Database, viewer: Viewer, id: string): Promi
   } catch (error) {
     if (error instanceof NotFound) return null;
     throw error;
+  }
+}
+
+/** The batch as it is, or as soon as it changes within `seconds` (contract 4.4). @throws NotFound */
+export async function waitForBatch(
+  context: Context,
+  viewer: Viewer,
+  batchId: string,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<Batch> {
+  if (seconds === 0) return await getBatch(context.db, viewer, batchId);
+  const changes = await context.notifications.subscribe(batchTopic(viewer));
+  try {
+    const batch = await getBatch(context.db, viewer, batchId);
+    if (isTerminal(batch.importStatus)) return batch;
+    const over = AbortSignal.any([
+      signal,
+      context.notifications.stopping,
+      AbortSignal.timeout(seconds * 1_000),
+    ]);
+    over.addEventListener('abort', changes.close, { once: true });
+    for (let change = await changes.next(); change; change = await changes.next())
+      if (change.all || change.keys.has(batch.id)) break;
+    return await getBatch(context.db, viewer, batchId);
+  } finally {
+    changes.close();
   }
 }
 

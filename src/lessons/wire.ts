@@ -1,4 +1,4 @@
-import type { Batch, LessonError } from './service.ts';
+import type { Batch, LessonError } from './batch.ts';
 
 /** The batch record of contract 4.4, as a list entry: without Errors and ErrorMessages. */
 export function toBatchEntry(batch: Batch) {

@@ -1,0 +1,119 @@
+/** What a batch is: its states, its record, and how that is read. */
+import type { Database } from '../db/database.ts';
+
+export const importStatuses = [
+  'AwaitingLessonCreation',
+  'AwaitingLessonProcessing',
+  'LessonsCreated',
+  'LessonsImportFailed',
+] as const;
+export type ImportStatus = (typeof importStatuses)[number];
+export const operations = ['Create', 'Update', 'Delete'] as const;
+export type Operation = (typeof operations)[number];
+export const failureKinds = ['Data', 'Technical', 'Cancelled'] as const;
+export type FailureKind = (typeof failureKinds)[number];
+
+export type Batch = {
+  id: string;
+  operation: Operation;
+  importStatus: ImportStatus;
+  jobCount: number;
+  /** Known from AwaitingLessonProcessing on. */
+  lessonCount: number | null;
+  processedCount: number;
+  createdCount: number;
+  errorCount: number;
+  warningCount: number;
+  failureKind: FailureKind | null;
+  validateOnly: boolean;
+  errorMessages: string | null;
+  createdAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  createdBy: { personId: number; displayName: string };
+  /** 1 for the batch that runs or is next; null once it has ended. */
+  queuePosition: number | null;
+  arrival: number;
+};
+
+/** One error or warning; `index` and `lektionIndex` count from 0, `pointer` is a JSON pointer into the sent body. */
+export type LessonError = {
+  number: number;
+  severity: 'Error' | 'Warning';
+  index: number | null;
+  jobId: string | null;
+  lektionIndex: number | null;
+  lektionId: string | null;
+  field: string | null;
+  code: string;
+  message: string;
+  pointer: string | null;
+};
+
+export type BatchFilter = {
+  /** Absent: the two running states; 'All': every state. */
+  importStatus?: ImportStatus[] | 'All' | undefined;
+  operation?: Operation | undefined;
+  jobId?: string | undefined;
+  createdAfter?: Date | undefined;
+  createdBefore?: Date | undefined;
+  /** Only those of the viewer. */
+  mine?: boolean | undefined;
+};
+
+export const openStatuses: ImportStatus[] = ['AwaitingLessonCreation', 'AwaitingLessonProcessing'];
+
+export const isTerminal = (status: ImportStatus) => !openStatuses.includes(status);
+
+export type BatchKey = { mandatorId: number; id: string };
+
+/** Batches with who sent them and their place in the queue. */
+export function selectBatches(db: Database) {
+  return db
+    .selectFrom('batch')
+    .innerJoin('person', (join) =>
+      join.onRef('person.mandator_id', '=', 'batch.mandator_id').onRef('person.id', '=', 'batch.created_by'),
+    )
+    .selectAll('batch')
+    .select('person.name as created_by_name')
+    .select((eb) =>
+      eb
+        .case()
+        .when('batch.import_status', 'in', openStatuses)
+        .then(
+          eb
+            .selectFrom('batch as other')
+            .whereRef('other.mandator_id', '=', 'batch.mandator_id')
+            .where('other.import_status', 'in', openStatuses)
+            .whereRef('other.arrival', '<=', 'batch.arrival')
+            .select(({ fn }) => fn.countAll<number>().as('count')),
+        )
+        .end()
+        .as('queue_position'),
+    );
+}
+
+type BatchRow = Awaited<ReturnType<ReturnType<typeof selectBatches>['executeTakeFirstOrThrow']>>;
+
+export function toBatch(row: BatchRow): Batch {
+  return {
+    id: row.id,
+    operation: row.operation as Operation,
+    importStatus: row.import_status as ImportStatus,
+    jobCount: row.job_count,
+    lessonCount: row.lesson_count,
+    processedCount: row.processed_count,
+    createdCount: row.created_count,
+    errorCount: row.error_count,
+    warningCount: row.warning_count,
+    failureKind: row.failure_kind as FailureKind | null,
+    validateOnly: row.validate_only,
+    errorMessages: row.error_messages,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    createdBy: { personId: row.created_by, displayName: row.created_by_name },
+    queuePosition: row.queue_position,
+    arrival: row.arrival,
+  };
+}
