@@ -60,6 +60,9 @@ export function createApp(context: Context, health: Health): App {
     authenticate: (mandator, authorization) => authenticateHeader(identity, mandator, authorization),
   });
   app.use(identityRoutes(identity));
+  app.get('/:mandator/graphql', (request, response, next) => {
+    if (!graphql.explorer(request, response)) next();
+  });
   app.use('/:mandator/graphql', authenticate(identity), graphql.handler);
   app.use('/:mandator/api', authenticate(identity), mountRoutes(context, [...lessons.routes]));
   return { handler: finish(app, context), upgrade: graphql.upgrade, close: graphql.close };

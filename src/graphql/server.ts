@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Context, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import type { Call } from './builder.ts';
+import { openExplorer } from './explorer.ts';
 import { createPipeline } from './pipeline.ts';
 import { type Authenticate, createStreams } from './streams.ts';
 import { createWebSockets } from './websocket.ts';
@@ -50,6 +51,8 @@ type Response = ServerResponse & { locals: Record<string, unknown> };
 export type GraphqlServer = {
   /** For `/:mandator/graphql`, behind the door that sets `response.locals.viewer`. */
   handler(request: Request, response: Response): Promise<void>;
+  /** The page for people, before the door; whether it has answered. */
+  explorer(request: IncomingMessage, response: ServerResponse): boolean;
   /** Takes the `upgrade` events of an HTTP server; other paths than ours are refused. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** How many streams are open now. */
@@ -85,6 +88,7 @@ export function createGraphqlServer(
       response.setHeader('Cache-Control', 'no-store');
       await yoga(request, response, call);
     },
+    explorer: openExplorer(context),
     upgrade: sockets.upgrade,
     streamCount: streams.count,
     async close() {

@@ -1,0 +1,39 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
+import type { Context } from '../context.ts';
+
+/** All of the page is inline, its workers included; nothing comes from elsewhere, and nobody may frame it. */
+const contentPolicy = [
+  `default-src 'self' 'unsafe-inline' data: blob:`,
+  `script-src 'unsafe-inline' 'unsafe-eval' blob:`,
+  `worker-src blob: data:`,
+  `connect-src 'self'`,
+  `frame-ancestors 'none'`,
+].join('; ');
+
+/**
+ * GraphiQL for a browser, when the setting GraphiQLEnabled is true (contract 8). The page holds no data: its calls need a
+ * token in the header `Authorization`, as any others.
+ * @returns whether it has answered the request
+ */
+export function openExplorer({
+  config,
+}: Context): (request: IncomingMessage, response: ServerResponse) => boolean {
+  let page: Buffer | undefined;
+  return (request, response) => {
+    if (!config.GraphiQLEnabled || request.method !== 'GET') return false;
+    if (!request.headers.accept?.includes('text/html')) return false;
+    page ??= Buffer.from(
+      renderGraphiQL({
+        title: 'roomgate',
+        subscriptionsProtocol: 'SSE',
+        headers: '{"Authorization": "Bearer "}',
+        defaultQuery: '{ serverTime me { name role } batches { nodes { id importStatus progress } } }',
+      }),
+    );
+    response.setHeader('Content-Type', 'text/html; charset=utf-8');
+    response.setHeader('Content-Security-Policy', contentPolicy);
+    response.end(page);
+    return true;
+  };
+}
