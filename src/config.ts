@@ -1,6 +1,7 @@
 /** Settings: `appsettings.json`, overridden by environment variables, as one frozen typed object (contract 1 and 6). */
 import fs from 'node:fs';
 import path from 'node:path';
+import { closestMatch } from 'leven';
 import { z } from 'zod';
 
 const flag = z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })], {
@@ -165,24 +166,14 @@ function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
 
 const everyName = [settings, limitSettings, clientSettings].flatMap(({ shape }) => Object.keys(shape));
 
-/** How many letters must be changed, added or left out to make one of the other (Levenshtein). */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (const [line, letter] of [...a].entries()) {
-    const next = [line + 1];
-    for (const [column, other] of [...b].entries())
-      next.push(Math.min(next[column]! + 1, row[column + 1]! + 1, row[column]! + (letter === other ? 0 : 1)));
-    row = next;
-  }
-  return row.at(-1)!;
-}
-
 function suggestion(unknown: string): string {
-  const near = everyName
-    .map((name) => ({ name, far: distance(name.toLowerCase(), unknown.toLowerCase()) }))
-    .filter(({ far }) => far <= 2)
-    .sort((a, b) => a.far - b.far);
-  return near[0] ? `; did you mean ${near[0].name}?` : '';
+  const near = closestMatch(
+    unknown.toLowerCase(),
+    everyName.map((name) => name.toLowerCase()),
+    { maxDistance: 2 },
+  );
+  const name = everyName.find((known) => known.toLowerCase() === near);
+  return name ? `; did you mean ${name}?` : '';
 }
 
 function show(name: string, value: unknown): string {
@@ -245,7 +236,8 @@ export function readConfig(environment: NodeJS.ProcessEnv, projectDirectory: str
   });
 }
 
-function ownRoot({ Host, Port }: { Host: string; Port: number }): string {
+/** Where the server itself listens, as a URL. */
+export function ownRoot({ Host, Port }: { Host: string; Port: number }): string {
   return `http://${Host.includes(':') ? `[${Host}]` : Host}:${Port}`;
 }
 

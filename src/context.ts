@@ -30,7 +30,7 @@ export type Context = {
 
 export async function openContext(config: Config, log: Log): Promise<Context & { close(): Promise<void> }> {
   const db = openDatabase(config.DatabaseUrl, { max: 10, log, statementTimeout: 15_000 });
-  const uploads = openDatabase(config.DatabaseUrl, { max: 4, log, statementTimeout: 60_000 });
+  const uploads = openDatabase(config.DatabaseUrl, { max: 8, log, statementTimeout: 60_000 });
   const notifications = openNotifications(config.DatabaseUrl, log);
   return {
     config,

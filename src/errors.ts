@@ -105,7 +105,7 @@ export class Unavailable extends DomainError {
 }
 
 /** SQLSTATE classes and codes, and socket errors, that say "not now" rather than "wrong". */
-const outageStates = /^(08|57P|53|58)|^(25006|40001|40P01|55P03)$/;
+const outageStates = /^(08|57P|53|58)|^(25006|40001|40P01|55P03|57014)$/;
 const outageCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -51,13 +51,19 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
     ...(config.Role === 'Web' ? {} : { worker: () => worker?.running === true }),
   };
   const app = config.Role === 'Worker' ? createHealthApp(context, health) : createApp(context, health);
+  const answering = new Set<http.ServerResponse>();
+  server.on('request', (_request, response) => {
+    if (stopping.signal.aborted) response.shouldKeepAlive = false;
+    answering.add(response);
+    response.once('close', () => answering.delete(response));
+  });
   server.on('request', app.handler);
   server.on('upgrade', app.upgrade);
 
   const work =
     config.Role === 'Web'
       ? undefined
-      : openDatabase(config.DatabaseUrl, { max: 12, log, statementTimeout: 0 });
+      : openDatabase(config.DatabaseUrl, { max: 12, log, statementTimeout: 600_000 });
   const ready = (async () => {
     await migrateWhenPossible(context, stopping.signal);
     if (work && !stopping.signal.aborted) worker = startWorker(context, work);
@@ -71,13 +77,16 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
       stopping.abort();
       const closed = new Promise((resolve) => server.close(resolve));
       // Streams tell their readers and end; what answers from now on asks the client to come back on another connection.
+      for (const response of answering) response.shouldKeepAlive = false;
       context.notifications.stop();
-      server.closeIdleConnections();
+      // A connection whose last answer was already under way is idle after it, and nobody will use it again.
+      const closing = setInterval(() => server.closeIdleConnections(), 50);
       await Promise.all([
         Promise.race([closed, sleep(drainTimeout, undefined, { ref: false })]),
         app.close(),
         ready.then(() => worker?.stop()).catch(() => {}),
       ]);
+      clearInterval(closing);
       server.closeAllConnections();
       await closed;
       await work?.destroy();
@@ -86,17 +95,23 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
   };
 }
 
-async function migrateWhenPossible(context: Context, signal: AbortSignal): Promise<void> {
-  for (let pause = 200; !signal.aborted; pause = Math.min(5_000, pause * 2)) {
-    try {
-      const applied = await migrate(context.db);
-      await migrateQueue(context.config.DatabaseUrl);
-      if (applied.length > 0) context.log.info({ applied }, 'migrations applied');
-      return;
-    } catch (error) {
-      if (!isOutage((error as Error).cause ?? error)) throw error;
-      context.log.warn({ err: (error as Error).message }, 'waiting for the database');
-      await sleep(pause, undefined, { signal }).catch(() => {});
+async function migrateWhenPossible({ config, log }: Context, signal: AbortSignal): Promise<void> {
+  // A migration, and waiting for another process's, may take longer than any request.
+  const db = openDatabase(config.DatabaseUrl, { max: 1, log, statementTimeout: 0 });
+  try {
+    for (let pause = 200; !signal.aborted; pause = Math.min(5_000, pause * 2)) {
+      try {
+        const applied = await migrate(db);
+        await migrateQueue(config.DatabaseUrl);
+        if (applied.length > 0) log.info({ applied }, 'migrations applied');
+        return;
+      } catch (error) {
+        if (!isOutage((error as Error).cause ?? error)) throw error;
+        log.warn({ err: (error as Error).message }, 'waiting for the database');
+        await sleep(pause, undefined, { signal }).catch(() => {});
+      }
     }
+  } finally {
+    await db.destroy();
   }
 }

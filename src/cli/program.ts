@@ -1,6 +1,6 @@
 /** The command line, read from top to bottom. */
 import { Command, CommanderError } from 'commander';
-import { type Config, ConfigError } from '../config.ts';
+import { type Config, ConfigError, ownRoot } from '../config.ts';
 import type { Context } from '../context.ts';
 import * as demo from '../demo/cli.ts';
 import { DomainError, isOutage } from '../errors.ts';
@@ -118,14 +118,16 @@ export function createProgram(host: Host): Command {
       host.serve((context, local) =>
         demo.welcome(context, local, {
           ...outputOf(program),
-          signIn: (mandator, pin) => {
-            const { BaseUrl, IdpUrl } = context.config;
+          signIn: async (mandator, pin) => {
+            // Not through the public addresses, which this machine may not reach.
+            const own = ownRoot(context.config);
+            const made = pin ?? (await identity.createTemporaryPin(context, mandator, 'demo timetable')).pin;
             return connect({
-              baseUrl: BaseUrl,
-              idpUrl: IdpUrl,
+              baseUrl: own,
+              idpUrl: own,
               mandator,
               clientId: clientIdOf(context.config),
-              pin,
+              pin: made,
             });
           },
         }),

@@ -29,6 +29,10 @@ export function openPool(url: string, options: { max: number; log: Log; statemen
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
     statement_timeout: options.statementTimeout,
+    // Who cannot get a lock says so while the client still listens.
+    lock_timeout: options.statementTimeout && Math.min(options.statementTimeout, 10_000),
+    // A dead process must not go on working, and holding its locks, in the database.
+    options: '-c client_connection_check_interval=2s',
   });
   const onError = (error: Error) => options.log.warn({ err: error.message }, 'database connection lost');
   pool.on('error', onError);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { Conflict, InvalidInput } from '../errors.ts';
-import type { Transaction } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 
 /** A request's hold on its Idempotency-Key, until the transaction ends. */
 export type IdempotencyClaim<Answer> = {
@@ -63,4 +63,12 @@ export async function claimIdempotencyKey<Answer extends object>(
       return undefined;
     },
   };
+}
+
+/** Forgets the answers whose 24 hours are over. */
+export async function dropExpiredKeys(db: Database): Promise<void> {
+  await db
+    .deleteFrom('idempotent_request')
+    .where('created_at', '<', sql<Date>`now() - interval '24 hours'`)
+    .execute();
 }

@@ -17,8 +17,8 @@ export type Subscription = {
 
 export type Notifications = {
   /**
-   * Listens to a topic: a notification `batch:7:abc` is key `abc` of topic `batch:7`. Listening has begun when the
-   * promise is fulfilled, so whatever is read afterwards misses nothing.
+   * Listens to a topic: a notification `batch:7:abc` is key `abc` of topic `batch:7`. Whatever is read once the promise
+   * is fulfilled misses nothing: listening has begun, or, in an outage, its beginning will be told as a change of all.
    */
   subscribe(...topics: string[]): Promise<Subscription>;
   /** Fulfilled when the process is stopping: streams say so and end. */
@@ -30,6 +30,8 @@ export type Notifications = {
 
 const channel = 'roomgate';
 const mostKeys = 1_000;
+/** How long a reader waits for a first or another LISTEN connection. */
+const listenTimeout = 1_000;
 const pingEvery = 5_000;
 const pingTimeout = 4_000;
 
@@ -122,7 +124,11 @@ export function openNotifications(url: string, log: Log): Notifications {
         const tellers = readers.get(topic) ?? new Set();
         readers.set(topic, tellers.add(tell));
       }
-      await ready;
+      if (!listening)
+        await Promise.race([
+          ready,
+          sleep(listenTimeout, undefined, { signal: stopping.signal, ref: false }).catch(() => {}),
+        ]);
       return {
         async next() {
           if (open && keys.size === 0 && !all) await new Promise<void>((resolve) => (wake = resolve));

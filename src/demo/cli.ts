@@ -4,8 +4,8 @@ import type { Context } from '../context.ts';
 import * as demo from './service.ts';
 
 type Host = Output & {
-  /** Signs in over HTTP, as any client does. */
-  signIn(mandator: string, pin: string): Promise<Client>;
+  /** Signs in over HTTP, as any client does; without a PIN, with a temporary one. */
+  signIn(mandator: string, pin: string | undefined): Promise<Client>;
 };
 
 const batchLine = ({ ImportStatus, ProcessedCount, LessonCount }: Awaited<ReturnType<Client['getBatch']>>) =>
@@ -38,7 +38,7 @@ export async function welcome(context: Context, local: boolean, host: Host): Pro
   ];
   if (!local) return host.print(addresses.join('\n'), { BaseUrl, IdpUrl });
 
-  const { firstRun, pin: made } = await demo.ensureDemo(context);
+  const { pin: made } = await demo.ensureDemo(context);
   const pin = made ?? DemoPin;
   const pinLines = pin
     ? [`Demo tenant "demo", PIN: ${pin}`, 'Import a lesson:', `  ${exampleCall(context, pin, new Date())}`]
@@ -52,12 +52,26 @@ export async function welcome(context: Context, local: boolean, host: Host): Pro
     Mandator: 'demo',
     Pin: pin ?? null,
   });
-  if (!firstRun || !made) return;
+  // Also when an earlier first start was cut off before its import.
+  if (await demo.awaitsTimetable(context.db))
+    await importTimetable(host, pin).catch((error: Error) =>
+      context.log.warn(
+        { err: error.message },
+        'the demo timetable was not imported; the next start tries again',
+      ),
+    );
+}
 
-  const client = await host.signIn('demo', made);
+async function importTimetable(host: Host, pin: string | undefined): Promise<void> {
+  const client = await host.signIn('demo', pin);
   const body = new Blob([JSON.stringify(demo.exampleTimetable(new Date()))], { type: 'application/json' });
   const { BatchId } = await client.postJobs('create', body);
   host.print(`\nImporting the demo timetable through the REST API, batch ${BatchId}`, { BatchId });
-  const ended = await client.followBatch(BatchId, (batch) => host.print(batchLine(batch), batch));
+  let shown = '';
+  const ended = await client.followBatch(BatchId, (batch) => {
+    const line = batchLine(batch);
+    if (line !== shown) host.print(line, batch);
+    shown = line;
+  });
   host.print(`  ${ended.CreatedCount} lessons are in their rooms.`, { CreatedCount: ended.CreatedCount });
 }

@@ -52,6 +52,20 @@ export function importerEmail(): string {
   return readDemoTenant().Persons.find(({ Role }) => Role !== 'Display')?.Email ?? '';
 }
 
+/** Whether the demo tenant is there and nothing was ever imported into it. */
+export async function awaitsTimetable(db: Database): Promise<boolean> {
+  const tenant = await db
+    .selectFrom('mandator')
+    .select(({ exists, selectFrom }) =>
+      exists(selectFrom('batch').whereRef('batch.mandator_id', '=', 'mandator.id').select('batch.id')).as(
+        'imported',
+      ),
+    )
+    .where('code', '=', readDemoTenant().Mandator)
+    .executeTakeFirst();
+  return tenant?.imported === false;
+}
+
 /** A room for a first lesson. */
 export function exampleRoom(): string {
   return readDemoTenant().Locations[0]?.Resources[0]?.Name ?? '';

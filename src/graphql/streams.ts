@@ -4,7 +4,7 @@
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Viewer } from '../context.ts';
-import { LimitExceeded, NotAuthenticated, Unavailable } from '../errors.ts';
+import { asDomainError, LimitExceeded, NotAuthenticated, Unavailable } from '../errors.ts';
 
 type Subscription = Awaited<ReturnType<Context['notifications']['subscribe']>>;
 export type Change = NonNullable<Awaited<ReturnType<Subscription['next']>>>;
@@ -107,6 +107,9 @@ function makeStream(caller: Caller, onRelease: () => void): Stream {
   };
 }
 
+/** Milliseconds between two looks whether the tokens of open streams still count. */
+const checkEvery = 30_000;
+
 export function createStreams(context: Context, authenticate: Authenticate): Streams {
   const { notifications } = context;
   const most = context.config.Limits.StreamsPerToken;
@@ -118,6 +121,8 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
   notifications.stopping.addEventListener('abort', endAll);
 
   const pins = notifications.subscribe('pin');
+  // Roles, persons and the tenant's parameters change without a notification.
+  const checking = setInterval(() => void checkTokens(), checkEvery).unref();
   const watchingPins = (async () => {
     const subscription = await pins;
     for (let change = await subscription.next(); change; change = await subscription.next()) {
@@ -137,6 +142,8 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
         const [stream] = streams;
         if (!stream) return;
         await authenticate(stream.viewer.mandator, stream.authorization).catch((error: Error) => {
+          // Nobody can be asked now; who listens again after the outage is asked then.
+          if (asDomainError(error) instanceof Unavailable) return;
           for (const sibling of streams) sibling.end(error);
         });
       }),
@@ -217,6 +224,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       timeout.abort();
       // The transports say that a stream is complete one step after it is.
       await setImmediate();
+      clearInterval(checking);
       (await pins).close();
       await watchingPins;
     },

@@ -24,7 +24,8 @@ type Finding = RawBuilder<unknown>;
 async function stageBody(trx: Transaction, batch: BatchKey): Promise<void> {
   await sql`
     create temporary table body_job on commit drop as
-    select index, body, ${lessonList} as list, ${rawColumns(sql`body`, jobFields)}
+    select index, body, ${lessonList} as list, ${sentName(sql`body`, sql`'LektionList'`)} as list_name,
+      ${rawColumns(sql`body`, jobFields)}
     from batch_job where mandator_id = ${batch.mandatorId} and batch_id = ${batch.id}`.execute(trx);
   await sql`
     create temporary table body_lesson on commit drop as
@@ -90,19 +91,18 @@ const conflictErrors = ({ mandatorId }: BatchKey): Finding[] => [
         ${named(sql`lesson.ressource_name`)} || ' is needed twice: with lesson ' || ${named(sql`other.lektion_id`)} || ' of job '
         || ${named(sql`job.job_id`)} || ', ' || ${span(sql`tstzrange(other.beginn, other.ende)`)}
       from (
-        select *, beginn < max(ende) over (partition by resource_id order by beginn, row
-                                            rows between unbounded preceding and 1 preceding) as collides
+        select *, max(ende) over (partition by resource_id order by beginn, row
+                                  rows between unbounded preceding and 1 preceding) as taken_until
         from staged_lesson where not refused and booking_id is not null and not shares
       ) as lesson
       cross join lateral (
-        select * from staged_lesson as other
-        where other.resource_id = lesson.resource_id and not other.refused and other.booking_id is not null and not other.shares
-          and other.beginn < lesson.ende and other.ende > lesson.beginn and (other.beginn, other.row) < (lesson.beginn, lesson.row)
-          and other.beginn > lesson.beginn - interval '24 hours'
-        order by other.beginn desc limit 1
+        select index, lektion_id, beginn, ende from staged_lesson as other
+        where other.resource_id = lesson.resource_id and other.ende = lesson.taken_until and other.beginn <= lesson.beginn
+          and other.row <> lesson.row and not other.refused and other.booking_id is not null and not other.shares
+        limit 1
       ) as other
       left join staged_job as job on job.index = other.index
-      where collides`,
+      where lesson.beginn < taken_until`,
   sql`select ${severity.error}, lesson.index, lesson.lektion_index, 3, 'RessourceName', 'ResourceConflict',
         ${named(sql`lesson.ressource_name`)} || ' is occupied ' || ${span(sql`booking.occupied`)} || ' by booking ' || booking.id
         || coalesce(' (lesson ' || left(taken.lektion_id, 80) || ' of job ' || left(taken.job_id, 80) || ')', '')
@@ -117,7 +117,7 @@ const conflictErrors = ({ mandatorId }: BatchKey): Finding[] => [
             select from lesson as own
             join lesson_job on lesson_job.mandator_id = own.mandator_id and lesson_job.id = own.job
             where own.mandator_id = booking.mandator_id and own.booking_id = booking.id and lesson_job.job_id = job.job_id)
-        order by lower(occupied) limit 1
+        limit 1
       ) as booking
       left join lateral (
         select lektion_id, job_id from lesson as planned
@@ -127,13 +127,19 @@ const conflictErrors = ({ mandatorId }: BatchKey): Finding[] => [
       where not lesson.refused and lesson.booking_id is not null and not lesson.shares`,
 ];
 
+/** Members of one object that are told; a body could be full of them. */
+const unknownShown = 20;
+const unknownMembers = (object: RawBuilder<unknown>, known: string[]) => sql`
+  cross join lateral (
+    select name from jsonb_object_keys(case when jsonb_typeof(${object}) = 'object' then ${object} else '{}' end) as name
+    where name <> all (${sql.lit(`{${known.join(',')}}`)}::text[]) limit ${sql.lit(unknownShown)}
+  ) as unknown`;
+
 const unknownFieldWarnings: Finding[] = [
-  sql`select ${severity.warning}, index, ${none}, 99, name, 'UnknownField', name || ' is not a field of a job and was left out'
-      from body_job cross join jsonb_object_keys(body) as name
-      where name <> all (${sql.lit(`{${knownJobMembers.join(',')}}`)}::text[])`,
-  sql`select ${severity.warning}, index, lektion_index, 99, name, 'UnknownField', name || ' is not a field of a lesson and was left out'
-      from body_lesson cross join jsonb_object_keys(case when jsonb_typeof(lesson) = 'object' then lesson else '{}' end) as name
-      where name <> all (${sql.lit(`{${knownLessonMembers.join(',')}}`)}::text[])`,
+  sql`select ${severity.warning}, index, ${none}, 99, name, 'UnknownField', ${named(sql`name`)} || ' is not a field of a job and was left out'
+      from body_job ${unknownMembers(sql`body`, knownJobMembers)}`,
+  sql`select ${severity.warning}, index, lektion_index, 99, name, 'UnknownField', ${named(sql`name`)} || ' is not a field of a lesson and was left out'
+      from body_lesson ${unknownMembers(sql`lesson`, knownLessonMembers)}`,
 ];
 
 const assumedUtcWarnings: Finding[] = (['Beginn', 'Ende'] as const).map((field) => {
@@ -173,7 +179,7 @@ export async function recordFindings(
     ...(wanted.hours ? [outsideOpeningHoursWarning] : []),
   ];
   await stageBody(trx, batch);
-  await sql`create index on staged_lesson (resource_id, beginn)`.execute(trx);
+  await sql`create index on staged_lesson (resource_id, ende, beginn)`.execute(trx);
   const { rows } = await sql<Counts>`
     with finding (severity, index, lektion_index, rank, field, code, message) as (
       ${sql.join(kinds, sql` union all `)}
@@ -182,12 +188,13 @@ export async function recordFindings(
       select ${batch.mandatorId}, ${batch.id},
         row_number() over (order by finding.index, finding.lektion_index nulls first, rank, field, code),
         severity, finding.index, left(job.job_id #>> '{}', 128), finding.lektion_index, left(lesson.lektion_id #>> '{}', 128),
-        field, code, message,
+        left(field, 200), code, message,
         '/' || finding.index
-        || case when finding.lektion_index is null then '' else '/' || ${sentName(sql`job.body`, sql`'LektionList'`)} || '/' || finding.lektion_index end
-        || case when field is null then '' else '/' || replace(replace(
-             case when finding.lektion_index is null then ${sentName(sql`job.body`, sql`field`)} else ${sentName(sql`lesson.lesson`, sql`field`)} end,
-             '~', '~0'), '/', '~1') end
+        || case when finding.lektion_index is null then '' else '/' || job.list_name || '/' || finding.lektion_index end
+        || case when field is null then '' else '/' || replace(replace(left(case
+             when code = 'UnknownField' then field
+             when finding.lektion_index is null then ${sentName(sql`job.body`, sql`field`)}
+             else ${sentName(sql`lesson.lesson`, sql`field`)} end, 200), '~', '~0'), '/', '~1') end
       from finding
       join body_job as job on job.index = finding.index
       left join body_lesson as lesson on lesson.index = finding.index and lesson.lektion_index = finding.lektion_index

@@ -1,15 +1,11 @@
-/**
- * Runs a tenant's batches, oldest first, one at a time. The tenant's advisory lock and the work are on one database
- * session: when the worker dies both vanish together, and another worker starts the batch again from its stored body.
- */
-import { type Kysely, sql } from 'kysely';
+/** One batch, from its stored body to its lessons and bookings or its errors, in one transaction. */
+import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import type { DB } from '../db/tables.ts';
 import * as openingHours from '../opening-hours/service.ts';
 import type { BatchKey } from './batch.ts';
 import { errorMessages, recordFindings } from './findings.ts';
-import { cancelText, fail, move, nudge } from './service.ts';
+import { fail, move } from './service.ts';
 import {
   anyOutsideOpeningHours,
   countLessons,
@@ -26,122 +22,37 @@ import {
 
 export type ImportContext = Context & { work: Database; signal: AbortSignal };
 
-type Running = BatchKey & {
+/** A batch that a worker has started. */
+export type Running = BatchKey & {
   attempts: number;
   jobCount: number;
-  createdBy: number;
   requestId: string;
   cancelRequested: boolean;
 };
 
-/** Starts of one batch before it is given up. */
-const mostAttempts = 25;
 /** Lessons between two reports of progress. */
 const chunkSize = 5_000;
 /** Opening hours are looked up this many days around today; lessons beyond are not warned about. */
 const hoursHorizonDays = 800;
 
-class Cancelled extends Error {}
-class HandedOver extends Error {}
+/** Somebody has asked for the end of the batch. */
+export class Cancelled extends Error {}
+/** The process is stopping; the batch starts again elsewhere. */
+export class HandedOver extends Error {}
 /** A lesson of the batch is wrong by itself. */
 class Refused extends Error {}
 
-/** Works on the tenant's oldest open batch, unless another worker does, and queues the next run if more are open. */
-export async function runNextBatch(context: ImportContext, mandatorId: number): Promise<void> {
-  const worked = await context.work.connection().execute(async (session) => {
-    if (!(await tryLock(session, mandatorId))) return false;
-    try {
-      const batch = await startNext(session, mandatorId);
-      if (batch) await runBatch(context, session, batch);
-      return true;
-    } finally {
-      // Should the connection be gone, so is the lock.
-      await unlock(session, mandatorId).catch(() => {});
-    }
-  });
-  // Asked only now: who was turned away at the lock before has its batch seen here.
-  if (worked) await nudgeOpen(context.db, mandatorId);
-}
-
-const lockClass = 7_001;
-
-async function tryLock(session: Kysely<DB>, mandatorId: number): Promise<boolean> {
-  const { rows } = await sql<{
-    free: boolean;
-  }>`select pg_try_advisory_lock(${lockClass}, ${mandatorId}) as free`.execute(session);
-  return rows[0]?.free === true;
-}
-
-async function unlock(session: Kysely<DB>, mandatorId: number): Promise<void> {
-  await sql`select pg_advisory_unlock(${lockClass}, ${mandatorId})`.execute(session);
-}
-
-async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    const open = await trx
-      .selectFrom('batch')
-      .select('id')
-      .where('mandator_id', '=', mandatorId)
-      .where('import_status', 'in', ['AwaitingLessonCreation', 'AwaitingLessonProcessing'])
-      .limit(1)
-      .executeTakeFirst();
-    if (open) await nudge(trx, mandatorId);
-  });
-}
-
-/** Queues again the tenants whose batches are open while no worker is on them: its process died, or its job was lost. */
-export async function recoverBatches(db: Database): Promise<void> {
-  const { rows } = await sql<{ mandatorId: number }>`
-    select distinct mandator_id as "mandatorId" from batch
-    where import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
-      and not exists (select from pg_locks where locktype = 'advisory' and classid = ${lockClass} and objid = mandator_id and granted
-                      and database = (select oid from pg_database where datname = current_database()))`.execute(
-    db,
-  );
-  for (const { mandatorId } of rows) await db.transaction().execute((trx) => nudge(trx, mandatorId));
-}
-
-async function startNext(session: Kysely<DB>, mandatorId: number): Promise<Running | undefined> {
-  const { rows } = await sql<Running>`
-    update batch set attempts = attempts + 1, started_at = coalesce(started_at, now())
-    where mandator_id = ${mandatorId} and id = (
-      select id from batch
-      where mandator_id = ${mandatorId} and import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
-      order by arrival limit 1)
-    returning mandator_id as "mandatorId", id, attempts, job_count as "jobCount",
-      request_id as "requestId", cancel_requested as "cancelRequested"`.execute(session);
-  return rows[0];
-}
-
-async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Running): Promise<void> {
-  const log = context.log.child({
-    batchId: batch.id,
-    mandatorId: batch.mandatorId,
-    requestId: batch.requestId,
-  });
-  const end = (kind: 'Technical' | 'Cancelled', text: string) =>
-    session.transaction().execute((trx) => fail(trx, batch, kind, text));
-  try {
-    if (batch.cancelRequested) throw new Cancelled();
-    const outcome = await session.transaction().execute((trx) => importBatch(context, trx, batch));
-    log.info({ outcome }, 'batch ended');
-  } catch (error) {
-    if (error instanceof Cancelled) {
-      await end('Cancelled', cancelText);
-      log.info('batch cancelled');
-    } else if (error instanceof HandedOver) {
-      await sql`update batch set attempts = attempts - 1 where mandator_id = ${batch.mandatorId} and id = ${batch.id}`.execute(
-        session,
-      );
-      throw error;
-    } else if (batch.attempts >= mostAttempts) {
-      log.error({ err: (error as Error).stack }, 'batch given up');
-      await end(
-        'Technical',
-        `The import failed ${batch.attempts} times for a technical reason and was given up; nothing of it was stored. Send it again later, and quote BatchId ${batch.id} when you report it.`,
-      );
-    } else throw error;
-  }
+/** @throws Cancelled when somebody has asked for that; progress that cannot be told is no reason to fail */
+async function tellProgress({ work, log }: ImportContext, batch: BatchKey, processed: number): Promise<void> {
+  const told = await work
+    .updateTable('batch')
+    .set({ processed_count: sql<number>`greatest(processed_count, ${processed}::int)` })
+    .where('mandator_id', '=', batch.mandatorId)
+    .where('id', '=', batch.id)
+    .returning('cancel_requested')
+    .executeTakeFirst()
+    .catch((error: Error) => log.warn({ batchId: batch.id, err: error.message }, 'progress not told'));
+  if (told?.cancel_requested) throw new Cancelled();
 }
 
 /** Progress is told on a connection of its own, since the import's transaction commits only at the end. */
@@ -151,18 +62,8 @@ function openProgress(context: ImportContext, batch: BatchKey) {
     /** Reports in the background; fulfilled when the report before has arrived. */
     async report(processed: number): Promise<void> {
       await reported;
-      if (context.signal.aborted)
-        throw new HandedOver('the worker is stopping; the batch starts again elsewhere');
-      reported = (async () => {
-        const row = await context.db
-          .updateTable('batch')
-          .set({ processed_count: sql<number>`greatest(processed_count, ${processed}::int)` })
-          .where('mandator_id', '=', batch.mandatorId)
-          .where('id', '=', batch.id)
-          .returning('cancel_requested')
-          .executeTakeFirst();
-        if (row?.cancel_requested) throw new Cancelled();
-      })();
+      if (context.signal.aborted) throw new HandedOver();
+      reported = tellProgress(context, batch, processed);
       // Whoever awaits it next gets the error; nobody may have to.
       reported.catch(() => {});
     },
@@ -172,7 +73,12 @@ function openProgress(context: ImportContext, batch: BatchKey) {
 
 type Outcome = 'LessonsCreated' | 'LessonsImportFailed';
 
-async function importBatch(context: ImportContext, trx: Transaction, batch: Running): Promise<Outcome> {
+/** @throws Cancelled, HandedOver; anything else is a technical reason to try again */
+export async function importBatch(
+  context: ImportContext,
+  trx: Transaction,
+  batch: Running,
+): Promise<Outcome> {
   const counts = await countLessons(trx, batch);
   const lessons = counts.reduce((sum, count) => sum + count, 0);
   const tooMuch = exceededLimits(context.config.Limits, batch.jobCount, lessons);
@@ -180,7 +86,7 @@ async function importBatch(context: ImportContext, trx: Transaction, batch: Runn
   const staged = await stageJobs(trx, batch);
   if (staged.faulty) return await failData(trx, batch, staged, lessons);
 
-  await context.db
+  await context.work
     .transaction()
     .execute((outside) => move(outside, batch, 'AwaitingLessonProcessing', { lessonCount: lessons }));
   const published = await publish(context, trx, batch, counts);

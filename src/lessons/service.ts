@@ -56,8 +56,7 @@ export async function createBatch(
   viewer: Viewer,
   submission: Submission,
 ): Promise<Accepted> {
-  if (viewer.role === 'Display')
-    throw new Forbidden('A display cannot import lessons; use the PIN of a user.');
+  checkRole(viewer);
   const { JobBodyBytes, JobsPerBatch } = context.config.Limits;
   const body = await openBody(submission.body, submission.operation, JobBodyBytes);
   const batch = { mandatorId: viewer.mandatorId, id: uuidv7() };
@@ -83,14 +82,22 @@ export async function createBatch(
       })
       .execute();
     await nudge(trx, batch.mandatorId);
+    const { log } = context;
+    log.info({ batchId: batch.id, requestId: submission.requestId, jobs: jobCount }, 'batch accepted');
     return answer;
   });
 }
 
+function checkRole({ role }: Viewer): void {
+  if (role === 'Display')
+    throw new Forbidden('A display has nothing to do with lesson batches; use the PIN of a user.');
+}
+
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** @throws NotFound also for another tenant's id and for what is no id at all */
+/** @throws Forbidden for a display; NotFound also for another tenant's id and for what is no id at all */
 export async function getBatch(db: Database, viewer: Viewer, batchId: string): Promise<Batch> {
+  checkRole(viewer);
   const row = uuidPattern.test(batchId)
     ? await selectBatches(db)
         .where('batch.mandator_id', '=', viewer.mandatorId)
@@ -108,6 +115,7 @@ export async function listBatches(
   filter: BatchFilter,
   page: PageRequest,
 ): Promise<Page<Batch>> {
+  checkRole(viewer);
   const { importStatus = openStatuses, operation, createdAfter, createdBefore, mine, jobId } = filter;
   const rows = await selectBatches(db)
     .where('batch.mandator_id', '=', viewer.mandatorId)
@@ -119,7 +127,9 @@ export async function listBatches(
     .$if(createdBefore !== undefined, (query) => query.where('batch.created_at', '<', createdBefore as Date))
     .$if(mine === true, (query) => query.where('batch.created_by', '=', viewer.personId))
     .$if(jobId !== undefined, (query) => query.where(namesJob(jobId as string)))
-    .$if(page.after !== undefined, (query) => query.where('batch.arrival', '<', page.after as number))
+    .$if(page.after !== undefined, (query) =>
+      query.where('batch.arrival', '<', sql<number>`${page.after}::bigint`),
+    )
     .orderBy('batch.arrival', 'desc')
     .limit(page.limit + 1)
     .execute();
@@ -148,7 +158,7 @@ export async function listErrors(
     .selectAll()
     .where('mandator_id', '=', viewer.mandatorId)
     .where('batch_id', '=', batchId)
-    .$if(page.after !== undefined, (query) => query.where('number', '>', page.after as number))
+    .$if(page.after !== undefined, (query) => query.where('number', '>', sql<number>`${page.after}::bigint`))
     .orderBy('number')
     .limit(page.limit + 1)
     .execute();

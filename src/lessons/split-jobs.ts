@@ -172,11 +172,16 @@ function firstInvalid(json: Buffer): number {
   return good;
 }
 
+/** Bytes that may be parsed without holding up other requests; only a group of one huge job is larger. */
+const mostExplained = 2 * 1024 * 1024;
+
 /**
  * Why PostgreSQL refused a group as JSON, with the job: broken syntax, or what only PostgreSQL minds (U+0000, half a
  * surrogate pair, a number out of range).
  */
 export async function explainRefusal(group: JobGroup, reason: string): Promise<Malformed> {
+  const jobs = `Jobs ${group.first} to ${group.first + group.count - 1}`;
+  if (group.json.length > mostExplained) return new Malformed(`${jobs}: ${reason}.`);
   for await (const job of splitJobs(oneChunk(group.json), Number.POSITIVE_INFINITY, 1)) {
     const index = group.first + job.first;
     const place = `Job ${index}, from byte ${group.offset + job.offset - 1} of the body`;
@@ -192,7 +197,7 @@ export async function explainRefusal(group: JobGroup, reason: string): Promise<M
       return errorWith(`${(error as Error).message}.`);
     }
   }
-  return new Malformed(`Jobs ${group.first} to ${group.first + group.count - 1}: ${reason}.`);
+  return new Malformed(`${jobs}: ${reason}.`);
 }
 
 async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -240,6 +240,7 @@ export async function stageOpeningHours(
     from unnest(${times.map(({ list }) => list)}::int[], ${times.map(({ start }) => start)}::timestamptz[],
       ${times.map(({ end }) => end)}::timestamptz[]) as time (list, opens, closes)
     cross join generate_series(opens::date, closes::date, interval '1 day') as day`.execute(trx);
+  await sql`create index on open_interval (list, day)`.execute(trx);
   await sql`analyze open_room, open_interval`.execute(trx);
 }
 

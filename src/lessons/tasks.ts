@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineTask } from '../worker/task.ts';
-import { recoverBatches, runNextBatch } from './import.ts';
+import { recoverBatches, runNextBatch } from './runs.ts';
 import { batchTask } from './service.ts';
 
 export const tasks = [
@@ -8,6 +8,6 @@ export const tasks = [
     name: batchTask,
     payload: z.object({ mandatorId: z.int().positive() }),
     run: (context, { mandatorId }) => runNextBatch(context, mandatorId),
-    recover: (context) => recoverBatches(context.db),
+    recover: (context) => recoverBatches(context.work),
   }),
 ];

@@ -2,6 +2,9 @@ import { createGunzip } from 'node:zlib';
 import type { Request } from 'express';
 import { Malformed, UnsupportedMediaType } from '../errors.ts';
 
+/** Milliseconds without a byte after which a client is taken for gone. */
+const mostSilence = 15_000;
+
 /**
  * The bytes of a JSON request body as they arrive, inflated when they came with `Content-Encoding: gzip`.
  * @throws UnsupportedMediaType for another type, charset or encoding; Malformed for broken gzip or a body cut short
@@ -12,6 +15,8 @@ export function requestBody(request: Request): AsyncIterable<Uint8Array> {
     throw new UnsupportedMediaType(
       `Content-Type is ${type === '' ? 'missing' : JSON.stringify(type.slice(0, 100))}; send application/json in UTF-8.`,
     );
+  // Whoever stops sending must not keep what is waiting for the rest.
+  request.setTimeout(mostSilence, () => request.destroy(new Error('the client has stopped sending')));
   const encoding = (request.get('content-encoding') ?? 'identity').toLowerCase();
   if (encoding === 'identity') return readToEnd(request);
   if (encoding !== 'gzip')

@@ -48,7 +48,12 @@ export function route<Params extends z.ZodType, Query extends z.ZodType>(
 
 const nothing = z.object({});
 
-function check<T extends z.ZodType>(schema: T, input: unknown, where: string): z.output<T> {
+function check<T extends z.ZodType>(schema: T, input: Record<string, unknown>, where: string): z.output<T> {
+  for (const [name, value] of Object.entries(input))
+    if ([value].flat().some((text) => /\0|\p{Surrogate}/u.test(String(text))))
+      throw new Malformed(
+        `${name}: the ${where} holds U+0000 or half of a surrogate pair; remove the character.`,
+      );
   const result = schema.safeParse(input);
   if (result.success) return result.data;
   const errors = result.error.issues.flatMap((issue) => {

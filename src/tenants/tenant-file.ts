@@ -1,4 +1,5 @@
 /** The file of a tenant's master data (contract 1): its shape, and one line for each fault in it. */
+import leven from 'leven';
 import { z } from 'zod';
 import { type FieldError, InvalidInput } from '../errors.ts';
 
@@ -125,22 +126,8 @@ const tenantFile = record({
 
 export type TenantFile = z.output<typeof tenantFile>;
 
-/** How many single characters two names differ in (Levenshtein). */
-function distance(one: string, other: string): number {
-  let previous = Array.from({ length: other.length + 1 }, (_, column) => column);
-  for (let row = 1; row <= one.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= other.length; column++) {
-      const change = previous[column - 1]! + Number(one[row - 1] !== other[column - 1]);
-      current.push(Math.min(change, previous[column]! + 1, current[column - 1]! + 1));
-    }
-    previous = current;
-  }
-  return previous[other.length]!;
-}
-
 function remedyFor(member: string, known: string[]): string {
-  const far = (name: string) => distance(member.slice(0, 64).toLowerCase(), name.toLowerCase());
+  const far = (name: string) => leven(member.slice(0, 64).toLowerCase(), name.toLowerCase());
   const nearest = known.toSorted((one, other) => far(one) - far(other))[0]!;
   return far(nearest) <= nearest.length / 2
     ? `did you mean ${nearest}?`

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, type LogLevel, type Runner, run, type WorkerEvents } from 'graphile-worker';
 import { type Kysely, sql } from 'kysely';
 import type { Context } from '../context.ts';
-import type { Database } from '../db/database.ts';
+import { type Database, openPool } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
 import { tasks as lessons } from '../lessons/tasks.ts';
 import type { Log } from '../log.ts';
@@ -25,6 +25,8 @@ const allTasks: readonly Task[] = [...lessons];
 const concurrentJobs = 8;
 const sweepEvery = 5_000;
 const lockClass = 7_002;
+/** Time for the tasks to give back what they are doing. */
+const stopTimeout = 5_000;
 
 /** @param work connections without a statement timeout, for the tasks and for this runner's own lock */
 export function startWorker(context: Context, work: Database): WorkerHandle {
@@ -62,61 +64,70 @@ async function serve(
 ): Promise<void> {
   // Tasks stop when the process stops, and when this runner ends for another reason.
   const ending = new AbortController();
+  const end = () => ending.abort();
   const taskContext: TaskContext = { ...context, work, signal: AbortSignal.any([signal, ending.signal]) };
   await work.connection().execute(async (session) => {
     const events: WorkerEvents = new EventEmitter();
     const pools: string[] = [];
     events.on('pool:create', ({ workerPool }) => pools.push(workerPool.id));
-    const runner = await run({
-      preset: {
-        worker: {
-          connectionString: context.config.DatabaseUrl,
-          schema: 'graphile_worker',
-          concurrentJobs,
-          maxPoolSize: concurrentJobs + 2,
-          pollInterval: 1_000,
-          // Without these a job's end is not awaited at shutdown, and the job would stay locked for hours.
-          completeJobBatchDelay: 0,
-          failJobBatchDelay: 0,
-          gracefulShutdownAbortTimeout: 3_000,
-          logger: queueLogger(context.log),
-          events,
-        },
-      },
-      noHandleSignals: true,
-      taskList: Object.fromEntries(
-        allTasks.map((task) => [task.name, (payload) => task.run(taskContext, payload)]),
-      ),
+    // The queue library gives up by itself when it cannot write down the end of a job.
+    events.on('pool:gracefulShutdown', end);
+    const pgPool = openPool(context.config.DatabaseUrl, {
+      max: concurrentJobs + 2,
+      log: context.log,
+      statementTimeout: 0,
     });
+    let runner: Runner | undefined;
     try {
+      runner = await run({
+        pgPool,
+        preset: {
+          worker: {
+            schema: 'graphile_worker',
+            concurrentJobs,
+            pollInterval: 1_000,
+            // Without these a job's end is not awaited at shutdown, and the job would stay locked for hours.
+            completeJobBatchDelay: 0,
+            failJobBatchDelay: 0,
+            logger: queueLogger(context.log),
+            events,
+          },
+        },
+        noHandleSignals: true,
+        taskList: Object.fromEntries(
+          allTasks.map((task) => [task.name, (payload) => task.run(taskContext, payload)]),
+        ),
+      });
+      runner.promise.then(end, end);
       for (const pool of pools)
         await sql`select pg_advisory_lock(${lockClass}, hashtext(${pool}))`.execute(session);
       state.running = true;
-      await sweepUntilEnd(taskContext, session, runner, pools);
+      await sweepUntilEnd(taskContext, session, pools);
     } finally {
-      ending.abort();
-      await runner.stop().catch(() => {});
-      await runner.promise.catch(() => {});
+      state.running = false;
+      end();
+      // The library miscounts when the ends of two jobs could not be written, and would then stop for ever.
+      await Promise.race([stopRunner(runner), sleep(stopTimeout, undefined, { ref: false })]);
+      pgPool.end().catch(() => {});
+      // The session goes back to its pool, and would go on vouching for a runner that has ended.
+      await sql`select pg_advisory_unlock_all()`.execute(session).catch(() => {});
     }
   });
 }
 
+async function stopRunner(runner: Runner | undefined): Promise<void> {
+  // It may have stopped by itself.
+  await runner?.stop().catch(() => {});
+  await runner?.promise.catch(() => {});
+}
+
 /** Looks after the dead and the forgotten until the runner ends or the process stops. */
-async function sweepUntilEnd(
-  context: TaskContext,
-  session: Kysely<DB>,
-  runner: Runner,
-  own: string[],
-): Promise<void> {
-  const ended = runner.promise.then(
-    () => true,
-    () => true,
-  );
-  for (;;) {
+async function sweepUntilEnd(context: TaskContext, session: Kysely<DB>, own: string[]): Promise<void> {
+  while (!context.signal.aborted) {
     await releaseJobsOfTheDead(session, own, context.log);
+    await removeReplacedJobs(session);
     for (const task of allTasks) await task.recover?.(context);
-    const pause = sleep(sweepEvery, false, { signal: context.signal }).catch(() => true);
-    if (await Promise.race([ended, pause])) return;
+    await sleep(sweepEvery, undefined, { signal: context.signal }).catch(() => {});
   }
 }
 
@@ -134,6 +145,15 @@ async function releaseJobsOfTheDead(session: Kysely<DB>, own: string[], log: Log
   if (!pools) return;
   await sql`select graphile_worker.force_unlock_workers(${pools}::text[])`.execute(session);
   log.warn({ pools }, 'jobs of dead workers released');
+}
+
+/** A job gives up its key when it is queued again while it is locked; unless it then ends well, it would stay for ever. */
+async function removeReplacedJobs(session: Kysely<DB>): Promise<void> {
+  await sql`
+    select graphile_worker.complete_jobs(array(
+      select id from graphile_worker._private_jobs where key is null and locked_at is null))`.execute(
+    session,
+  );
 }
 
 function queueLogger(log: Log): Logger {

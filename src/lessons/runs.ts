@@ -1,0 +1,176 @@
+/**
+ * Runs a tenant's batches, oldest first, one at a time. The tenant's advisory lock and the work are on one database
+ * session: when the worker dies both vanish together, and another worker starts the batch again from its stored body.
+ * What is beside that session uses the worker's own connections too, so that a busy web server cannot hold up an import.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Kysely, sql } from 'kysely';
+import type { Database, Transaction } from '../db/database.ts';
+import { dropExpiredKeys } from '../db/idempotency.ts';
+import type { DB } from '../db/tables.ts';
+import { type BatchKey, openStatuses } from './batch.ts';
+import { Cancelled, HandedOver, type ImportContext, importBatch, type Running } from './import.ts';
+import { cancelText, fail, nudge } from './service.ts';
+
+/** Starts of one batch before it is given up. */
+const mostAttempts = 25;
+
+/** SQLSTATE query_canceled. */
+const cancelledByUs = '57014';
+
+/** Works on the tenant's oldest open batch, unless another worker does, and queues the next run if more are open. */
+export async function runNextBatch(context: ImportContext, mandatorId: number): Promise<void> {
+  const worked = await context.work.connection().execute(async (session) => {
+    if (!(await tryLock(session, mandatorId))) return false;
+    try {
+      const batch = await startNext(session, mandatorId);
+      if (batch) await runBatch(context, session, batch);
+      return true;
+    } finally {
+      // Should the connection be gone, so is the lock.
+      await unlock(session, mandatorId).catch(() => {});
+    }
+  });
+  // Asked only now: who was turned away at the lock before has its batch seen here.
+  if (worked) await nudgeOpen(context.work, mandatorId);
+}
+
+const lockClass = 7_001;
+
+async function tryLock(session: Kysely<DB>, mandatorId: number): Promise<boolean> {
+  const { rows } = await sql<{
+    free: boolean;
+  }>`select pg_try_advisory_lock(${lockClass}, ${mandatorId}) as free`.execute(session);
+  return rows[0]?.free === true;
+}
+
+async function unlock(session: Kysely<DB>, mandatorId: number): Promise<void> {
+  await sql`select pg_advisory_unlock(${lockClass}, ${mandatorId})`.execute(session);
+}
+
+async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const open = await trx
+      .selectFrom('batch')
+      .select('id')
+      .where('mandator_id', '=', mandatorId)
+      .where('import_status', 'in', openStatuses)
+      .limit(1)
+      .executeTakeFirst();
+    if (open) await nudge(trx, mandatorId);
+  });
+}
+
+/** Queues again the tenants whose batches are open while no worker is on them: its process died, or its job was lost. */
+export async function recoverBatches(db: Database): Promise<void> {
+  await dropExpiredKeys(db);
+  const { rows } = await sql<{ mandatorId: number }>`
+    select distinct mandator_id as "mandatorId" from batch
+    where import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
+      and not exists (select from pg_locks where locktype = 'advisory' and classid = ${lockClass} and objid = mandator_id and granted
+                      and database = (select oid from pg_database where datname = current_database()))`.execute(
+    db,
+  );
+  for (const { mandatorId } of rows) await db.transaction().execute((trx) => nudge(trx, mandatorId));
+}
+
+async function startNext(session: Kysely<DB>, mandatorId: number): Promise<Running | undefined> {
+  const { rows } = await sql<Running>`
+    update batch set attempts = attempts + 1, started_at = coalesce(started_at, now())
+    where mandator_id = ${mandatorId} and id = (
+      select id from batch
+      where mandator_id = ${mandatorId} and import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
+      order by arrival limit 1)
+      -- It may have been cancelled since it was found.
+      and import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
+    returning mandator_id as "mandatorId", id, attempts, job_count as "jobCount",
+      request_id as "requestId", cancel_requested as "cancelRequested"`.execute(session);
+  return rows[0];
+}
+
+async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Running): Promise<void> {
+  const log = context.log.child({
+    batchId: batch.id,
+    mandatorId: batch.mandatorId,
+    requestId: batch.requestId,
+  });
+  const end = (kind: 'Technical' | 'Cancelled', text: string) =>
+    session.transaction().execute((trx) => fail(trx, batch, kind, text));
+  const giveUp = () =>
+    end(
+      'Technical',
+      `The import was started ${batch.attempts} times, failed for a technical reason and was given up; nothing of it was stored. Send it again later, and quote BatchId ${batch.id} when you report it.`,
+    );
+  // The starts before may have ended with their process or connection, which could not say so.
+  if (batch.attempts > mostAttempts) return await giveUp();
+  try {
+    if (batch.cancelRequested) throw new Cancelled();
+    const outcome = await untilStopped(context, session, () =>
+      session.transaction().execute(async (trx) => {
+        const outcome = await importBatch(context, trx, batch);
+        // From here on a cancellation waits for this transaction, and then comes too late.
+        if (await isCancelRequested(trx, batch)) throw new Cancelled();
+        return outcome;
+      }),
+    );
+    log.info({ outcome }, 'batch ended');
+  } catch (error) {
+    if (error instanceof Cancelled) {
+      await end('Cancelled', cancelText);
+      log.info('batch cancelled');
+    } else if (error instanceof HandedOver) {
+      await sql`update batch set attempts = attempts - 1 where mandator_id = ${batch.mandatorId} and id = ${batch.id}`.execute(
+        session,
+      );
+      log.info('batch handed over');
+    } else if (batch.attempts >= mostAttempts) {
+      log.error({ err: (error as Error).stack }, 'batch given up');
+      await giveUp();
+    } else throw error;
+  }
+}
+
+/**
+ * Does the work on this session. When the process is asked to stop, the statement that it is in is cancelled, until it
+ * has ended: it may take minutes, or wait for somebody's lock.
+ * @throws HandedOver when it was cut short
+ */
+async function untilStopped<T>(
+  context: ImportContext,
+  session: Kysely<DB>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(session);
+  const over = new AbortController();
+  let interrupting: Promise<void> | undefined;
+  async function interrupt(): Promise<void> {
+    while (!over.signal.aborted) {
+      await sql`select pg_cancel_backend(${rows[0]?.pid})`.execute(context.work).catch(() => {});
+      await sleep(100, undefined, { signal: over.signal }).catch(() => {});
+    }
+  }
+  const stop = () => {
+    interrupting ??= interrupt();
+  };
+  context.signal.addEventListener('abort', stop, { signal: over.signal });
+  if (context.signal.aborted) stop();
+  try {
+    return await work();
+  } catch (error) {
+    if (context.signal.aborted && (error as { code?: string }).code === cancelledByUs) throw new HandedOver();
+    throw error;
+  } finally {
+    over.abort();
+    await interrupting;
+  }
+}
+
+async function isCancelRequested(trx: Transaction, batch: BatchKey): Promise<boolean> {
+  const row = await trx
+    .selectFrom('batch')
+    .select('cancel_requested')
+    .where('mandator_id', '=', batch.mandatorId)
+    .where('id', '=', batch.id)
+    .executeTakeFirst();
+  return row?.cancel_requested === true;
+}
