@@ -85,7 +85,6 @@ const database = `bench_${Date.now()}`;
 const admin = new pg.Client(server.url);
 await admin.connect();
 await admin.query(`create database ${database}`);
-if (process.env['BENCH_LOG']) await admin.query(`alter database ${database} set log_min_duration_statement = 5`);
 const databaseUrl = server.url.replace(/postgres$/, database);
 const db = openDatabase(databaseUrl, { max: 2, log: openLog('warn'), statementTimeout: 0 });
 await migrate(db);

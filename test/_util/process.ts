@@ -3,6 +3,10 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../src/db/database.ts';
+import { createPin } from '../../src/identity/service.ts';
+import type { makeTenant } from './factories.ts';
+import { type LessonClient, lessonClient } from './lessons.ts';
 import { pepper } from './service.ts';
 
 const main = path.join(import.meta.dirname, '..', '..', 'src', 'main.ts');
@@ -87,6 +91,20 @@ export function startProgram(databaseUrl: string, settings: Record<string, strin
   };
   programs.set(program, child);
   return program;
+}
+
+/** The lesson API of the program at `url`, as a person of the tenant. */
+export async function visit(
+  url: string,
+  db: Database,
+  tenant: Awaited<ReturnType<typeof makeTenant>>,
+): Promise<LessonClient & { token: string }> {
+  const { mandatorId } = tenant;
+  const { pin } = await createPin(db, pepper, { mandatorId, personId: tenant.person('User').id });
+  const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
+  const answer = await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
+  const { access_token: token } = (await answer.json()) as { access_token: string };
+  return { ...lessonClient({ url, tenant }, token), token };
 }
 
 /** For afterAll: whatever a test has left running. */

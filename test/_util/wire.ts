@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import net from 'node:net';
 
-export type Wire = Awaited<ReturnType<typeof openWire>>;
-
 /** Where a connection is cut when a COMMIT comes by: before the server gets it, or before its answer comes back. */
 type Cut = 'before COMMIT' | 'after COMMIT';
 
@@ -12,7 +10,7 @@ const commit = Buffer.from('commit\0');
 export async function openWire(databaseUrl: string) {
   const target = new URL(databaseUrl);
   const sockets = new Set<net.Socket>();
-  let cut: { where: Cut; left: number } | undefined;
+  let cut: { where: Cut; of: Buffer; done: boolean } | undefined;
 
   const server = net.createServer((client) => {
     const upstream = net.connect(Number(target.port), target.hostname);
@@ -26,14 +24,22 @@ export async function openWire(databaseUrl: string) {
       });
     }
     upstream.pipe(client);
+    let isMeant = false;
     client.on('data', (chunk) => {
-      if (!cut || cut.left === 0 || !chunk.includes(commit)) return void upstream.write(chunk);
-      cut.left--;
-      if (cut.where === 'before COMMIT') return client.destroy();
+      isMeant ||= cut !== undefined && chunk.includes(cut.of);
+      const cutsHere = cut !== undefined && !cut.done && isMeant && chunk.includes(commit);
+      if (cutsHere) cut!.done = true;
+      if (cutsHere && cut?.where === 'before COMMIT') {
+        client.destroy();
+        return;
+      }
       // The answer must not come back: the server has it, its client never knows.
-      upstream.unpipe(client);
+      if (cutsHere)
+        upstream
+          .unpipe(client)
+          .once('data', () => client.destroy())
+          .resume();
       upstream.write(chunk);
-      upstream.once('data', () => client.destroy());
     });
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -42,13 +48,12 @@ export async function openWire(databaseUrl: string) {
 
   return {
     url: through.href,
-    /** Cuts the connections of the next `times` COMMITs. */
-    cutNext(where: Cut, times = 1) {
-      cut = { where, left: times };
+    /** Cuts the next COMMIT on a connection by which the text `of` has come. */
+    cutNext(where: Cut, of: string) {
+      cut = { where, of: Buffer.from(of), done: false };
     },
-    /** How many cuts are still to come. */
-    get left() {
-      return cut?.left ?? 0;
+    get hasCut() {
+      return cut?.done === true;
     },
     async close() {
       for (const socket of sockets) socket.destroy();
