@@ -65,7 +65,7 @@ const settings = z.strictObject({
   /** Empty: a local PostgreSQL out of npm packages, its data under `.data/`. */
   DatabaseUrl: z
     .string()
-    .regex(/^(postgres(ql)?:\/\/.+)?$/, 'must be empty or postgres://user:password@host:port/database')
+    .regex(/^(postgres(ql)?:\/\/.+)?$/, 'must be empty or a URL that begins with postgres://')
     .default(''),
   Role: z.enum(['All', 'Web', 'Worker']).default('All'),
   /** At least 32 characters. Keys the PIN hashes and encrypts the signing keys; never change it lightly. */
@@ -76,7 +76,13 @@ const settings = z.strictObject({
   GraphiQLEnabled: flag.default(false),
   Limits: limitSettings.prefault({}),
   /** Fixes the PIN of the demo tenant, for scripts; random when empty. */
-  DemoPin: z.string().optional(),
+  DemoPin: z
+    .string()
+    .refine(
+      (pin) => pin.replace(/[\s-]/g, '').length >= 8,
+      'must have at least 8 characters besides spaces and dashes',
+    )
+    .optional(),
   LogLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** Which proxies may say who is calling: a number of hops, or their addresses and networks. */
   TrustProxy: z.union([wholeNumber(0, 10), networks], { error: wrongProxy }).default(0),

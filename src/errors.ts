@@ -125,6 +125,11 @@ export function isOutage(error: unknown): boolean {
   return outageStates.test(code) || outageCodes.has(code) || outageMessages.test(error.message);
 }
 
+/** A table or schema that is not there: the migrations have not run. */
+export function isSchemaMissing(error: unknown): boolean {
+  return /^(42P01|3F000)$/.test(String((error as { code?: unknown } | undefined)?.code));
+}
+
 /** What a face answers for a thrown value: the domain error, or undefined for a fault that must be masked. */
 export function asDomainError(error: unknown): DomainError | undefined {
   if (error instanceof DomainError) return error;

@@ -56,6 +56,13 @@ async function migrateAll(config: Config, log: Log): Promise<string[]> {
   }
 }
 
+/** Aborted by SIGTERM or SIGINT. More of them change nothing: npm passes Ctrl-C on to a process that has it already. */
+function onSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  return stop.signal;
+}
+
 const readSettings = () => readConfig(process.env, project);
 
 const host: Host = {
@@ -86,16 +93,23 @@ const host: Host = {
   async serve(tell) {
     const written = readSettings();
     const log = openLog(written.LogLevel);
-    const signalled = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+    const stop = onSignal();
     const { config, local } = await settle(written, log);
     try {
       const server = await startServer(config, log);
-      const started = server.ready.then(() => tell(server.context, local !== undefined));
+      const stopped = once(stop, 'abort');
+      const told = server.ready.then(async () => {
+        if (!stop.aborted) await tell(server.context, local !== undefined);
+      });
+      // What hangs must not keep the process: everything that was answered is in the database.
+      const leave = (code: number) => setTimeout(() => process.exit(code), 9_500).unref();
       try {
-        await Promise.race([signalled, started.then(() => signalled)]);
+        await Promise.race([stopped, told.then(() => stopped)]);
+        leave(0);
+      } catch (error) {
+        leave(1);
+        throw error;
       } finally {
-        // What hangs must not keep the process: everything that was answered is in the database.
-        setTimeout(() => process.exit(0), 9_500).unref();
         await server.stop();
       }
     } finally {

@@ -106,7 +106,9 @@ async function migrateWhenPossible({ config, log }: Context, signal: AbortSignal
         if (applied.length > 0) log.info({ applied }, 'migrations applied');
         return;
       } catch (error) {
-        if (!isOutage((error as Error).cause ?? error)) throw error;
+        const cause = (error as Error).cause ?? error;
+        if (isRefusal(cause)) throw new ConfigError(`DatabaseUrl: ${(cause as Error).message}`);
+        if (!isOutage(cause)) throw error;
         log.warn({ err: (error as Error).message }, 'waiting for the database');
         await sleep(pause, undefined, { signal }).catch(() => {});
       }
@@ -114,4 +116,9 @@ async function migrateWhenPossible({ config, log }: Context, signal: AbortSignal
   } finally {
     await db.destroy();
   }
+}
+
+/** The database answers, but not with these settings: wrong user, password or database name. */
+function isRefusal(error: unknown): boolean {
+  return /^(28|3D)/.test(String((error as { code?: unknown }).code));
 }

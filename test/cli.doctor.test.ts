@@ -155,7 +155,14 @@ describe('roomgate doctor', () => {
       json: false,
       print(said: string, record: unknown) {
         text = said;
-        findings = record as Finding[];
+        findings = (record as Record<'Check' | 'Level' | 'Text' | 'Remedy', string>[]).map(
+          ({ Check, Level, Text, Remedy }) => ({
+            check: Check,
+            level: Level as Finding['level'],
+            text: Text,
+            ...(Remedy ? { remedy: Remedy } : {}),
+          }),
+        );
       },
     };
     const error = await runDoctor(patient, output).catch((thrown: unknown) => thrown);

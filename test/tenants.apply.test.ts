@@ -347,7 +347,7 @@ describe('roomgate apply FILE', () => {
   });
 
   test.each([
-    ['that is not there', undefined, /tenant\.json: cannot be read: ENOENT/],
+    ['that is not there', undefined, /tenant\.json cannot be read: there is no such file/],
     ['that is not JSON', '{"Mandator": }', /tenant\.json: is not JSON: /],
     [
       'with faults',

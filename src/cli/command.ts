@@ -22,3 +22,13 @@ export type AddCommands = (program: Command, action: Action) => void;
 
 /** A user's mistake or a failed result: its message is printed as it stands, without a stack. */
 export class CommandFailed extends Error {}
+
+const reasons: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'permission is denied',
+};
+
+export function unreadableFile(file: string, { code = '', message }: NodeJS.ErrnoException): CommandFailed {
+  return new CommandFailed(`${file} cannot be read: ${reasons[code] ?? message}.`);
+}

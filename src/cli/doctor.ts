@@ -109,7 +109,13 @@ export async function runDoctor(patient: Patient, { print }: Output): Promise<vo
     const line = `${level.padEnd(8)} ${check.padEnd(14)} ${text}`;
     return remedy ? `${line}\n${' '.repeat(24)}-> ${remedy}` : line;
   });
-  print(lines.join('\n'), findings);
+  const record = findings.map(({ check, level, text, remedy = null }) => ({
+    Check: check,
+    Level: level,
+    Text: text,
+    Remedy: remedy,
+  }));
+  print(lines.join('\n'), record);
   const faults = findings.filter(({ level }) => level === 'fault').length;
   if (faults > 0) throw new CommandFailed(`${faults} ${faults === 1 ? 'fault' : 'faults'} found.`);
 }

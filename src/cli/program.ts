@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { type Config, ConfigError, ownRoot } from '../config.ts';
 import type { Context } from '../context.ts';
 import * as demo from '../demo/cli.ts';
-import { DomainError, isOutage } from '../errors.ts';
+import { DomainError, isOutage, isSchemaMissing } from '../errors.ts';
 import * as identity from '../identity/cli.ts';
 import * as lessons from '../lessons/cli.ts';
 import { withoutSecrets } from '../log.ts';
@@ -82,6 +82,8 @@ export function createProgram(host: Host): Command {
       async function signIn({ mandator, pin, baseUrl }: SignIn) {
         const config = host.config();
         const given = baseUrl?.replace(/\/+$/, '');
+        if (given && !/^https?:$/.test(URL.parse(given)?.protocol ?? ''))
+          throw new CommandFailed(`--base-url ${given} is not an http or https URL.`);
         const idpUrl = given ?? config.IdpUrl;
         await reach(idpUrl);
         return connect({
@@ -172,6 +174,12 @@ function describeError(error: unknown): { code: string; message: string; exitCod
     return {
       code: 'Unavailable',
       message: `The database does not answer (${message || code}); is it running, and is DatabaseUrl right?`,
+      exitCode: exitCodes.failed,
+    };
+  if (isSchemaMissing(error))
+    return {
+      code: 'Unavailable',
+      message: 'The database schema is not current: run "roomgate migrate".',
       exitCode: exitCodes.failed,
     };
   return { code: 'InternalError', message: message || String(error), exitCode: exitCodes.failed };

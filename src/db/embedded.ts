@@ -166,7 +166,7 @@ function isServerOf(pid: number, data: string): boolean {
 }
 
 async function startServer(binaries: string, data: string, logFile: string, account: Account): Promise<void> {
-  const output = fs.openSync(logFile, 'a');
+  const output = fs.openSync(logFile, 'a', 0o600);
   // A session of its own: Ctrl-C at the terminal must not stop the database before the application has drained.
   const server = spawn(
     path.join(binaries, 'postgres'),

@@ -23,6 +23,7 @@ export type Notifications = {
   subscribe(...topics: string[]): Promise<Subscription>;
   /** Fulfilled when the process is stopping: streams say so and end. */
   readonly stopping: AbortSignal;
+  /** False while it should listen and cannot; it begins with the first subscription. */
   readonly listening: boolean;
   stop(): void;
   close(): Promise<void>;
@@ -40,7 +41,6 @@ export function openNotifications(url: string, log: Log): Notifications {
   const readers = new Map<string, Set<(key: string | undefined) => void>>();
   const stopping = new AbortController();
   const closed = new AbortController();
-  let client: pg.Client | undefined;
   let listening = false;
   let announceListening = () => {};
   let ready = new Promise<void>((resolve) => {
@@ -60,14 +60,17 @@ export function openNotifications(url: string, log: Log): Notifications {
       connectionTimeoutMillis: pingTimeout,
       query_timeout: pingTimeout,
     });
-    client = connection;
     const lost = new Promise<void>((resolve) => {
       connection.on('error', () => resolve());
       connection.on('end', () => resolve());
+      closed.signal.addEventListener('abort', () => resolve(), { once: true });
     });
     connection.on('notification', ({ payload }) => deliver(payload ?? ''));
     try {
-      await connection.connect();
+      const cut = lost.then(() => {
+        throw new Error('the connection was lost');
+      });
+      await Promise.race([connection.connect(), cut]);
       await connection.query(`listen ${channel}`);
       listening = true;
       announceListening();
@@ -92,7 +95,8 @@ export function openNotifications(url: string, log: Log): Notifications {
     }
   }
 
-  const running = (async () => {
+  let running: Promise<void> | undefined;
+  async function keepListening(): Promise<void> {
     for (let failures = 0; !closed.signal.aborted; failures++) {
       const since = Date.now();
       await listen().catch((error: Error) => {
@@ -103,14 +107,15 @@ export function openNotifications(url: string, log: Log): Notifications {
       const pause = Math.min(3_000, 50 * 2 ** failures) * (0.5 + Math.random() / 2);
       await sleep(pause, undefined, { signal: closed.signal }).catch(() => {});
     }
-  })();
+  }
 
   return {
     stopping: stopping.signal,
     get listening() {
-      return listening;
+      return listening || !running;
     },
     async subscribe(...topics) {
+      running ??= keepListening();
       let keys = new Set<string>();
       let all = false;
       let open = true;
@@ -154,7 +159,6 @@ export function openNotifications(url: string, log: Log): Notifications {
       stopping.abort();
       closed.abort();
       announceListening();
-      await client?.end().catch(() => {});
       await running;
     },
   };

@@ -41,7 +41,11 @@ export async function welcome(context: Context, local: boolean, host: Host): Pro
   const { pin: made } = await demo.ensureDemo(context);
   const pin = made ?? DemoPin;
   const pinLines = pin
-    ? [`Demo tenant "demo", PIN: ${pin}`, 'Import a lesson:', `  ${exampleCall(context, pin, new Date())}`]
+    ? [
+        `Demo tenant "demo", PIN: ${pin}`,
+        'Import a lesson (a second time its room is taken, and the batch fails with that):',
+        `  ${exampleCall(context, pin, new Date())}`,
+      ]
     : [
         'The PIN of the demo tenant was shown at the first start; make another one with',
         `  npx roomgate pin create --mandator demo --person ${demo.importerEmail()}`,

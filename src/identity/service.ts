@@ -250,8 +250,9 @@ async function spendPin(
   if (holder) return holder;
   const throttled = throttledFor !== undefined;
   log.warn({ clientId, address, throttled }, 'wrong PIN');
-  if (!throttled) throw new OAuthError('invalid_grant', 'The PIN is not valid.');
-  const advice = 'Too many wrong PINs from here; wait as long as Retry-After says.';
+  if (!throttled)
+    throw new OAuthError('invalid_grant', 'The PIN is not valid; make one with "roomgate pin create".');
+  const advice = `Too many wrong PINs from here; wait ${throttledFor} seconds.`;
   throw new OAuthError('slow_down', advice, 429, throttledFor);
 }
 

@@ -2,7 +2,7 @@ import { openAsBlob } from 'node:fs';
 import fs from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { type BatchRecord, type ErrorRecord, hasEnded, type RemoteAction } from '../cli/client.ts';
-import { CommandFailed } from '../cli/command.ts';
+import { CommandFailed, unreadableFile } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { openProgress } from '../cli/progress.ts';
 
@@ -18,12 +18,6 @@ const baseUrlOption = () =>
 type SharedOptions = { mandator: string; pin?: string; baseUrl?: string };
 type ImportOptions = SharedOptions & { operation: 'create'; follow?: true };
 
-const reasons: Record<string, string> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a folder',
-  EACCES: 'permission is denied',
-};
-
 async function readHead(file: string): Promise<string> {
   const handle = await fs.open(file);
   try {
@@ -36,8 +30,8 @@ async function readHead(file: string): Promise<string> {
 
 /** The file as a body to send, after the mistakes that need no server to be seen. */
 async function openLessonFile(file: string): Promise<Blob> {
-  const head = await readHead(file).catch(({ code = '', message }: NodeJS.ErrnoException) => {
-    throw new CommandFailed(`${file} cannot be read: ${reasons[code] ?? message}.`);
+  const head = await readHead(file).catch((error: NodeJS.ErrnoException) => {
+    throw unreadableFile(file, error);
   });
   if (head === '') throw new CommandFailed(`${file} is empty; it must hold a JSON array of jobs.`);
   if (!head.startsWith('['))

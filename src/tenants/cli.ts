@@ -1,17 +1,18 @@
 import fs from 'node:fs/promises';
-import { type AddCommands, CommandFailed } from '../cli/command.ts';
+import { type AddCommands, CommandFailed, unreadableFile } from '../cli/command.ts';
 import { InvalidInput } from '../errors.ts';
 import * as tenants from './service.ts';
 
 /** @throws CommandFailed naming the file, with one line per fault */
 async function readFile(file: string): Promise<tenants.TenantFile> {
-  const text = await fs.readFile(file, 'utf8').catch((error: Error) => {
-    throw new CommandFailed(`${file}: cannot be read: ${error.message}`);
+  const text = await fs.readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw unreadableFile(file, error);
   });
   try {
     return tenants.readTenantFile(JSON.parse(text.replace(/^\uFEFF/, '')));
   } catch (error) {
-    if (error instanceof SyntaxError) throw new CommandFailed(`${file}: is not JSON: ${error.message}`);
+    if (error instanceof SyntaxError)
+      throw new CommandFailed(`${file}: is not JSON: ${error.message.replaceAll('\n', ' ')}`);
     if (error instanceof InvalidInput)
       throw new CommandFailed(error.errors.map(({ message }) => `${file}: ${message}`).join('\n'));
     throw error;

@@ -11,7 +11,7 @@ const project = path.join(import.meta.dirname, '..', '..');
 export const pepper = 'the pepper of the tests, which is long enough';
 
 /** Settings as a test needs them: a free port, quiet, and no local PostgreSQL. `settings` is written like the environment. */
-export function testConfig(databaseUrl: string, settings: Record<string, string> = {}) {
+function testConfig(databaseUrl: string, settings: Record<string, string> = {}) {
   return readConfig(
     { Port: '0', LogLevel: 'silent', DatabaseUrl: databaseUrl, Pepper: pepper, ...settings },
     project,

@@ -1,0 +1,293 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { makeTenant } from './_util/factories.ts';
+import { type BatchRecord, type LessonClient, lessonClient, makeJobs } from './_util/lessons.ts';
+import { killPrograms, startProgram, until } from './_util/process.ts';
+import { type Service, startService } from './_util/service.ts';
+
+const rooms = ['R1', 'R2', 'R3', 'R4'];
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({ Role: 'Web' }, rooms);
+  const workers = [1, 2].map(() => startProgram(service.databaseUrl, { Role: 'Worker' }));
+  await Promise.all(workers.map(({ ready }) => ready));
+});
+afterAll(async () => {
+  await killPrograms();
+  await service.stop();
+});
+
+let tenants = 0;
+
+/** A tenant of its own with a client, so that tests do not meet. */
+async function enter() {
+  const tenant = await makeTenant(service.context.db, { code: `t${++tenants}`, rooms });
+  const client = lessonClient({ url: service.url, tenant }, await service.signIn(tenant));
+  return { tenant, client };
+}
+type Entered = Awaited<ReturnType<typeof enter>>;
+
+async function accept(client: LessonClient, jobs: unknown): Promise<string> {
+  return ((await (await client.post(jobs)).json()) as { BatchId: string }).BatchId;
+}
+
+let hours = 0;
+/** Lessons at a time of their own. */
+const freshJobs = (lessons: number, prefix: string) =>
+  makeJobs(lessons, { rooms, prefix, from: Date.UTC(2030, 0, 7) + ++hours * 7 * 86_400_000 * 60 });
+
+/** Holds the tenant's rooms, so that its import waits in mid-batch until they are released. */
+async function holdRooms({ tenant }: Entered): Promise<() => Promise<void>> {
+  const holder = await service.context.db.startTransaction().execute();
+  await sql`select from resource where mandator_id = ${tenant.mandatorId} for update`.execute(holder);
+  return () => holder.rollback().execute();
+}
+
+const reaches = (client: LessonClient, batchId: string, status: string) =>
+  until(
+    `${batchId} is ${status}`,
+    async () => (await client.get(`/batches/${batchId}`)).ImportStatus === status,
+  );
+
+const processing = 'AwaitingLessonProcessing';
+
+async function lessonsOf({ tenant }: Entered): Promise<number> {
+  const { n } = await service.context.db
+    .selectFrom('lesson')
+    .select(({ fn }) => fn.countAll<number>().as('n'))
+    .where('mandator_id', '=', tenant.mandatorId)
+    .executeTakeFirstOrThrow();
+  return n;
+}
+
+describe('with two workers', () => {
+  test('a tenant’s batches run one at a time in order of arrival', async () => {
+    const { client } = await enter();
+    const ids: string[] = [];
+    for (let each = 0; each < 12; each++) ids.push(await accept(client, freshJobs(100, `${each}-`)));
+    await Promise.all(ids.map((id) => client.end(id)));
+    const batches = await service.context.db
+      .selectFrom('batch')
+      .select(['id', 'started_at', 'finished_at', 'attempts'])
+      .where('id', 'in', ids)
+      .orderBy('started_at')
+      .execute();
+    expect(batches.map(({ id }) => id)).toEqual(ids);
+    expect(batches.map(({ attempts }) => attempts)).toEqual(ids.map(() => 1));
+    for (const [at, { started_at }] of batches.entries())
+      if (at > 0) expect(batches[at - 1]!.finished_at!.getTime()).toBeLessThanOrEqual(started_at!.getTime());
+  });
+
+  test('a tenant’s huge batch does not delay another’s small one', async () => {
+    const [large, small] = [await enter(), await enter()];
+    const huge = await accept(large.client, freshJobs(30_000, 'huge-'));
+    await reaches(large.client, huge, processing);
+    const batches = await Promise.all(
+      [1, 2, 3].map((each) => accept(small.client, freshJobs(10, `small-${each}-`))),
+    );
+    const ended = await Promise.all(batches.map((id) => small.client.end(id)));
+    expect(ended.map(({ ImportStatus }) => ImportStatus)).toEqual(batches.map(() => 'LessonsCreated'));
+    const last = Math.max(...ended.map(({ FinishedAt }) => Date.parse(String(FinishedAt))));
+    const { FinishedAt, ImportStatus } = await large.client.end(huge);
+    expect(ImportStatus).toBe('LessonsCreated');
+    expect(last).toBeLessThan(Date.parse(String(FinishedAt)));
+  });
+
+  test('the same array twenty times at once: one is imported, the others say Duplicate JobId', async () => {
+    const entered = await enter();
+    const jobs = freshJobs(30, 'same-');
+    const ids = await Promise.all(Array.from({ length: 20 }, () => accept(entered.client, jobs)));
+    const ended = await Promise.all(ids.map((id) => entered.client.end(id)));
+    const failed = ended.filter(({ ImportStatus }) => ImportStatus === 'LessonsImportFailed');
+    expect(ended.filter(({ ImportStatus }) => ImportStatus === 'LessonsCreated')).toHaveLength(1);
+    expect(failed).toHaveLength(19);
+    for (const batch of failed)
+      expect(batch).toMatchObject({
+        FailureKind: 'Data',
+        ErrorMessages: 'Duplicate JobId: same-0\nDuplicate JobId: same-1',
+        CreatedCount: 0,
+      });
+    expect(await lessonsOf(entered)).toBe(30);
+  });
+});
+
+describe('POST …/batches/{batchId}/cancel', () => {
+  const cancel = (client: LessonClient, id: string) =>
+    client.call(`/batches/${id}/cancel`, { method: 'POST' });
+  const cancelled = { ImportStatus: 'LessonsImportFailed', FailureKind: 'Cancelled', CreatedCount: 0 };
+
+  test('a waiting batch ends at once, a running one at its next step, and nothing of them is stored', async () => {
+    const entered = await enter();
+    const { client } = entered;
+    const release = await holdRooms(entered);
+    const running = await accept(client, freshJobs(40, 'running-'));
+    await reaches(client, running, processing);
+    const waiting = await accept(client, freshJobs(40, 'waiting-'));
+    expect(await (await cancel(client, waiting)).json()).toMatchObject(cancelled);
+    const answer = await cancel(client, running);
+    expect([answer.status, await answer.json()]).toMatchObject([200, { ImportStatus: processing }]);
+    await release();
+    expect(await client.end(running)).toMatchObject({
+      ...cancelled,
+      ErrorMessages: expect.stringContaining('cancelled'),
+    });
+    expect(await lessonsOf(entered)).toBe(0);
+    const left = await service.context.db
+      .selectFrom('batch_job')
+      .where('mandator_id', '=', entered.tenant.mandatorId)
+      .select('index')
+      .execute();
+    expect(left).toEqual([]);
+  });
+
+  test('what was answered with 200 holds, even in the last moment before the end', async () => {
+    const entered = await enter();
+    const { client, tenant } = entered;
+    const { db } = service.context;
+    // A warning is written when every lesson is in and only the end is left to do.
+    await sql`create function wait_for_test() returns trigger language plpgsql as $$
+      begin perform pg_advisory_xact_lock(1, new.mandator_id); return new; end $$`.execute(db);
+    await sql`create trigger waits before insert on batch_error for each row execute function wait_for_test()`.execute(
+      db,
+    );
+    const holder = await db.startTransaction().execute();
+    await sql`select pg_advisory_xact_lock(1, ${tenant.mandatorId})`.execute(holder);
+    const id = await accept(client, makeJobs(3, { rooms, from: Date.UTC(2020, 0, 6) }));
+    await until('the import waits', async () => {
+      const waiting = await sql`
+        select from pg_locks where locktype = 'advisory' and classid = 1 and objid = ${tenant.mandatorId}::int and not granted`.execute(
+        db,
+      );
+      return waiting.rows.length > 0;
+    });
+    expect((await cancel(client, id)).status).toBe(200);
+    await holder.commit().execute();
+    expect(await client.end(id)).toMatchObject(cancelled);
+    expect(await lessonsOf(entered)).toBe(0);
+    await sql`drop trigger waits on batch_error`.execute(db);
+  });
+
+  test('409 for a batch that has ended, which stays as it is', async () => {
+    const { client } = await enter();
+    const ended = await client.importJobs(freshJobs(3, 'ended-'));
+    const answer = await cancel(client, ended.BatchId);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      409,
+      expect.stringMatching('application/problem\\+json'),
+    ]);
+    expect(await client.get(`/batches/${ended.BatchId}`)).toEqual(ended);
+  });
+
+  test('404 for another tenant’s batch, which goes on', async () => {
+    const [mine, other] = [await enter(), await enter()];
+    const release = await holdRooms(mine);
+    const id = await accept(mine.client, freshJobs(3, 'mine-'));
+    expect((await cancel(other.client, id)).status).toBe(404);
+    expect((await cancel(other.client, 'no-id')).status).toBe(404);
+    await release();
+    expect((await mine.client.end(id)).ImportStatus).toBe('LessonsCreated');
+  });
+});
+
+describe('GET …/batches/{batchId}?WaitSeconds', () => {
+  test('answers when the batch changes, and not before', async () => {
+    const entered = await enter();
+    const { client } = entered;
+    const release = await holdRooms(entered);
+    const id = await accept(client, freshJobs(3, 'wait-'));
+    await reaches(client, id, processing);
+    let answered = false;
+    const poll = client.get<BatchRecord>(`/batches/${id}?WaitSeconds=25`).finally(() => {
+      answered = true;
+    });
+    const unchanged = await client.get(`/batches/${id}?WaitSeconds=1`);
+    expect(unchanged.ImportStatus).toBe(processing);
+    expect(answered).toBe(false);
+    await release();
+    const changed = await poll;
+    expect([changed.ImportStatus, changed.ProcessedCount]).not.toEqual([processing, 0]);
+  });
+
+  test('answers at once for a batch that has ended, and 404 for another tenant’s', async () => {
+    const [mine, other] = [await enter(), await enter()];
+    const { BatchId } = await mine.client.importJobs(freshJobs(3, 'over-'));
+    const asked = performance.now();
+    expect((await mine.client.get(`/batches/${BatchId}?WaitSeconds=30`)).ImportStatus).toBe('LessonsCreated');
+    for (const path of ['', '?WaitSeconds=30', '/errors'])
+      expect((await other.client.call(`/batches/${BatchId}${path}`)).status).toBe(404);
+    expect(performance.now() - asked).toBeLessThan(5_000);
+  });
+});
+
+describe('GET …/batches', () => {
+  type List = { Items: BatchRecord[]; NextCursor: string | null };
+  let entered: Entered;
+  let release: () => Promise<void>;
+  let ended: string;
+  let open: string[];
+  const list = async (query = '', client = entered.client) => await client.get<List>(`/batches${query}`);
+  const idsOf = ({ Items }: List) => Items.map(({ BatchId }) => BatchId);
+
+  beforeAll(async () => {
+    entered = await enter();
+    ended = (await entered.client.importJobs(freshJobs(3, 'list-ended-'))).BatchId;
+    release = await holdRooms(entered);
+    open = [];
+    for (let each = 0; each < 5; each++)
+      open.push(await accept(entered.client, freshJobs(3, `list-${each}-`)));
+    await reaches(entered.client, open[0]!, processing);
+  });
+  afterAll(async () => {
+    await release();
+    await Promise.all(open.map((id) => entered.client.end(id)));
+  });
+
+  test('the running and waiting ones, newest first, with their place in the queue', async () => {
+    const page = await list();
+    expect(idsOf(page)).toEqual(open.toReversed());
+    expect(page.Items.map((batch) => batch['QueuePosition'])).toEqual([5, 4, 3, 2, 1]);
+    expect(page.Items.map(({ ImportStatus }) => ImportStatus)).toEqual([
+      ...open.slice(1).map(() => 'AwaitingLessonCreation'),
+      processing,
+    ]);
+    expect(Object.keys(page.Items[0]!)).not.toEqual(expect.arrayContaining(['Errors']));
+    expect(page.Items[0]).not.toHaveProperty('ErrorMessages');
+  });
+
+  test('filters', async () => {
+    const all = [...open.toReversed(), ended];
+    const ofAll = await list('?ImportStatus=All');
+    expect(idsOf(ofAll)).toEqual(all);
+    const at = encodeURIComponent(String(ofAll.Items[2]!['CreatedAt']));
+    expect(idsOf(await list(`?ImportStatus=${processing}`))).toEqual([open[0]]);
+    expect(idsOf(await list('?ImportStatus=LessonsCreated'))).toEqual([ended]);
+    expect(idsOf(await list('?Operation=Create'))).toEqual(open.toReversed());
+    expect(idsOf(await list('?Operation=Delete'))).toEqual([]);
+    expect(idsOf(await list('?JobID=list-3-0'))).toEqual([open[3]]);
+    expect(idsOf(await list('?ImportStatus=All&JobID=list-ended-0'))).toEqual([ended]);
+    expect(idsOf(await list(`?ImportStatus=All&CreatedBefore=${at}`))).toEqual(
+      expect.arrayContaining([ended, open[0]]),
+    );
+    expect(idsOf(await list(`?ImportStatus=All&CreatedAfter=${at}`))).not.toContain(ended);
+    expect(idsOf(await list('?Mine=true'))).toEqual(open.toReversed());
+    const { tenant } = entered;
+    const colleague = lessonClient({ url: service.url, tenant }, await service.signIn(tenant, 'Admin'));
+    expect(idsOf(await list('?Mine=true', colleague))).toEqual([]);
+    expect(idsOf(await list('', colleague))).toEqual(open.toReversed());
+    expect(idsOf(await list('?ImportStatus=All', (await enter()).client))).toEqual([]);
+  });
+
+  test('pages do not shift when batches are added between them', async () => {
+    const seen: string[] = [];
+    const added: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: List = await list(`?ImportStatus=All&Limit=2${cursor && `&Cursor=${cursor}`}`);
+      seen.push(...idsOf(page));
+      cursor = page.NextCursor;
+      added.push(await accept(entered.client, freshJobs(3, `added-${added.length}-`)));
+    }
+    expect(seen).toEqual([...open.toReversed(), ended]);
+    open.push(...added);
+  });
+});
