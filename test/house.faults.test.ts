@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../src/db/database.ts';
 import { migrate } from '../src/db/migrate.ts';
@@ -9,9 +9,10 @@ import { openLog } from '../src/log.ts';
 import { migrateQueue } from '../src/worker/queue.ts';
 import { startDatabaseServer } from './_util/database-server.ts';
 import { makeTenant } from './_util/factories.ts';
+import { hold, releaseAll } from './_util/hold.ts';
 import { type LessonClient, makeJobs } from './_util/lessons.ts';
 import { killPrograms, type Program, startProgram, until, visit } from './_util/process.ts';
-import { startService } from './_util/service.ts';
+import { type Service, startService } from './_util/service.ts';
 import { openWire } from './_util/wire.ts';
 
 const rooms = ['R1', 'R2', 'R3', 'R4'];
@@ -72,7 +73,7 @@ function watch(wrong: string[]) {
       (status !== 503 || !/^application\/problem\+json.*, Retry-After \d+$/.test(problem))
     )
       wrong.push(`${status} ${problem}`);
-    if (performance.now() - asked > 8_000) wrong.push(`${status} after ${performance.now() - asked} ms`);
+    if (performance.now() - asked > 4_000) wrong.push(`${status} after ${performance.now() - asked} ms`);
     return status;
   };
 }
@@ -93,7 +94,7 @@ function startLoad(clients: readonly LessonClient[], known: string) {
   };
   const poll = async () => {
     while (!stopped) {
-      await seen(clients[0]!.call(`/batches/${known}?WaitSeconds=5`));
+      await seen(clients[0]!.call(`/batches/${known}?WaitSeconds=1`));
       await sleep(20);
     }
   };
@@ -112,6 +113,8 @@ function startLoad(clients: readonly LessonClient[], known: string) {
     }
   };
   const running = Promise.all([ask(), poll(), ...clients.map(send)]);
+  // Whoever stops it gets the error; after a failure nobody does.
+  running.catch(() => {});
   return {
     statuses,
     wrong,
@@ -308,16 +311,21 @@ describe('poison', () => {
 });
 
 describe('a worker in the web process', () => {
+  let service: Service;
+  let outside: Database;
+  beforeEach(async () => {
+    service = await startService({}, rooms);
+    outside = openDatabase(service.databaseUrl, { max: 5, log: openLog('silent'), statementTimeout: 0 });
+  });
+  afterEach(async () => {
+    await releaseAll();
+    await outside.destroy();
+    await service.stop();
+  });
+
   test('goes on when all connections of the requests are busy', async () => {
-    const service = await startService({}, rooms);
-    const outside = openDatabase(service.databaseUrl, {
-      max: 2,
-      log: openLog('silent'),
-      statementTimeout: 0,
-    });
     const client = await visit(service.url, outside, service.tenant);
-    const holder = await outside.startTransaction().execute();
-    await sql`select from resource for update`.execute(holder);
+    const release = await hold(outside, (trx) => sql`select from resource for update`.execute(trx));
     const id = await accept(client, freshJobs(50));
     const given = Promise.withResolvers<void>();
     const taken = Array.from({ length: 10 }, () => {
@@ -329,50 +337,46 @@ describe('a worker in the web process', () => {
       return { ready: ready.promise, busy };
     });
     await Promise.all(taken.map(({ ready }) => ready));
-    await holder.rollback().execute();
-    await until('the batch has ended', async () => {
+    await release();
+    const ended = until('the batch has ended', async () => {
       const rows = await outside.selectFrom('batch').select('import_status').where('id', '=', id).execute();
       return rows[0]?.import_status === 'LessonsCreated';
     });
-    given.resolve();
+    await ended.finally(given.resolve);
     await Promise.all(taken.map(({ busy }) => busy));
-    await outside.destroy();
-    await service.stop();
   });
 
   test('comes back when the ends of jobs could not be written, and leaves none of them locked', async () => {
-    const service = await startService({}, rooms);
-    const { db: own } = service.context;
-    const other = await makeTenant(own, { code: 'other', rooms });
+    const other = await makeTenant(outside, { code: 'other', rooms });
     const [client, otherClient] = [
-      await visit(service.url, own, service.tenant),
-      await visit(service.url, own, other),
+      await visit(service.url, outside, service.tenant),
+      await visit(service.url, outside, other),
     ];
-    await sql`create sequence refusal`.execute(own);
+    await sql`create sequence refusal`.execute(outside);
     await sql`create function refuse_twice() returns trigger language plpgsql as $$
       begin if nextval('refusal') <= 2 then raise 'not now' using errcode = '57P03'; end if; return old; end $$`.execute(
-      own,
+      outside,
     );
     await sql`create trigger refuses before delete on graphile_worker._private_jobs
-      for each row execute function refuse_twice()`.execute(own);
+      for each row execute function refuse_twice()`.execute(outside);
     // Both run at the same time.
-    const holder = await own.startTransaction().execute();
-    await sql`select from resource for update`.execute(holder);
+    const release = await hold(outside, (trx) => sql`select from resource for update`.execute(trx));
     const ids = [await accept(client, freshJobs(5)), await accept(otherClient, freshJobs(5))] as const;
     const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await until('both wait for their rooms', async () => (await waiting.execute(own)).rows.length === 2);
+    await until('both wait for their rooms', async () => (await waiting.execute(outside)).rows.length === 2);
     // Locked long ago: who looks after the dead need not wait.
-    await sql`update graphile_worker._private_jobs set locked_at = now() - interval '1 minute'`.execute(own);
-    await holder.rollback().execute();
+    await sql`update graphile_worker._private_jobs set locked_at = now() - interval '1 minute'`.execute(
+      outside,
+    );
+    await release();
     expect(await client.end(ids[0])).toMatchObject({ ImportStatus: 'LessonsCreated' });
     expect(await otherClient.end(ids[1])).toMatchObject({ ImportStatus: 'LessonsCreated' });
     const jobs = sql`select from graphile_worker._private_jobs`;
-    await until('the queue is empty', async () => (await jobs.execute(own)).rows.length === 0, 15);
+    await until('the queue is empty', async () => (await jobs.execute(outside)).rows.length === 0, 15);
     expect(
-      (await sql<{ n: number }>`select last_value as n from refusal`.execute(own)).rows[0]?.n,
+      (await sql<{ n: number }>`select last_value as n from refusal`.execute(outside)).rows[0]?.n,
     ).toBeGreaterThan(2);
     expect(await client.importJobs(freshJobs(5))).toMatchObject({ ImportStatus: 'LessonsCreated' });
     await until('/readyz is 200', () => isReady(service.url));
-    await service.stop();
   });
 });

@@ -89,12 +89,13 @@ async function inFlight(worker: Program): Promise<{ batches: InFlight[]; now: Da
 const count = async (what: ReturnType<typeof sql>) =>
   (await sql<{ n: number }>`select count(*)::int as n from ${what}`.execute(service.context.db)).rows[0]!.n;
 
+const startWorker = () => startProgram(service.databaseUrl, { Role: 'Worker' });
+
 describe('kill -9 of a worker, 20 times over the states of its batches', () => {
   const posted: Posted[] = [];
   const kills: { at: Date; batches: InFlight[] }[] = [];
 
   test('every batch ends once, in the right state, soon after the kill', async () => {
-    const startWorker = () => startProgram(service.databaseUrl, { Role: 'Worker' });
     const workers = [startWorker(), startWorker()];
     await Promise.all(workers.map(({ ready }) => ready));
 
@@ -180,6 +181,21 @@ describe('kill -9 of a worker, 20 times over the states of its batches', () => {
     expect(Object.keys(states).sort()).toEqual(['AwaitingLessonCreation', 'AwaitingLessonProcessing']);
     expect(resumed.at(-1)).toBeLessThan(60);
   });
+
+  test('a worker that lives on takes over what the dead one had', async () => {
+    await killPrograms();
+    const workers = [startWorker(), startWorker()];
+    await Promise.all(workers.map(({ ready }) => ready));
+    const batch = await post(tenants[0]!);
+    const victim = await until('a worker is on it', async () => {
+      for (const worker of workers) if ((await inFlight(worker)).batches.length > 0) return worker;
+      return undefined;
+    });
+    await victim.end('SIGKILL');
+    posted.push(batch);
+    await until('it has ended', async () => (await count(sql`batch where ${open}`)) === 0, 60);
+    expect(await count(sql`batch where id = ${batch.id}::uuid and attempts = 2`)).toBe(1);
+  }, 70_000);
 
   test('the dead leave nothing locked in the queue, and nothing behind', async () => {
     await until('the queue is empty', async () => (await count(sql`graphile_worker._private_jobs`)) === 0);

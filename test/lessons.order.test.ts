@@ -1,19 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { fail } from '../src/lessons/service.ts';
 import { makeTenant } from './_util/factories.ts';
+import { hold, releaseAll } from './_util/hold.ts';
 import { type BatchRecord, type LessonClient, lessonClient, makeJobs } from './_util/lessons.ts';
-import { killPrograms, startProgram, until } from './_util/process.ts';
+import { killPrograms, type Program, startProgram, until } from './_util/process.ts';
 import { type Service, startService } from './_util/service.ts';
 
 const rooms = ['R1', 'R2', 'R3', 'R4'];
 let service: Service;
+let workers: Program[];
 
 beforeAll(async () => {
   service = await startService({ Role: 'Web' }, rooms);
-  const workers = [1, 2].map(() => startProgram(service.databaseUrl, { Role: 'Worker' }));
+  workers = [1, 2].map(() => startProgram(service.databaseUrl, { Role: 'Worker' }));
   await Promise.all(workers.map(({ ready }) => ready));
 });
 afterAll(async () => {
+  await releaseAll();
   await killPrograms();
   await service.stop();
 });
@@ -39,9 +43,9 @@ const freshJobs = (lessons: number, prefix: string) =>
 
 /** Holds the tenant's rooms, so that its import waits in mid-batch until they are released. */
 async function holdRooms({ tenant }: Entered): Promise<() => Promise<void>> {
-  const holder = await service.context.db.startTransaction().execute();
-  await sql`select from resource where mandator_id = ${tenant.mandatorId} for update`.execute(holder);
-  return () => holder.rollback().execute();
+  return await hold(service.context.db, (trx) =>
+    sql`select from resource where mandator_id = ${tenant.mandatorId} for update`.execute(trx),
+  );
 }
 
 const reaches = (client: LessonClient, batchId: string, status: string) =>
@@ -151,8 +155,9 @@ describe('POST …/batches/{batchId}/cancel', () => {
     await sql`create trigger waits before insert on batch_error for each row execute function wait_for_test()`.execute(
       db,
     );
-    const holder = await db.startTransaction().execute();
-    await sql`select pg_advisory_xact_lock(1, ${tenant.mandatorId})`.execute(holder);
+    const release = await hold(db, (trx) =>
+      sql`select pg_advisory_xact_lock(1, ${tenant.mandatorId})`.execute(trx),
+    );
     const id = await accept(client, makeJobs(3, { rooms, from: Date.UTC(2020, 0, 6) }));
     await until('the import waits', async () => {
       const waiting = await sql`
@@ -162,10 +167,35 @@ describe('POST …/batches/{batchId}/cancel', () => {
       return waiting.rows.length > 0;
     });
     expect((await cancel(client, id)).status).toBe(200);
-    await holder.commit().execute();
+    await release();
     expect(await client.end(id)).toMatchObject(cancelled);
     expect(await lessonsOf(entered)).toBe(0);
     await sql`drop trigger waits on batch_error`.execute(db);
+  });
+
+  test('a batch that ends while a worker reaches for it fails nothing, and the next one runs', async () => {
+    const entered = await enter();
+    const { client } = entered;
+    const release = await holdRooms(entered);
+    const running = await accept(client, freshJobs(3, 'first-'));
+    await reaches(client, running, processing);
+    const [waiting, next] = [
+      await accept(client, freshJobs(3, 'second-')),
+      await accept(client, freshJobs(3, 'third-')),
+    ];
+    const cancel = await hold(service.context.db, (trx) =>
+      fail(trx, { mandatorId: entered.tenant.mandatorId, id: waiting }, 'Cancelled', 'cancelled'),
+    );
+    await release();
+    await until('a worker reaches for it', async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where wait_event_type = 'Lock' and query like '%attempts + 1%'
+          and datname = current_database()`.execute(service.context.db);
+      return rows.length > 0;
+    });
+    await cancel();
+    expect((await client.end(next)).ImportStatus).toBe('LessonsCreated');
+    expect(workers.flatMap(({ lines }) => lines.filter(({ level }) => level === 'error'))).toEqual([]);
   });
 
   test('409 for a batch that has ended, which stays as it is', async () => {
