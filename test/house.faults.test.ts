@@ -354,28 +354,43 @@ describe('a worker in the web process', () => {
     ];
     await sql`create sequence refusal`.execute(outside);
     await sql`create function refuse_twice() returns trigger language plpgsql as $$
-      begin if nextval('refusal') <= 2 then raise 'not now' using errcode = '57P03'; end if; return old; end $$`.execute(
-      outside,
-    );
+      begin
+        perform pg_advisory_xact_lock_shared(2);
+        if nextval('refusal') <= 2 then raise 'not now' using errcode = '57P03'; end if;
+        return old;
+      end $$`.execute(outside);
     await sql`create trigger refuses before delete on graphile_worker._private_jobs
       for each row execute function refuse_twice()`.execute(outside);
-    // Both run at the same time.
-    const release = await hold(outside, (trx) => sql`select from resource for update`.execute(trx));
+    const waitFor = (wanted: number, event: 'advisory' | 'transactionid') =>
+      until(`${wanted} wait for ${event}`, async () => {
+        const { rows } = await sql`select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and wait_event = ${event}`.execute(
+          outside,
+        );
+        return rows.length === wanted;
+      });
+    const holdRooms = ({ mandatorId }: { mandatorId: number }) =>
+      hold(outside, (trx) =>
+        sql`select from resource where mandator_id = ${mandatorId} for update`.execute(trx),
+      );
+    const holds = [await holdRooms(service.tenant), await holdRooms(other)];
+    const refuse = await hold(outside, (trx) => sql`select pg_advisory_xact_lock(2)`.execute(trx));
     const ids = [await accept(client, freshJobs(5)), await accept(otherClient, freshJobs(5))] as const;
-    const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await until('both wait for their rooms', async () => (await waiting.execute(outside)).rows.length === 2);
+    await waitFor(2, 'transactionid');
     // Locked long ago: who looks after the dead need not wait.
     await sql`update graphile_worker._private_jobs set locked_at = now() - interval '1 minute'`.execute(
       outside,
     );
-    await release();
+    // One after the other, so that they are written down one by one.
+    for (const [at, release] of holds.entries()) {
+      await release();
+      await waitFor(at + 1, 'advisory');
+    }
+    await refuse();
     expect(await client.end(ids[0])).toMatchObject({ ImportStatus: 'LessonsCreated' });
     expect(await otherClient.end(ids[1])).toMatchObject({ ImportStatus: 'LessonsCreated' });
     const jobs = sql`select from graphile_worker._private_jobs`;
     await until('the queue is empty', async () => (await jobs.execute(outside)).rows.length === 0, 15);
-    expect(
-      (await sql<{ n: number }>`select last_value as n from refusal`.execute(outside)).rows[0]?.n,
-    ).toBeGreaterThan(2);
     expect(await client.importJobs(freshJobs(5))).toMatchObject({ ImportStatus: 'LessonsCreated' });
     await until('/readyz is 200', () => isReady(service.url));
   });
