@@ -27,6 +27,7 @@ const sweepEvery = 5_000;
 const lockClass = 7_002;
 /** Time for the tasks to give back what they are doing. */
 const stopTimeout = 5_000;
+const poolTimeout = 1_000;
 
 /** @param work connections without a statement timeout, for the tasks and for this runner's own lock */
 export function startWorker(context: Context, work: Database): WorkerHandle {
@@ -108,7 +109,9 @@ async function serve(
       end();
       // The library miscounts when the ends of two jobs could not be written, and would then stop for ever.
       await Promise.race([stopRunner(runner), sleep(stopTimeout, undefined, { ref: false })]);
-      pgPool.end().catch(() => {});
+      await Promise.race([pgPool.end().catch(() => {}), sleep(poolTimeout, undefined, { ref: false })]);
+      // A job that was being fetched while the runner stopped is run by nobody.
+      await releaseJobs(session, pools).catch(() => {});
       // The session goes back to its pool, and would go on vouching for a runner that has ended.
       await sql`select pg_advisory_unlock_all()`.execute(session).catch(() => {});
     }
@@ -131,6 +134,10 @@ async function sweepUntilEnd(context: TaskContext, session: Kysely<DB>, own: str
   }
 }
 
+async function releaseJobs(session: Kysely<DB>, pools: string[]): Promise<void> {
+  await sql`select graphile_worker.force_unlock_workers(${pools}::text[])`.execute(session);
+}
+
 /** Jobs whose pool holds no lock any more are free again; a moment is left to pools that are just starting. */
 async function releaseJobsOfTheDead(session: Kysely<DB>, own: string[], log: Log): Promise<void> {
   const { rows } = await sql<{ pools: string[] | null }>`
@@ -143,7 +150,7 @@ async function releaseJobsOfTheDead(session: Kysely<DB>, own: string[], log: Log
     select array_agg(pool) as pools from dead`.execute(session);
   const pools = rows[0]?.pools;
   if (!pools) return;
-  await sql`select graphile_worker.force_unlock_workers(${pools}::text[])`.execute(session);
+  await releaseJobs(session, pools);
   log.warn({ pools }, 'jobs of dead workers released');
 }
 
