@@ -60,8 +60,8 @@ export function createApp(context: Context, health: Health): App {
     authenticate: (mandator, authorization) => authenticateHeader(identity, mandator, authorization),
   });
   app.use(identityRoutes(identity));
-  app.get('/:mandator/graphql', (request, response, next) => {
-    if (!graphql.explorer(request, response)) next();
+  app.get('/:mandator/graphql', async (request, response, next) => {
+    if (!(await graphql.explorer(request, response))) next();
   });
   app.use('/:mandator/graphql', authenticate(identity), graphql.handler);
   app.use('/:mandator/api', authenticate(identity), mountRoutes(context, [...lessons.routes]));

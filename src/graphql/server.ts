@@ -52,7 +52,7 @@ export type GraphqlServer = {
   /** For `/:mandator/graphql`, behind the door that sets `response.locals.viewer`. */
   handler(request: Request, response: Response): Promise<void>;
   /** The page for people, before the door; whether it has answered. */
-  explorer(request: IncomingMessage, response: ServerResponse): boolean;
+  explorer(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
   /** Takes the `upgrade` events of an HTTP server; other paths than ours are refused. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** How many streams are open now. */
