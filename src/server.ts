@@ -7,12 +7,11 @@ import { createApp, createHealthApp } from './app.ts';
 import { type Config, ConfigError, listeningOn } from './config.ts';
 import { type Context, openContext } from './context.ts';
 import { openDatabase } from './db/database.ts';
-import { openFigures } from './db/figures.ts';
 import { migrate, pendingMigrations } from './db/migrate.ts';
 import { isOutage } from './errors.ts';
 import type { Log } from './log.ts';
 import { migrateQueue } from './worker/queue.ts';
-import { startWorker, type WorkerHandle } from './worker/runner.ts';
+import { openFigures, startWorker, type WorkerHandle } from './worker/runner.ts';
 
 export type Server = {
   context: Context;

@@ -1,4 +1,5 @@
 /** What a batch is: its states, its record, and how that is read. */
+import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 
 export const importStatuses = [
@@ -117,3 +118,27 @@ export function toBatch(row: BatchRow): Batch {
     arrival: row.arrival,
   };
 }
+
+const openOnes = (db: Database) => db.selectFrom('batch').where('import_status', 'in', openStatuses);
+
+/** What operators watch of the batches of all tenants. */
+export const batchFigures = {
+  roomgate_batches_open: {
+    help: 'Batches that wait or run',
+    async read(db: Database) {
+      const { n } = await openOnes(db)
+        .select(({ fn }) => fn.countAll<number>().as('n'))
+        .executeTakeFirstOrThrow();
+      return n;
+    },
+  },
+  roomgate_oldest_open_batch_seconds: {
+    help: 'Age of the oldest batch that has not ended',
+    async read(db: Database) {
+      const { age } = await openOnes(db)
+        .select(sql<number>`coalesce(extract(epoch from now() - min(created_at)), 0)::float8`.as('age'))
+        .executeTakeFirstOrThrow();
+      return age;
+    },
+  },
+};

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineTask } from '../worker/task.ts';
+import { batchFigures } from './batch.ts';
 import { recoverBatches, runNextBatch } from './runs.ts';
 import { batchTask } from './service.ts';
 
@@ -8,6 +9,7 @@ export const tasks = [
     name: batchTask,
     payload: z.object({ mandatorId: z.int().positive() }),
     run: (context, { mandatorId }) => runNextBatch(context, mandatorId),
+    figures: batchFigures,
     recover: (context) => recoverBatches(context.work),
   }),
 ];

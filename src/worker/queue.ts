@@ -1,6 +1,7 @@
 import { runMigrations } from 'graphile-worker';
-import { sql } from 'kysely';
-import type { Transaction } from '../db/database.ts';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database, Transaction } from '../db/database.ts';
+import type { Figure } from './task.ts';
 
 /** Brings the queue's own schema up to date; safe for many processes at once. */
 export async function migrateQueue(databaseUrl: string): Promise<void> {
@@ -16,3 +17,21 @@ export async function addJob(trx: Transaction, task: string, payload: object, ke
     trx,
   );
 }
+
+const countJobs = async (db: Database, condition: RawBuilder<boolean>) => {
+  const { rows } = await sql<{ n: number }>`
+    select count(*)::int as n from graphile_worker._private_jobs where ${condition}`.execute(db);
+  return rows[0]?.n ?? 0;
+};
+
+/** What operators watch of the queue. */
+export const queueFigures: Record<string, Figure> = {
+  roomgate_queue_jobs_waiting: {
+    help: 'Jobs that are due and not taken',
+    read: (db) => countJobs(db, sql`locked_at is null and run_at <= now() and is_available`),
+  },
+  roomgate_queue_jobs_given_up: {
+    help: 'Jobs that have used all their attempts',
+    read: (db) => countJobs(db, sql`attempts >= max_attempts`),
+  },
+};

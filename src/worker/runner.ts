@@ -12,7 +12,8 @@ import { type Database, openPool } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
 import { tasks as lessons } from '../lessons/tasks.ts';
 import type { Log } from '../log.ts';
-import type { Task, TaskContext } from './task.ts';
+import { queueFigures } from './queue.ts';
+import type { Figure, Task, TaskContext } from './task.ts';
 
 export type WorkerHandle = {
   /** Whether jobs are being taken right now. */
@@ -28,6 +29,17 @@ const lockClass = 7_002;
 /** Time for the tasks to give back what they are doing. */
 const stopTimeout = 5_000;
 const poolTimeout = 1_000;
+
+/** What /metrics tells besides the process itself, by Prometheus name. */
+export function openFigures(db: Database): Record<string, { help: string; read(): Promise<number> }> {
+  const figures = Object.assign({}, queueFigures, ...allTasks.map((task) => task.figures)) as Record<
+    string,
+    Figure
+  >;
+  return Object.fromEntries(
+    Object.entries(figures).map(([name, { help, read }]) => [name, { help, read: () => read(db) }]),
+  );
+}
 
 /** @param work connections without a statement timeout, for the tasks and for this runner's own lock */
 export function startWorker(context: Context, work: Database): WorkerHandle {

@@ -10,6 +10,9 @@ export type TaskContext = Context & {
   signal: AbortSignal;
 };
 
+/** A number that operators watch, of the whole installation. */
+export type Figure = { help: string; read(db: Database): Promise<number> };
+
 /**
  * A kind of background work. Jobs may run twice or be lost, so `run` starts from what is in the database, and `recover`
  * queues again whatever is unfinished and has nobody working on it.
@@ -18,6 +21,8 @@ export type Task = {
   name: string;
   run(context: TaskContext, payload: unknown): Promise<void>;
   recover?(context: TaskContext): Promise<void>;
+  /** What /metrics tells of this work, by Prometheus name. */
+  figures?: Record<string, Figure>;
 };
 
 export function defineTask<Payload extends z.ZodType>(definition: {
@@ -25,6 +30,7 @@ export function defineTask<Payload extends z.ZodType>(definition: {
   payload: Payload;
   run(context: TaskContext, payload: z.output<Payload>): Promise<void>;
   recover?(context: TaskContext): Promise<void>;
+  figures?: Record<string, Figure>;
 }): Task {
   return {
     ...definition,
