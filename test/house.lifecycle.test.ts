@@ -68,9 +68,8 @@ describe('SIGTERM of a worker', () => {
     const waits = (name: string) =>
       until('the import waits for the room', async () => {
         const waiting = await sql`
-          select from pg_stat_activity where application_name = ${name} and wait_event_type = 'Lock'`.execute(
-          db,
-        );
+          select from pg_stat_activity where application_name = ${name} and wait_event_type = 'Lock'
+            and query like '%from resource%'`.execute(db);
         return waiting.rows.length > 0;
       });
     await waits(first.name);
@@ -139,6 +138,8 @@ describe('SIGTERM of a web process', () => {
       `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${client.token}\r\n\r\n`;
     const root = `/${tenant.code}/api/v2.0/jobs`;
 
+    // What the POST has announced must not be what ends the poll.
+    await client.get(`/batches/${batchId}?WaitSeconds=1`);
     const polling = await connect(url);
     polling.socket.write(line(`${root}/batches/${batchId}?WaitSeconds=25`));
     const probing = await connect(url);
