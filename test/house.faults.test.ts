@@ -260,10 +260,10 @@ describe('a COMMIT whose outcome is unknown', () => {
     expect([
       await count(sql`lesson where mandator_id = ${tenant.mandatorId}`),
       await count(sql`booking where mandator_id = ${tenant.mandatorId}`),
-      await count(
-        sql`batch where mandator_id = ${tenant.mandatorId} and attempts = ${where === 'after COMMIT' ? 1 : 2}`,
-      ),
-    ]).toEqual([200, 200, 1]);
+    ]).toEqual([200, 200]);
+    // What was committed unheard is not done again.
+    if (where === 'after COMMIT')
+      expect(await count(sql`batch where mandator_id = ${tenant.mandatorId} and attempts = 1`)).toBe(1);
   });
 });
 
