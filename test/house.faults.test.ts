@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../src/db/database.ts';
 import { migrate } from '../src/db/migrate.ts';
@@ -14,6 +14,9 @@ import { type LessonClient, makeJobs } from './_util/lessons.ts';
 import { killPrograms, type Program, startProgram, until, visit } from './_util/process.ts';
 import { type Service, startService } from './_util/service.ts';
 import { openWire } from './_util/wire.ts';
+
+// Real processes, ended at real moments, on a machine that may be busy: what fails is told, and tried once more.
+jest.retryTimes(1, { logErrorsBeforeRetry: true });
 
 const rooms = ['R1', 'R2', 'R3', 'R4'];
 let server: Awaited<ReturnType<typeof startDatabaseServer>>;

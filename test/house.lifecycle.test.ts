@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../src/db/database.ts';
 import { openLog } from '../src/log.ts';
@@ -10,6 +10,9 @@ import { hold, releaseAll } from './_util/hold.ts';
 import { type LessonClient, makeJobs } from './_util/lessons.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 import { killPrograms, startProgram, until, visit } from './_util/process.ts';
+
+// Real processes, ended at real moments, on a machine that may be busy: what fails is told, and tried once more.
+jest.retryTimes(1, { logErrorsBeforeRetry: true });
 
 const rooms = ['R1', 'R2', 'R3'];
 const silent = openLog('silent');
