@@ -28,7 +28,6 @@ const sweepEvery = 5_000;
 const lockClass = 7_002;
 /** Time for the tasks to give back what they are doing. */
 const stopTimeout = 5_000;
-const poolTimeout = 1_000;
 
 /** What /metrics tells besides the process itself, by Prometheus name. */
 export function openFigures(db: Database): Record<string, { help: string; read(): Promise<number> }> {
@@ -121,9 +120,7 @@ async function serve(
       end();
       // The library miscounts when the ends of two jobs could not be written, and would then stop for ever.
       await Promise.race([stopRunner(runner), sleep(stopTimeout, undefined, { ref: false })]);
-      await Promise.race([pgPool.end().catch(() => {}), sleep(poolTimeout, undefined, { ref: false })]);
-      // A job that was being fetched while the runner stopped is run by nobody.
-      await releaseJobs(session, pools).catch(() => {});
+      pgPool.end().catch(() => {});
       // The session goes back to its pool, and would go on vouching for a runner that has ended.
       await sql`select pg_advisory_unlock_all()`.execute(session).catch(() => {});
     }
@@ -146,10 +143,6 @@ async function sweepUntilEnd(context: TaskContext, session: Kysely<DB>, own: str
   }
 }
 
-async function releaseJobs(session: Kysely<DB>, pools: string[]): Promise<void> {
-  await sql`select graphile_worker.force_unlock_workers(${pools}::text[])`.execute(session);
-}
-
 /** Jobs whose pool holds no lock any more are free again; a moment is left to pools that are just starting. */
 async function releaseJobsOfTheDead(session: Kysely<DB>, own: string[], log: Log): Promise<void> {
   const { rows } = await sql<{ pools: string[] | null }>`
@@ -162,7 +155,7 @@ async function releaseJobsOfTheDead(session: Kysely<DB>, own: string[], log: Log
     select array_agg(pool) as pools from dead`.execute(session);
   const pools = rows[0]?.pools;
   if (!pools) return;
-  await releaseJobs(session, pools);
+  await sql`select graphile_worker.force_unlock_workers(${pools}::text[])`.execute(session);
   log.warn({ pools }, 'jobs of dead workers released');
 }
 
