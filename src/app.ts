@@ -6,13 +6,16 @@ import helmet from 'helmet';
 import type { Context } from './context.ts';
 import { NotFound } from './errors.ts';
 import { createGraphqlServer } from './graphql/server.ts';
-import { authenticate, authenticateHeader, openIdentity } from './identity/authenticate.ts';
+import { authenticate, authenticateCall, openIdentity } from './identity/authenticate.ts';
 import { identityRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
 import { handleErrors } from './rest/errors.ts';
 import { type Health, healthRoutes } from './rest/health.ts';
+import { countRequest, limitRequests } from './rest/limits.ts';
+import { describeApi } from './rest/openapi.ts';
 import { identifyRequests } from './rest/request.ts';
 import { mountRoutes } from './rest/route.ts';
+import { swaggerRoutes } from './web/swagger.ts';
 
 /** What an HTTP server needs of us. */
 export type App = {
@@ -21,6 +24,14 @@ export type App = {
   /** Ends the WebSockets. */
   close(): Promise<void>;
 };
+
+/** Everything below `/{mandator}/api`. */
+const routes = [...lessons.routes];
+
+/** The OpenAPI document of this program. @param roots how clients see the server */
+export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {
+  return describeApi(routes, roots);
+}
 
 function createExpress(context: Context, health: Health): Express {
   const app = express();
@@ -57,13 +68,20 @@ export function createApp(context: Context, health: Health): App {
   const app = createExpress(context, health);
   const identity = openIdentity(context);
   const graphql = createGraphqlServer(context, {
-    authenticate: (mandator, authorization) => authenticateHeader(identity, mandator, authorization),
+    authenticate: (mandator, credentials) => authenticateCall(identity, mandator, credentials),
+    // Express's own way to read TrustProxy, for requests that it does not handle.
+    addressOf: (request) => Object.setPrototypeOf(request, app.request).ip ?? '',
+    countRequest: (viewer) => countRequest(context, viewer),
   });
   app.use(identityRoutes(identity));
+  if (context.config.SwaggerEnabled)
+    app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
   app.get('/:mandator/graphql', async (request, response, next) => {
     if (!(await graphql.explorer(request, response))) next();
   });
-  app.use('/:mandator/graphql', authenticate(identity), graphql.handler);
-  app.use('/:mandator/api', authenticate(identity), mountRoutes(context, [...lessons.routes]));
+  const limit = limitRequests(context);
+  app.use('/:mandator/graphql', authenticate(identity), limit, graphql.handler);
+  app.use('/:mandator/api', authenticate(identity), limit);
+  app.use(mountRoutes(context, routes));
   return { handler: finish(app, context), upgrade: graphql.upgrade, close: graphql.close };
 }

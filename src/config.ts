@@ -37,11 +37,56 @@ const limitSettings = z.strictObject({
   BodyBytes: wholeNumber(1, 64 * mebibyte).default(mebibyte),
   JobsPerBatch: wholeNumber(1, 1_000_000).default(10_000),
   LessonsPerBatch: wholeNumber(1, 10_000_000).default(100_000),
+  /** Batches of a tenant that wait or run. */
+  OpenBatches: wholeNumber(1, 10_000).default(20),
+  /** Days for which an ended batch and its errors are kept. */
+  BatchDays: wholeNumber(1, 10_000).default(90),
   /** Wrong PINs per client and address within 15 minutes. */
   WrongPins: wholeNumber(1, 1_000).default(10),
   /** GraphQL streams that one token may hold open on one process. */
   StreamsPerToken: wholeNumber(1, 10_000).default(50),
+  /** Requests per token, over all processes; an operation over WebSocket is one. */
+  RequestsPerMinute: wholeNumber(1, 1_000_000).default(600),
+  /** Requests for tokens per address, of IPv6 per /64, over all processes. */
+  TokenRequestsPerMinute: wholeNumber(1, 1_000_000).default(30),
 });
+
+const isLoopback = ({ hostname }: URL) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+
+/** Secrets and keys travel there: without TLS only inside this machine. */
+function isSafeAuthority(text: string): boolean {
+  const url = URL.parse(text);
+  if (!url || url.username || url.password || url.search || url.hash) return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url));
+}
+
+const identityProvider = z
+  .strictObject({
+    /** Our own identity provider; none, with the PIN in each call; or an outside one. */
+    Mode: z.enum(['Embedded', 'None', 'External']).default('Embedded'),
+    /** External: the issuer, from which discovery leads to the rest. */
+    Authority: z
+      .string()
+      .refine(isSafeAuthority, 'must be an https URL (http on this machine only), without query or password')
+      .optional(),
+    /** External: what tokens must be made for. */
+    Audience: z.string().min(1).default('service_api'),
+    /** External: who we are when opaque tokens are asked about; without it only JWTs are taken. */
+    ClientId: z.string().min(1).optional(),
+    ClientSecret: z.string().min(1).optional(),
+    /** External: the claim that names the mandator. */
+    TenantClaim: z.string().min(1).default('tenant'),
+    /** External: the claim that holds the e-mail address by which the person is found. */
+    EmailClaim: z.string().min(1).default('email'),
+  })
+  .refine(({ Mode, Authority }) => Mode !== 'External' || Authority !== undefined, {
+    path: ['Authority'],
+    error: 'must be the URL of the identity provider when Mode is External',
+  })
+  .refine(({ ClientId, ClientSecret }) => ClientSecret === undefined || ClientId !== undefined, {
+    path: ['ClientId'],
+    error: 'must be set beside ClientSecret',
+  });
 
 const clientSettings = z.strictObject({
   Enabled: flag.default(true),
@@ -70,9 +115,13 @@ const settings = z.strictObject({
   Role: z.enum(['All', 'Web', 'Worker']).default('All'),
   /** At least 32 characters. Keys the PIN hashes and encrypts the signing keys; never change it lightly. */
   Pepper: z.string().min(32, 'must have at least 32 characters').optional(),
-  IdentityProvider: z.strictObject({ Mode: z.enum(['Embedded']).default('Embedded') }).prefault({}),
+  IdentityProvider: identityProvider.prefault({}),
+  /** Takes the header APIKEY beside bearer tokens, where there is an identity provider. */
+  LegacyApiKeyEnabled: flag.default(false),
   /** The file with the `Clients` of the identity provider; relative to the settings file. */
   IdentitySettingsFile: z.string().min(1).default('identitysettings.json'),
+  /** Swagger UI at `/swagger`. */
+  SwaggerEnabled: flag.default(false),
   GraphiQLEnabled: flag.default(false),
   Limits: limitSettings.prefault({}),
   /** Fixes the PIN of the demo tenant, for scripts; random when empty. */
@@ -103,7 +152,7 @@ export type Config = Readonly<
 /** A fault in the settings: one line per fault, naming the setting, its value and what is allowed. */
 export class ConfigError extends Error {}
 
-const secretSettings = /^(DatabaseUrl|Pepper|DemoPin)\b|\bClientSecrets\b/;
+const secretSettings = /^(DatabaseUrl|Pepper|DemoPin)\b|\bClientSecrets?\b/;
 
 /** `setting` is the one that names another file. */
 function readJson(file: string, setting: string): unknown {
@@ -134,7 +183,7 @@ function knownName(names: readonly string[], name: string): string | undefined {
 
 const namesIn: Record<string, readonly string[]> = {
   Limits: Object.keys(limitSettings.shape),
-  IdentityProvider: ['Mode'],
+  IdentityProvider: Object.keys(identityProvider.shape),
 };
 
 type Input = {
@@ -170,7 +219,9 @@ function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
   );
 }
 
-const everyName = [settings, limitSettings, clientSettings].flatMap(({ shape }) => Object.keys(shape));
+const everyName = [settings, limitSettings, identityProvider, clientSettings].flatMap(({ shape }) =>
+  Object.keys(shape),
+);
 
 function suggestion(unknown: string): string {
   const near = closestMatch(
@@ -185,7 +236,8 @@ function suggestion(unknown: string): string {
 function show(name: string, value: unknown): string {
   if (secretSettings.test(name)) return '(secret)';
   if (Array.isArray(value)) return 'a list';
-  return isTree(value) ? 'an object' : JSON.stringify(value);
+  // A URL may carry a password.
+  return isTree(value) ? 'an object' : JSON.stringify(value).replace(/\/\/[^/@]*@/, '//(secret)@');
 }
 
 /** What is wrong, by the dotted name of the setting. */

@@ -1,6 +1,7 @@
 import type { Config } from './config.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { type Notifications, openNotifications } from './db/notifications.ts';
+import { openRates, type Rates } from './db/rates.ts';
 import type { Log } from './log.ts';
 
 /** Who is calling: set once at the door, passed to every service. */
@@ -13,9 +14,20 @@ export type Viewer = {
   /** IANA zone of the person. */
   timeZone: string;
   role: 'Admin' | 'User' | 'Display';
-  pinId: number;
+  /** The PIN behind the credential; null with an outside identity provider. */
+  pinId: number | null;
+  /** Names the credential without giving it away: what limits per token are counted by. */
+  credential: string;
   /** When the credential ends by itself; streams end then. */
   expiresAt: Date;
+};
+
+/** What a caller shows of itself, as it came: of a header that was sent twice a list. */
+export type Credentials = {
+  authorization?: string | readonly string[] | undefined;
+  apiKey?: string | readonly string[] | undefined;
+  /** IP address, by which wrong PINs are counted. */
+  address: string;
 };
 
 /** What every service may need; made once per process by `main`. */
@@ -26,20 +38,24 @@ export type Context = {
   /** A few connections of their own for request bodies that stream in slowly. */
   uploads: Database;
   notifications: Notifications;
+  /** What the limits per minute count. */
+  rates: Rates;
 };
 
 export async function openContext(config: Config, log: Log): Promise<Context & { close(): Promise<void> }> {
   const db = openDatabase(config.DatabaseUrl, { max: 10, log, statementTimeout: 15_000 });
   const uploads = openDatabase(config.DatabaseUrl, { max: 8, log, statementTimeout: 60_000 });
   const notifications = openNotifications(config.DatabaseUrl, log);
+  const rates = openRates(db, log);
   return {
     config,
     log,
     db,
     uploads,
     notifications,
+    rates,
     async close() {
-      await notifications.close();
+      await Promise.all([notifications.close(), rates.close()]);
       await Promise.all([db.destroy(), uploads.destroy()]);
     },
   };

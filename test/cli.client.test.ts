@@ -65,7 +65,10 @@ afterEach(async () => {
 });
 
 const signIn = (options: { pin?: string; patience?: number } = {}) =>
-  connect({ baseUrl: url, idpUrl: url, mandator: 'school', clientId: 'c', pin: 'the-pin', ...options });
+  connect({
+    ...{ baseUrl: url, mandator: 'school', patience: 120_000, ...options },
+    credential: { idpUrl: url, clientId: 'c', pin: options.pin ?? 'the-pin' },
+  });
 
 const batch = (change: Partial<BatchRecord> = {}): Partial<BatchRecord> => ({
   BatchId: 'b1',

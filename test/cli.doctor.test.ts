@@ -130,7 +130,10 @@ describe('roomgate doctor', () => {
     }).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const IdpUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    config = { IdpUrl, DatabaseUrl: 'postgres://somewhere', Pepper: 'x'.repeat(32) } as Config;
+    config = {
+      ...{ IdpUrl, DatabaseUrl: 'postgres://somewhere', Pepper: 'x'.repeat(32) },
+      IdentityProvider: { Mode: 'Embedded' },
+    } as Config;
     readiness = {
       status: 200,
       body: { Status: 'Healthy', Checks: { Database: 'Healthy', Worker: 'Healthy' } },
@@ -235,6 +238,32 @@ describe('roomgate doctor', () => {
     const none = await examine({ config: () => ({ ...config, IdpUrl: 'http://127.0.0.1:9' }) });
     expect(named(none.findings, 'Server')).toMatchObject({ level: 'warning' });
     expect(none.error).toBeUndefined();
+  });
+
+  test('an outside identity provider is asked for its issuer', async () => {
+    let issuer: string | undefined;
+    const provider = createServer((_request, response) => response.end(JSON.stringify({ issuer })));
+    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+    const Authority = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    const look = async () => {
+      const IdentityProvider = { Mode: 'External', Authority };
+      const { findings } = await examine({ config: () => ({ ...config, IdentityProvider }) as Config });
+      return named(findings, 'Provider');
+    };
+    issuer = Authority;
+    expect(await look()).toMatchObject({ level: 'ok', text: `answers at ${Authority}` });
+    issuer = `${Authority}/`;
+    expect(await look()).toMatchObject({
+      level: 'fault',
+      remedy: expect.stringContaining('as the provider'),
+    });
+    provider.closeAllConnections();
+    await new Promise((resolve) => provider.close(resolve));
+    expect(await look()).toMatchObject({
+      level: 'fault',
+      text: `no discovery document at ${Authority}/.well-known/openid-configuration`,
+    });
+    expect((await examine({})).findings.some(({ check }) => check === 'Provider')).toBe(false);
   });
 
   test('a local PostgreSQL that does not start is a fault', async () => {

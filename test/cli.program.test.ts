@@ -1,5 +1,5 @@
 import { rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -48,7 +48,7 @@ describe('--help', () => {
   test('lists every command', async () => {
     const { code, out } = await run({}, '--help');
     expect(code).toBe(0);
-    for (const name of ['serve', 'migrate', 'apply', 'pin', 'import', 'batches', 'doctor'])
+    for (const name of ['serve', 'migrate', 'apply', 'parameter', 'pin', 'import', 'batches', 'doctor'])
       expect(out).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
   });
 
@@ -86,7 +86,8 @@ describe('exit code 0', () => {
   });
 
   test('serve says where it is once it can be used', async () => {
-    const started = { config: { BaseUrl: 'http://rooms.example', IdpUrl: 'http://id.example' } } as Context;
+    const config = { BaseUrl: 'http://rooms.example', IdpUrl: 'http://id.example' };
+    const started = { config: { ...config, IdentityProvider: { Mode: 'Embedded' } } } as Context;
     const serve: Host['serve'] = (tell) => tell(started, false);
     const { code, out } = await run({ serve }, 'serve');
     expect(code).toBe(0);
@@ -164,11 +165,15 @@ describe('import', () => {
   let server: Server;
   let config: Config;
   let tokenRequests: URLSearchParams[];
+  let posted: string[];
+  let whileSignedIn = async () => {};
+  let sentHeaders: IncomingHttpHeaders | undefined;
   let batch: Record<string, unknown>;
   let errors: Record<string, unknown>[];
 
   beforeEach(async () => {
     tokenRequests = [];
+    posted = [];
     errors = [];
     batch = {
       ...{ BatchId: 'b-1', Operation: 'Create', ImportStatus: 'LessonsCreated', FailureKind: null },
@@ -181,12 +186,14 @@ describe('import', () => {
       const url = request.url ?? '';
       const answer = (status: number, record: unknown) =>
         response.writeHead(status).end(JSON.stringify(record));
+      sentHeaders = request.headers;
       if (url === '/healthz') return answer(200, { Status: 'Healthy' });
       if (url === '/connect/token') {
         tokenRequests.push(new URLSearchParams(body));
+        await whileSignedIn();
         return answer(200, { access_token: 'token' });
       }
-      if (url === '/muni/api/v2.0/jobs/create')
+      if (request.method === 'POST' && posted.push(url))
         return answer(202, { BatchId: 'b-1', ImportStatus: 'AwaitingLessonCreation' });
       if (url.startsWith('/muni/api/v2.0/jobs/batches/b-1/errors'))
         return answer(200, { Items: errors, NextCursor: null });
@@ -204,7 +211,8 @@ describe('import', () => {
       RequireClientSecret: false,
     };
     const Clients = [{ ...client, ClientId: 'secret', RequireClientSecret: true }, client];
-    config = { BaseUrl: url, IdpUrl: url, Clients } as unknown as Config;
+    const IdentityProvider = { Mode: 'Embedded' };
+    config = { BaseUrl: url, IdpUrl: url, Clients, IdentityProvider } as unknown as Config;
     await writeFile(file, '[{"JobID":"J-1"}]');
   });
 
@@ -237,10 +245,38 @@ describe('import', () => {
         'Created   2',
         'Errors    0',
         'Warnings  0',
-        'Seconds   1.5\n',
+        'Seconds   1.5',
+        'Success: the lessons are in the timetable.\n',
       ].join('\n'),
     });
     expect(JSON.parse((await send('--follow', '--json')).out)).toEqual(batch);
+  });
+
+  test.each([
+    [['--operation', 'update', '--on-conflict', 'displace'], 'update?OnConflict=Displace'],
+    [['--on-conflict', 'skip', '--validate-only'], 'create?ValidateOnly=true&OnConflict=Skip'],
+    [['--operation', 'delete'], 'delete'],
+  ])('%j asks for %s', async (args, asked) => {
+    expect((await send(...args)).code).toBe(0);
+    expect(posted).toEqual([`/muni/api/v2.0/jobs/${asked}`]);
+  });
+
+  test('--on-conflict of a deletion is refused before anything is sent', async () => {
+    const { code, err } = await send('--operation', 'delete', '--on-conflict', 'skip');
+    expect([code, posted]).toEqual([1, []]);
+    expect(err).toContain('a deletion has no conflicts');
+  });
+
+  test.each([
+    [{ Operation: 'Update' }, 'Success: the changes are in the timetable.'],
+    [
+      { Operation: 'Delete', WarningCount: 2 },
+      'Success: what the file names is deleted; there are 2 warnings.',
+    ],
+    [{ ValidateOnly: true }, 'Success: nothing is wrong, and nothing was written.'],
+  ])('--follow of %j ends with what came of it', async (changes, line) => {
+    batch = { ...batch, ...changes };
+    expect((await send('--follow')).out.trim().split('\n').at(-1)).toBe(line);
   });
 
   test('--follow, failed: exit code 1, the first 100 errors as a table, then how many more', async () => {
@@ -314,6 +350,45 @@ describe('import', () => {
     );
   });
 
+  describe('by IdentityProvider.Mode', () => {
+    const sign = (mode: object, ...args: string[]) =>
+      run({ config: () => ({ ...config, ...mode }) }, 'import', file, '--mandator', 'muni', ...args);
+    const none = { IdentityProvider: { Mode: 'None' } };
+    const external = { IdentityProvider: { Mode: 'External', Authority: 'https://idp.example' } };
+
+    test.each<[string, object, string[], object]>([
+      ['None: the PIN goes with each call', none, ['--pin', pin], { apikey: pin }],
+      [
+        'External with LegacyApiKeyEnabled: likewise',
+        { ...external, LegacyApiKeyEnabled: true },
+        ['--pin', pin],
+        { apikey: pin },
+      ],
+      ['External: the given token does', external, ['--token', 'a.b.c'], { authorization: 'Bearer a.b.c' }],
+      ['Embedded: a given token needs no PIN', {}, ['--token', 'a.b.c'], { authorization: 'Bearer a.b.c' }],
+    ])('%s', async (_what, mode, args, credential) => {
+      expect(await sign(mode, ...args)).toMatchObject({ code: 0, out: 'b-1\n' });
+      expect(tokenRequests).toEqual([]);
+      const { apikey, authorization } = sentHeaders!;
+      expect({ apikey, authorization }).toEqual({
+        apikey: undefined,
+        authorization: undefined,
+        ...credential,
+      });
+    });
+
+    test.each([[[]], [['--pin', pin]]])(
+      'External without a token, %j: says where to get one',
+      async (args) => {
+        const { code, err } = await sign(external, ...args);
+        expect(code).toBe(1);
+        expect(err).toBe(
+          'PINs are not taken here: get a token from https://idp.example and give it by --token or ROOMGATE_TOKEN.\n',
+        );
+      },
+    );
+  });
+
   test('batches: the running ones, or with --all the ended ones too', async () => {
     const list = (...args: string[]) =>
       run({ config: () => config }, 'batches', '--mandator', 'muni', '--pin', pin, ...args);
@@ -346,7 +421,9 @@ describe('import', () => {
       await database.drop();
     });
 
-    test("one of the tenant's first Admin is made for an hour, and revoked afterwards", async () => {
+    test("one of the tenant's first Admin is made for an hour, and removed afterwards", async () => {
+      const held: Awaited<ReturnType<typeof state>>[] = [];
+      whileSignedIn = async () => void held.push(await state());
       const { code } = await run(
         { config: () => config, open },
         'import',
@@ -366,10 +443,11 @@ describe('import', () => {
         '--follow',
       );
       expect(done.code).toBe(0);
-      const made = (await state()).at(-1)!;
+      expect(held).toHaveLength(2);
+      const made = held.at(-1)![0]!;
       expect(made.label).toBe('roomgate command line');
       expect(made.expires_at!.getTime() - made.created_at.getTime()).toBeLessThanOrEqual(3_601_000);
-      expect((await state()).every(({ revoked_at }) => revoked_at !== null)).toBe(true);
+      expect(await state()).toEqual([]);
       const sent = tokenRequests.at(-1)?.get('apikey') ?? '';
       expect(sent).toMatch(/^\w{5}(-\w{5}){3}$/);
       expect(done.out + done.err).not.toContain(sent);

@@ -217,6 +217,7 @@ describe.each<Transport>(['sse', 'ws'])('batchStatus over %s', (transport) => {
     const id = await insertBatch();
     const [ends, goesOn] = [watchStatus(transport, id, 'revoked'), watchStatus(transport, id, 'kept')];
     await until(() => ends.frames.length === 1 && goesOn.frames.length === 1);
+    service.viewers.delete('revoked');
     await db.updateTable('pin').set({ revoked_at: new Date() }).where('id', '=', revoked.id).execute();
     expect(await ends.ended).toBe('complete');
     expect(lastCode(ends)).toBe('NOT_AUTHENTICATED');

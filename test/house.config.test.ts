@@ -52,6 +52,8 @@ describe('defaults', () => {
         BodyBytes: 1_048_576,
         JobsPerBatch: 10_000,
         LessonsPerBatch: 100_000,
+        RequestsPerMinute: 600,
+        TokenRequestsPerMinute: 30,
       },
     });
     expect(Object.isFrozen(config)).toBe(true);
@@ -92,7 +94,13 @@ describe('the environment goes over the file', () => {
     [{ Limits__LessonsPerBatch: '5000' }, { Limits: { LessonsPerBatch: 5000, JobsPerBatch: 7 } }],
     [{ LIMITS__LESSONSPERBATCH: '5000' }, { Limits: { LessonsPerBatch: 5000, JobsPerBatch: 7 } }],
     [{ limits__lessonsperbatch: '5000' }, { Limits: { LessonsPerBatch: 5000, JobsPerBatch: 7 } }],
-    [{ IDENTITYPROVIDER__MODE: 'Embedded' }, { IdentityProvider: { Mode: 'Embedded' } }],
+    [{ IDENTITYPROVIDER__MODE: 'None' }, { IdentityProvider: { Mode: 'None' } }],
+    [
+      { IdentityProvider__Mode: 'External', IdentityProvider__authority: 'http://[::1]:81/realm' },
+      { IdentityProvider: { Mode: 'External', Authority: 'http://[::1]:81/realm', Audience: 'service_api' } },
+    ],
+    [{ LegacyApiKeyEnabled: 'true' }, { LegacyApiKeyEnabled: true }],
+    [{ SwaggerEnabled: 'true' }, { SwaggerEnabled: true }],
     [{ GraphiQLEnabled: 'true' }, { GraphiQLEnabled: true }],
     [{ GraphiQLEnabled: 'false' }, { GraphiQLEnabled: false }],
     [{ TrustProxy: '2' }, { TrustProxy: 2 }],
@@ -168,6 +176,32 @@ describe('one line per fault, naming the setting, its value and what is allowed'
       { Limits__LessonsPerBach: '1' },
       ['Limits__LessonsPerBach: there is no such setting; did you mean LessonsPerBatch?'],
     ],
+    [
+      { IdentityProvider: { Mode: 'External' } },
+      {},
+      [
+        'appsettings.json: IdentityProvider.Authority: is missing; must be the URL of the identity provider when Mode is External',
+      ],
+    ],
+    ...['http://idp.example', 'https://a:b@idp.example', 'https://idp.example?x', 'idp.example'].map(
+      (Authority): [unknown, NodeJS.ProcessEnv, string[]] => [
+        { IdentityProvider: { Mode: 'External', Authority } },
+        {},
+        [
+          `appsettings.json: IdentityProvider.Authority: is ${JSON.stringify(Authority).replace('a:b', '(secret)')}; must be an https URL (http on this machine only), without query or password`,
+        ],
+      ],
+    ),
+    [
+      {},
+      { IdentityProvider__ClientSecret: 'hunter2' },
+      ['appsettings.json: IdentityProvider.ClientId: is missing; must be set beside ClientSecret'],
+    ],
+    [
+      {},
+      { IdentityProvider__Autority: 'https://idp.example' },
+      ['IdentityProvider__Autority: there is no such setting; did you mean Authority?'],
+    ],
     [{}, { LIMITS__JobsPerBatch__Most: '1' }, ['LIMITS__JobsPerBatch__Most: there is no such setting']],
     [
       { Port: 'x', Role: 'y', Nonsense: 1 },
@@ -196,8 +230,10 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     ['DatabaseUrl', 'mysql://user:hunter2@host/db'],
     ['Pepper', 'hunter2'],
     ['DemoPin', ['hunter2']],
+    ['IdentityProvider.ClientSecret', ['hunter2']],
   ])('the value of %s is masked', (name, value) => {
-    const [line, ...more] = faults({ [name]: value });
+    const [first = '', second] = name.split('.');
+    const [line, ...more] = faults({ [first]: second ? { [second]: value } : value });
     expect(more).toEqual([]);
     expect(line).toMatch(new RegExp(`^appsettings\\.json: ${name}: is \\(secret\\); `));
     expect(line).not.toContain('hunter2');

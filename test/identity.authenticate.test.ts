@@ -73,6 +73,7 @@ describe('a valid token', () => {
       timeZone: 'Europe/Berlin',
       role: 'User',
       pinId: pin,
+      credential: expect.stringMatching(/^[\w-]{22}$/),
       expiresAt: new Date(exp * 1000).toISOString(),
     });
   });
@@ -279,8 +280,12 @@ describe('a revoked PIN', () => {
 });
 
 describe('within 5 s, with every notification lost, the token is refused', () => {
-  beforeAll(() => sql`alter table pin disable trigger pin_changed`.execute(server.context.db));
-  afterAll(() => sql`alter table pin enable trigger pin_changed`.execute(server.context.db));
+  async function setAnnouncements(state: 'enable' | 'disable'): Promise<void> {
+    for (const table of ['pin', 'person', 'mandator'])
+      await sql.raw(`alter table ${table} ${state} trigger ${table}_changed`).execute(server.context.db);
+  }
+  beforeAll(() => setAnnouncements('disable'));
+  afterAll(() => setAnnouncements('enable'));
 
   type Ids = { mandatorId: number; personId: number; pinId: number };
   test.each<[string, (ids: Ids) => Promise<unknown>]>([

@@ -143,7 +143,7 @@ describe('kill -9 of a worker, 20 times over the states of its batches', () => {
       cross join lateral (
         select count(*)::int as bookings from booking where mandator_id = batch.mandator_id and batch_id = batch.id) as of_room
       cross join lateral (
-        select count(*)::int as left_over from batch_job where mandator_id = batch.mandator_id and batch_id = batch.id) as of_body
+        select count(*)::int as left_over from batch_job where mandator_id = batch.mandator_id and batch_id = batch.id and body is not null) as of_body
       where (jobs, lessons, bookings, created_count, left_over, failure_kind is null) is distinct from
         (case import_status when 'LessonsCreated' then (job_count, ${lessons}::int, ${lessons}::int, ${lessons}::int, 0, true)
                             else (0, 0, 0, 0, 0, false) end)`.execute(service.context.db);
@@ -203,4 +203,87 @@ describe('kill -9 of a worker, 20 times over the states of its batches', () => {
   test('the dead leave nothing locked in the queue, and nothing behind', async () => {
     await until('the queue is empty', async () => (await count(sql`graphile_worker._private_jobs`)) === 0);
   });
+});
+
+describe('kill -9 of a worker among updates and deletes', () => {
+  test('each takes effect once and wholly, or not at all', async () => {
+    const { db } = service.context;
+    const tenant = await makeTenant(db, { code: 'replanned', rooms });
+    const client = lessonClient({ url: service.url, tenant }, await service.signIn(tenant));
+    const jobs = makeJobs(1_500, { rooms });
+    const expected: { id: string; status: string }[] = [];
+    async function send(operation: string, body: unknown, status = 'LessonsCreated'): Promise<void> {
+      const answer = await client.send(operation, body);
+      expect(answer.status).toBe(202);
+      expected.push({ id: ((await answer.json()) as { BatchId: string }).BatchId, status });
+    }
+    // All lessons into the next room, which others leave, and one job less each time; every third time with a fault.
+    let [left, moves] = [jobs, 0];
+    const inRoom = (moved: number) =>
+      left.map(({ JobID, LektionList }) => ({
+        JobID,
+        LektionList: LektionList.map(({ LektionId, RessourceName }) => ({
+          LektionId,
+          RessourceName: rooms[(rooms.indexOf(RessourceName) + moved) % rooms.length],
+        })),
+      }));
+    await send('create', jobs);
+    for (let round = 1; round <= 9; round++) {
+      if (round % 3 === 0)
+        await send(
+          'update',
+          [...inRoom(moves + 1), { JobID: 'nowhere', Bemerkung: 'fault' }],
+          'LessonsImportFailed',
+        );
+      else await send('update', inRoom(++moves));
+      await send('delete', [{ JobID: left[0]?.JobID }]);
+      left = left.slice(1);
+    }
+
+    let worker = startWorker();
+    for (let kill = 0; kill < 4; kill++) {
+      const phase = kill % 2 === 0 ? 'AwaitingLessonProcessing' : 'AwaitingLessonCreation';
+      await until(`a batch of it in ${phase}`, async () =>
+        (await inFlight(worker)).batches.some(({ importStatus }) => importStatus === phase),
+      );
+      await sleep(Math.random() * 60);
+      await worker.end('SIGKILL');
+      worker = startWorker();
+    }
+    const ids = expected.map(({ id }) => id);
+    const ended = await Promise.all(ids.map((id) => client.end(id)));
+    expect(ended.map(({ BatchId, ImportStatus }) => ({ id: BatchId, status: ImportStatus }))).toEqual(
+      expected,
+    );
+    const { rows: history } = await sql<{ id: string; ends: number }>`
+      select batch_id as id, count(*)::int as ends from history
+      where import_status like 'Lessons%' and batch_id = any (${ids}::uuid[]) group by 1`.execute(db);
+    expect(history.every(({ ends }) => ends === 1)).toBe(true);
+
+    const { rows } = await sql<Record<string, unknown>>`
+      select lektion_id as id, name as room, booking.status, version
+      from lesson join booking on booking.mandator_id = lesson.mandator_id and booking.id = booking_id
+      join resource on resource.id = booking.resource_id and resource.mandator_id = booking.mandator_id
+      where lesson.mandator_id = ${tenant.mandatorId} and lesson.resource_id = booking.resource_id`.execute(
+      db,
+    );
+    const byId = (list: Record<string, unknown>[]) => new Map(list.map((row) => [row['id'], row]));
+    expect(byId(rows)).toEqual(
+      byId(
+        inRoom(moves).flatMap(({ LektionList }) =>
+          LektionList.map(({ LektionId, RessourceName }) => ({
+            id: LektionId,
+            room: RessourceName,
+            status: 'Confirmed',
+            version: moves + 1,
+          })),
+        ),
+      ),
+    );
+    expect(
+      await count(
+        sql`booking where mandator_id = ${tenant.mandatorId} and (status = 'Cancelled') = (id in (select booking_id from lesson))`,
+      ),
+    ).toBe(0);
+  }, 60_000);
 });

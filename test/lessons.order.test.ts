@@ -116,9 +116,9 @@ describe('with two workers', () => {
   });
 });
 
+const cancel = (client: LessonClient, id: string) => client.call(`/batches/${id}/cancel`, { method: 'POST' });
+
 describe('POST …/batches/{batchId}/cancel', () => {
-  const cancel = (client: LessonClient, id: string) =>
-    client.call(`/batches/${id}/cancel`, { method: 'POST' });
   const cancelled = { ImportStatus: 'LessonsImportFailed', FailureKind: 'Cancelled', CreatedCount: 0 };
 
   test('a waiting batch ends at once, a running one at its next step, and nothing of them is stored', async () => {
@@ -140,6 +140,7 @@ describe('POST …/batches/{batchId}/cancel', () => {
     const left = await service.context.db
       .selectFrom('batch_job')
       .where('mandator_id', '=', entered.tenant.mandatorId)
+      .where('body', 'is not', null)
       .select('index')
       .execute();
     expect(left).toEqual([]);
@@ -217,6 +218,113 @@ describe('POST …/batches/{batchId}/cancel', () => {
     expect((await cancel(other.client, 'no-id')).status).toBe(404);
     await release();
     expect((await mine.client.end(id)).ImportStatus).toBe('LessonsCreated');
+  });
+});
+
+describe('open batches', () => {
+  const idOf = async (answer: Response) => ((await answer.json()) as { BatchId: string }).BatchId;
+
+  test('429 for one more than the limit, until one ends; other tenants and replays are answered', async () => {
+    const entered = await enter();
+    const { client } = entered;
+    const release = await holdRooms(entered);
+    const keyed = freshJobs(2, 'keyed-');
+    const first = await idOf(await client.post(keyed, { 'Idempotency-Key': 'key' }));
+    const ids = [first];
+    for (const operation of ['update', 'delete', 'create?ValidateOnly=true'])
+      ids.push(await idOf(await client.send(operation, [{ JobID: 'keyed-0' }])));
+    while (ids.length < 20) ids.push(await accept(client, freshJobs(2, `${ids.length}-`)));
+
+    for (const operation of ['create', 'update', 'delete?ValidateOnly=true']) {
+      const answer = await client.send(operation, [{ JobID: 'more' }]);
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '10']);
+      expect(answer.headers.get('content-type')).toMatch('application/problem+json');
+      expect(await answer.json()).toMatchObject({
+        status: 429,
+        Code: 'LimitExceeded',
+        detail: expect.stringContaining('20 batches'),
+      });
+    }
+    const graphql = await client.call('/../../../graphql', {
+      method: 'POST',
+      body: JSON.stringify({
+        query: `mutation { deleteLessonJobs(jobs: [{ jobID: "more" }]) { __typename ... on LimitProblem { code retryAfterSeconds } } }`,
+      }),
+      headers: { 'Content-Type': 'application/json' },
+    });
+    expect(await graphql.json()).toEqual({
+      data: {
+        deleteLessonJobs: { __typename: 'LimitProblem', code: 'LimitExceeded', retryAfterSeconds: 10 },
+      },
+    });
+    const replay = await client.post(keyed, { 'Idempotency-Key': 'key' });
+    expect([replay.status, await idOf(replay)]).toEqual([202, first]);
+    expect((await (await enter()).client.post(freshJobs(2, 'other-'))).status).toBe(202);
+
+    await cancel(client, ids.pop() as string);
+    const refilled = await client.post(freshJobs(2, 'refilled-'));
+    expect(refilled.status).toBe(202);
+    ids.push(await idOf(refilled));
+    expect((await client.post(freshJobs(2, 'again-'))).status).toBe(429);
+    await release();
+    await Promise.all(ids.map((id) => client.end(id)));
+    expect((await client.post(freshJobs(2, 'after-'))).status).toBe(202);
+  });
+
+  test('forty at once do not pass the limit, and what was refused is not stored', async () => {
+    const entered = await enter();
+    const release = await holdRooms(entered);
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, each) => entered.client.post(freshJobs(2, `${each}-`))),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([
+      ...Array.from({ length: 20 }, () => 202),
+      ...Array.from({ length: 20 }, () => 429),
+    ]);
+    const { rows } = await sql<{ batches: number; jobs: number }>`
+      select count(*)::int as jobs, count(distinct batch_id)::int as batches from batch_job
+      where mandator_id = ${entered.tenant.mandatorId}`.execute(service.context.db);
+    expect(rows).toEqual([{ batches: 20, jobs: 20 }]);
+    await release();
+    for (const answer of answers.filter(({ status }) => status === 202))
+      expect((await entered.client.end(await idOf(answer))).ImportStatus).toBe('LessonsCreated');
+  });
+});
+
+describe('Limits.BatchDays', () => {
+  test('an ended batch is forgotten with its errors; its lessons stay, and so do younger and open batches', async () => {
+    const entered = await enter();
+    const { client, tenant } = entered;
+    const jobs = freshJobs(3, 'kept-');
+    const created = (await client.importJobs(jobs)).BatchId;
+    const failed = (await client.importJobs(jobs)).BatchId;
+    const younger = (await client.importJobs(jobs)).BatchId;
+    const release = await holdRooms(entered);
+    const open = await accept(client, freshJobs(3, 'open-'));
+    await reaches(client, open, processing);
+    const { db } = service.context;
+    await db.transaction().execute(async (trx) => {
+      // Past the guard of ended batches.
+      await sql`set local session_replication_role = replica`.execute(trx);
+      const age = (days: number, ids: string[]) =>
+        sql`
+        update batch set created_at = now() - make_interval(days => ${days}),
+          finished_at = finished_at - make_interval(days => ${days})
+        where id = any (${ids}::uuid[])`.execute(trx);
+      await age(91, [created, failed, open]);
+      await age(89, [younger]);
+    });
+    const status = async (path: string) => (await client.call(`/batches/${path}`)).status;
+    await until('they are forgotten', async () => (await status(created)) === 404);
+    await until('they are forgotten', async () => (await status(`${failed}/errors`)) === 404);
+    expect([await status(younger), await status(open)]).toEqual([200, 200]);
+    const { rows } = await sql<{ id: string }>`
+      select distinct batch_id as id from batch_error where mandator_id = ${tenant.mandatorId}`.execute(db);
+    expect(rows).toEqual([{ id: younger }]);
+    expect((await client.lessons('JobID=kept-0')).Items).toHaveLength(3);
+    expect(await client.get('?JobID=kept-0')).toMatchObject({ Items: [{ BatchId: created }] });
+    await release();
+    expect((await client.end(open)).ImportStatus).toBe('LessonsCreated');
   });
 });
 

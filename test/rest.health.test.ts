@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import express from 'express';
 import type { Config } from '../src/config.ts';
 import { type Context, openContext } from '../src/context.ts';
-import { NotFound } from '../src/errors.ts';
+import { NotAuthenticated, NotFound } from '../src/errors.ts';
 import { openLog } from '../src/log.ts';
 import { handleErrors } from '../src/rest/errors.ts';
 import { type Health, healthRoutes } from '../src/rest/health.ts';
@@ -18,13 +18,14 @@ async function startHallway(context: Context, health: Partial<Health>, lines: st
   const app = express().disable('x-powered-by');
   app.use(identifyRequests(log));
   app.use(healthRoutes(context, { pendingMigrations: async () => [], stopping: () => false, ...health }));
-  const tenant = express.Router({ mergeParams: true });
-  tenant.get('/v1.0/bookings/:id', (request, response) => {
-    response.locals['viewer'] = { mandator: request.params['mandator' as 'id'], personId: 7 };
+  app.get('/:mandator/api/v1.0/bookings/:id', (request, response) => {
+    response.locals['viewer'] = { mandator: request.params.mandator, personId: 7 };
     if (request.params.id === '404') throw new NotFound('There is no such booking.');
     response.end('{}');
   });
-  app.use('/:mandator/api', tenant);
+  app.use('/:mandator/api', () => {
+    throw new NotAuthenticated('Nobody is known here.');
+  });
   app.use('/:mandator/graphql', (_request, response) => void response.end('{}'));
   app.use(() => {
     throw new NotFound('There is nothing here.');
@@ -163,6 +164,7 @@ describe('GET /metrics', () => {
       '/school/api/v1.0/bookings/4711?token=abc',
       '/school/api/v1.0/bookings/404',
       '/x/y/z',
+      '/school/api/v9.9/4711',
     ])
       await fetch(`${hallway.url}${path}`);
     await fetch(`${hallway.url}/school/graphql`, { method: 'POST' });
@@ -170,8 +172,9 @@ describe('GET /metrics', () => {
     expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
     const text = await response.text();
     for (const labels of [
-      'method="GET",route="/v1.0/bookings/:id",status="200"',
-      'method="GET",route="/v1.0/bookings/:id",status="404"',
+      'method="GET",route="/:mandator/api/v1.0/bookings/:id",status="200"',
+      'method="GET",route="/:mandator/api/v1.0/bookings/:id",status="404"',
+      'method="GET",route="/:mandator/api",status="401"',
       'method="POST",route="/:mandator/graphql",status="200"',
       'method="GET",route="none",status="404"',
     ])
@@ -231,7 +234,7 @@ describe('the log', () => {
         level: 'info',
         requestId: 'r-1',
         method: 'GET',
-        route: '/v1.0/bookings/:id',
+        route: '/:mandator/api/v1.0/bookings/:id',
         status: 200,
         ms: expect.any(Number),
         mandator: 'school',

@@ -109,7 +109,7 @@ describe('a tenant file', () => {
       },
     ]);
     expect(await tenants.getMandator(db, 'CREATES')).toMatchObject({
-      ...{ code: 'creates', name: 'School', pinAuthenticationAllowed: true },
+      ...{ code: 'creates', name: 'School', parameters: { PinAuthenticationAllowed: true } },
     });
   });
 
@@ -126,7 +126,9 @@ describe('a tenant file', () => {
       changed: 0,
       unchanged: 0,
     });
-    expect(await tenants.getMandator(db, 'empty')).toMatchObject({ pinAuthenticationAllowed: false });
+    expect(await tenants.getMandator(db, 'empty')).toMatchObject({
+      parameters: { PinAuthenticationAllowed: false },
+    });
   });
 
   test('finds its records by name in any case and spelling, and takes over the spelling of the file', async () => {
@@ -218,7 +220,9 @@ describe('a tenant file', () => {
     file.Persons.splice(0, 1);
     expect(await apply(file)).toMatchObject({ created: 0, changed: 0 });
     expect(await stored('keeps')).toEqual(before);
-    expect(await tenants.getMandator(db, 'keeps')).toMatchObject({ pinAuthenticationAllowed: true });
+    expect(await tenants.getMandator(db, 'keeps')).toMatchObject({
+      parameters: { PinAuthenticationAllowed: true },
+    });
   });
 
   test('touches no other tenant', async () => {
@@ -269,7 +273,7 @@ describe('a tenant file', () => {
     await apply({ ...school('parameters'), Name: 'Other', Parameters: {} });
     expect(await tenants.getMandator(db, 'parameters')).toMatchObject({
       name: 'Other',
-      pinAuthenticationAllowed: true,
+      parameters: { PinAuthenticationAllowed: true },
     });
   });
 

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandFailed, type Output } from './command.ts';
+import type { Credential } from './credential.ts';
 
 export type ImportStatus =
   | 'AwaitingLessonCreation'
@@ -24,6 +25,7 @@ export type BatchRecord = {
   ErrorCount: number;
   WarningCount: number;
   FailureKind: string | null;
+  ValidateOnly: boolean;
   CreatedAt: string;
   FinishedAt: string | null;
   QueuePosition?: number | null;
@@ -41,12 +43,21 @@ export type ErrorRecord = {
   Pointer: string | null;
 };
 
+export type Operation = 'create' | 'update' | 'delete';
+
+export type PostOptions = {
+  idempotencyKey?: string;
+  /** Query parameters by name, as contract 4.2 has them. */
+  query?: Record<string, string>;
+  onProgress?: (sent: number, total: number) => void;
+};
+
 export type Client = {
   /** Sends a JSON array of jobs; repeats after a transient error cannot make a second batch. */
   postJobs(
-    operation: 'create',
+    operation: Operation,
     body: Blob,
-    options?: { idempotencyKey?: string; onProgress?: (sent: number, total: number) => void },
+    options?: PostOptions,
   ): Promise<{ BatchId: string; ImportStatus: ImportStatus }>;
   getBatch(batchId: string): Promise<BatchRecord>;
   /** Reports the present state, then each change, and is fulfilled with the ended batch. Survives a restart of the server. */
@@ -58,23 +69,26 @@ export type Client = {
 
 export type Account = {
   baseUrl: string;
-  idpUrl: string;
   mandator: string;
-  /** A client of the identity provider that needs no secret. */
-  clientId: string;
-  pin: string;
+  credential: Credential;
   signal?: AbortSignal;
   /** Milliseconds without any useful answer after which a call gives up. */
   patience?: number;
 };
 
-export type SignIn = { mandator: string; pin?: string | undefined; baseUrl?: string | undefined };
+export type SignIn = {
+  mandator: string;
+  pin?: string | undefined;
+  /** Of an outside identity provider; instead of a PIN. */
+  token?: string | undefined;
+  baseUrl?: string | undefined;
+};
 
 /** What a command works with that goes through the REST API, as any client does. */
 export type Remote = Output & {
   /**
-   * Signs in to a tenant. Without a PIN this machine must reach the database: then one of the tenant's first Admin is made
-   * for the duration of the command.
+   * Signs in to a tenant. Without PIN and token this machine must reach the database: then a PIN of the tenant's first
+   * Admin is made for the duration of the command.
    */
   signIn(options: SignIn): Promise<Client>;
 };
@@ -141,11 +155,12 @@ function describeProblem(response: Response, text: string): string {
 }
 
 /**
- * Signs in with a PIN (specification 5) and gives a client of the tenant; its token is renewed when it runs out.
+ * Signs in (specification 5) and gives a client of the tenant; a token that was got for a PIN is renewed when it runs
+ * out.
  * @throws CommandFailed when no server answers, or with what the server says against the PIN
  */
 export async function connect(account: Account): Promise<Client> {
-  const { baseUrl, idpUrl, mandator, clientId, pin, signal, patience = 120_000 } = account;
+  const { baseUrl, mandator, credential, signal, patience = 120_000 } = account;
   const root = `${baseUrl}/${encodeURIComponent(mandator)}/api/v2.0`;
 
   async function fetchText(url: string, init: RequestInit, timeout: number) {
@@ -154,7 +169,11 @@ export async function connect(account: Account): Promise<Client> {
     return { response, text: await response.text() };
   }
 
-  async function fetchToken(): Promise<string> {
+  /** The header that carries the credential. */
+  async function authorize(): Promise<Record<string, string>> {
+    if ('apiKey' in credential) return { APIKEY: credential.apiKey };
+    if ('token' in credential) return { Authorization: `Bearer ${credential.token}` };
+    const { pin, idpUrl, clientId } = credential;
     const form = { grant_type: 'apikey', scope: 'service_api', client_id: clientId, apikey: pin };
     const { response, text } = await fetchText(
       `${idpUrl}/connect/token`,
@@ -162,12 +181,12 @@ export async function connect(account: Account): Promise<Client> {
       answerTimeout,
     );
     if (!response.ok) throw new CommandFailed(describeProblem(response, text));
-    return (JSON.parse(text) as { access_token: string }).access_token;
+    return { Authorization: `Bearer ${(JSON.parse(text) as { access_token: string }).access_token}` };
   }
 
-  let token = await fetchToken().catch((error: Error) => {
+  let authorization = await authorize().catch((error: Error) => {
     if (error instanceof CommandFailed || signal?.aborted) throw error;
-    throw unreachable(idpUrl, error);
+    throw unreachable('idpUrl' in credential ? credential.idpUrl : baseUrl, error);
   });
 
   /** `init` is asked again for each attempt, because a body can be sent only once. */
@@ -184,14 +203,14 @@ export async function connect(account: Account): Promise<Client> {
         const { headers, ...rest } = init();
         const { response, text } = await fetchText(
           `${root}${path}`,
-          { ...rest, headers: { ...headers, Authorization: `Bearer ${token}`, Accept: 'application/json' } },
+          { ...rest, headers: { ...headers, ...authorization, Accept: 'application/json' } },
           options.timeout ?? answerTimeout,
         );
         if (response.ok) return { body: JSON.parse(text) as T, response };
         failure = describeProblem(response, text);
-        if (response.status === 401 && !renewed) {
+        if (response.status === 401 && !renewed && 'pin' in credential) {
           renewed = true;
-          token = await fetchToken();
+          authorization = await authorize();
           continue;
         }
         if (!transientStatus.has(response.status) && response.status !== options.repeatOn)
@@ -222,7 +241,7 @@ export async function connect(account: Account): Promise<Client> {
   }
 
   return {
-    async postJobs(operation, body, { idempotencyKey = randomUUID(), onProgress } = {}) {
+    async postJobs(operation, body, { idempotencyKey = randomUUID(), query = {}, onProgress } = {}) {
       const upload = () => {
         let sent = 0;
         return body.stream().pipeThrough(
@@ -242,9 +261,9 @@ export async function connect(account: Account): Promise<Client> {
       });
       // 409: an earlier attempt of ours is still being stored under this key.
       const options = { timeout: uploadTimeout, repeatOn: 409 };
-      return (
-        await call<{ BatchId: string; ImportStatus: ImportStatus }>(`/jobs/${operation}`, init, options)
-      ).body;
+      const asked = new URLSearchParams(query).toString();
+      const path = `/jobs/${operation}${asked && `?${asked}`}`;
+      return (await call<{ BatchId: string; ImportStatus: ImportStatus }>(path, init, options)).body;
     },
 
     async getBatch(batchId) {

@@ -79,6 +79,23 @@ async function examineServer({ IdpUrl }: Config): Promise<Finding[]> {
   ];
 }
 
+/** Whether the outside identity provider is where the settings say, and says so itself. */
+async function examineProvider({ IdentityProvider: { Mode, Authority } }: Config): Promise<Finding[]> {
+  if (Mode !== 'External') return [];
+  const address = `${Authority?.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const check = 'Provider';
+  const remedy = 'Set IdentityProvider.Authority to the issuer, as the provider itself spells it.';
+  try {
+    const init: RequestInit = { redirect: 'manual', signal: AbortSignal.timeout(answerTimeout) };
+    const response = await fetch(address, init);
+    const { issuer } = (await response.json()) as { issuer?: string };
+    if (issuer === Authority) return [{ check, level: 'ok', text: `answers at ${Authority}` }];
+    return [{ check, level: 'fault', text: `${address} names the issuer ${issuer}`, remedy }];
+  } catch {
+    return [{ check, level: 'fault', text: `no discovery document at ${address}`, remedy }];
+  }
+}
+
 async function examine(patient: Patient): Promise<Finding[]> {
   let config: Config;
   try {
@@ -88,7 +105,7 @@ async function examine(patient: Patient): Promise<Finding[]> {
     return error.message.split('\n').map((text) => ({ check: 'Settings', level: 'fault', text }));
   }
   const settings = examineSettings(config);
-  const server = await examineServer(config);
+  const server = [...(await examineProvider(config)), ...(await examineServer(config))];
   try {
     const { context, close } = await patient.open();
     try {

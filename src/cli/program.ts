@@ -10,6 +10,7 @@ import { withoutSecrets } from '../log.ts';
 import * as tenants from '../tenants/cli.ts';
 import { connect, type RemoteAction, reach, type SignIn } from './client.ts';
 import { type Action, CommandFailed, type Output } from './command.ts';
+import { credentialOf, needsToken, takesPins } from './credential.ts';
 import { type Patient, runDoctor } from './doctor.ts';
 
 /** What `main` knows how to do, for the commands to use. */
@@ -35,19 +36,6 @@ function outputOf(program: Command): Output {
     json,
     print: (text, record) => void process.stdout.write(`${json ? JSON.stringify(record) : text}\n`),
   };
-}
-
-/** A client of the identity provider for a command on this machine: one that needs no secret. */
-function clientIdOf({ Clients }: Config): string {
-  const client = Clients.find(
-    ({ Enabled, RequireClientSecret, AllowedGrantTypes }) =>
-      Enabled && !RequireClientSecret && AllowedGrantTypes.includes('apikey'),
-  );
-  if (!client)
-    throw new CommandFailed(
-      'The identity settings have no client for this command: one that is Enabled, has grant type apikey and needs no secret.',
-    );
-  return client.ClientId;
 }
 
 /**
@@ -76,22 +64,25 @@ export function createProgram(host: Host): Command {
         const { context, close } = await host.open();
         afterwards.defer(close);
         const temporary = await identity.createTemporaryPin(context, mandator, 'roomgate command line');
-        afterwards.defer(temporary.revoke);
+        afterwards.defer(temporary.remove);
         return temporary.pin;
       }
-      async function signIn({ mandator, pin, baseUrl }: SignIn) {
+      async function credential(config: Config, idpUrl: string, { mandator, pin, token }: SignIn) {
+        if (token) return { token };
+        if (!pin && !takesPins(config)) throw needsToken(config);
+        return credentialOf(config, idpUrl, pin ?? (await makePin(mandator)));
+      }
+      async function signIn(options: SignIn) {
         const config = host.config();
-        const given = baseUrl?.replace(/\/+$/, '');
+        const given = options.baseUrl?.replace(/\/+$/, '');
         if (given && !/^https?:$/.test(URL.parse(given)?.protocol ?? ''))
           throw new CommandFailed(`--base-url ${given} is not an http or https URL.`);
         const idpUrl = given ?? config.IdpUrl;
         await reach(idpUrl);
         return connect({
           baseUrl: given ?? config.BaseUrl,
-          idpUrl,
-          mandator,
-          clientId: clientIdOf(config),
-          pin: pin ?? (await makePin(mandator)),
+          mandator: options.mandator,
+          credential: await credential(config, idpUrl, options),
         });
       }
       try {
@@ -117,23 +108,27 @@ export function createProgram(host: Host): Command {
     .description('run the server and, unless Role=Web, the worker, until SIGTERM or Ctrl-C')
     .addHelpText('after', 'Example:\n  $ Port=18080 roomgate serve')
     .action(() =>
-      host.serve((context, local) =>
-        demo.welcome(context, local, {
-          ...outputOf(program),
-          signIn: async (mandator, pin) => {
-            // Not through the public addresses, which this machine may not reach.
-            const own = ownRoot(context.config);
-            const made = pin ?? (await identity.createTemporaryPin(context, mandator, 'demo timetable')).pin;
-            return connect({
-              baseUrl: own,
-              idpUrl: own,
-              mandator,
-              clientId: clientIdOf(context.config),
-              pin: made,
-            });
-          },
-        }),
-      ),
+      host.serve(async (context, local) => {
+        const afterwards = new AsyncDisposableStack();
+        async function makePin(mandator: string): Promise<string> {
+          const temporary = await identity.createTemporaryPin(context, mandator, 'demo timetable');
+          afterwards.defer(temporary.remove);
+          return temporary.pin;
+        }
+        try {
+          await demo.welcome(context, local, {
+            ...outputOf(program),
+            async signIn(mandator, pin) {
+              // Not through the public addresses, which this machine may not reach.
+              const own = ownRoot(context.config);
+              const credential = credentialOf(context.config, own, pin ?? (await makePin(mandator)));
+              return connect({ baseUrl: own, mandator, credential });
+            },
+          });
+        } finally {
+          await afterwards.disposeAsync();
+        }
+      }),
     );
 
   program

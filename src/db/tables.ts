@@ -39,6 +39,7 @@ export interface Batch {
   job_count: number;
   lesson_count: number | null;
   mandator_id: number;
+  on_conflict: Generated<string>;
   operation: string;
   processed_count: Generated<number>;
   request_id: string;
@@ -64,8 +65,9 @@ export interface BatchError {
 
 export interface BatchJob {
   batch_id: string;
-  body: Json;
+  body: Json | null;
   index: number;
+  job_id: string | null;
   mandator_id: number;
 }
 
@@ -99,7 +101,7 @@ export interface IdempotentRequest {
 export interface Lesson {
   beginn: Timestamp;
   bemerkung: string | null;
-  booking_id: number | null;
+  booking_id: number;
   ende: Timestamp;
   fach: string | null;
   job: number;
@@ -119,7 +121,9 @@ export interface LessonJob {
   batch_id: string;
   bemerkung: string | null;
   bezeichnung: string | null;
+  changed_at: Generated<Timestamp>;
   created_at: Generated<Timestamp>;
+  created_by: number;
   id: Generated<number>;
   job_id: string;
   mandator_id: number;
@@ -196,6 +200,12 @@ export interface PinFailure {
   client_id: string;
 }
 
+export interface RateCount {
+  key: string;
+  used: number;
+  window_start: Timestamp;
+}
+
 export interface Resource {
   active: Generated<boolean>;
   capacity: number | null;
@@ -231,6 +241,7 @@ export interface DB {
   person: Person;
   pin: Pin;
   pin_failure: PinFailure;
+  rate_count: RateCount;
   resource: Resource;
   signing_key: SigningKey;
 }

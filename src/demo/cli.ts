@@ -1,5 +1,6 @@
 import type { Client } from '../cli/client.ts';
 import type { Output } from '../cli/command.ts';
+import { takesPins } from '../cli/credential.ts';
 import type { Context } from '../context.ts';
 import * as demo from './service.ts';
 
@@ -16,11 +17,35 @@ function exampleCall({ config }: Context, pin: string, today: Date): string {
   const inHalfAYear = new Date(today.getTime() + 182 * 86_400_000);
   const day = inHalfAYear.toISOString().slice(0, 10);
   const token = `$(curl -s ${config.IdpUrl}/connect/token -d grant_type=apikey -d scope=service_api -d client_id=timetable-import -d apikey=${pin} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`;
+  const credential =
+    config.IdentityProvider.Mode === 'Embedded' ? `"Authorization: Bearer ${token}"` : `'APIKEY: ${pin}'`;
   const lesson = `{"LektionId":"1","Beginn":"${day}T08:00:00Z","Ende":"${day}T08:45:00Z","RessourceName":"${demo.exampleRoom()}","Titel":"My first lesson"}`;
   return [
-    `curl -i ${config.BaseUrl}/demo/api/v2.0/jobs/create -H "Authorization: Bearer ${token}"`,
+    `curl -i ${config.BaseUrl}/demo/api/v2.0/jobs/create -H ${credential}`,
     `-H 'Content-Type: application/json' -d '[{"JobID":"first-'$(date +%s)'","LektionList":[${lesson}]}]'`,
   ].join(' ');
+}
+
+function describeDemo(context: Context, pin: string | undefined): string[] {
+  const { config } = context;
+  const person = demo.importerEmail();
+  if (!takesPins(config)) {
+    const { Authority, TenantClaim, EmailClaim } = config.IdentityProvider;
+    return [
+      `Demo tenant "demo": call it with a token of ${Authority}`,
+      `  in which ${TenantClaim} is demo and ${EmailClaim} is ${person}`,
+    ];
+  }
+  if (!pin)
+    return [
+      'The PIN of the demo tenant was shown at the first start; make another one with',
+      `  npx roomgate pin create --mandator demo --person ${person}`,
+    ];
+  return [
+    `Demo tenant "demo", PIN: ${pin}`,
+    'Import a lesson (a second time its room is taken, and the batch fails with that):',
+    `  ${exampleCall(context, pin, new Date())}`,
+  ];
 }
 
 /**
@@ -28,36 +53,27 @@ function exampleCall({ config }: Context, pin: string, today: Date): string {
  * imports its timetable through the REST API, so that the main job is seen at work.
  */
 export async function welcome(context: Context, local: boolean, host: Host): Promise<void> {
-  const { BaseUrl, IdpUrl, DemoPin } = context.config;
+  const { BaseUrl, IdpUrl, DemoPin, SwaggerEnabled, IdentityProvider } = context.config;
   const addresses = [
     `roomgate is ready at ${BaseUrl}`,
     `  REST      ${BaseUrl}/{mandator}/api/v2.0/jobs/create`,
     `  GraphQL   ${BaseUrl}/{mandator}/graphql`,
-    `  Tokens    ${IdpUrl}/connect/token`,
+    ...(IdentityProvider.Mode === 'Embedded' ? [`  Tokens    ${IdpUrl}/connect/token`] : []),
+    ...(SwaggerEnabled ? [`  Swagger   ${BaseUrl}/swagger`] : []),
     `  Health    ${IdpUrl}/healthz, /readyz, /metrics`,
   ];
   if (!local) return host.print(addresses.join('\n'), { BaseUrl, IdpUrl });
 
   const { pin: made } = await demo.ensureDemo(context);
   const pin = made ?? DemoPin;
-  const pinLines = pin
-    ? [
-        `Demo tenant "demo", PIN: ${pin}`,
-        'Import a lesson (a second time its room is taken, and the batch fails with that):',
-        `  ${exampleCall(context, pin, new Date())}`,
-      ]
-    : [
-        'The PIN of the demo tenant was shown at the first start; make another one with',
-        `  npx roomgate pin create --mandator demo --person ${demo.importerEmail()}`,
-      ];
-  host.print([...addresses, '', ...pinLines].join('\n'), {
+  host.print([...addresses, '', ...describeDemo(context, pin)].join('\n'), {
     BaseUrl,
     IdpUrl,
     Mandator: 'demo',
     Pin: pin ?? null,
   });
   // Also when an earlier first start was cut off before its import.
-  if (await demo.awaitsTimetable(context.db))
+  if (takesPins(context.config) && (await demo.awaitsTimetable(context.db)))
     await importTimetable(host, pin).catch((error: Error) =>
       context.log.warn(
         { err: error.message },

@@ -22,6 +22,8 @@ export type Call = Caller & { context: Context; requestId: string; streams: Stre
 export type AddTypes = (builder: Builder) => void;
 
 export type Builder = ReturnType<typeof createBuilder>;
+/** What the builder's schema is made of. */
+export type Types = Builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
 
 const instant = z.iso.datetime();
 

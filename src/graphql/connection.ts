@@ -1,8 +1,15 @@
 import type { ArgBuilder, ObjectRef } from '@pothos/core';
-import { defaultLimit, mostPerPage, type Page, type PageRequest, readPage, toCursor } from '../db/paging.ts';
-import type { Builder } from './builder.ts';
-
-type Types = Builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
+import type { z } from 'zod';
+import {
+  defaultLimit,
+  mostPerPage,
+  type Page,
+  type PageRequest,
+  readPage,
+  type SortKey,
+  toCursor,
+} from '../db/paging.ts';
+import type { Builder, Types } from './builder.ts';
 
 /** `first` and `after` of a list field. */
 export function pageArguments(t: ArgBuilder<Types>) {
@@ -18,8 +25,11 @@ export function pageArguments(t: ArgBuilder<Types>) {
 type PageArguments = { first?: number | null | undefined; after?: string | null | undefined };
 
 /** @throws Malformed for a cursor that we did not make */
-export function pageOf({ first, after }: PageArguments): PageRequest {
-  return readPage(first ?? undefined, after);
+export function pageOf<Key extends SortKey = number>(
+  { first, after }: PageArguments,
+  key?: z.ZodType<Key>,
+): PageRequest<Key> {
+  return readPage(first ?? undefined, after, key);
 }
 
 /** What a page costs: its read, and its fields once for each node that it may hold. */
@@ -31,7 +41,7 @@ export function pageCost({ first }: PageArguments) {
 export function connectionType<Node extends object>(
   builder: Builder,
   node: ObjectRef<Types, Node>,
-  keyOf: (node: Node) => number,
+  keyOf: (node: Node) => SortKey,
 ) {
   // Pothos cannot follow a type that is still open.
   const type = node as unknown as ObjectRef<Types, object>;

@@ -3,7 +3,7 @@ import { asDomainError, type DomainError, type ErrorCode } from '../errors.ts';
 import type { Log } from '../log.ts';
 
 /** `extensions.code` of a top-level error. */
-const graphqlCodeOf: Record<ErrorCode, string> = {
+export const graphqlCodeOf: Record<ErrorCode, string> = {
   Malformed: 'BAD_USER_INPUT',
   NotAuthenticated: 'NOT_AUTHENTICATED',
   Forbidden: 'FORBIDDEN',
@@ -38,7 +38,11 @@ function causeOf(error: GraphQLError): unknown {
  */
 export function presentError(error: GraphQLError, requestId: string, log: Log): GraphQLError {
   const cause = causeOf(error);
-  if (cause === undefined) return error;
+  if (cause === undefined) {
+    // What GraphQL gives no code is about the variables.
+    error.extensions['code'] ??= graphqlCodeOf.InvalidInput;
+    return error;
+  }
   const known = asDomainError(cause);
   const err = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
   if (!known) log.error({ requestId, path: error.path?.join('.'), err }, 'unexpected error');

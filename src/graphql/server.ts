@@ -1,7 +1,7 @@
 /** GraphQL at `/{mandator}/graphql` (contract 8): HTTP, with streams over SSE, here; WebSocket in `websocket.ts`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Context, Viewer } from '../context.ts';
+import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import type { Call } from './builder.ts';
 import { openExplorer } from './explorer.ts';
@@ -49,7 +49,7 @@ type Request = IncomingMessage & { body?: string };
 type Response = ServerResponse & { locals: Record<string, unknown> };
 
 export type GraphqlServer = {
-  /** For `/:mandator/graphql`, behind the door that sets `response.locals.viewer`. */
+  /** For `/:mandator/graphql`, behind the door that sets `response.locals.viewer` and its `credentials`. */
   handler(request: Request, response: Response): Promise<void>;
   /** The page for people, before the door; whether it has answered. */
   explorer(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
@@ -61,14 +61,22 @@ export type GraphqlServer = {
   close(): Promise<void>;
 };
 
-/** @param options.authenticate checks the credential of a WebSocket, and those of open streams again when it must */
+/**
+ * @param options.authenticate checks the credential of a WebSocket, and those of open streams again when it must
+ * @param options.addressOf whom the upgrade request of a WebSocket comes from, behind what proxies there are
+ * @param options.countRequest counts an operation of a WebSocket as a request of the viewer; throws LimitExceeded
+ */
 export function createGraphqlServer(
   context: Context,
-  options: { authenticate: Authenticate },
+  options: {
+    authenticate: Authenticate;
+    addressOf(request: IncomingMessage): string;
+    countRequest(viewer: Viewer): void;
+  },
 ): GraphqlServer {
   const yoga = createPipeline(context.log);
   const streams = createStreams(context, options.authenticate);
-  const sockets = createWebSockets(context, yoga, streams, options.authenticate);
+  const sockets = createWebSockets(context, yoga, streams, options);
   return {
     async handler(request, response) {
       checkRequest(request);
@@ -80,7 +88,7 @@ export function createGraphqlServer(
         streams,
         viewer: response.locals['viewer'] as Viewer,
         requestId: String(response.locals['requestId']),
-        authorization: request.headers.authorization,
+        credentials: response.locals['credentials'] as Credentials,
         signal: gone.signal,
       };
       request.body = body;

@@ -3,19 +3,19 @@
  * something has changed, and only when its reader asks for more, so a slow reader gets the latest state and nothing queues.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { Context, Viewer } from '../context.ts';
+import type { Context, Credentials, Viewer } from '../context.ts';
 import { asDomainError, LimitExceeded, NotAuthenticated, Unavailable } from '../errors.ts';
 
 type Subscription = Awaited<ReturnType<Context['notifications']['subscribe']>>;
 export type Change = NonNullable<Awaited<ReturnType<Subscription['next']>>>;
 
-/** Checks a credential for a tenant, as the door of REST does. @throws NotAuthenticated, Forbidden, NotFound */
-export type Authenticate = (mandator: string, authorization: string | undefined) => Promise<Viewer>;
+/** Checks credentials for a tenant, as the door of REST does. @throws NotAuthenticated, Forbidden, NotFound */
+export type Authenticate = (mandator: string, credentials: Credentials) => Promise<Viewer>;
 
 export type Caller = {
   viewer: Viewer;
-  /** The credential as it came; the streams of one token are counted together. */
-  authorization: string | undefined;
+  /** As they came, to be checked again. */
+  credentials: Credentials;
   /** Aborted when the client has gone. */
   signal: AbortSignal;
 };
@@ -24,7 +24,7 @@ export type Streams = {
   /**
    * Opens a stream. `frames` gets `all` at once, when everything that happens from now on is heard, and then the changes
    * of the topics; what it yields goes to the client. The last frame is an error when the stream ends before its time:
-   * the token has expired, its PIN was revoked, the process stops, or reading failed.
+   * the credential has expired or counts no longer, the process stops, or reading failed.
    * @throws LimitExceeded at StreamsPerToken
    */
   open<T>(
@@ -84,7 +84,7 @@ function makeStream(caller: Caller, onRelease: () => void): Stream {
     resolve();
   }
   const expiry = setTimeout(
-    () => end(new NotAuthenticated('The token has expired; get a new one.')),
+    () => end(new NotAuthenticated('The token or PIN has expired; get a new one.')),
     Math.min(viewer.expiresAt.getTime() - Date.now(), longestDelay),
   );
   signal.addEventListener('abort', release);
@@ -107,41 +107,41 @@ function makeStream(caller: Caller, onRelease: () => void): Stream {
   };
 }
 
-/** Milliseconds between two looks whether the tokens of open streams still count. */
+/** Milliseconds between two looks whether the credentials of open streams still count. */
 const checkEvery = 30_000;
 
 export function createStreams(context: Context, authenticate: Authenticate): Streams {
   const { notifications } = context;
   const most = context.config.Limits.StreamsPerToken;
-  const byToken = new Map<string | undefined, Set<Stream>>();
-  const everyStream = () => [...byToken.values()].flatMap((streams) => [...streams]);
+  const byCredential = new Map<string, Set<Stream>>();
+  const everyStream = () => [...byCredential.values()].flatMap((streams) => [...streams]);
   const endAll = () => {
     for (const stream of everyStream()) stream.end(stoppingError());
   };
   notifications.stopping.addEventListener('abort', endAll);
 
-  const pins = notifications.subscribe('pin');
-  // Roles, persons and the tenant's parameters change without a notification.
-  const checking = setInterval(() => void checkTokens(), checkEvery).unref();
-  const watchingPins = (async () => {
-    const subscription = await pins;
+  const changes = notifications.subscribe('pin', 'person', 'mandator');
+  // An outside provider ends its tokens without a notification, and one of ours may have gone unheard.
+  const checking = setInterval(() => void checkCredentials(), checkEvery).unref();
+  const watchingChanges = (async () => {
+    const subscription = await changes;
     for (let change = await subscription.next(); change; change = await subscription.next()) {
-      for (const stream of everyStream())
-        if (change.keys.has(String(stream.viewer.pinId)))
-          stream.end(new NotAuthenticated('The PIN of this token was changed or revoked.'));
-      if (change.all) await checkTokens();
+      const { keys, all } = change;
+      await checkCredentials(({ pinId, personId, mandatorId }) =>
+        // The keys do not say of what they are; who is checked once too often loses nothing.
+        [pinId, personId, mandatorId].some((id) => all || keys.has(String(id))),
+      );
     }
   })();
 
-  /** A revocation may have gone unheard. */
-  async function checkTokens(): Promise<void> {
-    // The cache of verified tokens hears of the same loss and empties itself first.
+  async function checkCredentials(ofWhom: (viewer: Viewer) => boolean = () => true): Promise<void> {
+    // The cache of checked credentials hears of the same change and forgets what it believed first.
     await setImmediate();
     await Promise.all(
-      [...byToken.values()].map(async ([...streams]) => {
+      [...byCredential.values()].map(async ([...streams]) => {
         const [stream] = streams;
-        if (!stream) return;
-        await authenticate(stream.viewer.mandator, stream.authorization).catch((error: Error) => {
+        if (!stream || !ofWhom(stream.viewer)) return;
+        await authenticate(stream.viewer.mandator, stream.credentials).catch((error: Error) => {
           // Nobody can be asked now; who listens again after the outage is asked then.
           if (asDomainError(error) instanceof Unavailable) return;
           for (const sibling of streams) sibling.end(error);
@@ -151,17 +151,19 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
   }
 
   function register(caller: Caller): Stream {
-    const { authorization, signal } = caller;
-    const siblings = byToken.get(authorization) ?? new Set();
+    const { viewer, signal } = caller;
+    const siblings = byCredential.get(viewer.credential) ?? new Set();
     if (siblings.size >= most)
-      throw new LimitExceeded(`This token has ${siblings.size} streams open already; end one of them first.`);
+      throw new LimitExceeded(
+        `This credential has ${siblings.size} streams open already; end one of them first.`,
+      );
     if (notifications.stopping.aborted) throw stoppingError();
     signal.throwIfAborted();
     const stream = makeStream(caller, () => {
       siblings.delete(stream);
-      if (siblings.size === 0) byToken.delete(authorization);
+      if (siblings.size === 0) byCredential.delete(viewer.credential);
     });
-    byToken.set(authorization, siblings.add(stream));
+    byCredential.set(viewer.credential, siblings.add(stream));
     return stream;
   }
 
@@ -169,7 +171,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
     try {
       const subscription = await stream.listen(() => notifications.subscribe(...topics));
       // It may have been revoked after the door had let it in and before this stream was there to be ended.
-      await authenticate(stream.viewer.mandator, stream.authorization);
+      await authenticate(stream.viewer.mandator, stream.credentials);
       return subscription;
     } catch (error) {
       stream.release();
@@ -225,8 +227,8 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       // The transports say that a stream is complete one step after it is.
       await setImmediate();
       clearInterval(checking);
-      (await pins).close();
-      await watchingPins;
+      (await changes).close();
+      await watchingChanges;
     },
   };
 }

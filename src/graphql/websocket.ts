@@ -6,7 +6,7 @@ import { type FormattedExecutionResult, GraphQLError, type GraphQLFormattedError
 import type { Context as Connection, SubscribePayload } from 'graphql-ws';
 import { type Extra, useServer } from 'graphql-ws/use/ws';
 import { WebSocketServer } from 'ws';
-import type { Context } from '../context.ts';
+import type { Context, Credentials, Viewer } from '../context.ts';
 import { asDomainError, Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import type { Call } from './builder.ts';
 import { presentError } from './errors.ts';
@@ -18,13 +18,15 @@ const path = /^\/([a-z0-9_-]{1,64})\/graphql\/?(?:\?|$)/i;
 const goodbyeTimeout = 1_000;
 
 type Engine = Pick<ReturnType<Pipeline['getEnveloped']>, 'execute' | 'subscribe'>;
-type Params = { Authorization?: unknown } | undefined;
+type Params = Record<string, unknown> | undefined;
 type SocketExtra = { gone?: AbortController };
 type Link = Connection<Params, Extra & SocketExtra>;
 
-/** The credential of the upgrade request, or else of the first message: browsers cannot set the header. */
-function authorizationOf({ extra, connectionParams }: Link): string | undefined {
-  const given = extra.request.headers.authorization ?? connectionParams?.Authorization;
+/** A header of the upgrade request, or else of the first message: browsers cannot set them. */
+function headerOf({ extra, connectionParams }: Link, name: string): string | readonly string[] | undefined {
+  const sent = extra.request.headersDistinct[name];
+  if (sent) return sent;
+  const [, given] = Object.entries(connectionParams ?? {}).find(([key]) => key.toLowerCase() === name) ?? [];
   return typeof given === 'string' ? given : undefined;
 }
 
@@ -59,7 +61,11 @@ export function createWebSockets(
   context: Context,
   pipeline: Pipeline,
   streams: Streams,
-  authenticate: Authenticate,
+  options: {
+    authenticate: Authenticate;
+    addressOf(request: IncomingMessage): string;
+    countRequest(viewer: Viewer): void;
+  },
 ): WebSockets {
   const { log, config } = context;
   const sockets = new WebSocketServer({
@@ -68,13 +74,22 @@ export function createWebSockets(
     perMessageDeflate: false,
   });
 
+  function credentialsOf(link: Link): Credentials {
+    const address = options.addressOf(link.extra.request);
+    return { authorization: headerOf(link, 'authorization'), apiKey: headerOf(link, 'apikey'), address };
+  }
+
+  function authenticate(link: Link): Promise<Viewer> {
+    return options.authenticate(mandatorOf(link.extra.request) ?? '', credentialsOf(link));
+  }
+
   /** One operation of a socket, with its credential checked anew: it may have been revoked since. */
   async function prepare(link: Link, payload: SubscribePayload, requestId: string) {
-    const authorization = authorizationOf(link);
-    const viewer = await authenticate(mandatorOf(link.extra.request) ?? '', authorization);
+    const viewer = await authenticate(link);
+    options.countRequest(viewer);
     link.extra.gone ??= new AbortController();
     const { signal } = link.extra.gone;
-    const call: Call = { context, streams, viewer, requestId, authorization, signal };
+    const call: Call = { context, streams, viewer, requestId, credentials: credentialsOf(link), signal };
     const enveloped = pipeline.getEnveloped({ ...call, params: payload });
     const document = enveloped.parse(payload.query);
     const errors = enveloped.validate(enveloped.schema, document);
@@ -97,7 +112,7 @@ export function createWebSockets(
       subscribe: (args) => (args.rootValue as Engine).subscribe(args),
       async onConnect(link) {
         try {
-          await authenticate(mandatorOf(link.extra.request) ?? '', authorizationOf(link));
+          await authenticate(link);
           return true;
         } catch (error) {
           if (!asDomainError(error)) log.error({ err: String(error) }, 'unexpected error');

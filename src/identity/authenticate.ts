@@ -1,45 +1,72 @@
 /** The door of everything below a tenant (contract 1 and 3). */
-import type { RequestHandler } from 'express';
-import type { Viewer } from '../context.ts';
+import type { Request, RequestHandler } from 'express';
+import type { Credentials, Viewer } from '../context.ts';
 import { NotAuthenticated, NotFound } from '../errors.ts';
-import { type Identity, viewerOfToken } from './service.ts';
-import { howToGetToken } from './tokens.ts';
+import { markDeprecated } from '../rest/deprecation.ts';
+import { howToSignIn, schemesOf, tokenSource } from './modes.ts';
+import { type Identity, viewerOfPin, viewerOfToken } from './service.ts';
 
 // The app meets this room through its door and its routes alone.
 export { openIdentity } from './service.ts';
 
-const bearer = /^bearer +([\w-]+\.[\w-]+\.[\w-]+) *$/i;
-const longestHeader = 4_096;
+/** RFC 6750, 2.1. */
+const bearer = /^bearer +([\w.~+/-]+=*) *$/i;
+const longestHeader = 8_192;
+
+function identify(identity: Identity, { authorization, apiKey, address }: Credentials): Promise<Viewer> {
+  const { config } = identity.context;
+  const schemes = schemesOf(config);
+  const refuse = (what: string) => new NotAuthenticated(`${what}; ${howToSignIn(config)}`);
+  const [headers, pins] = [[authorization ?? []].flat(), [apiKey ?? []].flat()];
+  if (headers.length + pins.length > 1) throw refuse('A call carries one credential');
+  const [header = '', pin = ''] = [headers[0], pins[0]];
+  if (header.length + pin.length > longestHeader) throw refuse('The credential is too long');
+  if (pin && !schemes.includes('APIKEY')) throw refuse('The header APIKEY is not taken here');
+  if (pin) return viewerOfPin(identity, pin, address);
+  if (header && !schemes.includes('Bearer')) throw refuse('There is no identity provider here');
+  const token = bearer.exec(header)?.[1];
+  if (!token) throw refuse(schemes.includes('Bearer') ? 'This needs one bearer token' : 'This needs a PIN');
+  return viewerOfToken(identity, token);
+}
 
 /**
  * Who is calling, for HTTP and for the connection parameters of a WebSocket.
  * @param mandator the path segment, in any case
- * @param authorization the header; a list of more than one is refused
- * @throws NotAuthenticated without a valid token, whether or not the mandator exists; NotFound with another tenant's
+ * @throws NotAuthenticated without one valid credential of a scheme that is taken, whether or not the mandator exists;
+ * LimitExceeded after too many wrong PINs; NotFound with another tenant's credential
  */
-export async function authenticateHeader(
+export async function authenticateCall(
   identity: Identity,
   mandator: string,
-  authorization: string | readonly string[] | undefined,
+  credentials: Credentials,
 ): Promise<Viewer> {
-  const [header = '', ...more] = [authorization ?? []].flat();
-  const token = more.length === 0 && header.length <= longestHeader ? bearer.exec(header)?.[1] : undefined;
-  if (!token)
-    throw new NotAuthenticated(
-      `This needs one bearer token; ${howToGetToken(identity.context.config.IdpUrl)}`,
-    );
-  const viewer = await viewerOfToken(identity, token);
+  const viewer = await identify(identity, credentials);
   if (viewer.mandator !== mandator.toLowerCase())
-    throw new NotFound('There is no such tenant, or the token belongs to another one.');
+    throw new NotFound('There is no such tenant, or the credential belongs to another one.');
   return viewer;
 }
 
-/** For routers mounted below `/:mandator`: whoever passes is `response.locals.viewer`. */
+/** Of a header sent twice, `request.headers` would hide the second. */
+function credentialsOf({ headersDistinct, ip = '' }: Request): Credentials {
+  return { authorization: headersDistinct['authorization'], apiKey: headersDistinct['apikey'], address: ip };
+}
+
+/**
+ * For routers mounted below `/:mandator`: whoever passes is `response.locals.viewer`, by its `credentials`. Also there:
+ * the `schemes` that a 401 names. A call by the header APIKEY is told that it is deprecated (contract 10).
+ */
 export function authenticate(identity: Identity): RequestHandler {
+  const { config } = identity.context;
+  const schemes = schemesOf(config);
+  const replacement = { documentation: `${config.BaseUrl}/swagger`, successor: tokenSource(config) };
   return async (request, response, next) => {
-    // Of a header sent twice, `request.headers` would hide the second.
-    const sent = request.headersDistinct['authorization'];
-    response.locals['viewer'] = await authenticateHeader(identity, String(request.params['mandator']), sent);
+    const credentials = credentialsOf(request);
+    const takesPins = schemes.includes('APIKEY');
+    if (takesPins) response.vary('APIKEY');
+    if (takesPins && credentials.apiKey !== undefined) markDeprecated(response, replacement);
+    Object.assign(response.locals, { credentials, schemes });
+    const mandator = String(request.params['mandator']);
+    response.locals['viewer'] = await authenticateCall(identity, mandator, credentials);
     next();
   };
 }

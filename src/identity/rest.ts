@@ -1,8 +1,9 @@
 /** The identity provider's own endpoints (contract 3): RFC 6749 in and out, for standard clients. */
-import net from 'node:net';
 import express, { type ErrorRequestHandler, type Request, Router } from 'express';
-import { asDomainError, MethodNotAllowed } from '../errors.ts';
+import { asDomainError, MethodNotAllowed, NotFound } from '../errors.ts';
+import { limitTokenRequests } from '../rest/limits.ts';
 import { grantType, OAuthError, type TokenRequest } from './clients.ts';
+import { howToSignIn } from './modes.ts';
 import { type Identity, issueToken } from './service.ts';
 import { apiScope } from './tokens.ts';
 
@@ -10,15 +11,20 @@ const tokenPath = '/connect/token';
 const configurationPath = '/.well-known/openid-configuration';
 const keysPath = '/.well-known/openid-configuration/jwks';
 
-/** The token endpoint, discovery and the public keys. */
+/** The token endpoint, discovery and the public keys; where another provider or none is used, only the way to it. */
 export function identityRoutes(identity: Identity): Router {
   const router = Router();
   const { config } = identity.context;
+  if (config.IdentityProvider.Mode !== 'Embedded')
+    return router.all([tokenPath, configurationPath, keysPath], () => {
+      throw new NotFound(`There is no identity provider here; ${howToSignIn(config)}`);
+    });
 
   router.use(tokenPath, (_request, response, next) => {
     response.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
     next();
   });
+  router.use(tokenPath, limitTokenRequests(identity.context));
   router.post(
     tokenPath,
     express.text({ type: 'application/x-www-form-urlencoded', limit: '16kb' }),
@@ -75,7 +81,7 @@ function readRequest(request: Request): TokenRequest {
     clientId: basic?.id ?? id,
     clientSecret: basic?.secret ?? secret,
     apiKey: form.get('apikey'),
-    address: addressOf(request),
+    address: request.ip ?? '',
   };
 }
 
@@ -104,12 +110,6 @@ function readBasic(authorization: string | undefined): { id: string; secret: str
   }
 }
 
-/** An IPv4 caller on a socket for both families is an IPv4 caller. */
-function addressOf(request: Request): string {
-  const address = (request.ip ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
-  return net.isIP(address) ? address : '0.0.0.0';
-}
-
 const writeOAuthError: ErrorRequestHandler = (error, request, response, next) => {
   const refusal = asOAuthError(error);
   if (!refusal || response.headersSent || request.socket.destroyed) return next(error);
@@ -124,6 +124,8 @@ function asOAuthError(error: unknown): OAuthError | undefined {
   const known = asDomainError(error);
   if (known?.code === 'Unavailable')
     return new OAuthError('temporarily_unavailable', known.message, 503, known.retryAfter);
+  if (known?.code === 'LimitExceeded')
+    return new OAuthError('slow_down', known.message, 429, known.retryAfter);
   const { status } = error as { status?: unknown };
   if (status === 400 || status === 413 || status === 415)
     return new OAuthError(

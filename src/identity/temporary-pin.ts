@@ -1,19 +1,19 @@
 import type { Context } from '../context.ts';
 import { NotFound } from '../errors.ts';
-import { createPin, pepperOf, revokePin } from './service.ts';
+import { createPin, deletePin, pepperOf } from './service.ts';
 
 const lifetime = 3_600_000;
 
 /**
  * A PIN of the tenant's first active Admin, for a command that the operator runs without one: ends after an hour at the
- * latest.
+ * latest, and once removed has left no trace in the list of PINs.
  * @throws NotFound when there is no such tenant, or nobody in it who could hold the PIN
  */
 export async function createTemporaryPin(
   { db, config }: Context,
   mandator: string,
   label: string,
-): Promise<{ pin: string; revoke(): Promise<void> }> {
+): Promise<{ pin: string; remove(): Promise<void> }> {
   const admin = await db
     .selectFrom('person')
     .innerJoin('mandator', 'mandator.id', 'person.mandator_id')
@@ -29,5 +29,5 @@ export async function createTemporaryPin(
     );
   const expiresAt = new Date(Date.now() + lifetime);
   const { pin, pinId } = await createPin(db, pepperOf(config), { ...admin, label, expiresAt });
-  return { pin, revoke: () => revokePin(db, admin.mandatorId, pinId) };
+  return { pin, remove: () => deletePin(db, admin.mandatorId, pinId) };
 }

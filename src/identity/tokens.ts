@@ -20,6 +20,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { NotAuthenticated } from '../errors.ts';
+import { howToSignIn } from './modes.ts';
 
 /** Seconds that a token lives. */
 export const tokenLifetime = 3600;
@@ -208,9 +209,7 @@ export function openKeys({ db, config }: Context, pepper: string): Keys {
         return claimsSchema.parse(payload);
       } catch (error) {
         if (error instanceof errors.JOSEError || error instanceof z.ZodError)
-          throw new NotAuthenticated(
-            `The token is not valid or has expired; ${howToGetToken(config.IdpUrl)}`,
-          );
+          throw new NotAuthenticated(`The token is not valid or has expired; ${howToSignIn(config)}`);
         throw error;
       }
     },
@@ -221,9 +220,4 @@ export function openKeys({ db, config }: Context, pepper: string): Keys {
       return keys.map(({ publicJwk }) => publicJwk);
     },
   };
-}
-
-/** The remedy that every 401 names. */
-export function howToGetToken(idpUrl: string): string {
-  return `get one with the person's PIN at ${idpUrl}/connect/token and send it as "Authorization: Bearer <token>".`;
 }

@@ -1,6 +1,8 @@
 /** What a batch is: its states, its record, and how that is read. */
 import { sql } from 'kysely';
+import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import type { PageRequest } from '../db/paging.ts';
 
 export const importStatuses = [
   'AwaitingLessonCreation',
@@ -11,6 +13,9 @@ export const importStatuses = [
 export type ImportStatus = (typeof importStatuses)[number];
 export const operations = ['Create', 'Update', 'Delete'] as const;
 export type Operation = (typeof operations)[number];
+/** What becomes of lessons whose room is occupied (contract 4.2). */
+export const conflictRules = ['Fail', 'Skip', 'Displace'] as const;
+export type ConflictRule = (typeof conflictRules)[number];
 export const failureKinds = ['Data', 'Technical', 'Cancelled'] as const;
 export type FailureKind = (typeof failureKinds)[number];
 
@@ -27,6 +32,7 @@ export type Batch = {
   warningCount: number;
   failureKind: FailureKind | null;
   validateOnly: boolean;
+  onConflict: ConflictRule;
   errorMessages: string | null;
   createdAt: Date;
   startedAt: Date | null;
@@ -68,6 +74,18 @@ export const isTerminal = (status: ImportStatus) => !openStatuses.includes(statu
 
 export type BatchKey = { mandatorId: number; id: string };
 
+/** A batch that a worker has started. */
+export type Running = BatchKey & {
+  operation: Operation;
+  validateOnly: boolean;
+  onConflict: ConflictRule;
+  createdBy: number;
+  attempts: number;
+  jobCount: number;
+  requestId: string;
+  cancelRequested: boolean;
+};
+
 /** Batches with who sent them and their place in the queue. */
 export function selectBatches(db: Database) {
   return db
@@ -94,6 +112,33 @@ export function selectBatches(db: Database) {
     );
 }
 
+/** The query of a page of batches, newest first. */
+export function selectBatchPage(db: Database, viewer: Viewer, filter: BatchFilter, page: PageRequest) {
+  const { importStatus = openStatuses, operation, createdAfter, createdBefore, mine, jobId } = filter;
+  return selectBatches(db)
+    .where('batch.mandator_id', '=', viewer.mandatorId)
+    .$if(importStatus !== 'All', (query) =>
+      query.where('batch.import_status', 'in', importStatus as ImportStatus[]),
+    )
+    .$if(operation !== undefined, (query) => query.where('batch.operation', '=', operation as string))
+    .$if(createdAfter !== undefined, (query) => query.where('batch.created_at', '>', createdAfter as Date))
+    .$if(createdBefore !== undefined, (query) => query.where('batch.created_at', '<', createdBefore as Date))
+    .$if(mine === true, (query) => query.where('batch.created_by', '=', viewer.personId))
+    .$if(jobId !== undefined, (query) =>
+      query.where('batch.id', 'in', ({ selectFrom }) =>
+        selectFrom('batch_job')
+          .select('batch_id')
+          .where('mandator_id', '=', viewer.mandatorId)
+          .where('job_id', '=', jobId as string),
+      ),
+    )
+    .$if(page.after !== undefined, (query) =>
+      query.where('batch.arrival', '<', sql<number>`${page.after}::bigint`),
+    )
+    .orderBy('batch.arrival', 'desc')
+    .limit(page.limit + 1);
+}
+
 type BatchRow = Awaited<ReturnType<ReturnType<typeof selectBatches>['executeTakeFirstOrThrow']>>;
 
 export function toBatch(row: BatchRow): Batch {
@@ -109,6 +154,7 @@ export function toBatch(row: BatchRow): Batch {
     warningCount: row.warning_count,
     failureKind: row.failure_kind as FailureKind | null,
     validateOnly: row.validate_only,
+    onConflict: row.on_conflict as ConflictRule,
     errorMessages: row.error_messages,
     createdAt: row.created_at,
     startedAt: row.started_at,

@@ -1,7 +1,13 @@
 import { openAsBlob } from 'node:fs';
 import fs from 'node:fs/promises';
 import { type Command, Option } from 'commander';
-import { type BatchRecord, type ErrorRecord, hasEnded, type RemoteAction } from '../cli/client.ts';
+import {
+  type BatchRecord,
+  type ErrorRecord,
+  hasEnded,
+  type Operation,
+  type RemoteAction,
+} from '../cli/client.ts';
 import { CommandFailed, unreadableFile } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { openProgress } from '../cli/progress.ts';
@@ -12,11 +18,21 @@ const pinOption = () =>
   new Option('--pin <pin>', 'PIN to sign in with; without one, a temporary PIN of the first Admin').env(
     'ROOMGATE_PIN',
   );
+const tokenOption = () =>
+  new Option(
+    '--token <token>',
+    'access token to use in place of a PIN, with an outside identity provider',
+  ).env('ROOMGATE_TOKEN');
 const baseUrlOption = () =>
   new Option('--base-url <url>', 'where the server is, when not where the settings say');
 
-type SharedOptions = { mandator: string; pin?: string; baseUrl?: string };
-type ImportOptions = SharedOptions & { operation: 'create'; follow?: true };
+type SharedOptions = { mandator: string; pin?: string; token?: string; baseUrl?: string };
+type ImportOptions = SharedOptions & {
+  operation: Operation;
+  validateOnly?: true;
+  onConflict?: string;
+  follow?: true;
+};
 
 async function readHead(file: string): Promise<string> {
   const handle = await fs.open(file);
@@ -47,12 +63,32 @@ function describeBatch(batch: BatchRecord): string {
       ['Status', batch.ImportStatus],
       ['Jobs', batch.JobCount],
       ['Lessons', batch.LessonCount ?? '-'],
-      ['Created', batch.CreatedCount],
+      ...(batch.Operation !== 'Delete' ? [['Created', batch.CreatedCount]] : []),
       ['Errors', batch.ErrorCount],
       ['Warnings', batch.WarningCount],
       ...(seconds === null ? [] : [['Seconds', seconds]]),
     ],
   );
+}
+
+const done: Record<string, string> = {
+  Create: 'the lessons are in the timetable',
+  Update: 'the changes are in the timetable',
+  Delete: 'what the file names is deleted',
+};
+
+function describeSuccess({ Operation, ValidateOnly, WarningCount }: BatchRecord): string {
+  const what = ValidateOnly ? 'nothing is wrong, and nothing was written' : done[Operation];
+  const warnings = WarningCount === 0 ? '' : `; there are ${WarningCount} warnings`;
+  return `Success: ${what}${warnings}.`;
+}
+
+/** The options as contract 4.2 has them. */
+function queryOf({ validateOnly, onConflict }: ImportOptions): Record<string, string> {
+  return {
+    ...(validateOnly && { ValidateOnly: 'true' }),
+    ...(onConflict && { OnConflict: onConflict.charAt(0).toUpperCase() + onConflict.slice(1) }),
+  };
 }
 
 function describeErrors(errors: ErrorRecord[], total: number): string {
@@ -77,18 +113,33 @@ export function addCommands(program: Command, action: RemoteAction): void {
     .description('send a JSON file of lesson jobs through the REST API')
     .argument('<file>', 'JSON array of jobs')
     .requiredOption('--mandator <code>', 'the tenant')
-    .addOption(new Option('--operation <operation>', 'what to do').choices(['create']).default('create'))
+    .addOption(
+      new Option('--operation <operation>', 'what to do with the jobs')
+        .choices(['create', 'update', 'delete'])
+        .default('create'),
+    )
+    .option('--validate-only', 'check everything and write nothing')
+    .addOption(
+      new Option(
+        '--on-conflict <rule>',
+        'lessons whose room is occupied: fail the batch, leave them out, or cancel manual bookings; not for delete',
+      ).choices(['fail', 'skip', 'displace']),
+    )
     .option('--follow', 'wait until the batch has ended; exit code 1 and the errors if it failed')
     .addOption(pinOption())
+    .addOption(tokenOption())
     .addOption(baseUrlOption())
     .addHelpText('after', 'Example:\n  $ roomgate import timetable.json --mandator demo --follow')
     .action(
       action(async (remote, file: string, options: ImportOptions) => {
+        if (options.operation === 'delete' && options.onConflict)
+          throw new CommandFailed('--on-conflict is for create and update; a deletion has no conflicts.');
         const body = await openLessonFile(file);
         const client = await remote.signIn(options);
         const progress = openProgress(remote.json ? { write: () => {} } : process.stderr);
         try {
           const accepted = await client.postJobs(options.operation, body, {
+            query: queryOf(options),
             onProgress: (sent, total) => progress.bar('Upload', sent, total),
           });
           progress.say(`Batch ${accepted.BatchId} is accepted.`);
@@ -102,8 +153,12 @@ export function addCommands(program: Command, action: RemoteAction): void {
             if (!hasEnded(state)) progress.bar('Lessons', state.ProcessedCount, state.LessonCount ?? null);
           });
           progress.end();
-          remote.print(describeBatch(batch), batch);
-          if (batch.ImportStatus === 'LessonsCreated') return;
+          const succeeded = batch.ImportStatus === 'LessonsCreated';
+          remote.print(
+            succeeded ? `${describeBatch(batch)}\n${describeSuccess(batch)}` : describeBatch(batch),
+            batch,
+          );
+          if (succeeded) return;
           const errors = [];
           if (!remote.json) {
             for await (const error of client.listErrors(batch.BatchId)) {
@@ -127,6 +182,7 @@ export function addCommands(program: Command, action: RemoteAction): void {
     .requiredOption('--mandator <code>', 'the tenant')
     .option('--all', 'the ended ones too')
     .addOption(pinOption())
+    .addOption(tokenOption())
     .addOption(baseUrlOption())
     .addHelpText('after', 'Example:\n  $ roomgate batches --mandator demo --all')
     .action(

@@ -1,42 +1,85 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { Operation } from './batch.ts';
 
-/** The fields of contract 4.1 and, for each, how SQL reads and judges it: staging and diagnosis ask the same. */
-type Kind = 'text' | 'key' | 'time' | 'integer' | 'boolean' | 'texts' | 'status';
+/**
+ * The fields of contract 4.1 and, for each, how SQL reads and judges it: staging and diagnosis ask the same, and the
+ * documentation of REST and GraphQL is made of it.
+ */
+export type Kind = 'text' | 'key' | 'time' | 'integer' | 'boolean' | 'texts' | 'status';
 
-export type Field = { name: string; column: string; kind: Kind; required: boolean };
+/** What must be there: a field that names its record always, others only in a record that is new. */
+type Required = 'always' | 'new' | false;
 
-const field = (name: string, column: string, kind: Kind, required = false): Field => ({
-  name,
-  column,
-  kind,
-  required,
-});
+export type Field = { name: string; column: string; kind: Kind; required: Required; description: string };
+
+const field = (
+  name: string,
+  column: string,
+  kind: Kind,
+  description: string,
+  required: Required = false,
+): Field => ({ name, column, kind, required, description });
 
 export const jobFields: readonly Field[] = [
-  field('JobID', 'job_id', 'key', true),
-  field('Bezeichnung', 'bezeichnung', 'text'),
-  field('Quelle', 'quelle', 'text'),
-  field('Standort', 'standort', 'text'),
-  field('Bemerkung', 'bemerkung', 'text'),
+  field('JobID', 'job_id', 'key', 'Names the job; unique in the tenant.', 'always'),
+  field('Bezeichnung', 'bezeichnung', 'text', 'Designation.'),
+  field('Quelle', 'quelle', 'text', 'Where the job comes from.'),
+  field(
+    'Standort',
+    'standort',
+    'text',
+    'The location of its rooms, where two locations have a room of the same name.',
+  ),
+  field('Bemerkung', 'bemerkung', 'text', 'Remark.'),
 ];
 
 export const lessonFields: readonly Field[] = [
-  field('LektionId', 'lektion_id', 'key', true),
-  field('Beginn', 'beginn', 'time', true),
-  field('Ende', 'ende', 'time', true),
-  field('RessourceName', 'ressource_name', 'key', true),
-  field('RessourceId', 'ressource_id', 'integer'),
-  field('Titel', 'titel', 'text'),
-  field('Fach', 'fach', 'text'),
-  field('Bemerkung', 'bemerkung', 'text'),
-  field('Klassen', 'klassen', 'texts'),
-  field('Lehrpersonen', 'lehrpersonen', 'texts'),
-  field('Status', 'status', 'status'),
-  field('KopplungId', 'kopplung_id', 'key'),
-  field('Privat', 'privat', 'boolean'),
+  field('LektionId', 'lektion_id', 'key', 'Names the lesson; unique inside its job.', 'always'),
+  field('Beginn', 'beginn', 'time', 'Start, ISO 8601; without an offset it is UTC.', 'new'),
+  field('Ende', 'ende', 'time', 'End, after Beginn by at most 24 hours.', 'new'),
+  field(
+    'RessourceName',
+    'ressource_name',
+    'key',
+    'The name of the room; case and spaces around it do not count.',
+    'new',
+  ),
+  field('RessourceId', 'ressource_id', 'integer', 'The id of the room, which must agree with its name.'),
+  field('Titel', 'titel', 'text', 'Title.'),
+  field('Fach', 'fach', 'text', 'Subject.'),
+  field('Bemerkung', 'bemerkung', 'text', 'Remark.'),
+  field('Klassen', 'klassen', 'texts', 'Classes.'),
+  field('Lehrpersonen', 'lehrpersonen', 'texts', 'Teachers.'),
+  field('Status', 'status', 'status', 'Geplant when left out; Entfaellt occupies no room.'),
+  field(
+    'KopplungId',
+    'kopplung_id',
+    'key',
+    'Lessons that share it, their room and their time share one booking.',
+  ),
+  field(
+    'Privat',
+    'privat',
+    'boolean',
+    'Whether others than its sender and Admins see only that the room is taken.',
+  ),
 ];
 
 const listField = 'LektionList';
+/** Update: whether the list is the whole truth about the job. */
+const replaceField = field(
+  'ReplaceLektionList',
+  'replace_list',
+  'boolean',
+  'Whether LektionList is the whole truth about the job: its other lessons are deleted.',
+);
+
+/** The fields that an operation reads, and the members that it knows: those of a job as it was created are no surprise. */
+export const fieldsOf: Record<Operation, { job: readonly Field[]; lesson: readonly Field[] }> = {
+  Create: { job: jobFields, lesson: lessonFields },
+  Update: { job: [...jobFields, replaceField], lesson: lessonFields },
+  Delete: { job: jobFields.slice(0, 1), lesson: lessonFields.slice(0, 1) },
+};
 
 /** The spellings that a request may use: the first letter in either case; JobId also reads as JobID. */
 function spellings(name: string): string[] {
@@ -47,7 +90,8 @@ function spellings(name: string): string[] {
 const known = (fields: readonly Field[], ...more: string[]) =>
   [...fields.map(({ name }) => name), ...more].flatMap(spellings);
 
-export const knownJobMembers = known(jobFields, listField);
+export const knownJobMembers = (operation: Operation) =>
+  known(jobFields, listField, ...(operation === 'Update' ? [replaceField.name] : []));
 export const knownLessonMembers = known(lessonFields);
 
 /** The member of a jsonb object, in whichever spelling it was sent. */
@@ -74,8 +118,11 @@ export const lessonList = member(sql`body`, listField);
 const text = (column: RawBuilder<unknown>) => sql`(${column} #>> '{}')`;
 
 /** Longest texts: keys go into indexes. */
-const longestKey = 128;
-const longestText = 4_000;
+export const longestKey = 128;
+export const longestText = 4_000;
+/** Lists of names. */
+export const mostTexts = 200;
+export const longestName = 200;
 
 function isType(kind: Kind, column: RawBuilder<unknown>): RawBuilder<boolean> {
   const typeIs = (type: string) => sql`jsonb_typeof(${column}) = ${sql.lit(type)}`;
@@ -91,7 +138,8 @@ function isType(kind: Kind, column: RawBuilder<unknown>): RawBuilder<boolean> {
     case 'boolean':
       return sql`(${typeIs('boolean')})`;
     case 'texts':
-      return sql`(${typeIs('array')} and not jsonb_path_exists(${column}, '$[*] ? (@.type() != "string")'))`;
+      return sql`(${typeIs('array')} and jsonb_array_length(${column}) <= ${sql.lit(mostTexts)}
+        and not jsonb_path_exists(${column}, ${sql.lit(`$[*] ? (@.type() != "string" || @ like_regex "^.{${longestName + 1}}" flag "s")`)}))`;
     case 'status':
       return sql`(${column} in ('"Geplant"', '"Vertretung"', '"Entfaellt"'))`;
   }
@@ -103,7 +151,7 @@ const wanted: Record<Kind, string> = {
   time: 'a text with an ISO 8601 date-time such as 2027-02-01T08:00:00Z',
   integer: 'a whole number from 1 to 999999999',
   boolean: 'true or false',
-  texts: 'an array of texts',
+  texts: `an array of at most ${mostTexts} texts of at most ${longestName} characters`,
   status: '"Geplant", "Vertretung" or "Entfaellt"',
 };
 
@@ -152,32 +200,61 @@ export function valueColumns(fields: readonly Field[], table: string): RawBuilde
 
 /** Last step: the values under their own names; of a time only what is a date-time of ISO 8601. */
 export function finalColumns(fields: readonly Field[], table: string): RawBuilder<unknown> {
+  return sql.join(fields.map((field) => sql`${finalValue(field, table)} as ${sql.id(field.column)}`));
+}
+
+function finalValue({ column, kind }: Field, table: string): RawBuilder<unknown> {
+  const value = sql.ref(`${table}.${column}_value`);
+  return kind === 'time' ? sql`iso_instant(${sql.ref(`${table}.${column}_text`)}, ${value})` : value;
+}
+
+/** Last step of a change: what was not sent stays as it is stored. */
+export function mergedColumns(fields: readonly Field[], table: string, stored: string): RawBuilder<unknown> {
   return sql.join(
-    fields.map(({ column, kind }) => {
-      const value = sql.ref(`${table}.${column}_value`);
-      const final =
-        kind === 'time' ? sql`iso_instant(${sql.ref(`${table}.${column}_text`)}, ${value})` : value;
-      return sql`${final} as ${sql.id(column)}`;
+    fields.map((field) => {
+      const kept = sql.ref(`${stored}.${field.column}`);
+      const raw = sql.ref(`${table}.${field.column}`);
+      return sql`case when ${raw} is null then ${kept} else ${finalValue(field, table)} end as ${sql.id(field.column)}`;
     }),
   );
 }
 
-/** Whether a field was sent but has no value, or must have one and has none; times show it by being null at the end. */
-export function anyFault(fields: readonly Field[], table: string): RawBuilder<boolean> {
+/**
+ * Whether a field was sent but has no value, or must have one and has none; times show it by being null at the end.
+ * @param isNew whether the record is a new one
+ */
+export function anyFault(
+  fields: readonly Field[],
+  table: string,
+  isNew: RawBuilder<unknown> = sql`true`,
+): RawBuilder<boolean> {
   const faults = fields
     .filter(({ kind }) => kind !== 'time')
     .map(({ column, required }) => {
       const value = sql.ref(`${table}.${column}_value`);
       const raw = sql.ref(`${table}.${column}`);
-      return required
-        ? sql`${value} is null`
-        : sql`(${raw} is not null and ${value} is null and ${raw} <> 'null')`;
+      if (required === 'always') return sql`${value} is null`;
+      if (required === 'new') return sql`(${value} is null and (${raw} is not null or ${isNew}))`;
+      return sql`(${raw} is not null and ${value} is null and ${raw} <> 'null')`;
     });
   return sql`(${sql.join(faults, sql` or `)})`;
 }
 
-/** Rows (rank, field, code, message) of one object's fields; code is null where nothing is wrong. */
-export function fieldFindings(fields: readonly Field[], table: string): RawBuilder<unknown> {
+/**
+ * Rows (rank, field, code, message) of one object's fields; code is null where nothing is wrong.
+ * @param isNew whether the object stands for a new record
+ */
+export function fieldFindings(
+  fields: readonly Field[],
+  table: string,
+  isNew: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const missingCode = (required: Required, raw: RawBuilder<unknown>) => {
+    if (required === 'always') return sql`'MissingField'`;
+    return required === 'new'
+      ? sql`case when ${raw} is not null or ${isNew} then 'MissingField' end`
+      : sql`null`;
+  };
   const rows = fields.map(({ name, column, kind, required }, rank) => {
     const raw = sql.ref(`${table}.${column}`);
     const missing = sql`${isAbsent(raw)}`;
@@ -186,7 +263,7 @@ export function fieldFindings(fields: readonly Field[], table: string): RawBuild
       kind === 'time' ? sql`when iso_instant(${text(raw)}, ${instant}) is null then 'InvalidTime'` : sql``;
     const shown = sql`left(${raw}::text, 80)`;
     return sql`(${sql.lit(rank)}, ${sql.lit(name)},
-      case when ${missing} then ${required ? sql`'MissingField'` : sql`null`}
+      case when ${missing} then ${missingCode(required, raw)}
            when not ${isType(kind, raw)} then 'InvalidType' ${wrongTime} end,
       case when ${missing} then ${sql.lit(`${name} is missing`)}
            else ${sql.lit(`${name} must be ${wanted[kind]}, not `)} || ${shown} end)`;

@@ -2,10 +2,21 @@ import { z } from 'zod';
 import { Conflict, InvalidInput, LimitExceeded, Malformed, NotFound } from '../errors.ts';
 import type { AddTypes, Builder } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import {
+  bodyType,
+  enumType,
+  type Members,
+  type MemberType,
+  recordFields,
+  recordType,
+} from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
-import { type Batch, failureKinds, importStatuses, type LessonError, operations } from './batch.ts';
+import type { Batch, Operation } from './batch.ts';
+import { asBody, jobSchemas, lessonSchemas, lessonStatus } from './bodies.ts';
 import * as lessons from './service.ts';
+import { lessonKey, listJobs, listLessons } from './timetable.ts';
 import { batchTopic, findBatch, watchBatch, watchBatches } from './watch.ts';
+import * as wire from './wire.ts';
 
 /** What an id, a key or a name may hold: PostgreSQL takes no U+0000 and no half of a surrogate pair. */
 const plain = (most: number): { schema: z.ZodType<string> } => ({
@@ -18,85 +29,35 @@ const plain = (most: number): { schema: z.ZodType<string> } => ({
 
 /** A Batch is what the service gives; its errors are read when they are asked for. */
 function addBatch(builder: Builder) {
-  const importStatus = builder.enumType('ImportStatus', {
-    description: 'The state of a batch; the last two are final.',
-    values: importStatuses,
-  });
-  const operation = builder.enumType('JobOperation', {
-    description: 'What a batch does with its jobs.',
-    values: operations,
-  });
-  const failureKind = builder.enumType('FailureKind', {
-    description: 'Why a batch failed: its data, something technical, or it was cancelled.',
-    values: failureKinds,
-  });
-  const severity = builder.enumType('Severity', {
-    description: 'An error fails the batch, a warning does not.',
-    values: ['Error', 'Warning'] as const,
-  });
-  const lessonError = builder.objectRef<LessonError>('LessonError').implement({
-    description: 'One error or warning of a batch.',
-    fields: (t) => ({
-      severity: t.field({ type: severity, description: 'Error or warning.', resolve: (row) => row.severity }),
-      index: t.exposeInt('index', { nullable: true, description: 'Which job, counted from 0.' }),
-      jobID: t.exposeString('jobId', { nullable: true, description: 'The JobID, when it has one.' }),
-      lektionIndex: t.exposeInt('lektionIndex', {
-        nullable: true,
-        description: 'Which lesson of its job, counted from 0.',
-      }),
-      lektionId: t.exposeString('lektionId', {
-        nullable: true,
-        description: 'The LektionId, when it has one.',
-      }),
-      field: t.exposeString('field', { nullable: true, description: 'The faulty member, as REST names it.' }),
-      code: t.exposeString('code', { description: 'The kind of fault, for programs (contract 4.1).' }),
-      message: t.exposeString('message', { description: 'For people.' }),
-      pointer: t.exposeString('pointer', {
-        nullable: true,
-        description: 'JSON pointer into the body, as REST would have taken it.',
-      }),
-    }),
-  });
+  const importStatus = enumType(builder, wire.importStatus);
+  const operation = enumType(builder, wire.operation);
+  const conflictRule = enumType(builder, wire.conflictRule);
+  const author = recordType(builder, 'PersonReference', wire.personReference, (person: object) => person);
+  const members: Members = new Map<z.ZodType, MemberType>([
+    [wire.importStatus, importStatus],
+    [wire.operation, operation],
+    [wire.failureKind, enumType(builder, wire.failureKind)],
+    [wire.severity, enumType(builder, wire.severity)],
+    [wire.personReference, author],
+  ]);
+  const lessonError = recordType(builder, 'LessonError', wire.lessonError, wire.toErrorEntry, members);
   const lessonErrors = connectionType(builder, lessonError, ({ number }) => number);
-  const author = builder.objectRef<Batch['createdBy']>('PersonReference').implement({
-    description: 'A person, as others see it.',
-    fields: (t) => ({
-      personId: t.exposeID('personId', { description: 'The id of the person.' }),
-      displayName: t.exposeString('displayName', { description: 'As it is shown.' }),
-    }),
-  });
+  const record = wire.batchRecord.omit({ BatchId: true, Errors: true });
   const batch = builder.objectRef<Batch>('Batch').implement({
     description: 'One import request: all of its jobs, or nothing.',
     fields: (t) => ({
       id: t.exposeID('id', { description: 'The BatchId.' }),
-      operation: t.field({
-        type: operation,
-        description: 'What it does with its jobs.',
-        resolve: (row) => row.operation,
+      ...recordFields(t, record, (row) => wire.toBatchRecord(row, []), members),
+      onConflict: t.field({
+        type: conflictRule,
+        description: 'What becomes of lessons whose room is occupied.',
+        resolve: (row) => row.onConflict,
       }),
-      importStatus: t.field({
-        type: importStatus,
-        description: 'Where it stands.',
-        resolve: (row) => row.importStatus,
-      }),
-      jobCount: t.exposeInt('jobCount', { description: 'How many jobs were sent.' }),
-      lessonCount: t.exposeInt('lessonCount', {
-        nullable: true,
-        description: 'How many lessons; known from AwaitingLessonProcessing on.',
-      }),
-      processedCount: t.exposeInt('processedCount', { description: 'Lessons done so far; never falls.' }),
-      createdCount: t.exposeInt('createdCount', { description: 'Lessons that were created.' }),
       progress: t.float({
         nullable: true,
         description: '0 to 1; null while the number of lessons is not known.',
         resolve: ({ lessonCount, processedCount }) =>
           lessonCount === null ? null : lessonCount === 0 ? 1 : processedCount / lessonCount,
-      }),
-      errorCount: t.exposeInt('errorCount', { description: 'How many errors.' }),
-      warningCount: t.exposeInt('warningCount', { description: 'How many warnings.' }),
-      errorMessages: t.exposeString('errorMessages', {
-        nullable: true,
-        description: 'The first 50 errors, one in a line.',
       }),
       errors: t.field({
         type: lessonErrors,
@@ -106,36 +67,9 @@ function addBatch(builder: Builder) {
         resolve: (row, args, { context, viewer }) =>
           lessons.listErrors(context.db, viewer, row.id, pageOf(args)),
       }),
-      failureKind: t.field({
-        type: failureKind,
-        nullable: true,
-        description: 'Why it failed; null unless it did.',
-        resolve: (row) => row.failureKind,
-      }),
-      validateOnly: t.exposeBoolean('validateOnly', { description: 'Whether it only checks.' }),
-      queuePosition: t.exposeInt('queuePosition', {
-        nullable: true,
-        description: '1 for the batch that runs or is next; null once it has ended.',
-      }),
-      createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was accepted.' }),
-      startedAt: t.expose('startedAt', {
-        type: 'DateTime',
-        nullable: true,
-        description: 'When its work began.',
-      }),
-      finishedAt: t.expose('finishedAt', {
-        type: 'DateTime',
-        nullable: true,
-        description: 'When it reached a final state.',
-      }),
-      createdBy: t.field({
-        type: author,
-        description: 'Who sent it.',
-        resolve: (row) => row.createdBy,
-      }),
     }),
   });
-  return { batch, importStatus, operation };
+  return { batch, importStatus, operation, conflictRule, members };
 }
 
 type BatchTypes = ReturnType<typeof addBatch>;
@@ -188,39 +122,79 @@ function addQueries(builder: Builder, { batch, importStatus, operation }: BatchT
   }));
 }
 
-/** Every member may be missing: what is missing or wrong is an error of the batch, as in REST, never of the call. */
-function addJobInputs(builder: Builder) {
-  const lesson = builder.inputType('LessonInput', {
-    description: 'A lesson; its fields are those of REST (contract 4.1).',
+function addTimetable(builder: Builder, { members }: BatchTypes): void {
+  const origin = recordType(builder, 'LessonOrigin', wire.lessonOrigin, (record: object) => record);
+  const status = enumType(builder, lessonStatus);
+  const lesson = recordType(
+    builder,
+    'Lesson',
+    wire.lessonRecord,
+    wire.toLessonRecord,
+    new Map<z.ZodType, MemberType>([
+      [wire.lessonOrigin, origin],
+      [lessonStatus, status],
+    ]),
+  );
+  const job = recordType(builder, 'LessonJob', wire.jobRecord, wire.toJobRecord, members);
+  const lessonConnection = connectionType(builder, lesson, ({ key }) => key);
+  const jobConnection = connectionType(builder, job, ({ id }) => id);
+  const filter = builder.inputType('LessonFilter', {
+    description: 'Which lessons; members that are left out do not count.',
     fields: (t) => ({
-      lektionId: t.string({ description: 'Required; unique inside its job.' }),
-      beginn: t.string({ description: 'Required; ISO 8601, UTC.' }),
-      ende: t.string({ description: 'Required; ISO 8601, UTC, after beginn.' }),
-      ressourceName: t.string({ description: 'Required; the name of the room.' }),
-      ressourceId: t.int({ description: 'The id of the room; must agree with its name.' }),
-      titel: t.string({ description: 'Title.' }),
-      fach: t.string({ description: 'Subject.' }),
-      bemerkung: t.string({ description: 'Remark.' }),
-      klassen: t.stringList({ description: 'Classes.' }),
-      lehrpersonen: t.stringList({ description: 'Teachers.' }),
-      status: t.string({ description: 'Geplant (default), Vertretung or Entfaellt.' }),
-      kopplungId: t.string({
-        description: 'Lessons that share it, their room and their time share one booking.',
+      jobID: t.string({ description: 'Of the job of this JobID.', validate: plain(128) }),
+      ressourceName: t.string({
+        description: 'In rooms of this name, in whatever case.',
+        validate: plain(128),
       }),
-      privat: t.boolean({ description: 'Whether its content is hidden from others.' }),
+      from: t.field({ type: 'DateTime', description: 'That end after this instant.' }),
+      to: t.field({ type: 'DateTime', description: 'That begin before this instant.' }),
     }),
   });
-  const job = builder.inputType('LessonJobInput', {
-    description: 'A named group of lessons; its fields are those of REST (contract 4.1).',
-    fields: (t) => ({
-      jobID: t.string({ description: 'Required; never used before in this tenant.' }),
-      bezeichnung: t.string({ description: 'Designation.' }),
-      quelle: t.string({ description: 'Where the job comes from.' }),
-      standort: t.string({ description: 'The location of its rooms, where two share a name.' }),
-      bemerkung: t.string({ description: 'Remark.' }),
-      lektionList: t.field({ type: [lesson], description: 'Required; at least one lesson.' }),
+  builder.queryFields((t) => ({
+    lessonJobs: t.field({
+      type: jobConnection,
+      args: {
+        jobID: t.arg.string({ description: 'Only the job of this JobID.', validate: plain(128) }),
+        ...pageArguments(t.arg),
+      },
+      complexity: pageCost,
+      description: 'The jobs of the tenant without their lessons, newest first.',
+      resolve: (_root, { jobID, ...page }, { context, viewer }) =>
+        listJobs(context.db, viewer, { jobId: jobID ?? undefined }, pageOf(page)),
     }),
-  });
+    lessons: t.field({
+      type: lessonConnection,
+      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      complexity: pageCost,
+      description:
+        'The lessons of the tenant in order of beginn; of a private one only Admins and who sent it see the content.',
+      resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
+        listLessons(
+          context.db,
+          viewer,
+          {
+            jobId: wanted?.jobID ?? undefined,
+            resourceName: wanted?.ressourceName ?? undefined,
+            from: wanted?.from ?? undefined,
+            to: wanted?.to ?? undefined,
+          },
+          pageOf(page, lessonKey),
+        ),
+    }),
+  }));
+}
+
+/** What each operation takes: the body of REST in camel case. */
+function addJobInputs(builder: Builder, { conflictRule }: BatchTypes) {
+  const job = (operation: Operation, name: string, lessonName: string) => {
+    const lesson = bodyType(builder, lessonName, lessonSchemas[operation]);
+    return bodyType(builder, name, jobSchemas[operation], new Map([[lessonSchemas[operation], lesson]]));
+  };
+  const jobs = {
+    Create: job('Create', 'LessonJobInput', 'LessonInput'),
+    Update: job('Update', 'LessonJobChangeInput', 'LessonChangeInput'),
+    Delete: job('Delete', 'LessonJobDeletionInput', 'LessonKeyInput'),
+  };
   const options = builder.inputType('BatchOptions', {
     description: 'How a batch is taken.',
     fields: (t) => ({
@@ -228,29 +202,21 @@ function addJobInputs(builder: Builder) {
         description: 'The same key and jobs within 24 hours give the same batch again.',
         validate: plain(255),
       }),
+      validateOnly: t.boolean({
+        description: 'The same checks and the same errors as without it, and nothing is written.',
+      }),
+      onConflict: t.field({
+        type: conflictRule,
+        description: 'Fail when left out; a deletion has no conflicts and does not take it.',
+      }),
     }),
   });
-  return { job, options };
+  return { jobs, options };
 }
 
-/** The bytes that REST would have taken: the same members in Pascal case. */
-async function* asBody(jobs: unknown): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(JSON.stringify(withPascalKeys(jobs)));
-}
-
-function withPascalKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withPascalKeys);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [
-      key.charAt(0).toUpperCase() + key.slice(1),
-      withPascalKeys(member),
-    ]),
-  );
-}
-
-function addMutations(builder: Builder, { batch }: BatchTypes): void {
-  const { job, options } = addJobInputs(builder);
+function addMutations(builder: Builder, types: BatchTypes): void {
+  const { batch } = types;
+  const { jobs, options } = addJobInputs(builder, types);
   const holder = (name: string, description: string) =>
     builder.objectRef<{ batch: Batch }>(name).implement({
       description,
@@ -260,32 +226,48 @@ function addMutations(builder: Builder, { batch }: BatchTypes): void {
     });
   const accepted = holder('BatchAccepted', 'Stored and queued; its work goes on in the background.');
   const cancelled = holder('BatchCancelled', 'Cancelled, or about to stop at its next step.');
+  const result = builder.errorUnion('SubmitBatchResult', {
+    description: 'What came of a batch.',
+    types: [accepted, InvalidInput, LimitExceeded],
+    resolveType: () => accepted,
+  });
+  const submit = (name: string, operation: Operation, description: string) =>
+    builder.mutationField(name, (t) =>
+      t.field({
+        type: result,
+        args: {
+          jobs: t.arg({
+            type: [jobs[operation]],
+            required: true,
+            description: 'The jobs.',
+            validate: { minLength: 1 },
+          }),
+          options: t.arg({ type: options, description: 'How they are taken.' }),
+        },
+        description: `${description} Faults of the data are reported by the batch, not here.`,
+        resolve: async (_root, args, { context, viewer, requestId }) => {
+          if (operation === 'Delete' && args.options?.onConflict)
+            throw new InvalidInput('options.onConflict: a deletion has no conflicts; leave it out.');
+          const { batchId } = await lessons
+            .createBatch(context, viewer, {
+              operation,
+              body: asBody(args.jobs),
+              validateOnly: args.options?.validateOnly ?? undefined,
+              onConflict: args.options?.onConflict ?? undefined,
+              idempotencyKey: args.options?.idempotencyKey ?? undefined,
+              requestId,
+            })
+            .catch((error: unknown) => {
+              throw error instanceof Malformed ? new InvalidInput(error.message, error.errors) : error;
+            });
+          return { batch: await lessons.getBatch(context.db, viewer, batchId) };
+        },
+      }),
+    );
+  submit('createLessonJobs', 'Create', 'Sends lessons to be created.');
+  submit('updateLessonJobs', 'Update', 'Sends changes of jobs and their lessons.');
+  submit('deleteLessonJobs', 'Delete', 'Sends jobs or lessons to be deleted.');
   builder.mutationFields((t) => ({
-    createLessonJobs: t.field({
-      type: accepted,
-      errors: {
-        types: [InvalidInput, LimitExceeded],
-        union: { name: 'SubmitBatchResult', description: 'What came of a batch.' },
-      },
-      args: {
-        jobs: t.arg({ type: [job], required: true, description: 'The jobs.', validate: { minLength: 1 } }),
-        options: t.arg({ type: options, description: 'How they are taken.' }),
-      },
-      description: 'Sends lessons to be created. Faults of the data are reported by the batch, not here.',
-      resolve: async (_root, args, { context, viewer, requestId }) => {
-        const { batchId } = await lessons
-          .createBatch(context, viewer, {
-            operation: 'Create',
-            body: asBody(args.jobs),
-            idempotencyKey: args.options?.idempotencyKey ?? undefined,
-            requestId,
-          })
-          .catch((error: unknown) => {
-            throw error instanceof Malformed ? new InvalidInput(error.message, error.errors) : error;
-          });
-        return { batch: await lessons.getBatch(context.db, viewer, batchId) };
-      },
-    }),
     cancelBatch: t.field({
       type: cancelled,
       errors: {
@@ -338,6 +320,7 @@ function addSubscriptions(builder: Builder, { batch, importStatus }: BatchTypes)
 export const addTypes: AddTypes = (builder) => {
   const types = addBatch(builder);
   addQueries(builder, types);
+  addTimetable(builder, types);
   addMutations(builder, types);
   addSubscriptions(builder, types);
 };

@@ -1,106 +1,162 @@
 /** One batch, from its stored body to its lessons and bookings or its errors, in one transaction. */
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
-import type { Database, Transaction } from '../db/database.ts';
-import * as openingHours from '../opening-hours/service.ts';
-import type { BatchKey } from './batch.ts';
+import type { Transaction } from '../db/database.ts';
+import type { Running } from './batch.ts';
+import { settleConflicts } from './conflicts.ts';
+import { insertJobs, insertLessons } from './creation.ts';
 import { errorMessages, recordFindings } from './findings.ts';
+import { anyOutsideOpeningHours, layOpeningHours } from './hours.ts';
+import { beginPlan, carryOut, describePlan, endPlan, planBookings } from './plan.ts';
+import { ConflictGone, type ImportContext, openProgress, type Progress } from './progress.ts';
 import { fail, move } from './service.ts';
+import { anyRefused, stageLessons } from './staged-lessons.ts';
 import {
-  anyOutsideOpeningHours,
   countLessons,
-  insertJobs,
-  insertLessons,
+  countUnlisted,
   joinByHash,
   lockResources,
   type Slice,
   type StagedJobs,
   stageJobs,
-  stageLessons,
-  stageOpeningHours,
 } from './staging.ts';
-
-export type ImportContext = Context & { work: Database; signal: AbortSignal };
-
-/** A batch that a worker has started. */
-export type Running = BatchKey & {
-  attempts: number;
-  jobCount: number;
-  requestId: string;
-  cancelRequested: boolean;
-};
 
 /** Lessons between two reports of progress. */
 const chunkSize = 5_000;
-/** Opening hours are looked up this many days around today; lessons beyond are not warned about. */
-const hoursHorizonDays = 800;
-
-/** Somebody has asked for the end of the batch. */
-export class Cancelled extends Error {}
-/** The process is stopping; the batch starts again elsewhere. */
-export class HandedOver extends Error {}
-/** A lesson of the batch is wrong by itself. */
-class Refused extends Error {}
-
-/** @throws Cancelled when somebody has asked for that; progress that cannot be told is no reason to fail */
-async function tellProgress({ work, log }: ImportContext, batch: BatchKey, processed: number): Promise<void> {
-  const told = await work
-    .updateTable('batch')
-    .set({ processed_count: sql<number>`greatest(processed_count, ${processed}::int)` })
-    .where('mandator_id', '=', batch.mandatorId)
-    .where('id', '=', batch.id)
-    .returning('cancel_requested')
-    .executeTakeFirst()
-    .catch((error: Error) => log.warn({ batchId: batch.id, err: error.message }, 'progress not told'));
-  if (told?.cancel_requested) throw new Cancelled();
-}
-
-/** Progress is told on a connection of its own, since the import's transaction commits only at the end. */
-function openProgress(context: ImportContext, batch: BatchKey) {
-  let reported: Promise<void> = Promise.resolve();
-  return {
-    /** Reports in the background; fulfilled when the report before has arrived. */
-    async report(processed: number): Promise<void> {
-      await reported;
-      if (context.signal.aborted) throw new HandedOver();
-      reported = tellProgress(context, batch, processed);
-      // Whoever awaits it next gets the error; nobody may have to.
-      reported.catch(() => {});
-    },
-    settled: () => reported,
-  };
-}
 
 type Outcome = 'LessonsCreated' | 'LessonsImportFailed';
 
-/** @throws Cancelled, HandedOver; anything else is a technical reason to try again */
+/** A batch at work: `counts` is how many lessons each of its jobs lists. */
+type Work = { trx: Transaction; batch: Running; counts: readonly number[]; jobs: StagedJobs; stage: Stage };
+
+/** @throws Cancelled, HandedOver, ConflictGone; anything else is a technical reason to try again */
 export async function importBatch(
   context: ImportContext,
   trx: Transaction,
   batch: Running,
 ): Promise<Outcome> {
   const counts = await countLessons(trx, batch);
-  const lessons = counts.reduce((sum, count) => sum + count, 0);
-  const tooMuch = exceededLimits(context.config.Limits, batch.jobCount, lessons);
+  const listed = counts.reduce((sum, count) => sum + count, 0);
+  const tooMuch = exceededLimits(context.config.Limits, batch.jobCount, listed);
   if (tooMuch.length > 0) return await failLimits(trx, batch, tooMuch);
-  const staged = await stageJobs(trx, batch);
-  if (staged.faulty) return await failData(trx, batch, staged, lessons);
+  const jobs = await stageJobs(trx, batch);
+  const lessonCount = listed + (batch.operation === 'Delete' ? await countUnlisted(trx, batch) : 0);
+  const work: Work = { trx, batch, counts, jobs, stage: openStage(trx, batch, listed) };
+  if (jobs.faulty) return await failData(work, lessonCount);
 
   await context.work
     .transaction()
-    .execute((outside) => move(outside, batch, 'AwaitingLessonProcessing', { lessonCount: lessons }));
-  const published = await publish(context, trx, batch, counts);
-  if (!published) return await failData(trx, batch, staged, lessons);
-  const hours = await layOpeningHours(trx, batch, staged.resourceIds, published.earliest, published.latest);
-  const remarkable =
-    staged.unknown || published.remarkable || (hours && (await anyOutsideOpeningHours(trx, batch)));
-  let warningCount = 0;
-  if (remarkable) {
-    await stageLessons(trx, batch);
-    warningCount = (await recordFindings(trx, batch, { diagnose: false, hours })).warnings;
-  }
-  await move(trx, batch, 'LessonsCreated', { processedCount: lessons, createdCount: lessons, warningCount });
+    .execute((outside) => move(outside, batch, 'AwaitingLessonProcessing', { lessonCount }));
+  const published = await publish(openProgress(context, batch, lessonCount), work);
+  if (!published) return await failData(work, lessonCount);
+  const warningCount = await recordWarnings(work, published);
+  const createdCount = batch.validateOnly ? 0 : published.inserted;
+  await move(trx, batch, 'LessonsCreated', { processedCount: lessonCount, createdCount, warningCount });
   return 'LessonsCreated';
+}
+
+/** The tables that not every batch needs, each made when it is asked for. */
+function openStage(trx: Transaction, batch: Running, listed: number) {
+  let lessons: Promise<void> | undefined;
+  let plan: Promise<void> | undefined;
+  const stage = {
+    lessons: () => (lessons ??= stageLessons(trx, batch, listed)),
+    plan: () => (plan ??= makePlan()),
+    get hasLessons() {
+      return lessons !== undefined;
+    },
+    get isSettled() {
+      return plan !== undefined && batch.onConflict !== 'Fail';
+    },
+  };
+  async function makePlan(): Promise<void> {
+    await stage.lessons();
+    // What is found to be free or occupied from here on stays so.
+    await lockResources(
+      trx,
+      batch.mandatorId,
+      sql`select resource_id from staged_lesson union select stored_resource from staged_lesson`,
+    );
+    await planBookings(trx, batch);
+    if (batch.onConflict !== 'Fail') await settleConflicts(trx, batch);
+  }
+  return stage;
+}
+
+type Stage = ReturnType<typeof openStage>;
+
+type Published = {
+  inserted: number;
+  /** Whether something is to be said about single lessons. */
+  remarkable: boolean;
+  earliest: Date | null;
+  latest: Date | null;
+  resourceIds: number[];
+};
+
+/** A lesson of the batch is wrong by itself. */
+class Refused extends Error {}
+
+/** @returns undefined, with nothing written, when a lesson or a constraint says no */
+async function publish(progress: Progress, work: Work): Promise<Published | undefined> {
+  const { trx, batch, stage } = work;
+  if (batch.operation === 'Create') {
+    // Kept when the attempt is undone: what was in the way is still there when it is told.
+    await lockResources(trx, batch.mandatorId, sql`select id from staged_room`);
+    const published = await attempt(progress, work, () => create(progress, work));
+    if (published || batch.onConflict === 'Fail') return published;
+  }
+  await stage.lessons();
+  if (await anyRefused(trx)) return undefined;
+  await stage.plan();
+  return await attempt(progress, work, () => carryOutPlan(progress, work));
+}
+
+const violations = new Set(['23P01', '23505']);
+
+/** Undone when it is refused, and when the batch only validates. @returns undefined when it is refused */
+async function attempt<T>(
+  progress: Progress,
+  { trx, batch }: Work,
+  write: () => Promise<T>,
+): Promise<T | undefined> {
+  const undo = () => sql`rollback to savepoint unwritten`.execute(trx);
+  await sql`savepoint unwritten`.execute(trx);
+  try {
+    const written = await write();
+    await progress.settled();
+    if (batch.validateOnly) await undo();
+    return written;
+  } catch (error) {
+    await progress.settled();
+    if (!(error instanceof Refused) && !violations.has(String((error as { code?: string }).code)))
+      throw error;
+    await undo();
+    return undefined;
+  }
+}
+
+/** Straight from the body. */
+async function create(progress: Progress, { trx, batch, counts, jobs }: Work): Promise<Published> {
+  const { resourceIds } = jobs;
+  let published: Published = { inserted: 0, remarkable: false, earliest: null, latest: null, resourceIds };
+  await insertJobs(trx, batch);
+  await joinByHash(trx, true);
+  for (const slice of cutSlices(counts, chunkSize)) {
+    const noticed = await insertLessons(trx, batch, slice);
+    if (noticed.refused) throw new Refused();
+    const { earliest, latest } = published;
+    published = {
+      resourceIds,
+      inserted: published.inserted + slice.lessons,
+      remarkable: published.remarkable || noticed.remarkable,
+      earliest: earliest && earliest < noticed.earliest ? earliest : noticed.earliest,
+      latest: latest && latest > noticed.latest ? latest : noticed.latest,
+    };
+    await progress.report(published.inserted);
+  }
+  await joinByHash(trx, false);
+  return published;
 }
 
 /** Cuts the body into slices of about `chunkSize` lessons: whole jobs together, a job that is larger in parts. */
@@ -127,67 +183,40 @@ export function* cutSlices(
     yield { firstJob, lastJob: counts.length - 1, firstLesson: 0, lastLesson: chunkSize, lessons: gathered };
 }
 
-const violations = new Set(['23P01', '23505']);
-
-type Published = { remarkable: boolean; earliest: Date; latest: Date };
-
-/**
- * Inserts everything in the hope that it is right, as it mostly is. @returns undefined, with nothing inserted, when a
- * lesson or a constraint says no
- */
-async function publish(
-  context: ImportContext,
-  trx: Transaction,
-  batch: Running,
-  counts: readonly number[],
-): Promise<Published | undefined> {
-  const progress = openProgress(context, batch);
-  const published: Published = { remarkable: false, earliest: new Date(8.64e15), latest: new Date(-8.64e15) };
-  await sql`savepoint unpublished`.execute(trx);
-  try {
-    await lockResources(trx, batch.mandatorId);
-    await insertJobs(trx, batch);
-    await joinByHash(trx, true);
-    let processed = 0;
-    for (const slice of cutSlices(counts, chunkSize)) {
-      const noticed = await insertLessons(trx, batch, slice);
-      if (noticed.refused) throw new Refused();
-      published.remarkable ||= noticed.remarkable;
-      if (noticed.earliest < published.earliest) published.earliest = noticed.earliest;
-      if (noticed.latest > published.latest) published.latest = noticed.latest;
-      processed += slice.lessons;
-      await progress.report(processed);
-    }
-    await joinByHash(trx, false);
-    await progress.settled();
-    return published;
-  } catch (error) {
-    await progress.settled();
-    if (!(error instanceof Refused) && !violations.has(String((error as { code?: string }).code)))
-      throw error;
-    await sql`rollback to savepoint unpublished`.execute(trx);
-    return undefined;
+/** Over the stored lessons, or around occupied rooms. */
+async function carryOutPlan(progress: Progress, { trx, batch }: Work): Promise<Published> {
+  const plan = await describePlan(trx);
+  if (batch.operation === 'Create') await insertJobs(trx, batch);
+  await beginPlan(trx, batch);
+  for (let first = 1; first <= plan.rows; first += chunkSize) {
+    const last = first + chunkSize - 1;
+    await carryOut(trx, batch, first, last);
+    await progress.report(Math.min(last, plan.rows));
   }
+  await endPlan(trx, batch);
+  return plan;
 }
 
-async function failData(
-  trx: Transaction,
-  batch: Running,
-  staged: StagedJobs,
-  lessons: number,
-): Promise<Outcome> {
-  await stageLessons(trx, batch);
-  const { rows } = await sql<{ earliest: Date | null; latest: Date | null }>`
-    select min(beginn) as earliest, max(ende) as latest from staged_lesson`.execute(trx);
-  const { earliest, latest } = rows[0] ?? {};
-  const hours =
-    earliest && latest ? await layOpeningHours(trx, batch, staged.resourceIds, earliest, latest) : false;
-  const found = await recordFindings(trx, batch, { diagnose: true, hours });
-  // The conflict was with something that has gone meanwhile: the next attempt will succeed.
+async function recordWarnings({ trx, batch, jobs, stage }: Work, published: Published): Promise<number> {
+  if (batch.validateOnly) await stage.lessons();
+  const hours = await layOpeningHours(trx, batch, published);
+  const remarkable =
+    jobs.unknown ||
+    published.remarkable ||
+    (hours && (await anyOutsideOpeningHours(trx, batch, stage.hasLessons)));
+  if (!remarkable) return 0;
+  await stage.lessons();
+  return (await recordFindings(trx, batch, { diagnose: false, hours, settled: stage.isSettled })).warnings;
+}
+
+async function failData({ trx, batch, stage }: Work, lessonCount: number): Promise<Outcome> {
+  await stage.plan();
+  const hours = await layOpeningHours(trx, batch, await describePlan(trx));
+  const found = await recordFindings(trx, batch, { diagnose: true, hours, settled: false });
   if (found.errors === 0)
-    throw new Error('a constraint refused the batch, but nothing is wrong with it any more');
+    throw new ConflictGone('a constraint refused the batch, but nothing is wrong with it any more');
   await fail(trx, batch, 'Data', await errorMessages(trx, batch, found.errors), {
-    lessonCount: lessons,
+    lessonCount,
     errorCount: found.errors,
     warningCount: found.warnings,
   });
@@ -220,29 +249,4 @@ async function failLimits(trx: Transaction, batch: Running, texts: string[]): Pr
     .execute();
   await fail(trx, batch, 'Data', messages.join('\n'), { errorCount: messages.length });
   return 'LessonsImportFailed';
-}
-
-/** Lays the rooms' opening hours beside the lessons. @returns whether any are known */
-async function layOpeningHours(
-  trx: Transaction,
-  batch: BatchKey,
-  resourceIds: number[],
-  earliest: Date,
-  latest: Date,
-): Promise<boolean> {
-  const day = 86_400_000;
-  const from = new Date(Math.max(earliest.getTime() - day, Date.now() - hoursHorizonDays * day));
-  const to = new Date(Math.min(latest.getTime() + day, Date.now() + hoursHorizonDays * day));
-  if (from >= to) return false;
-  const open = await openingHours.listOpenIntervals(trx, batch.mandatorId, resourceIds, from, to);
-  if (open.size === 0) return false;
-  // Rooms that keep the same hours share one list.
-  const lists = Map.groupBy(open.keys(), (id) => open.get(id) ?? []);
-  await stageOpeningHours(
-    trx,
-    [...lists].map(([intervals, ids]) => ({ intervals, resourceIds: ids })),
-    from,
-    to,
-  );
-  return true;
 }

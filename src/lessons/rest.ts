@@ -1,34 +1,69 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { readPage } from '../db/paging.ts';
+import { longestCursor, mostPerPage, type Page, readPage } from '../db/paging.ts';
 import { requestBody } from '../rest/body.ts';
-import { type Call, readIdempotencyKey, route } from '../rest/route.ts';
-import { type Batch, importStatuses, isTerminal, operations } from './batch.ts';
+import { type Answer, type Call, type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
+import { type Batch, type ConflictRule, importStatuses, type Operation, operations } from './batch.ts';
+import { bodies } from './bodies.ts';
+import * as examples from './examples.ts';
 import * as lessons from './service.ts';
-import { waitForBatch } from './watch.ts';
-import { toBatchEntry, toBatchRecord, toErrorEntry } from './wire.ts';
+import { lessonKey, listJobs, listLessons } from './timetable.ts';
+import { secondsToWait, waitForBatch } from './watch.ts';
+import {
+  acceptedBatch,
+  batchEntry,
+  batchRecord,
+  conflictRule,
+  errorsInline,
+  jobRecord,
+  lessonError,
+  lessonRecord,
+  listOf,
+  toBatchEntry,
+  toBatchRecord,
+  toErrorEntry,
+  toJobRecord,
+  toLessonRecord,
+} from './wire.ts';
 
 const path = '/v2.0/jobs';
-const errorsInline = 100;
 
-const batchParams = z.object({ batchId: z.string() });
+const batchParams = z.object({ batchId: z.uuid().meta({ description: 'The BatchId of the 202.' }) });
 const paging = {
-  Limit: z.coerce.number('must be a whole number').int().min(1).optional(),
-  Cursor: z.string().max(200).optional(),
+  Limit: z.coerce
+    .number('must be a whole number')
+    .int()
+    .min(1)
+    .max(2 ** 31 - 1)
+    .optional()
+    .meta({
+      description: `Most items of the page; 50 when left out, and above ${mostPerPage} as ${mostPerPage}.`,
+    }),
+  Cursor: z
+    .string()
+    .max(longestCursor)
+    .optional()
+    .meta({ description: 'The `NextCursor` of the page before.' }),
 };
-const instant = z.iso.datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z' });
+const instant = (description: string) =>
+  z.iso
+    .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z' })
+    .max(40)
+    .transform((written) => new Date(written))
+    .optional()
+    .meta({ description });
+const flag = (description: string) =>
+  z
+    .stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' })
+    .optional()
+    .meta({ type: 'boolean', description });
+const name = (description: string) => z.string().min(1).max(128).optional().meta({ description });
 
-/** How long a poller should wait, by the age of the batch: 2, 5, 10, 20, 30 s (specification section 8). */
-function retryAfter({ createdAt, importStatus }: Batch): Record<string, string> {
-  if (isTerminal(importStatus)) return {};
-  const age = (Date.now() - createdAt.getTime()) / 1_000;
-  const seconds = [
-    { below: 10, wait: 2 },
-    { below: 30, wait: 5 },
-    { below: 120, wait: 10 },
-    { below: 600, wait: 20 },
-  ].find(({ below }) => age < below);
-  return { 'Retry-After': String(seconds?.wait ?? 30) };
+const forDisplays = { 403: 'A display reads and sends no lessons.' };
+
+function retryAfter(batches: readonly Batch[]): Record<string, string> {
+  const seconds = secondsToWait(batches);
+  return seconds === undefined ? {} : { 'Retry-After': String(seconds) };
 }
 
 async function batchAnswer(context: Context, { viewer }: Pick<Call, 'viewer'>, batch: Batch) {
@@ -37,17 +72,58 @@ async function batchAnswer(context: Context, { viewer }: Pick<Call, 'viewer'>, b
       ? (await lessons.listErrors(context.db, viewer, batch.id, { limit: errorsInline, after: undefined }))
           .items
       : [];
-  return { status: 200, body: toBatchRecord(batch, errors), headers: retryAfter(batch) };
+  return { status: 200, body: toBatchRecord(batch, errors), headers: retryAfter([batch]) };
 }
 
-export const routes = [
-  route({
+function listAnswer<T>(page: Page<T>, toRecord: (item: T) => object): Answer {
+  return { status: 200, body: { Items: page.items.map(toRecord), NextCursor: page.nextCursor } };
+}
+
+const described = (description: string, body: z.ZodType, example: unknown): DescribedAnswer => ({
+  description,
+  body,
+  example,
+  headers: ['ETag'],
+});
+
+const validateOnly = {
+  ValidateOnly: flag('The same checks and the same errors as without it, and nothing is written.'),
+};
+const submitOptions = {
+  ...validateOnly,
+  OnConflict: conflictRule.optional().meta({
+    description: 'What becomes of lessons whose room is occupied; Fail when left out.',
+  }),
+};
+
+function submitRoute(operation: Operation, texts: { summary: string; description: string }) {
+  const query: z.ZodType<{
+    ValidateOnly?: boolean | undefined;
+    OnConflict?: ConflictRule | undefined;
+  }> = z.strictObject(operation === 'Delete' ? validateOnly : submitOptions);
+  return route({
     method: 'POST',
-    path: `${path}/create`,
-    handle: async (context, { viewer, request, requestId }) => {
+    path: `${path}/${operation.toLowerCase()}`,
+    summary: texts.summary,
+    description: `${texts.description} A batch is atomic: any error leaves nothing of it behind. Faults of the data are the batch's, never a 400: it ends in LessonsImportFailed with all of them. Members that are not known are kept out, with a warning.`,
+    headers: ['Idempotency-Key'],
+    query,
+    body: bodies[operation],
+    answers: {
+      202: {
+        description: 'Stored and queued; `Location` is where the status of the batch is.',
+        body: acceptedBatch,
+        example: examples.accepted,
+        headers: ['Location', 'Retry-After'],
+      },
+    },
+    problems: forDisplays,
+    handle: async (context, { viewer, query, request, requestId }) => {
       const accepted = await lessons.createBatch(context, viewer, {
-        operation: 'Create',
+        operation,
         body: requestBody(request),
+        validateOnly: query.ValidateOnly,
+        onConflict: query.OnConflict,
         idempotencyKey: readIdempotencyKey(request),
         requestId,
       });
@@ -60,74 +136,161 @@ export const routes = [
         },
       };
     },
+  });
+}
+
+export const routes = [
+  submitRoute('Create', {
+    summary: 'Send jobs with new lessons',
+    description:
+      'Takes an array of jobs and answers at once; the lessons are created in the background. A JobID that exists already or comes twice fails the batch.',
+  }),
+  submitRoute('Update', {
+    summary: 'Change jobs and their lessons',
+    description:
+      'Changes the lessons that a job lists; with `ReplaceLektionList` the list is the whole truth: lessons that the job does not have yet are added, its other lessons are deleted. A member that is left out stays as it is, null clears it.',
+  }),
+  submitRoute('Delete', {
+    summary: 'Delete jobs or lessons',
+    description: 'Deletes the lessons that a job lists, or the whole job when it lists none.',
+  }),
+  route({
+    method: 'GET',
+    path,
+    summary: 'List jobs',
+    description: 'The jobs of the tenant without their lessons, newest first.',
+    query: z.strictObject({ JobID: name('Only the job of this JobID.'), ...paging }),
+    answers: { 200: described('One page of jobs.', listOf(jobRecord, 'JobList'), examples.jobs) },
+    problems: forDisplays,
+    handle: async ({ db }, { viewer, query }) => {
+      const page = readPage(query.Limit, query.Cursor);
+      return listAnswer(await listJobs(db, viewer, { jobId: query.JobID }, page), toJobRecord);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v2.0/lessons',
+    summary: 'List lessons',
+    description:
+      'The lessons of the tenant in order of Beginn. Of a private lesson only Admins and who sent its job see more than that its room is taken: Titel is then Belegt, the rest of its content null.',
+    query: z.strictObject({
+      JobID: name('Only those of the job of this JobID.'),
+      RessourceName: name('Only those in rooms of this name, in whatever case.'),
+      From: instant('Only those that end after this instant.'),
+      To: instant('Only those that begin before this instant.'),
+      ...paging,
+    }),
+    answers: {
+      200: described('One page of lessons.', listOf(lessonRecord, 'LessonList'), examples.lessons),
+    },
+    problems: forDisplays,
+    handle: async ({ db }, { viewer, query }) => {
+      const filter = {
+        jobId: query.JobID,
+        resourceName: query.RessourceName,
+        from: query.From,
+        to: query.To,
+      };
+      const page = readPage(query.Limit, query.Cursor, lessonKey);
+      return listAnswer(await listLessons(db, viewer, filter, page), toLessonRecord);
+    },
   }),
   route({
     method: 'GET',
     path: `${path}/batches`,
+    summary: 'List batches',
+    description:
+      'The batches of the tenant, newest first: the running and queued ones, or by `ImportStatus`. An entry is the record without its errors.',
     query: z.strictObject({
+      ImportStatus: z
+        .enum([...importStatuses, 'All'])
+        .optional()
+        .meta({ description: 'Only those in this state; the two states of a running batch when left out.' }),
+      Operation: z.enum(operations).optional().meta({ description: 'Only those of this operation.' }),
+      JobID: name('Only those that wait with a job of this JobID, created it, or reported it.'),
+      CreatedAfter: instant('Only those accepted after this instant.'),
+      CreatedBefore: instant('Only those accepted before this instant.'),
+      Mine: flag('Only those of the person who asks.'),
       ...paging,
-      ImportStatus: z.enum([...importStatuses, 'All']).optional(),
-      Operation: z.enum(operations).optional(),
-      JobID: z.string().max(128).optional(),
-      CreatedAfter: instant.optional(),
-      CreatedBefore: instant.optional(),
-      Mine: z.stringbool({ truthy: ['true'], falsy: ['false'] }).optional(),
     }),
+    answers: {
+      200: {
+        ...described('One page of batches.', listOf(batchEntry, 'BatchList'), examples.batches),
+        headers: ['ETag', 'Retry-After'],
+      },
+    },
+    problems: forDisplays,
     handle: async (context, { viewer, query }) => {
-      const page = await lessons.listBatches(
-        context.db,
-        viewer,
-        {
-          importStatus:
-            query.ImportStatus && query.ImportStatus !== 'All' ? [query.ImportStatus] : query.ImportStatus,
-          operation: query.Operation,
-          jobId: query.JobID,
-          createdAfter: query.CreatedAfter ? new Date(query.CreatedAfter) : undefined,
-          createdBefore: query.CreatedBefore ? new Date(query.CreatedBefore) : undefined,
-          mine: query.Mine,
-        },
-        readPage(query.Limit, query.Cursor),
-      );
-      return { status: 200, body: { Items: page.items.map(toBatchEntry), NextCursor: page.nextCursor } };
+      const { ImportStatus } = query;
+      const filter = {
+        importStatus: ImportStatus && ImportStatus !== 'All' ? [ImportStatus] : ImportStatus,
+        operation: query.Operation,
+        jobId: query.JobID,
+        createdAfter: query.CreatedAfter,
+        createdBefore: query.CreatedBefore,
+        mine: query.Mine,
+      };
+      const page = await lessons.listBatches(context.db, viewer, filter, readPage(query.Limit, query.Cursor));
+      return { ...listAnswer(page, toBatchEntry), headers: retryAfter(page.items) };
     },
   }),
   route({
     method: 'GET',
     path: `${path}/batches/:batchId`,
+    summary: 'Read a batch',
+    description:
+      'A batch with its first errors. Poll after `Retry-After` seconds, or let the server wait for the next change with `WaitSeconds`, until `ImportStatus` is LessonsCreated or LessonsImportFailed.',
     params: batchParams,
     query: z.strictObject({
-      WaitSeconds: z.coerce.number('must be a number').int().min(0).max(30).default(0),
+      WaitSeconds: z.coerce.number('must be a number').int().min(0).max(30).default(0).meta({
+        description: 'Answer as soon as the batch changes, or after these seconds with its present state.',
+      }),
     }),
+    answers: {
+      200: {
+        ...described('The batch.', batchRecord, examples.batch),
+        headers: ['ETag', 'Retry-After'],
+      },
+    },
+    problems: forDisplays,
     handle: async (context, call) => {
-      const batch = await waitForBatch(
-        context,
-        call.viewer,
-        call.params.batchId,
-        call.query.WaitSeconds,
-        call.signal,
-      );
+      const { params, query, viewer, signal } = call;
+      const batch = await waitForBatch(context, viewer, params.batchId, query.WaitSeconds, signal);
       return await batchAnswer(context, call, batch);
     },
   }),
   route({
     method: 'GET',
     path: `${path}/batches/:batchId/errors`,
+    summary: 'List the errors of a batch',
+    description: 'Every error and warning of a batch, in the order of the body that was sent.',
     params: batchParams,
     query: z.strictObject(paging),
-    handle: async (context, { viewer, params, query }) => {
-      const page = await lessons.listErrors(
-        context.db,
-        viewer,
-        params.batchId,
-        readPage(query.Limit, query.Cursor),
-      );
-      return { status: 200, body: { Items: page.items.map(toErrorEntry), NextCursor: page.nextCursor } };
+    answers: {
+      200: described('One page of errors.', listOf(lessonError, 'LessonErrorList'), examples.errors),
+    },
+    problems: forDisplays,
+    handle: async ({ db }, { viewer, params, query }) => {
+      const page = readPage(query.Limit, query.Cursor);
+      return listAnswer(await lessons.listErrors(db, viewer, params.batchId, page), toErrorEntry);
     },
   }),
   route({
     method: 'POST',
     path: `${path}/batches/:batchId/cancel`,
+    summary: 'Cancel a batch',
+    description:
+      'Ends a batch that waits at once; one that runs stops at its next step. Both end in LessonsImportFailed with `FailureKind` Cancelled, and nothing of them is stored.',
     params: batchParams,
+    answers: {
+      200: {
+        description: 'The batch: cancelled, or about to stop.',
+        body: batchRecord,
+        example: examples.cancelledBatch,
+        headers: ['Retry-After'],
+      },
+    },
+    problems: { ...forDisplays, 409: 'The batch has already ended; an ended batch never changes.' },
     handle: async (context, call) =>
       await batchAnswer(
         context,

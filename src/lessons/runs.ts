@@ -8,8 +8,9 @@ import { type Kysely, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { dropExpiredKeys } from '../db/idempotency.ts';
 import type { DB } from '../db/tables.ts';
-import { type BatchKey, openStatuses } from './batch.ts';
-import { Cancelled, HandedOver, type ImportContext, importBatch, type Running } from './import.ts';
+import { type BatchKey, openStatuses, type Running } from './batch.ts';
+import { importBatch } from './import.ts';
+import { Cancelled, ConflictGone, HandedOver, type ImportContext } from './progress.ts';
 import { cancelText, fail, nudge } from './service.ts';
 
 /** Starts of one batch before it is given up. */
@@ -17,6 +18,10 @@ const mostAttempts = 25;
 
 /** SQLSTATE query_canceled. */
 const cancelledByUs = '57014';
+
+/** Needs no pause before the next attempt: only who does not lock its rooms first brings it about; deadlock_detected. */
+const isFleeting = (error: unknown) =>
+  error instanceof ConflictGone || (error as { code?: string }).code === '40P01';
 
 /** Works on the tenant's oldest open batch, unless another worker does, and queues the next run if more are open. */
 export async function runNextBatch(context: ImportContext, mandatorId: number): Promise<void> {
@@ -61,6 +66,18 @@ async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
   });
 }
 
+/** Ended batches that one sweep forgets; each may have many errors. */
+const forgottenAtOnce = 20;
+
+/** Forgets batches that ended long ago, with their errors; what they imported stays. */
+export async function forgetOldBatches({ work, config }: ImportContext): Promise<void> {
+  await sql`
+    delete from batch where (mandator_id, id) in (
+      select mandator_id, id from batch
+      where finished_at < now() - make_interval(days => ${config.Limits.BatchDays})
+      order by finished_at limit ${forgottenAtOnce} for update skip locked)`.execute(work);
+}
+
 /** Queues again the tenants whose batches are open while no worker is on them: its process died, or its job was lost. */
 export async function recoverBatches(db: Database): Promise<void> {
   await dropExpiredKeys(db);
@@ -83,8 +100,10 @@ async function startNext(session: Kysely<DB>, mandatorId: number): Promise<Runni
       order by arrival limit 1)
       -- It may have been cancelled since it was found.
       and import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
-    returning mandator_id as "mandatorId", id, attempts, job_count as "jobCount",
-      request_id as "requestId", cancel_requested as "cancelRequested"`.execute(session);
+    returning mandator_id as "mandatorId", id, operation, validate_only as "validateOnly", on_conflict as "onConflict",
+      created_by as "createdBy", attempts, job_count as "jobCount", request_id as "requestId", cancel_requested as "cancelRequested"`.execute(
+    session,
+  );
   return rows[0];
 }
 
@@ -126,6 +145,8 @@ async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Runn
     } else if (batch.attempts >= mostAttempts) {
       log.error({ err: (error as Error).stack }, 'batch given up');
       await giveUp();
+    } else if (isFleeting(error)) {
+      log.warn({ err: (error as Error).message }, 'batch starts again');
     } else throw error;
   }
 }

@@ -11,12 +11,13 @@ import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
 import { type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { Conflict, Forbidden, NotFound } from '../errors.ts';
+import { Conflict, Forbidden, LimitExceeded, NotFound } from '../errors.ts';
 import { addJob } from '../worker/queue.ts';
 import {
   type Batch,
   type BatchFilter,
   type BatchKey,
+  type ConflictRule,
   type FailureKind,
   type ImportStatus,
   isTerminal,
@@ -24,6 +25,7 @@ import {
   type Operation,
   openStatuses,
   selectBatches,
+  selectBatchPage,
   toBatch,
 } from './batch.ts';
 import { openBody } from './submission.ts';
@@ -32,6 +34,10 @@ export type Submission = {
   operation: Operation;
   /** The bytes of a JSON array of jobs. */
   body: AsyncIterable<Uint8Array>;
+  /** The same checks and the same errors as the real run, nothing written. */
+  validateOnly?: boolean | undefined;
+  /** Fail when absent. */
+  onConflict?: ConflictRule | undefined;
   idempotencyKey?: string | undefined;
   requestId: string;
 };
@@ -49,7 +55,8 @@ export async function nudge(trx: Transaction, mandatorId: number): Promise<void>
 /**
  * Stores a batch and queues it in one transaction (contract 4.2): when this returns, it is not lost any more.
  * The body streams into the database; it is read to the end, or the whole is as if never sent.
- * @throws Malformed when the body is not a JSON array of objects, TooLarge, Conflict or InvalidInput for the key
+ * @throws Malformed when the body is not a JSON array of objects, TooLarge, Conflict or InvalidInput for the key,
+ * LimitExceeded
  */
 export async function createBatch(
   context: Context,
@@ -57,38 +64,65 @@ export async function createBatch(
   submission: Submission,
 ): Promise<Accepted> {
   checkRole(viewer);
-  const { JobBodyBytes, JobsPerBatch } = context.config.Limits;
-  const body = await openBody(submission.body, submission.operation, JobBodyBytes);
+  const { operation, validateOnly = false, onConflict = 'Fail', idempotencyKey, requestId } = submission;
+  const { JobBodyBytes, JobsPerBatch, OpenBatches } = context.config.Limits;
+  const body = await openBody(submission.body, `${operation} ${validateOnly} ${onConflict}`, JobBodyBytes);
   const batch = { mandatorId: viewer.mandatorId, id: uuidv7() };
   // A body that is still arriving must not keep a connection from requests that can be answered at once.
   const db = body.complete ? context.db : context.uploads;
   return await db.transaction().execute(async (trx) => {
-    const claim = submission.idempotencyKey
-      ? await claimIdempotencyKey<Accepted>(trx, viewer, submission.idempotencyKey)
+    const claim = idempotencyKey
+      ? await claimIdempotencyKey<Accepted>(trx, viewer, idempotencyKey)
       : undefined;
+    if (!claim?.answered) await checkOpenBatches(trx, batch, OpenBatches);
     const jobCount = await body.store(trx, batch, { store: !claim?.answered, mostJobs: JobsPerBatch });
     const answer: Accepted = { batchId: batch.id, importStatus: 'AwaitingLessonCreation' };
     const replayed = await claim?.settle(body.fingerprint(), answer);
     if (replayed) return replayed;
+    // Of those whose bodies arrived meanwhile, one after another.
+    await sql`select pg_advisory_xact_lock(${openBatchesLock}, ${batch.mandatorId})`.execute(trx);
+    await checkOpenBatches(trx, batch, OpenBatches);
     await trx
       .insertInto('batch')
       .values({
         mandator_id: batch.mandatorId,
         id: batch.id,
-        operation: submission.operation,
+        operation,
+        validate_only: validateOnly,
+        on_conflict: onConflict,
         job_count: jobCount,
-        request_id: submission.requestId,
+        request_id: requestId,
         created_by: viewer.personId,
       })
       .execute();
     await nudge(trx, batch.mandatorId);
     const { log } = context;
-    log.info({ batchId: batch.id, requestId: submission.requestId, jobs: jobCount }, 'batch accepted');
+    log.info({ batchId: batch.id, requestId, operation, jobs: jobCount }, 'batch accepted');
     return answer;
   });
 }
 
-function checkRole({ role }: Viewer): void {
+const openBatchesLock = 7_003;
+/** Seconds after which a place in the queue may be free. */
+const retryWhenFull = 10;
+
+/** @throws LimitExceeded when the tenant has as many open batches as it may have (contract 6) */
+async function checkOpenBatches(trx: Transaction, { mandatorId }: BatchKey, most: number): Promise<void> {
+  const { open } = await trx
+    .selectFrom('batch')
+    .where('mandator_id', '=', mandatorId)
+    .where('import_status', 'in', openStatuses)
+    .select(({ fn }) => fn.countAll<number>().as('open'))
+    .executeTakeFirstOrThrow();
+  if (open >= most)
+    throw new LimitExceeded(
+      `${open} batches of this tenant wait or run, and ${most} may; send this one again when one of them has ended.`,
+      retryWhenFull,
+    );
+}
+
+/** @throws Forbidden for a display */
+export function checkRole({ role }: Viewer): void {
   if (role === 'Display')
     throw new Forbidden('A display has nothing to do with lesson batches; use the PIN of a user.');
 }
@@ -116,33 +150,8 @@ export async function listBatches(
   page: PageRequest,
 ): Promise<Page<Batch>> {
   checkRole(viewer);
-  const { importStatus = openStatuses, operation, createdAfter, createdBefore, mine, jobId } = filter;
-  const rows = await selectBatches(db)
-    .where('batch.mandator_id', '=', viewer.mandatorId)
-    .$if(importStatus !== 'All', (query) =>
-      query.where('batch.import_status', 'in', importStatus as ImportStatus[]),
-    )
-    .$if(operation !== undefined, (query) => query.where('batch.operation', '=', operation as string))
-    .$if(createdAfter !== undefined, (query) => query.where('batch.created_at', '>', createdAfter as Date))
-    .$if(createdBefore !== undefined, (query) => query.where('batch.created_at', '<', createdBefore as Date))
-    .$if(mine === true, (query) => query.where('batch.created_by', '=', viewer.personId))
-    .$if(jobId !== undefined, (query) => query.where(namesJob(jobId as string)))
-    .$if(page.after !== undefined, (query) =>
-      query.where('batch.arrival', '<', sql<number>`${page.after}::bigint`),
-    )
-    .orderBy('batch.arrival', 'desc')
-    .limit(page.limit + 1)
-    .execute();
+  const rows = await selectBatchPage(db, viewer, filter, page).execute();
   return toPage(rows.map(toBatch), page.limit, ({ arrival }) => arrival);
-}
-
-/** Whether a batch waits with a job of this JobID, created it, or reported something about it. */
-function namesJob(jobId: string) {
-  return sql<boolean>`(
-    exists (select from batch_job j where j.mandator_id = batch.mandator_id and j.batch_id = batch.id
-            and coalesce(j.body ->> 'JobID', j.body ->> 'jobID', j.body ->> 'JobId', j.body ->> 'jobId') = ${jobId})
-    or exists (select from lesson_job j where j.mandator_id = batch.mandator_id and j.batch_id = batch.id and j.job_id = ${jobId})
-    or exists (select from batch_error e where e.mandator_id = batch.mandator_id and e.batch_id = batch.id and e.job_id = ${jobId}))`;
 }
 
 /** Errors and warnings in the order of the body. @throws NotFound for an unknown batch */
@@ -212,7 +221,7 @@ type Outcome = {
   errorMessages?: string;
 };
 
-/** The only writer of ImportStatus. Ending a batch drops its body. @returns false when it has ended meanwhile */
+/** The only writer of ImportStatus. Ending a batch drops the bodies of its jobs. @returns false when it has ended meanwhile */
 export async function move(
   trx: Transaction,
   batch: BatchKey,
@@ -241,7 +250,8 @@ export async function move(
   if (numUpdatedRows === 0n) return false;
   if (isTerminal(to))
     await trx
-      .deleteFrom('batch_job')
+      .updateTable('batch_job')
+      .set({ body: null })
       .where('mandator_id', '=', batch.mandatorId)
       .where('batch_id', '=', batch.id)
       .execute();

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey } from './batch.ts';
+import { member } from './fields.ts';
 import { explainRefusal, type JobGroup, splitJobs } from './split-jobs.ts';
 
 export type OpenBody = {
@@ -64,8 +65,9 @@ async function storeGroup(trx: Transaction, batch: BatchKey, group: JobGroup): P
   const jobs = sql`jsonb_array_elements(convert_from(${group.json}::bytea, 'UTF8')::jsonb)`;
   try {
     await sql`
-      insert into batch_job (mandator_id, batch_id, index, body)
-      select ${batch.mandatorId}::int, ${batch.id}::uuid, ${group.first}::int + number - 1, body
+      insert into batch_job (mandator_id, batch_id, index, job_id, body)
+      select ${batch.mandatorId}::int, ${batch.id}::uuid, ${group.first}::int + number - 1,
+        left(${member(sql`body`, 'JobID')} #>> '{}', 128), body
       from ${jobs} with ordinality as jobs (body, number)`.execute(trx);
   } catch (error) {
     if (!refusals.has(String((error as { code?: string }).code))) throw error;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineTask } from '../worker/task.ts';
 import { batchFigures } from './batch.ts';
-import { recoverBatches, runNextBatch } from './runs.ts';
+import { forgetOldBatches, recoverBatches, runNextBatch } from './runs.ts';
 import { batchTask } from './service.ts';
 
 export const tasks = [
@@ -10,6 +10,9 @@ export const tasks = [
     payload: z.object({ mandatorId: z.int().positive() }),
     run: (context, { mandatorId }) => runNextBatch(context, mandatorId),
     figures: batchFigures,
-    recover: (context) => recoverBatches(context.work),
+    async recover(context) {
+      await recoverBatches(context.work);
+      await forgetOldBatches(context);
+    },
   }),
 ];

@@ -21,6 +21,26 @@ export async function findBatch(db: Database, viewer: Viewer, id: string): Promi
   }
 }
 
+/** Seconds after which a poller should look again, by the age of a batch in seconds (specification section 8). */
+const pollingSteps = [
+  { below: 10, wait: 2 },
+  { below: 30, wait: 5 },
+  { below: 120, wait: 10 },
+  { below: 600, wait: 20 },
+];
+const longestWait = 30;
+
+/** Until the soonest of those that have not ended is worth another look; undefined when all have. */
+export function secondsToWait(batches: readonly Batch[]): number | undefined {
+  const waits = batches
+    .filter(({ importStatus }) => !isTerminal(importStatus))
+    .map(({ createdAt }) => {
+      const age = (Date.now() - createdAt.getTime()) / 1_000;
+      return pollingSteps.find(({ below }) => age < below)?.wait ?? longestWait;
+    });
+  return waits.length > 0 ? Math.min(...waits) : undefined;
+}
+
 /** The batch as it is, or as soon as it changes within `seconds` (contract 4.4). @throws NotFound */
 export async function waitForBatch(
   context: Context,

@@ -1,4 +1,172 @@
-import type { Batch, LessonError } from './batch.ts';
+/** The records of lessons, jobs and batches as clients see them: REST in Pascal case, GraphQL in camel case. */
+import { z } from 'zod';
+import { longestCursor, mostPerPage } from '../db/paging.ts';
+import {
+  type Batch,
+  conflictRules,
+  failureKinds,
+  importStatuses,
+  type LessonError,
+  operations,
+} from './batch.ts';
+import { valueSchemas } from './bodies.ts';
+import { type Field, jobFields, lessonFields } from './fields.ts';
+import type { Job, Lesson } from './timetable.ts';
+
+export const importStatus = z.enum(importStatuses).meta({
+  id: 'ImportStatus',
+  description: 'The state of a batch; LessonsCreated and LessonsImportFailed are final.',
+});
+export const operation = z
+  .enum(operations)
+  .meta({ id: 'JobOperation', description: 'What a batch does with its jobs.' });
+export const failureKind = z.enum(failureKinds).meta({
+  id: 'FailureKind',
+  description: 'Why a batch failed: its data, something technical, or it was cancelled.',
+});
+export const conflictRule = z.enum(conflictRules).meta({
+  id: 'ConflictRule',
+  description:
+    'What becomes of lessons whose room is occupied: Fail fails the batch, Skip leaves them out with a warning, Displace cancels the manual bookings in their way, never other lessons.',
+});
+export const severity = z
+  .enum(['Error', 'Warning'])
+  .meta({ id: 'Severity', description: 'An error fails the batch, a warning does not.' });
+
+const largest = 2 ** 31 - 1;
+const count = (description: string) => z.int().min(0).max(largest).meta({ description });
+const maybeCount = (description: string) => z.int().min(0).max(largest).nullable().meta({ description });
+const text = (most: number, description: string) => z.string().max(most).meta({ description });
+const maybeText = (most: number, description: string) =>
+  z.string().max(most).nullable().meta({ description });
+const instant = (description: string) => z.date().meta({ description });
+const maybeInstant = (description: string) => z.date().nullable().meta({ description });
+const batchId = z.uuid().meta({ description: 'The id of the batch, a UUIDv7.' });
+
+export const personReference = z
+  .object({
+    PersonId: z.int().min(1).meta({ description: 'The id of the person.' }),
+    DisplayName: text(200, 'As it is shown.'),
+  })
+  .meta({ id: 'PersonReference', description: 'A person, as others see it.' });
+
+/** The answer to a POST of jobs. */
+export const acceptedBatch = z
+  .object({
+    BatchId: batchId,
+    ImportStatus: z.literal('AwaitingLessonCreation').meta({ description: 'Stored and queued.' }),
+  })
+  .meta({ id: 'AcceptedBatch', description: 'A batch that was accepted.' });
+
+export const batchEntry = z
+  .object({
+    BatchId: batchId,
+    Operation: operation.meta({ description: 'What it does with its jobs.' }),
+    ImportStatus: importStatus.meta({ description: 'Where it stands.' }),
+    JobCount: count('How many jobs were sent.'),
+    LessonCount: maybeCount('How many lessons; known from AwaitingLessonProcessing on.'),
+    ProcessedCount: count('Lessons done so far; never falls.'),
+    CreatedCount: count('Lessons that were created.'),
+    ErrorCount: count('How many errors.'),
+    WarningCount: count('How many warnings.'),
+    FailureKind: failureKind.nullable().meta({ description: 'Why it failed; null unless it did.' }),
+    ValidateOnly: z.boolean().meta({ description: 'Whether it only checks.' }),
+    CreatedAt: instant('When it was accepted.'),
+    StartedAt: maybeInstant('When its work began.'),
+    FinishedAt: maybeInstant('When it reached a final state.'),
+    CreatedBy: personReference,
+    QueuePosition: maybeCount('1 for the batch that runs or is next; null once it has ended.'),
+  })
+  .meta({ id: 'BatchEntry', description: 'A batch in a list.' });
+
+export const lessonError = z
+  .object({
+    Severity: severity.meta({ description: 'Error or warning.' }),
+    Index: maybeCount('Which job, counted from 0.'),
+    JobID: maybeText(128, 'The JobID, when it has one.'),
+    LektionIndex: maybeCount('Which lesson of its job, counted from 0.'),
+    LektionId: maybeText(128, 'The LektionId, when it has one.'),
+    Field: maybeText(128, 'The faulty member, as REST names it.'),
+    Code: text(40, 'The kind of fault, for programs: for example DuplicateJobId or ResourceConflict.'),
+    Message: text(4_000, 'For people.'),
+    Pointer: maybeText(400, 'JSON pointer (RFC 6901) into the body that was sent.'),
+  })
+  .meta({ id: 'LessonError', description: 'One error or warning of a batch.' });
+
+export const errorsInline = 100;
+
+export const batchRecord = z
+  .object({
+    ...batchEntry.shape,
+    ErrorMessages: maybeText(
+      500_000,
+      'The first 50 errors, one in a line; null unless it failed. A repeated job reads `Duplicate JobId: J-17`.',
+    ),
+    Errors: z
+      .array(lessonError)
+      .max(errorsInline)
+      .meta({ description: `The first ${errorsInline} errors and warnings.` }),
+  })
+  .meta({ id: 'Batch', description: 'One import request: all of its jobs, or nothing.' });
+
+/** Fields of the table as they are answered: null where they may have no value. */
+function answered(fields: readonly Field[]): Record<string, z.ZodType> {
+  const hasAlways = ({ kind, required }: Field) =>
+    required || ['integer', 'status', 'boolean'].includes(kind);
+  return Object.fromEntries(
+    fields.map((field) => {
+      const value = field.kind === 'time' ? z.date() : valueSchemas[field.kind];
+      const { description } = field;
+      return [field.name, (hasAlways(field) ? value : value.nullable()).meta({ description })];
+    }),
+  );
+}
+
+const { LektionId, ...otherLessonFields } = answered(lessonFields) as Record<string, z.ZodType> & {
+  LektionId: z.ZodType;
+};
+const { JobID } = answered(jobFields) as { JobID: z.ZodType };
+
+export const lessonOrigin = z
+  .object({
+    RessourceName: text(200, 'The name of its room.'),
+    Lehrpersonen: valueSchemas.texts.nullable().meta({ description: 'Its teachers.' }),
+    Fach: maybeText(4_000, 'Its subject.'),
+    Beginn: instant('Its start.'),
+    Ende: instant('Its end.'),
+  })
+  .meta({ id: 'LessonOrigin', description: 'A lesson as it was before its first change.' });
+
+export const lessonRecord = z
+  .object({
+    LektionId,
+    JobID,
+    ...otherLessonFields,
+    BookingId: z.int().min(1).meta({ description: 'The id of its booking, which coupled lessons share.' }),
+    Ursprung: lessonOrigin.nullable().meta({ description: 'Null while the lesson is as it was created.' }),
+  })
+  .meta({ id: 'Lesson', description: 'A lesson as it stands in the timetable.' });
+
+export const jobRecord = z
+  .object({
+    ...answered(jobFields),
+    LessonCount: count('How many lessons it has.'),
+    BatchId: z.uuid().meta({ description: 'The batch that created it.' }),
+    CreatedAt: instant('When it was created.'),
+    ChangedAt: instant('When it was last changed.'),
+    CreatedBy: personReference,
+  })
+  .meta({ id: 'Job', description: 'A named group of lessons, without them.' });
+
+/** A page of a list (contract 2). */
+export function listOf(items: z.ZodType, id: string) {
+  return z
+    .object({
+      Items: z.array(items).max(mostPerPage).meta({ description: 'The items of this page.' }),
+      NextCursor: maybeText(longestCursor, '`Cursor` of the next page; null at the end of the list.'),
+    })
+    .meta({ id, description: 'One page of a list.' });
+}
 
 /** The batch record of contract 4.4, as a list entry: without Errors and ErrorMessages. */
 export function toBatchEntry(batch: Batch) {
@@ -17,7 +185,7 @@ export function toBatchEntry(batch: Batch) {
     CreatedAt: batch.createdAt,
     StartedAt: batch.startedAt,
     FinishedAt: batch.finishedAt,
-    CreatedBy: { PersonId: batch.createdBy.personId, DisplayName: batch.createdBy.displayName },
+    CreatedBy: toPersonReference(batch.createdBy),
     QueuePosition: batch.queuePosition,
   };
 }
@@ -38,5 +206,47 @@ export function toErrorEntry(error: LessonError) {
     Code: error.code,
     Message: error.message,
     Pointer: error.pointer,
+  };
+}
+
+const toPersonReference = ({ personId, displayName }: Batch['createdBy']) => ({
+  PersonId: personId,
+  DisplayName: displayName,
+});
+
+export function toJobRecord(job: Job) {
+  return {
+    JobID: job.jobId,
+    Bezeichnung: job.bezeichnung,
+    Quelle: job.quelle,
+    Standort: job.standort,
+    Bemerkung: job.bemerkung,
+    LessonCount: job.lessonCount,
+    BatchId: job.batchId,
+    CreatedAt: job.createdAt,
+    ChangedAt: job.changedAt,
+    CreatedBy: toPersonReference(job.createdBy),
+  };
+}
+
+export function toLessonRecord(lesson: Lesson) {
+  const { origin } = lesson;
+  return {
+    LektionId: lesson.lektionId,
+    JobID: lesson.jobId,
+    Beginn: lesson.beginn,
+    Ende: lesson.ende,
+    RessourceName: lesson.resourceName,
+    RessourceId: lesson.resourceId,
+    Titel: lesson.titel,
+    Fach: lesson.fach,
+    Bemerkung: lesson.bemerkung,
+    Klassen: lesson.klassen,
+    Lehrpersonen: lesson.lehrpersonen,
+    Status: lesson.status,
+    KopplungId: lesson.kopplungId,
+    Privat: lesson.privat,
+    BookingId: lesson.bookingId,
+    Ursprung: origin && { ...origin, Beginn: new Date(origin.Beginn), Ende: new Date(origin.Ende) },
   };
 }

@@ -12,14 +12,17 @@ import {
 import type { Log } from '../log.ts';
 import { writeJson } from './json.ts';
 
+/** The schemes that are taken, as the door has noted them. */
+function challengesFor(request: Request, response: Response): string {
+  const schemes: readonly string[] = response.locals['schemes'] ?? ['Bearer'];
+  const error = request.get('authorization') ? ', error="invalid_token"' : '';
+  return schemes.map((scheme) => `${scheme} realm="roomgate"${scheme === 'Bearer' ? error : ''}`).join(', ');
+}
+
 /** RFC 9457. The standard members keep their lower case; extension members follow the caller's casing. */
 function writeProblem(request: Request, response: Response, error: DomainError): void {
   const status = statusOfCode[error.code];
-  if (status === 401)
-    response.set(
-      'WWW-Authenticate',
-      `Bearer realm="roomgate"${request.get('authorization') ? ', error="invalid_token"' : ''}`,
-    );
+  if (status === 401) response.set('WWW-Authenticate', challengesFor(request, response));
   if (error instanceof MethodNotAllowed) response.set('Allow', error.allow.join(', '));
   if (error.retryAfter !== undefined)
     response.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfter))));
@@ -51,6 +54,7 @@ function asExpressError(error: { status?: unknown; message?: string }): DomainEr
 }
 
 function writeProblemBody(request: Request, response: Response, body: object): void {
+  response.set('Cache-Control', 'no-store');
   writeJson(request, response, body, 'application/problem+json');
 }
 

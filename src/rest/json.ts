@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 
 const lowerFirst = (key: string) => key.charAt(0).toLowerCase() + key.slice(1);
@@ -15,6 +16,20 @@ function wantsCamel(request: Request): boolean {
   return request.get('x-jsonpropertyformat')?.trim().toLowerCase() === 'camel';
 }
 
+function toBytes(request: Request, body: unknown): Buffer {
+  return Buffer.from(JSON.stringify(wantsCamel(request) ? lowerKeys(body) : body));
+}
+
+/** The length is said here because Node says none to a HEAD. */
+function writeBytes(response: Response, bytes: Buffer, type: string): void {
+  response
+    .set('Content-Type', `${type}; charset=utf-8`)
+    .set('Content-Length', String(bytes.length))
+    .end(bytes);
+}
+
+const varies = 'Authorization, X-JsonPropertyFormat';
+
 /** Writes a body whose keys are in Pascal case, in the casing that the caller asked for. */
 export function writeJson(
   request: Request,
@@ -22,9 +37,26 @@ export function writeJson(
   body: unknown,
   type = 'application/json',
 ): void {
-  response
-    .set('Content-Type', `${type}; charset=utf-8`)
-    .vary('Authorization')
-    .vary('X-JsonPropertyFormat')
-    .end(JSON.stringify(wantsCamel(request) ? lowerKeys(body) : body));
+  writeBytes(response.vary(varies), toBytes(request, body), type);
+}
+
+/** Whether the caller has this already. Not `request.fresh`: that heeds `Cache-Control: no-cache`, which fetch adds by itself. */
+function isKnown(request: Request, etag: string): boolean {
+  const known = request.get('if-none-match');
+  if (known === undefined) return false;
+  const opaque = (tag: string) => tag.trim().replace(/^W\//, '');
+  return known.trim() === '*' || known.split(',').some((tag) => opaque(tag) === opaque(etag));
+}
+
+/**
+ * Writes the 200 of a GET or HEAD as `writeJson` does, with the ETag of its bytes unless it has one already; or 304 and
+ * no body where the caller has them (`If-None-Match`, contract 2).
+ */
+export function writeTagged(request: Request, response: Response, body: unknown): void {
+  response.vary(varies);
+  const bytes = toBytes(request, body);
+  const etag = response.get('ETag') ?? `"${hash('sha1', bytes, 'base64url')}"`;
+  response.set('ETag', etag);
+  if (isKnown(request, etag)) response.status(304).end();
+  else writeBytes(response, bytes, 'application/json');
 }

@@ -7,10 +7,11 @@ const printableAscii = /^[\x20-\x7e]{1,128}$/;
 const probes = new Set(['/healthz', '/readyz', '/metrics']);
 
 /** The pattern of the route that answered, never the URL: no ids, no secrets, and few enough to be a metric's label. */
-export function routeOf(request: Request): string {
-  // Express takes baseUrl away again from a request that nobody has answered.
-  const mount = (request.baseUrl as string | undefined)?.replace(/^\/[^/]+/, '/:mandator');
-  return String(request.route?.path ?? (mount || 'none'));
+export function routeOf({ route, originalUrl }: Request): string {
+  if (route) return String(route.path);
+  // Refused at a tenant's door, or GraphQL: Express has forgotten by now where it was mounted.
+  const [, door] = /^\/[^/?]+\/(api|graphql)(?=[/?]|$)/i.exec(originalUrl) ?? [];
+  return door ? `/:mandator/${door.toLowerCase()}` : 'none';
 }
 
 /** The status that was sent; 499 for a client that left before there was one. */

@@ -2,8 +2,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import type { Context, Viewer } from '../context.ts';
-import { Malformed, MethodNotAllowed, NotAuthenticated } from '../errors.ts';
-import { writeJson } from './json.ts';
+import {
+  type FieldError,
+  Malformed,
+  MethodNotAllowed,
+  NotAcceptable,
+  NotAuthenticated,
+  NotFound,
+} from '../errors.ts';
+import { writeJson, writeTagged } from './json.ts';
 
 /** One call of a route, with its input already checked. */
 export type Call<Params = unknown, Query = unknown> = {
@@ -25,8 +32,18 @@ export type Answer = {
   headers?: Record<string, string>;
 };
 
+/** An answer as the OpenAPI document tells it. */
+export type DescribedAnswer = {
+  description: string;
+  /** In Pascal case; absent for an empty body. */
+  body?: z.ZodType;
+  example?: unknown;
+  /** Headers besides those that every answer carries. */
+  headers?: readonly ('Location' | 'Retry-After' | 'ETag')[];
+};
+
 /**
- * One row of the HTTP surface. Paths are below `/{mandator}/api`; who calls is known and belongs to that tenant before
+ * One row of the HTTP surface, and all that its documentation says. Paths are below `/{mandator}/api`; who calls is known and belongs to that tenant before
  * `handle` runs.
  */
 export type Route<Params extends z.ZodType = z.ZodType, Query extends z.ZodType = z.ZodType> = {
@@ -36,6 +53,18 @@ export type Route<Params extends z.ZodType = z.ZodType, Query extends z.ZodType 
   params?: Params;
   /** Keys in the contract's Pascal case; a request may spell their first letter either way. */
   query?: Query;
+  /** One line: what a call does. */
+  summary: string;
+  /** Rules that a caller must know, in CommonMark. */
+  description?: string;
+  /** Request headers that it reads besides those that every route does. */
+  headers?: readonly ('Idempotency-Key' | 'X-timezone-locationId')[];
+  /** The JSON body in Pascal case. */
+  body?: { schema: z.ZodType; example: unknown };
+  /** By status. */
+  answers: Record<number, DescribedAnswer>;
+  /** Problems besides those that every route may answer, by status. */
+  problems?: Record<number, string>;
   handle(context: Context, call: Call<z.output<Params>, z.output<Query>>): Promise<Answer>;
 };
 
@@ -47,38 +76,62 @@ export function route<Params extends z.ZodType, Query extends z.ZodType>(
 }
 
 const nothing = z.object({});
+const noQuery = z.strictObject({});
 
-function check<T extends z.ZodType>(schema: T, input: Record<string, unknown>, where: string): z.output<T> {
-  for (const [name, value] of Object.entries(input))
-    if ([value].flat().some((text) => /\0|\p{Surrogate}/u.test(String(text))))
-      throw new Malformed(
-        `${name}: the ${where} holds U+0000 or half of a surrogate pair; remove the character.`,
-      );
-  const result = schema.safeParse(input);
-  if (result.success) return result.data;
-  const errors = result.error.issues.flatMap((issue) => {
-    const unknown = issue.code === 'unrecognized_keys' ? issue.keys : [];
-    if (unknown.length > 0)
-      return unknown.map((key) => ({
-        field: key,
-        pointer: null,
-        code: 'UnknownField',
-        message: `${key} is not a ${where} of this route.`,
-      }));
-    const field = issue.path.join('.');
-    return [{ field, pointer: null, code: 'InvalidType', message: `${field}: ${issue.message}.` }];
-  });
-  throw new Malformed(errors.map(({ message }) => message).join(' '), errors);
+/** Path parameters that cannot be anything's are as good as unknown. @throws NotFound */
+function readParams<T extends z.ZodType>(schema: T, request: Request): z.output<T> {
+  const result = schema.safeParse(request.params);
+  if (!result.success || Object.values(request.params).some((text) => String(text).includes('\0')))
+    throw new NotFound(`There is nothing at ${request.path}.`);
+  return result.data;
 }
 
-/** Query names in the schema's spelling; a name given twice keeps its values as a list and so fails the schema. */
-function readQuery(request: Request): Record<string, unknown> {
+/** Names in the schema's spelling; a name given twice keeps its values as a list and so fails the schema. */
+function splitQuery({ url }: Request): Record<string, unknown> {
   const query: Record<string, unknown> = {};
-  for (const [name, value] of new URL(request.url, 'http://localhost').searchParams) {
+  const cut = url.indexOf('?');
+  if (cut < 0) return query;
+  const text = url.slice(cut + 1);
+  try {
+    decodeURIComponent(text);
+  } catch {
+    throw new Malformed('The query is not percent-encoded UTF-8.');
+  }
+  for (const [name, value] of new URLSearchParams(text)) {
     const key = name.charAt(0).toUpperCase() + name.slice(1);
     query[key] = key in query ? [query[key], value].flat() : value;
   }
   return query;
+}
+
+function faultsOf(issue: z.core.$ZodIssue): FieldError[] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({
+      field: key,
+      pointer: null,
+      code: 'UnknownField',
+      message: `${key} is not a query parameter of this route.`,
+    }));
+  const field = issue.path.join('.');
+  return [{ field, pointer: null, code: 'InvalidType', message: `${field}: ${issue.message}.` }];
+}
+
+/** @throws Malformed with every fault of the query */
+function readQuery<T extends z.ZodType>(schema: T, request: Request): z.output<T> {
+  const query = splitQuery(request);
+  const result = schema.safeParse(query);
+  const unusable = Object.keys(query).filter((key) => String(query[key]).includes('\0'));
+  if (result.success && unusable.length === 0) return result.data;
+  const faults = [
+    ...unusable.map((field) => ({
+      field,
+      pointer: null,
+      code: 'InvalidType',
+      message: `${field}: must not hold U+0000.`,
+    })),
+    ...(result.error?.issues ?? []).flatMap(faultsOf),
+  ];
+  throw new Malformed(faults.map(({ message }) => message).join(' '), faults);
 }
 
 /** @throws Malformed when the header is there but unusable (contract 4.2: 1 to 255 characters) */
@@ -96,32 +149,56 @@ function viewerOf(response: Response): Viewer {
   return viewer;
 }
 
-/** A router of these routes; a known path with another method answers 405 and says which are allowed. */
+/** What an Accept may ask for; many clients name the charset. */
+const writable = ['application/json', 'application/json; charset=utf-8'];
+
+function writeAnswer(request: Request, response: Response, { status, headers = {}, body }: Answer): void {
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  response
+    .status(status)
+    .set('Cache-Control', isRead ? 'private, no-cache' : 'no-store')
+    .set(headers);
+  if (body === undefined) response.end();
+  else if (isRead && status === 200) writeTagged(request, response, body);
+  else writeJson(request, response, body);
+}
+
+/**
+ * A router of these routes, behind the door of `/:mandator/api`. A known path with another method answers 405 and says which
+ * are allowed, as OPTIONS does.
+ */
 export function mountRoutes(context: Context, routes: readonly Route[]): Router {
-  const router = Router({ mergeParams: true });
+  const router = Router();
+  // The whole path, so that logs and metrics have it from Express.
+  const patternOf = ({ path }: Route) => `/:mandator/api${path}`;
   for (const definition of routes) {
-    router[definition.method.toLowerCase() as 'get'](definition.path, async (request, response) => {
+    const { params = nothing, query = noQuery } = definition;
+    router[definition.method.toLowerCase() as 'get'](patternOf(definition), async (request, response) => {
+      if (!request.accepts(writable))
+        throw new NotAcceptable('This answers with application/json only; allow it in Accept.');
       const gone = new AbortController();
       response.once('close', () => gone.abort());
       const answer = await definition.handle(context, {
         viewer: viewerOf(response),
-        params: check(definition.params ?? nothing, request.params, 'path parameter'),
-        query: check(definition.query ?? z.strictObject({}), readQuery(request), 'query parameter'),
+        params: readParams(params, request),
+        query: readQuery(query, request),
         headers: request.headers,
         requestId: response.locals['requestId'],
         request,
         signal: gone.signal,
       });
-      response.status(answer.status).set(answer.headers ?? {});
-      if (answer.body === undefined) response.end();
-      else writeJson(request, response, answer.body);
+      writeAnswer(request, response, answer);
     });
   }
-  const methods = Map.groupBy(routes, ({ path }) => path);
-  for (const [path, siblings] of methods)
-    router.all(path, (request) => {
+  for (const [pattern, siblings] of Map.groupBy(routes, patternOf))
+    router.all(pattern, (request, response) => {
       const allow = siblings.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-      throw new MethodNotAllowed(`${request.method} is not possible here; use ${allow.join(' or ')}.`, allow);
+      if (request.method === 'OPTIONS') response.status(204).set('Allow', allow.join(', ')).end();
+      else
+        throw new MethodNotAllowed(
+          `${request.method} is not possible here; use ${allow.join(' or ')}.`,
+          allow,
+        );
     });
   return router;
 }

@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { NotFound } from '../errors.ts';
+import { type Parameters, readParameterName, readParameterValue, withDefaults } from './parameters.ts';
 import { readTenantFile, type TenantFile } from './tenant-file.ts';
 
 // Other rooms see this one through its service alone.
@@ -245,19 +246,36 @@ async function writeHours(
 export async function getMandator(
   db: Database,
   code: string,
-): Promise<{ mandatorId: number; code: string; name: string; pinAuthenticationAllowed: boolean }> {
+): Promise<{ mandatorId: number; code: string; name: string; parameters: Parameters }> {
   const mandator = await db
     .selectFrom('mandator')
     .where('code', '=', code.toLowerCase())
-    .select(['id as mandatorId', 'code', 'name'])
-    .select(
-      sql<boolean>`coalesce((parameters ->> 'PinAuthenticationAllowed')::boolean, false)`.as(
-        'pinAuthenticationAllowed',
-      ),
-    )
+    .select(['id as mandatorId', 'code', 'name', 'parameters'])
     .executeTakeFirst();
   if (!mandator) throw noMandator(code);
-  return mandator;
+  return { ...mandator, parameters: withDefaults(mandator.parameters) };
+}
+
+/**
+ * Sets one parameter of a tenant, from now on and on every process.
+ * @param name in any case; `value` as it is written on a command line
+ * @throws NotFound; InvalidInput naming the parameters there are, or what is allowed
+ */
+export async function setParameter(
+  db: Database,
+  code: string,
+  name: string,
+  value: string,
+): Promise<Partial<Parameters>> {
+  const known = readParameterName(name);
+  const change = { [known]: readParameterValue(known, value) };
+  const { numUpdatedRows } = await db
+    .updateTable('mandator')
+    .set({ parameters: sql`parameters || ${JSON.stringify(change)}::jsonb` })
+    .where('code', '=', code.toLowerCase())
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows === 0n) throw noMandator(code);
+  return change;
 }
 
 const noMandator = (code: string) =>

@@ -1,7 +1,8 @@
 /** The file of a tenant's master data (contract 1): its shape, and one line for each fault in it. */
-import leven from 'leven';
 import { z } from 'zod';
 import { type FieldError, InvalidInput } from '../errors.ts';
+import { remedyFor } from './nearest.ts';
+import { parameterTypes } from './parameters.ts';
 
 const reserved = [
   ...['connect', 'api', 'healthz', 'readyz', 'metrics'],
@@ -119,20 +120,12 @@ const tenantFile = record({
     })
     .regex(/^[a-z0-9_-]+$/, 'must consist of a-z, 0-9, - and _'),
   Name: text(200),
-  Parameters: record({ PinAuthenticationAllowed: flag.optional() }).default({}),
+  Parameters: record(parameterTypes).partial().default({}),
   Locations: list(location).default([]),
   Persons: list(person).default([]),
 });
 
 export type TenantFile = z.output<typeof tenantFile>;
-
-function remedyFor(member: string, known: string[]): string {
-  const far = (name: string) => leven(member.slice(0, 64).toLowerCase(), name.toLowerCase());
-  const nearest = known.toSorted((one, other) => far(one) - far(other))[0]!;
-  return far(nearest) <= nearest.length / 2
-    ? `did you mean ${nearest}?`
-    : `the members here are ${known.join(', ')}`;
-}
 
 const pathOf = (keys: readonly PropertyKey[]) =>
   keys
@@ -158,7 +151,7 @@ function fault(keys: readonly PropertyKey[], code: string, text: string): FieldE
 function listFaults(issue: z.core.$ZodIssue, input: unknown): FieldError[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => {
-      const remedy = remedyFor(key, issue.message.split(' '));
+      const remedy = remedyFor(key, issue.message.split(' '), 'members here');
       return fault([...issue.path, key], 'UnknownField', `is not known here; ${remedy}`);
     });
   const value = valueAt(input, issue.path);

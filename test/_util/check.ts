@@ -29,8 +29,8 @@ const tool =
 
 /**
  * Each command stands in a call of exec: there knip reads which packages the project uses as tools. What knip.json
- * leaves out: @swc/core parses for depcruise, the typed-document package comes with codegen's client preset, and types
- * may be exported because they stand in the signature of what is.
+ * leaves out: @swc/core parses for depcruise, the typed-document package comes with codegen's client preset, Spectral's
+ * OWASP rules are named in spectral.yaml, and types may be exported because they stand in the signature of what is.
  */
 const tools: Record<string, Check> = {
   'format and lint': tool((finish) => exec('biome ci --colors=off --error-on-warnings .', options, finish)),

@@ -38,6 +38,16 @@ export const generators: Record<string, () => Promise<GeneratedFile[]>> = {
     return [{ file: 'src/graphql/schema.graphql', text: printSchemaText() }];
   },
 
+  async 'OpenAPI document'() {
+    const [{ apiDocument }, { ownRoot }] = await Promise.all([
+      import('../../src/app.ts'),
+      import('../../src/config.ts'),
+    ]);
+    const root = ownRoot({ Host: '127.0.0.1', Port: 8080 });
+    const document = apiDocument({ BaseUrl: root, IdpUrl: root });
+    return [{ file: 'src/rest/openapi.json', text: `${JSON.stringify(document, null, 2)}\n` }];
+  },
+
   async 'GraphQL operation types'() {
     const context = await loadContext(path.join(project, 'codegen.yml'));
     context.updateConfig({ silent: true });

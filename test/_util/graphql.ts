@@ -6,11 +6,12 @@ import { createClient as createSseClient } from 'graphql-sse';
 import { createClient as createWsClient } from 'graphql-ws';
 import WebSocket from 'ws';
 import { type Config, readConfig } from '../../src/config.ts';
-import { openContext, type Viewer } from '../../src/context.ts';
+import { type Credentials, openContext, type Viewer } from '../../src/context.ts';
 import { NotAuthenticated, NotFound } from '../../src/errors.ts';
 import { createGraphqlServer } from '../../src/graphql/server.ts';
 import { openLog } from '../../src/log.ts';
 import { handleErrors } from '../../src/rest/errors.ts';
+import { countRequest } from '../../src/rest/limits.ts';
 import { identifyRequests } from '../../src/rest/request.ts';
 import type { makeTenant } from './factories.ts';
 import type { TypedDocumentString } from './operations/generated/graphql.ts';
@@ -32,21 +33,24 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
   const log = openLog('info', { write: (line) => void lines.push(line) });
   const { close, ...context } = await openContext(config, log);
   const viewers = new Map<string, Viewer>();
-  const authenticate = async (mandator: string, authorization: string | undefined) => {
-    const viewer = viewers.get(authorization?.replace(/^Bearer /, '') ?? '');
+  const authenticate = async (mandator: string, { authorization = '' }: Credentials) => {
+    const viewer = viewers.get(String(authorization).replace(/^Bearer /, ''));
     if (!viewer) throw new NotAuthenticated('This needs a bearer token.');
     if (viewer.mandator !== mandator.toLowerCase()) throw new NotFound('There is no such tenant.');
     return viewer;
   };
-  const graphql = createGraphqlServer(context, { authenticate });
+  const graphql = createGraphqlServer(context, {
+    authenticate,
+    addressOf: () => '127.0.0.1',
+    countRequest: (viewer) => countRequest(context, viewer),
+  });
   const app = express().use(
     '/:mandator/graphql',
     identifyRequests(log),
     async (request, response, next) => {
-      response.locals['viewer'] = await authenticate(
-        String(request.params['mandator']),
-        request.get('authorization'),
-      );
+      const credentials = { authorization: request.get('authorization'), address: '127.0.0.1' };
+      response.locals['credentials'] = credentials;
+      response.locals['viewer'] = await authenticate(String(request.params['mandator']), credentials);
       next();
     },
     graphql.handler,
@@ -79,6 +83,7 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
         timeZone: 'Europe/Berlin',
         role: role as Viewer['role'],
         pinId: 1,
+        credential: token,
         expiresAt: new Date(Date.now() + 3_600_000),
         ...changes,
       };

@@ -35,7 +35,13 @@ export async function startIdentity(databaseUrl: string, changes: Partial<Config
   const server = http.createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const settings = readConfig(
-    { DatabaseUrl: databaseUrl, Pepper: pepper, Host: '127.0.0.1', Port: '0' },
+    {
+      DatabaseUrl: databaseUrl,
+      Pepper: pepper,
+      Host: '127.0.0.1',
+      Port: '0',
+      Limits__TokenRequestsPerMinute: '10000',
+    },
     path.join(import.meta.dirname, '..', '..'),
   );
   const { port } = server.address() as AddressInfo;

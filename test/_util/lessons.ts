@@ -71,16 +71,18 @@ export function makeJobs(
 
 /** Calls of the lesson API with one token. */
 export function lessonClient({ url, tenant }: Pick<Service, 'url' | 'tenant'>, token: string) {
-  const root = `${url}/${tenant.code}/api/v2.0/jobs`;
+  const api = `${url}/${tenant.code}/api/v2.0`;
   const call = (path: string, init: RequestInit = {}) =>
-    fetch(`${root}${path}`, { ...init, headers: { Authorization: `Bearer ${token}`, ...init.headers } });
-  const post = (body: unknown, headers: Record<string, string> = {}) =>
-    call('/create', {
+    fetch(`${api}/jobs${path}`, { ...init, headers: { Authorization: `Bearer ${token}`, ...init.headers } });
+  /** `operation` with its query: `update?OnConflict=Skip`. */
+  const send = (operation: string, body: unknown, headers: Record<string, string> = {}) =>
+    call(`/${operation}`, {
       method: 'POST',
       body:
         typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),
       headers: { 'Content-Type': 'application/json', ...headers },
     });
+  const post = (body: unknown, headers?: Record<string, string>) => send('create', body, headers);
   const get = async <T = BatchRecord>(path: string): Promise<T> => (await (await call(path)).json()) as T;
   /** Long-polls until the batch has ended. */
   async function end(batchId: string): Promise<BatchRecord> {
@@ -89,11 +91,17 @@ export function lessonClient({ url, tenant }: Pick<Service, 'url' | 'tenant'>, t
       if (['LessonsCreated', 'LessonsImportFailed'].includes(batch.ImportStatus)) return batch;
     }
   }
-  async function importJobs(jobs: unknown): Promise<BatchRecord> {
-    const { BatchId } = (await (await post(jobs)).json()) as { BatchId: string };
-    return await end(BatchId);
+  async function importJobs(jobs: unknown, operation = 'create'): Promise<BatchRecord> {
+    const answer = await send(operation, jobs);
+    if (answer.status !== 202) throw new Error(`${answer.status}: ${await answer.text()}`);
+    return await end(((await answer.json()) as { BatchId: string }).BatchId);
   }
-  return { call, post, get, end, importJobs };
+  /** A page of lessons; `query` as it stands behind the question mark. */
+  const lessons = async (query = '') =>
+    (await (
+      await fetch(`${api}/lessons?${query}`, { headers: { Authorization: `Bearer ${token}` } })
+    ).json()) as { Items: Record<string, unknown>[]; NextCursor: string | null };
+  return { call, send, post, get, end, importJobs, lessons };
 }
 
 export type LessonClient = ReturnType<typeof lessonClient>;

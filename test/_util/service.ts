@@ -11,9 +11,18 @@ const project = path.join(import.meta.dirname, '..', '..');
 export const pepper = 'the pepper of the tests, which is long enough';
 
 /** Settings as a test needs them: a free port, quiet, and no local PostgreSQL. `settings` is written like the environment. */
-function testConfig(databaseUrl: string, settings: Record<string, string> = {}) {
+export function testConfig(databaseUrl: string, settings: Record<string, string> = {}) {
   return readConfig(
-    { Port: '0', LogLevel: 'silent', DatabaseUrl: databaseUrl, Pepper: pepper, ...settings },
+    {
+      Port: '0',
+      LogLevel: 'silent',
+      DatabaseUrl: databaseUrl,
+      Pepper: pepper,
+      // All tests call from one address.
+      Limits__TokenRequestsPerMinute: '10000',
+      Limits__RequestsPerMinute: '100000',
+      ...settings,
+    },
     project,
   );
 }

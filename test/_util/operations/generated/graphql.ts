@@ -24,7 +24,17 @@ export type BatchFilter = {
 export type BatchOptions = {
   /** The same key and jobs within 24 hours give the same batch again. */
   idempotencyKey?: string | null | undefined;
+  /** Fail when left out; a deletion has no conflicts and does not take it. */
+  onConflict?: ConflictRule | null | undefined;
+  /** The same checks and the same errors as without it, and nothing is written. */
+  validateOnly?: boolean | null | undefined;
 };
+
+/** What becomes of lessons whose room is occupied: Fail fails the batch, Skip leaves them out with a warning, Displace cancels the manual bookings in their way, never other lessons. */
+export type ConflictRule =
+  | 'Displace'
+  | 'Fail'
+  | 'Skip';
 
 /** Why a batch failed: its data, something technical, or it was cancelled. */
 export type FailureKind =
@@ -32,7 +42,7 @@ export type FailureKind =
   | 'Data'
   | 'Technical';
 
-/** The state of a batch; the last two are final. */
+/** The state of a batch; LessonsCreated and LessonsImportFailed are final. */
 export type ImportStatus =
   | 'AwaitingLessonCreation'
   | 'AwaitingLessonProcessing'
@@ -45,13 +55,13 @@ export type JobOperation =
   | 'Delete'
   | 'Update';
 
-/** A lesson; its fields are those of REST (contract 4.1). */
-export type LessonInput = {
-  /** Required; ISO 8601, UTC. */
+/** A lesson. */
+export type LessonChangeInput = {
+  /** Start, ISO 8601; without an offset it is UTC. */
   beginn?: string | null | undefined;
   /** Remark. */
   bemerkung?: string | null | undefined;
-  /** Required; ISO 8601, UTC, after beginn. */
+  /** End, after Beginn by at most 24 hours. */
   ende?: string | null | undefined;
   /** Subject. */
   fach?: string | null | undefined;
@@ -61,35 +71,115 @@ export type LessonInput = {
   kopplungId?: string | null | undefined;
   /** Teachers. */
   lehrpersonen?: Array<string> | null | undefined;
-  /** Required; unique inside its job. */
+  /** Required. Names the lesson; unique inside its job. */
   lektionId?: string | null | undefined;
-  /** Whether its content is hidden from others. */
+  /** Whether others than its sender and Admins see only that the room is taken. */
   privat?: boolean | null | undefined;
-  /** The id of the room; must agree with its name. */
+  /** The id of the room, which must agree with its name. */
   ressourceId?: number | null | undefined;
-  /** Required; the name of the room. */
+  /** The name of the room; case and spaces around it do not count. */
   ressourceName?: string | null | undefined;
-  /** Geplant (default), Vertretung or Entfaellt. */
+  /** Geplant when left out; Entfaellt occupies no room. */
   status?: string | null | undefined;
   /** Title. */
   titel?: string | null | undefined;
 };
 
-/** A named group of lessons; its fields are those of REST (contract 4.1). */
+/** Which lessons; members that are left out do not count. */
+export type LessonFilter = {
+  /** That end after this instant. */
+  from?: string | null | undefined;
+  /** Of the job of this JobID. */
+  jobID?: string | null | undefined;
+  /** In rooms of this name, in whatever case. */
+  ressourceName?: string | null | undefined;
+  /** That begin before this instant. */
+  to?: string | null | undefined;
+};
+
+/** A lesson. */
+export type LessonInput = {
+  /** Required. Start, ISO 8601; without an offset it is UTC. */
+  beginn?: string | null | undefined;
+  /** Remark. */
+  bemerkung?: string | null | undefined;
+  /** Required. End, after Beginn by at most 24 hours. */
+  ende?: string | null | undefined;
+  /** Subject. */
+  fach?: string | null | undefined;
+  /** Classes. */
+  klassen?: Array<string> | null | undefined;
+  /** Lessons that share it, their room and their time share one booking. */
+  kopplungId?: string | null | undefined;
+  /** Teachers. */
+  lehrpersonen?: Array<string> | null | undefined;
+  /** Required. Names the lesson; unique inside its job. */
+  lektionId?: string | null | undefined;
+  /** Whether others than its sender and Admins see only that the room is taken. */
+  privat?: boolean | null | undefined;
+  /** The id of the room, which must agree with its name. */
+  ressourceId?: number | null | undefined;
+  /** Required. The name of the room; case and spaces around it do not count. */
+  ressourceName?: string | null | undefined;
+  /** Geplant when left out; Entfaellt occupies no room. */
+  status?: string | null | undefined;
+  /** Title. */
+  titel?: string | null | undefined;
+};
+
+/** What to change of a job: what is left out stays as it is, null clears it. */
+export type LessonJobChangeInput = {
+  /** Remark. */
+  bemerkung?: string | null | undefined;
+  /** Designation. */
+  bezeichnung?: string | null | undefined;
+  /** Required. Names the job; unique in the tenant. */
+  jobID?: string | null | undefined;
+  /** Lessons to be changed; with ReplaceLektionList also new ones. */
+  lektionList?: Array<LessonChangeInput> | null | undefined;
+  /** Where the job comes from. */
+  quelle?: string | null | undefined;
+  /** Whether LektionList is the whole truth about the job: its other lessons are deleted. */
+  replaceLektionList?: boolean | null | undefined;
+  /** The location of its rooms, where two locations have a room of the same name. */
+  standort?: string | null | undefined;
+};
+
+/** What to delete of a job. */
+export type LessonJobDeletionInput = {
+  /** Required. Names the job; unique in the tenant. */
+  jobID?: string | null | undefined;
+  /** The lessons to delete; left out, the whole job. */
+  lektionList?: Array<LessonKeyInput> | null | undefined;
+};
+
+/** A named group of lessons. */
 export type LessonJobInput = {
   /** Remark. */
   bemerkung?: string | null | undefined;
   /** Designation. */
   bezeichnung?: string | null | undefined;
-  /** Required; never used before in this tenant. */
+  /** Required. Names the job; unique in the tenant. */
   jobID?: string | null | undefined;
-  /** Required; at least one lesson. */
+  /** Required. The lessons of the job. */
   lektionList?: Array<LessonInput> | null | undefined;
   /** Where the job comes from. */
   quelle?: string | null | undefined;
-  /** The location of its rooms, where two share a name. */
+  /** The location of its rooms, where two locations have a room of the same name. */
   standort?: string | null | undefined;
 };
+
+/** A lesson. */
+export type LessonKeyInput = {
+  /** Required. Names the lesson; unique inside its job. */
+  lektionId?: string | null | undefined;
+};
+
+/** Whether a lesson takes place as planned, is held by a substitute, or is cancelled. */
+export type LessonStatus =
+  | 'Entfaellt'
+  | 'Geplant'
+  | 'Vertretung';
 
 /** What a person may do (contract 3). */
 export type Role =
@@ -164,6 +254,145 @@ export type WatchBatchesSubscriptionVariables = Exact<{
 
 export type WatchBatchesSubscription = { batches: { id: string, importStatus: ImportStatus, queuePosition: number | null } };
 
+export type UpdateLessonJobsMutationVariables = Exact<{
+  jobs: Array<LessonJobChangeInput> | LessonJobChangeInput;
+  options?: BatchOptions | null | undefined;
+}>;
+
+
+export type UpdateLessonJobsMutation = { updateLessonJobs:
+    | { __typename: 'BatchAccepted', batch: { id: string, operation: JobOperation, validateOnly: boolean, onConflict: ConflictRule } }
+    | { __typename: 'LimitProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string }
+   };
+
+export type DeleteLessonJobsMutationVariables = Exact<{
+  jobs: Array<LessonJobDeletionInput> | LessonJobDeletionInput;
+  options?: BatchOptions | null | undefined;
+}>;
+
+
+export type DeleteLessonJobsMutation = { deleteLessonJobs:
+    | { __typename: 'BatchAccepted', batch: { id: string, operation: JobOperation, validateOnly: boolean, onConflict: ConflictRule } }
+    | { __typename: 'LimitProblem', code: string, message: string }
+    | { __typename: 'ValidationProblem', code: string, message: string }
+   };
+
+export type ListLessonJobsQueryVariables = Exact<{
+  jobID?: string | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type ListLessonJobsQuery = { lessonJobs: { nodes: Array<{ jobID: string, bezeichnung: string | null, quelle: string | null, standort: string | null, bemerkung: string | null, lessonCount: number, batchId: string, createdAt: string, changedAt: string, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+
+export type ListLessonsQueryVariables = Exact<{
+  filter?: LessonFilter | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type ListLessonsQuery = { lessons: { nodes: Array<{ lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: number, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, kopplungId: string | null, privat: boolean, bookingId: string, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+
+export type BatchEntryMembersFragment = { id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { personId: string, displayName: string } };
+
+export type LessonErrorPageFragment = { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } };
+
+export type BatchMembersFragment = { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } };
+
+type Submitted_BatchAccepted_Fragment = { batch: { id: string, importStatus: ImportStatus } };
+
+type Submitted_LimitProblem_Fragment = { code: string, message: string, retryAfterSeconds: number | null };
+
+type Submitted_ValidationProblem_Fragment = { code: string, message: string };
+
+export type SubmittedFragment =
+  | Submitted_BatchAccepted_Fragment
+  | Submitted_LimitProblem_Fragment
+  | Submitted_ValidationProblem_Fragment
+;
+
+export type SubmitCreateMutationVariables = Exact<{
+  jobs: Array<LessonJobInput> | LessonJobInput;
+  options?: BatchOptions | null | undefined;
+}>;
+
+
+export type SubmitCreateMutation = { result:
+    | { batch: { id: string, importStatus: ImportStatus } }
+    | { code: string, message: string, retryAfterSeconds: number | null }
+    | { code: string, message: string }
+   };
+
+export type SubmitUpdateMutationVariables = Exact<{
+  jobs: Array<LessonJobChangeInput> | LessonJobChangeInput;
+  options?: BatchOptions | null | undefined;
+}>;
+
+
+export type SubmitUpdateMutation = { result:
+    | { batch: { id: string, importStatus: ImportStatus } }
+    | { code: string, message: string, retryAfterSeconds: number | null }
+    | { code: string, message: string }
+   };
+
+export type SubmitDeleteMutationVariables = Exact<{
+  jobs: Array<LessonJobDeletionInput> | LessonJobDeletionInput;
+  options?: BatchOptions | null | undefined;
+}>;
+
+
+export type SubmitDeleteMutation = { result:
+    | { batch: { id: string, importStatus: ImportStatus } }
+    | { code: string, message: string, retryAfterSeconds: number | null }
+    | { code: string, message: string }
+   };
+
+export type CancelWholeMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type CancelWholeMutation = { result:
+    | { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } }
+    | { code: string, message: string }
+    | { code: string, message: string }
+   };
+
+export type ReadBatchQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type ReadBatchQuery = { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } | null };
+
+export type ReadErrorsQueryVariables = Exact<{
+  id: string | number;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type ReadErrorsQuery = { batch: { errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
+
+export type ReadBatchesQueryVariables = Exact<{
+  filter?: BatchFilter | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type ReadBatchesQuery = { batches: { nodes: Array<{ id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+
+export type FollowBatchSubscriptionVariables = Exact<{
+  batchId: string | number;
+}>;
+
+
+export type FollowBatchSubscription = { batchStatus: { importStatus: ImportStatus } };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -195,6 +424,111 @@ export const BatchStateFragmentDoc = new TypedDocumentString(`
   errorMessages
 }
     `, {"fragmentName":"BatchState"}) as unknown as TypedDocumentString<BatchStateFragment, unknown>;
+export const BatchEntryMembersFragmentDoc = new TypedDocumentString(`
+    fragment BatchEntryMembers on Batch {
+  id
+  operation
+  importStatus
+  jobCount
+  lessonCount
+  processedCount
+  createdCount
+  errorCount
+  warningCount
+  failureKind
+  validateOnly
+  createdAt
+  startedAt
+  finishedAt
+  createdBy {
+    personId
+    displayName
+  }
+  queuePosition
+}
+    `, {"fragmentName":"BatchEntryMembers"}) as unknown as TypedDocumentString<BatchEntryMembersFragment, unknown>;
+export const LessonErrorPageFragmentDoc = new TypedDocumentString(`
+    fragment LessonErrorPage on LessonErrorConnection {
+  nodes {
+    severity
+    index
+    jobID
+    lektionIndex
+    lektionId
+    field
+    code
+    message
+    pointer
+  }
+  pageInfo {
+    hasNextPage
+    endCursor
+  }
+}
+    `, {"fragmentName":"LessonErrorPage"}) as unknown as TypedDocumentString<LessonErrorPageFragment, unknown>;
+export const BatchMembersFragmentDoc = new TypedDocumentString(`
+    fragment BatchMembers on Batch {
+  ...BatchEntryMembers
+  errorMessages
+  errors(first: 100) {
+    ...LessonErrorPage
+  }
+}
+    fragment BatchEntryMembers on Batch {
+  id
+  operation
+  importStatus
+  jobCount
+  lessonCount
+  processedCount
+  createdCount
+  errorCount
+  warningCount
+  failureKind
+  validateOnly
+  createdAt
+  startedAt
+  finishedAt
+  createdBy {
+    personId
+    displayName
+  }
+  queuePosition
+}
+fragment LessonErrorPage on LessonErrorConnection {
+  nodes {
+    severity
+    index
+    jobID
+    lektionIndex
+    lektionId
+    field
+    code
+    message
+    pointer
+  }
+  pageInfo {
+    hasNextPage
+    endCursor
+  }
+}`, {"fragmentName":"BatchMembers"}) as unknown as TypedDocumentString<BatchMembersFragment, unknown>;
+export const SubmittedFragmentDoc = new TypedDocumentString(`
+    fragment Submitted on SubmitBatchResult {
+  ... on BatchAccepted {
+    batch {
+      id
+      importStatus
+    }
+  }
+  ... on Problem {
+    code
+    message
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}
+    `, {"fragmentName":"Submitted"}) as unknown as TypedDocumentString<SubmittedFragment, unknown>;
 export const NowDocument = new TypedDocumentString(`
     query Now {
   serverTime
@@ -346,3 +680,338 @@ export const WatchBatchesDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<WatchBatchesSubscription, WatchBatchesSubscriptionVariables>;
+export const UpdateLessonJobsDocument = new TypedDocumentString(`
+    mutation UpdateLessonJobs($jobs: [LessonJobChangeInput!]!, $options: BatchOptions) {
+  updateLessonJobs(jobs: $jobs, options: $options) {
+    __typename
+    ... on BatchAccepted {
+      batch {
+        id
+        operation
+        validateOnly
+        onConflict
+      }
+    }
+    ... on Problem {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<UpdateLessonJobsMutation, UpdateLessonJobsMutationVariables>;
+export const DeleteLessonJobsDocument = new TypedDocumentString(`
+    mutation DeleteLessonJobs($jobs: [LessonJobDeletionInput!]!, $options: BatchOptions) {
+  deleteLessonJobs(jobs: $jobs, options: $options) {
+    __typename
+    ... on BatchAccepted {
+      batch {
+        id
+        operation
+        validateOnly
+        onConflict
+      }
+    }
+    ... on Problem {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeleteLessonJobsMutation, DeleteLessonJobsMutationVariables>;
+export const ListLessonJobsDocument = new TypedDocumentString(`
+    query ListLessonJobs($jobID: String, $first: Int, $after: String) {
+  lessonJobs(jobID: $jobID, first: $first, after: $after) {
+    nodes {
+      jobID
+      bezeichnung
+      quelle
+      standort
+      bemerkung
+      lessonCount
+      batchId
+      createdAt
+      changedAt
+      createdBy {
+        personId
+        displayName
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ListLessonJobsQuery, ListLessonJobsQueryVariables>;
+export const ListLessonsDocument = new TypedDocumentString(`
+    query ListLessons($filter: LessonFilter, $first: Int, $after: String) {
+  lessons(filter: $filter, first: $first, after: $after) {
+    nodes {
+      lektionId
+      jobID
+      beginn
+      ende
+      ressourceName
+      ressourceId
+      titel
+      fach
+      bemerkung
+      klassen
+      lehrpersonen
+      status
+      kopplungId
+      privat
+      bookingId
+      ursprung {
+        ressourceName
+        lehrpersonen
+        fach
+        beginn
+        ende
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ListLessonsQuery, ListLessonsQueryVariables>;
+export const SubmitCreateDocument = new TypedDocumentString(`
+    mutation SubmitCreate($jobs: [LessonJobInput!]!, $options: BatchOptions) {
+  result: createLessonJobs(jobs: $jobs, options: $options) {
+    ...Submitted
+  }
+}
+    fragment Submitted on SubmitBatchResult {
+  ... on BatchAccepted {
+    batch {
+      id
+      importStatus
+    }
+  }
+  ... on Problem {
+    code
+    message
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<SubmitCreateMutation, SubmitCreateMutationVariables>;
+export const SubmitUpdateDocument = new TypedDocumentString(`
+    mutation SubmitUpdate($jobs: [LessonJobChangeInput!]!, $options: BatchOptions) {
+  result: updateLessonJobs(jobs: $jobs, options: $options) {
+    ...Submitted
+  }
+}
+    fragment Submitted on SubmitBatchResult {
+  ... on BatchAccepted {
+    batch {
+      id
+      importStatus
+    }
+  }
+  ... on Problem {
+    code
+    message
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<SubmitUpdateMutation, SubmitUpdateMutationVariables>;
+export const SubmitDeleteDocument = new TypedDocumentString(`
+    mutation SubmitDelete($jobs: [LessonJobDeletionInput!]!, $options: BatchOptions) {
+  result: deleteLessonJobs(jobs: $jobs, options: $options) {
+    ...Submitted
+  }
+}
+    fragment Submitted on SubmitBatchResult {
+  ... on BatchAccepted {
+    batch {
+      id
+      importStatus
+    }
+  }
+  ... on Problem {
+    code
+    message
+  }
+  ... on LimitProblem {
+    retryAfterSeconds
+  }
+}`) as unknown as TypedDocumentString<SubmitDeleteMutation, SubmitDeleteMutationVariables>;
+export const CancelWholeDocument = new TypedDocumentString(`
+    mutation CancelWhole($id: ID!) {
+  result: cancelBatch(id: $id) {
+    ... on BatchCancelled {
+      batch {
+        ...BatchMembers
+      }
+    }
+    ... on Problem {
+      code
+      message
+    }
+  }
+}
+    fragment BatchEntryMembers on Batch {
+  id
+  operation
+  importStatus
+  jobCount
+  lessonCount
+  processedCount
+  createdCount
+  errorCount
+  warningCount
+  failureKind
+  validateOnly
+  createdAt
+  startedAt
+  finishedAt
+  createdBy {
+    personId
+    displayName
+  }
+  queuePosition
+}
+fragment LessonErrorPage on LessonErrorConnection {
+  nodes {
+    severity
+    index
+    jobID
+    lektionIndex
+    lektionId
+    field
+    code
+    message
+    pointer
+  }
+  pageInfo {
+    hasNextPage
+    endCursor
+  }
+}
+fragment BatchMembers on Batch {
+  ...BatchEntryMembers
+  errorMessages
+  errors(first: 100) {
+    ...LessonErrorPage
+  }
+}`) as unknown as TypedDocumentString<CancelWholeMutation, CancelWholeMutationVariables>;
+export const ReadBatchDocument = new TypedDocumentString(`
+    query ReadBatch($id: ID!) {
+  batch(id: $id) {
+    ...BatchMembers
+  }
+}
+    fragment BatchEntryMembers on Batch {
+  id
+  operation
+  importStatus
+  jobCount
+  lessonCount
+  processedCount
+  createdCount
+  errorCount
+  warningCount
+  failureKind
+  validateOnly
+  createdAt
+  startedAt
+  finishedAt
+  createdBy {
+    personId
+    displayName
+  }
+  queuePosition
+}
+fragment LessonErrorPage on LessonErrorConnection {
+  nodes {
+    severity
+    index
+    jobID
+    lektionIndex
+    lektionId
+    field
+    code
+    message
+    pointer
+  }
+  pageInfo {
+    hasNextPage
+    endCursor
+  }
+}
+fragment BatchMembers on Batch {
+  ...BatchEntryMembers
+  errorMessages
+  errors(first: 100) {
+    ...LessonErrorPage
+  }
+}`) as unknown as TypedDocumentString<ReadBatchQuery, ReadBatchQueryVariables>;
+export const ReadErrorsDocument = new TypedDocumentString(`
+    query ReadErrors($id: ID!, $first: Int, $after: String) {
+  batch(id: $id) {
+    errors(first: $first, after: $after) {
+      ...LessonErrorPage
+    }
+  }
+}
+    fragment LessonErrorPage on LessonErrorConnection {
+  nodes {
+    severity
+    index
+    jobID
+    lektionIndex
+    lektionId
+    field
+    code
+    message
+    pointer
+  }
+  pageInfo {
+    hasNextPage
+    endCursor
+  }
+}`) as unknown as TypedDocumentString<ReadErrorsQuery, ReadErrorsQueryVariables>;
+export const ReadBatchesDocument = new TypedDocumentString(`
+    query ReadBatches($filter: BatchFilter, $first: Int, $after: String) {
+  batches(filter: $filter, first: $first, after: $after) {
+    nodes {
+      ...BatchEntryMembers
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment BatchEntryMembers on Batch {
+  id
+  operation
+  importStatus
+  jobCount
+  lessonCount
+  processedCount
+  createdCount
+  errorCount
+  warningCount
+  failureKind
+  validateOnly
+  createdAt
+  startedAt
+  finishedAt
+  createdBy {
+    personId
+    displayName
+  }
+  queuePosition
+}`) as unknown as TypedDocumentString<ReadBatchesQuery, ReadBatchesQueryVariables>;
+export const FollowBatchDocument = new TypedDocumentString(`
+    subscription FollowBatch($batchId: ID!) {
+  batchStatus(batchId: $batchId) {
+    importStatus
+  }
+}
+    `) as unknown as TypedDocumentString<FollowBatchSubscription, FollowBatchSubscriptionVariables>;

@@ -1,0 +1,139 @@
+/**
+ * `npm run bench:lessons`: lessons per second of an update that moves every lesson to another room, and of a delete, beside
+ * the create of the same lessons in the same run, POST to LessonsCreated over HTTP with a web and a worker process. Then
+ * what the reads cost in a database that is full: their plans by EXPLAIN ANALYZE.
+ *
+ * `-- --lessons=100000 --rounds=3 --stored=1000000` changes what is run.
+ */
+
+import { parseArgs } from 'node:util';
+import type { CompiledQuery } from 'kysely';
+import type { Viewer } from '../src/context.ts';
+import { selectBatchPage } from '../src/lessons/batch.ts';
+import { selectJobs, selectLessons } from '../src/lessons/timetable.ts';
+import { makeJobs } from '../test/_util/lessons.ts';
+import { median, openBench, say, term } from './harness.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    lessons: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '3' },
+    stored: { type: 'string', default: '1000000' },
+  },
+});
+const lessons = Number(options.lessons);
+const bench = await openBench(500);
+
+const encode = (jobs: unknown) => Buffer.from(JSON.stringify(jobs));
+const created = makeJobs(lessons, { rooms: bench.rooms, from: term });
+const nextRoom = new Map(bench.rooms.map((room, at) => [room, bench.rooms[(at + 1) % bench.rooms.length]]));
+/** Every lesson takes the place of the one in the next room: nothing is free before all have moved. */
+const updated = created.map(({ JobID, LektionList }) => ({
+  JobID,
+  LektionList: LektionList.map(({ LektionId, RessourceName }) => ({
+    LektionId,
+    RessourceName: nextRoom.get(RessourceName),
+  })),
+}));
+
+async function run(operation: 'create' | 'update' | 'delete', jobs: unknown): Promise<number> {
+  await bench.client.query('vacuum analyze');
+  await bench.client.query('checkpoint');
+  const body = encode(jobs);
+  const started = performance.now();
+  await bench.end(await bench.post(operation, body), lessons);
+  return (performance.now() - started) / 1_000;
+}
+
+async function compareOperations(): Promise<void> {
+  const rounds: { create: number; update: number; remove: number }[] = [];
+  // The first round warms up.
+  for (let round = 0; round <= Number(options.rounds); round++) {
+    await bench.client.query('truncate booking, lesson, lesson_job, batch_error, batch_job');
+    const create = await run('create', created);
+    const update = await run('update', updated);
+    const remove = await run(
+      'delete',
+      created.map(({ JobID }) => ({ JobID })),
+    );
+    if (round > 0) rounds.push({ create, update, remove });
+  }
+  say(`${lessons} lessons      seconds   lessons/s   ratio to create`);
+  for (const operation of ['create', 'update', 'remove'] as const) {
+    const seconds = median(rounds.map((round) => round[operation]));
+    const ratio = median(rounds.map((round) => round.create / round[operation]));
+    say(
+      `${operation.padEnd(18)} ${seconds.toFixed(2).padStart(8)} ${(lessons / seconds).toFixed(0).padStart(11)} ${ratio.toFixed(2).padStart(17)}`,
+    );
+  }
+}
+
+/** A year of weeks of lessons in every room, 15 to a job, and a thousand ended batches. */
+async function fill(stored: number): Promise<void> {
+  const { client, tenant } = bench;
+  const sender = tenant.person('User').id;
+  await client.query('truncate booking, lesson, lesson_job, batch_error, batch_job');
+  await client.query(
+    `insert into batch (mandator_id, id, operation, import_status, job_count, request_id, created_by, finished_at)
+     select $1, gen_random_uuid(), 'Create', 'LessonsCreated', 1, 'bench', $2, now() from generate_series(1, 1000)`,
+    [tenant.mandatorId, sender],
+  );
+  await client.query(
+    `insert into lesson_job (mandator_id, id, job_id, batch_id, created_by) overriding system value
+     select $1, job, 'stored ' || job, gen_random_uuid(), $2 from generate_series(0, $3::int / 15) as job`,
+    [tenant.mandatorId, sender, stored],
+  );
+  const lesson = `
+    select n, n / 15 as job, $2::int + n % $3::int as resource_id,
+      timestamptz '2027-01-04T06:00Z' + n / $3::int * interval '4 hours' as beginn from generate_series(0, $4::int - 1) as n`;
+  const values = [tenant.mandatorId, tenant.resources[0]?.id, bench.rooms.length, stored];
+  await client.query(
+    `insert into booking (mandator_id, id, resource_id, kind, status, origin, occupied) overriding system value
+     select $1, n, resource_id, 'Lesson', 'Confirmed', 'Import', tstzrange(beginn, beginn + interval '45 minutes') from (${lesson}) as lesson`,
+    values,
+  );
+  await client.query(
+    `insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status)
+     select $1, job, n::text, n, resource_id, beginn, beginn + interval '45 minutes', 'Geplant' from (${lesson}) as lesson`,
+    values,
+  );
+  await client.query('vacuum analyze');
+}
+
+async function explain(what: string, { sql, parameters }: CompiledQuery): Promise<void> {
+  const plans: { text: string; ms: number }[] = [];
+  for (let round = 0; round < 5; round++) {
+    const { rows } = await bench.client.query<{ 'QUERY PLAN': string }>(
+      `explain (analyze, costs off) ${sql}`,
+      [...parameters],
+    );
+    const text = rows.map((row) => row['QUERY PLAN']).join('\n');
+    plans.push({ text, ms: Number(/Execution Time: ([\d.]+)/.exec(text)?.[1]) });
+  }
+  const ms = median(plans.map((plan) => plan.ms));
+  say(`\n${what}: ${ms.toFixed(2)} ms\n${plans.at(-1)?.text}`);
+}
+
+async function explainReads(stored: number): Promise<void> {
+  await fill(stored);
+  const { mandatorId, code } = bench.tenant;
+  const viewer = { mandatorId, mandator: code, personId: bench.tenant.person('User').id } as Viewer;
+  const page = { limit: 50, after: undefined };
+  const week = { from: new Date('2027-03-01T00:00:00Z'), to: new Date('2027-03-08T00:00:00Z') };
+  say(`\nwith ${stored} lessons stored`);
+  const room = { ...week, resourceName: 'room 7' };
+  await explain('lessons of one room and week', selectLessons(viewer, room, page).compile(bench.db));
+  await explain('lessons of a week', selectLessons(viewer, week, page).compile(bench.db));
+  const job = { jobId: 'stored 4711' };
+  await explain('lessons of one job', selectLessons(viewer, job, page).compile(bench.db));
+  await explain('jobs', selectJobs(bench.db, viewer, {}, page).compile());
+  await explain('running batches', selectBatchPage(bench.db, viewer, {}, page).compile());
+  await explain('all batches', selectBatchPage(bench.db, viewer, { importStatus: 'All' }, page).compile());
+}
+
+try {
+  if (Number(options.rounds) > 0) await compareOperations();
+  await explainReads(Number(options.stored));
+} finally {
+  await bench.close();
+}

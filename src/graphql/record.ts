@@ -1,0 +1,112 @@
+/**
+ * GraphQL types made of the schemas that describe REST's records: the same members in camel case, with the same values
+ * and descriptions, so that both fronts say the same.
+ */
+import type { EnumRef, InputRef, ObjectFieldBuilder, ObjectRef } from '@pothos/core';
+import type { z } from 'zod';
+import type { Builder, Types } from './builder.ts';
+
+/** The types of the members that are records or enumerations themselves. */
+export type Members = ReadonlyMap<z.ZodType, MemberType>;
+// biome-ignore lint/suspicious/noExplicitAny: of whatever source
+export type MemberType = ObjectRef<Types, any> | EnumRef<Types, any>;
+
+const camel = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
+
+/** An enumeration by the id of its schema. */
+export function enumType<Value extends string>(builder: Builder, schema: z.ZodType<Value>) {
+  const { id = '', description = '' } = schema.meta() ?? {};
+  const { options } = schema as unknown as { options: Value[] };
+  return builder.enumType(id, { description, values: options });
+}
+
+const scalars: Record<string, 'String' | 'Int' | 'Boolean' | 'DateTime'> = {
+  string: 'String',
+  number: 'Int',
+  boolean: 'Boolean',
+  enum: 'String',
+  date: 'DateTime',
+};
+
+type Definition = { innerType: z.ZodType; element: z.ZodType };
+const definitionOf = (schema: z.ZodType) => schema.def as unknown as Definition;
+
+/** A schema without what makes it optional or nullable. */
+function bare(schema: z.ZodType): z.ZodType {
+  return ['optional', 'nullable'].includes(schema.def.type) ? bare(definitionOf(schema).innerType) : schema;
+}
+
+/** GraphQL's Int ends at 32 bits: a number beyond is an id, as is a UUID. */
+function isId(schema: z.ZodType): boolean {
+  const { maxValue, format } = schema as z.ZodNumber;
+  return schema.def.type === 'number' ? (maxValue ?? Infinity) >= 2 ** 31 : format === 'uuid';
+}
+
+function typeOf(schema: z.ZodType, members: Members): unknown {
+  const { type } = schema.def;
+  if (type === 'array') return [typeOf(definitionOf(schema).element, members)];
+  // A schema that was only described anew is a child of the one that it was.
+  const parent = schema._zod.parent as z.ZodType | undefined;
+  return members.get(schema) ?? (parent && members.get(parent)) ?? (isId(schema) ? 'ID' : scalars[type]);
+}
+
+const describe = (schema: z.ZodType) => schema.description ?? bare(schema).description ?? '';
+
+/** The fields of a record; `toRecord` gives its members as REST has them. */
+export function recordFields<Source extends object>(
+  t: ObjectFieldBuilder<Types, Source>,
+  { shape }: z.ZodObject,
+  toRecord: (source: Source) => object,
+  members: Members = new Map(),
+) {
+  return Object.fromEntries(
+    Object.entries(shape as Record<string, z.ZodType>).map(([name, schema]) => [
+      camel(name),
+      t.field({
+        type: typeOf(bare(schema), members) as 'String',
+        nullable: schema.isNullable() as false,
+        description: describe(schema),
+        resolve: (source) => (toRecord(source) as Record<string, string>)[name] as string,
+      }),
+    ]),
+  );
+}
+
+/** A record as a type of its own. */
+export function recordType<Source extends object>(
+  builder: Builder,
+  name: string,
+  schema: z.ZodObject,
+  toRecord: (source: Source) => object,
+  members?: Members,
+): ObjectRef<Types, Source> {
+  return builder.objectRef<Source>(name).implement({
+    description: schema.description ?? '',
+    fields: (t) => recordFields(t, schema, toRecord, members),
+  });
+}
+
+/**
+ * An input with the members of a body. Each may be missing, and an enumeration is any text: who takes it judges all of it
+ * together, as in REST.
+ */
+export function bodyType(
+  builder: Builder,
+  name: string,
+  { shape, description = '' }: z.ZodObject,
+  members: ReadonlyMap<z.ZodType, InputRef<object>> = new Map(),
+): InputRef<object> {
+  return builder.inputType(name, {
+    description,
+    fields: (t) =>
+      Object.fromEntries(
+        Object.entries(shape as Record<string, z.ZodType>).map(([member, schema]) => [
+          camel(member),
+          t.field({
+            type: typeOf(bare(schema), members as Members) as 'String',
+            description: `${schema.isOptional() ? '' : 'Required. '}${describe(schema)}`,
+          }),
+        ]),
+      ),
+  });
+}

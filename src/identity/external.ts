@@ -1,0 +1,226 @@
+/**
+ * An outside OpenID provider (contract 3, `IdentityProvider.Mode=External`): found by discovery when it is first needed,
+ * and asked again now and then. Its JWTs are checked here with its public keys, its opaque tokens by asking it.
+ */
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeProtectedHeader,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+} from 'jose';
+import { LRUCache } from 'lru-cache';
+import * as oidc from 'openid-client';
+import { z } from 'zod';
+import type { Config } from '../config.ts';
+import type { Context } from '../context.ts';
+import { NotAuthenticated, Unavailable } from '../errors.ts';
+import { howToSignIn } from './modes.ts';
+import { fetchSafely } from './safe-fetch.ts';
+import { apiScope } from './tokens.ts';
+
+/** Of whom an outside token speaks: a person by mandator and e-mail address, both in any case. */
+export type Assertion = { tenant: string; email: string; expiresAt: Date };
+
+export type Provider = {
+  /** @throws NotAuthenticated; Unavailable while the provider cannot be asked */
+  verify(token: string): Promise<Assertion>;
+};
+
+type Metadata = {
+  config: oidc.Configuration;
+  keys: ReturnType<typeof createRemoteJWKSet>;
+  algorithms: string[];
+};
+
+const timeout = 5_000;
+const clockTolerance = 5;
+const [minute, hour] = [60_000, 3_600_000];
+/** What the provider says of itself is asked again after this, and in an outage of it believed this long. */
+const [freshFor, usableFor] = [10 * minute, hour];
+const [firstPause, longestPause] = [250, 5_000];
+/** Milliseconds between two reads of the keys that unknown key ids may cause. */
+const readKeysEvery = 1_000;
+const introspectionsPerSecond = 100;
+const refusedFor = 4_000;
+
+/** Those whose verification needs no secret that we would share with the provider. */
+const asymmetric = /^(RS|PS|ES|Ed|ML-DSA)/;
+/** RFC 9068, and what providers wrote before it. An ID token falls by its audience and scope. */
+const types = /^((application\/)?at\+jwt|jwt)$/i;
+
+const list = z.union([z.string().transform((text) => text.split(' ')), z.array(z.string())]);
+
+/** The claims of a JWT and of an introspection (RFC 7662) alike. */
+const claimsSchema = z.object({
+  aud: z.union([z.string().transform((one) => [one]), z.array(z.string())]),
+  exp: z.number(),
+  iss: z.string().optional(),
+  scope: list.optional(),
+  /** As some providers call the scope. */
+  scp: list.optional(),
+  token_type: z
+    .string()
+    .regex(/^bearer$/i)
+    .optional(),
+  /** A token that is bound to a key of its holder is none for a bearer. */
+  cnf: z.undefined().optional(),
+  email_verified: z
+    .unknown()
+    .refine((verified) => String(verified) !== 'false')
+    .optional(),
+});
+
+/** Whatever is wrong with a token: one word for all of it. */
+class TokenRefused extends Error {}
+
+/** Opens the way to the provider of the settings; nothing is asked of it before the first token. */
+export function openProvider({ config: settings, log }: Context): Provider {
+  const { Authority = '', Audience, TenantClaim, EmailClaim } = settings.IdentityProvider;
+  const refused = new LRUCache<string, true>({ max: 1_000, ttl: refusedFor });
+  let known: { metadata: Metadata; at: number } | undefined;
+  let asking: Promise<Metadata> | undefined;
+  let [pause, notBefore] = [firstPause, 0];
+  let [second, introspections] = [0, 0];
+
+  function unavailable(error: unknown): Unavailable {
+    const { message, cause } = error as Error;
+    log.warn(
+      { err: message, cause: cause && String(cause), provider: Authority },
+      'identity provider failed',
+    );
+    return new Unavailable(
+      'The identity provider does not answer as it should; send the same request again.',
+    );
+  }
+
+  async function ask(): Promise<Metadata> {
+    if (performance.now() < notBefore)
+      throw new Unavailable(
+        'The identity provider does not answer at the moment; send the same request again.',
+      );
+    try {
+      const metadata = await discover(settings.IdentityProvider);
+      pause = firstPause;
+      known = { metadata, at: performance.now() };
+      return metadata;
+    } catch (error) {
+      notBefore = performance.now() + pause;
+      pause = Math.min(longestPause, 2 * pause);
+      throw unavailable(error);
+    }
+  }
+
+  function provider(): Promise<Metadata> {
+    const age = known ? performance.now() - known.at : Number.POSITIVE_INFINITY;
+    if (known && age < freshFor) return Promise.resolve(known.metadata);
+    asking ??= ask().finally(() => {
+      asking = undefined;
+    });
+    if (!known || age > usableFor) return asking;
+    asking.catch(() => {});
+    return Promise.resolve(known.metadata);
+  }
+
+  async function verifyJwt(token: string): Promise<JWTPayload> {
+    const { config, keys, algorithms } = await provider();
+    const { payload, protectedHeader } = await jwtVerify(
+      token,
+      (header, jws) =>
+        keys(header, jws).catch((error: unknown) => {
+          throw speaksOfToken(error) ? error : unavailable(error);
+        }),
+      {
+        ...{ algorithms, clockTolerance, audience: Audience, issuer: config.serverMetadata().issuer },
+        requiredClaims: ['exp'],
+      },
+    );
+    if (!types.test(protectedHeader.typ ?? 'JWT')) throw new TokenRefused();
+    return payload;
+  }
+
+  /** Refusals are remembered for a moment, and the provider is asked only so often: junk must not become its load. */
+  async function introspect(token: string): Promise<object> {
+    if (refused.has(token)) throw new TokenRefused();
+    const { config } = await provider();
+    if (!settings.IdentityProvider.ClientId || !config.serverMetadata().introspection_endpoint)
+      throw new TokenRefused();
+    const now = Math.floor(performance.now() / 1_000);
+    [second, introspections] = [now, now === second ? introspections + 1 : 1];
+    if (introspections > introspectionsPerSecond)
+      throw new Unavailable('Too many tokens are being checked at the moment; send the same request again.');
+    const { active, ...claims } = await oidc
+      .tokenIntrospection(config, token, { token_type_hint: 'access_token' })
+      .catch((error: unknown) => {
+        throw unavailable(error);
+      });
+    if (active) return claims;
+    refused.set(token, true);
+    throw new TokenRefused();
+  }
+
+  async function read(token: string): Promise<Assertion> {
+    const claims = isJwt(token) ? await verifyJwt(token) : await introspect(token);
+    const { aud, exp, iss, scope, scp } = claimsSchema.parse(claims);
+    const { issuer } = (await provider()).config.serverMetadata();
+    const isOurs = aud.includes(Audience) && [...(scope ?? []), ...(scp ?? [])].includes(apiScope);
+    if (!isOurs || (iss ?? issuer) !== issuer || (exp + clockTolerance) * 1_000 < Date.now())
+      throw new TokenRefused();
+    const [tenant, email] = [TenantClaim, EmailClaim].map((name) => (claims as JWTPayload)[name]);
+    if (typeof tenant !== 'string' || typeof email !== 'string')
+      throw new NotAuthenticated(
+        `The token does not say who calls: let the provider put the mandator into its claim ${TenantClaim} and the person's e-mail address into ${EmailClaim}.`,
+      );
+    return { tenant, email, expiresAt: new Date(exp * 1_000) };
+  }
+
+  return {
+    verify: (token) =>
+      read(token).catch((error: unknown) => {
+        if (!speaksOfToken(error)) throw error;
+        throw new NotAuthenticated(`The token is not valid or has expired; ${howToSignIn(settings)}`);
+      }),
+  };
+}
+
+/** @throws whatever fails on the way */
+async function discover(settings: Config['IdentityProvider']): Promise<Metadata> {
+  const { Authority = '', Audience, ClientId = Audience, ClientSecret } = settings;
+  const authority = new URL(Authority);
+  const guarded = fetchSafely(authority.origin);
+  // What every provider takes of a client with a secret (RFC 6749, 2.3.1).
+  const clientAuth = ClientSecret ? oidc.ClientSecretBasic(ClientSecret) : oidc.None();
+  const config = await oidc.discovery(authority, ClientId, undefined, clientAuth, {
+    timeout: timeout / 1_000,
+    execute: authority.protocol === 'http:' ? [oidc.allowInsecureRequests] : [],
+    [oidc.customFetch]: guarded,
+  });
+  const { jwks_uri, id_token_signing_alg_values_supported: named } = config.serverMetadata();
+  if (!jwks_uri) throw new Error('the provider names no jwks_uri');
+  const keys = createRemoteJWKSet(new URL(jwks_uri), {
+    timeoutDuration: timeout,
+    cooldownDuration: readKeysEvery,
+    // They are made anew with the metadata.
+    cacheMaxAge: Number.POSITIVE_INFINITY,
+    [customFetch]: guarded,
+  });
+  await keys.reload();
+  const algorithms = ((named as string[] | undefined) ?? ['RS256']).filter((name) => asymmetric.test(name));
+  return { config, keys, algorithms };
+}
+
+/** Whether an error says something of the token, and not of the way to the provider. */
+function speaksOfToken(error: unknown): boolean {
+  if (error instanceof TokenRefused || error instanceof z.ZodError) return true;
+  const ofProvider = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID'];
+  return error instanceof errors.JOSEError && !ofProvider.includes(error.code);
+}
+
+function isJwt(token: string): boolean {
+  try {
+    return token.split('.').length === 3 && decodeProtectedHeader(token).alg !== undefined;
+  } catch {
+    return false;
+  }
+}

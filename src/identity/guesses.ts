@@ -1,0 +1,110 @@
+/**
+ * The exchange of a PIN for its holder, where guessing is made hopeless (contract 3): wrong PINs of a source are counted
+ * on all processes together, and past the limit even a right one is not looked at. A **source** is a client and an
+ * address, of IPv6 the /64.
+ */
+import net from 'node:net';
+import { ipKeyGenerator } from 'express-rate-limit';
+import { sql } from 'kysely';
+import type { Context } from '../context.ts';
+import type { Transaction } from '../db/database.ts';
+import { usablePins } from './pins.ts';
+
+export type Holder = { mandator: string; personId: number; pinId: number };
+
+/** Whose PIN it is; or nobody's, with the seconds to wait where it was not looked at. */
+export type Exchange = { holder?: Holder | undefined; throttledFor?: number };
+
+type Source = { clientId: string; network: string };
+
+/** An IPv4 caller on a socket for both families is an IPv4 caller. */
+export function normalizeAddress(ip = ''): string {
+  const address = ip.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+  return net.isIP(address) ? address : '0.0.0.0';
+}
+
+/**
+ * A process's way to exchange PINs. The requests of a source wait for each other, so that many at once are not more
+ * guesses: here in turn, so that they hold one connection and not all of them, and in the database with other processes.
+ */
+export function openExchange({ db, config, log }: Context) {
+  const turns = new Map<string, Promise<unknown>>();
+
+  async function inTurn<T>(source: string, work: () => Promise<T>): Promise<T> {
+    const turn = turns.get(source)?.then(work, work) ?? work();
+    turns.set(source, turn);
+    try {
+      return await turn;
+    } finally {
+      if (turns.get(source) === turn) turns.delete(source);
+    }
+  }
+
+  function exchange(hash: Buffer, { clientId, network }: Source): Promise<Exchange> {
+    const source = `${clientId} ${network}`;
+    return db.transaction().execute(async (trx) => {
+      await sql`select pg_advisory_xact_lock(hashtextextended(${source}, 0))`.execute(trx);
+      const { wrong, waitSeconds } = await recentFailures(trx, { clientId, network });
+      if (wrong >= config.Limits.WrongPins) return { throttledFor: waitSeconds };
+      const holder = await useOf(trx, hash);
+      if (!holder) await recordFailure(trx, { clientId, network });
+      return { holder };
+    });
+  }
+
+  /** @param hash of the PIN; `clientId` and the normalized `address` are where it comes from */
+  return async (hash: Buffer, clientId: string, address: string): Promise<Exchange> => {
+    const network = ipKeyGenerator(address, 64);
+    const result = await inTurn(`${clientId} ${network}`, () => exchange(hash, { clientId, network }));
+    if (!result.holder)
+      log.warn({ clientId, address, throttled: result.throttledFor !== undefined }, 'wrong PIN');
+    return result;
+  };
+}
+
+/** Those of the last 15 minutes, and in how many seconds the oldest will no longer count. */
+async function recentFailures(
+  trx: Transaction,
+  { clientId, network }: Source,
+): Promise<{ wrong: number; waitSeconds: number }> {
+  return await trx
+    .selectFrom('pin_failure')
+    .where('client_id', '=', clientId)
+    .where('address', '=', sql<string>`${network}::inet`)
+    .where('at', '>', sql<Date>`now() - interval '15 minutes'`)
+    .select((select) => select.fn.countAll<number>().as('wrong'))
+    .select(
+      sql<number>`coalesce(extract(epoch from min(at) + interval '15 minutes' - now()), 0)::float8`.as(
+        'waitSeconds',
+      ),
+    )
+    .executeTakeFirstOrThrow();
+}
+
+async function recordFailure(trx: Transaction, { clientId, network }: Source): Promise<void> {
+  await trx.insertInto('pin_failure').values({ client_id: clientId, address: network }).execute();
+  // Each failure removes more old ones than it adds, and none that another process is removing.
+  await sql`
+    delete from pin_failure where ctid = any (array(
+      select ctid from pin_failure where at < now() - interval '15 minutes' order by at limit 100
+      for update skip locked))`.execute(trx);
+}
+
+/** Whose usable PIN this is, with the use written down at most once a minute. */
+async function useOf(trx: Transaction, hash: Buffer): Promise<Holder | undefined> {
+  const found = await usablePins(trx)
+    .where('pin.hash', '=', hash)
+    .select(['mandator.id as mandatorId', 'mandator.code as mandator'])
+    .select(['person.id as personId', 'pin.id as pinId'])
+    .executeTakeFirst();
+  if (!found) return undefined;
+  const { mandatorId, ...holder } = found;
+  await trx
+    .updateTable('pin')
+    .set({ last_used_at: sql`now()` })
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', holder.pinId)
+    .where(sql<boolean>`last_used_at is null or last_used_at < now() - interval '1 minute'`)
+    .execute();
+  return holder;
+}

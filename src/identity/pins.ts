@@ -1,0 +1,134 @@
+/** PINs, the API keys of persons (specification 5.1): how they are made, kept and ended, and which of them count. */
+import { createHmac, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Config } from '../config.ts';
+import type { Database } from '../db/database.ts';
+import { Conflict, InvalidInput, NotFound } from '../errors.ts';
+import { deriveKey } from './tokens.ts';
+
+export type Pin = {
+  pinId: number;
+  personId: number;
+  label: string | null;
+  createdAt: Date;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  lastUsedAt: Date | null;
+};
+
+const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const leastFixedPin = 8;
+
+/** The key of PIN hashes and signing keys. */
+export function pepperOf(config: Config): string {
+  if (!config.Pepper) throw new Error('Pepper: is missing; set it to a secret of at least 32 characters');
+  return config.Pepper;
+}
+
+/** 20 characters that are hard to confuse, grouped for reading: 100 bits. */
+function makePin(): string {
+  const characters = Array.from(randomBytes(20), (byte) => crockford[byte & 31]).join('');
+  return characters.replace(/.{5}(?=.)/g, '$&-');
+}
+
+/** The same PIN however a person writes it. */
+function normalizePin(pin: string): string {
+  return pin.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1');
+}
+
+/** What is stored of a PIN, and all that is ever remembered of one. */
+export function hashPin(pepper: string, pin: string): Buffer {
+  return createHmac('sha256', deriveKey(pepper, 'PIN')).update(normalizePin(pin)).digest();
+}
+
+/**
+ * Makes a PIN for a person and returns it; it cannot be read again.
+ * @param options.pin fixes it, for the demo tenant: at least 8 characters besides spaces and dashes
+ * @throws InvalidInput (fixed PIN too short), Conflict (fixed PIN in use), NotFound (no such person in the tenant)
+ */
+export async function createPin(
+  db: Database,
+  pepper: string,
+  options: {
+    mandatorId: number;
+    personId: number;
+    label?: string | undefined;
+    expiresAt?: Date | undefined;
+    pin?: string | undefined;
+  },
+): Promise<{ pin: string; pinId: number; personId: number }> {
+  const { mandatorId, personId, label = null, expiresAt = null, pin = makePin() } = options;
+  if (normalizePin(pin).length < leastFixedPin)
+    throw new InvalidInput(
+      `A fixed PIN needs at least ${leastFixedPin} characters besides spaces and dashes.`,
+    );
+  const row = await db
+    .insertInto('pin')
+    .values({
+      mandator_id: mandatorId,
+      person_id: personId,
+      hash: hashPin(pepper, pin),
+      label,
+      expires_at: expiresAt,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+    .catch((error: Error & { code?: string }) => {
+      if (error.code === '23503') throw new NotFound(`There is no person ${personId} in this tenant.`);
+      if (error.code === '23505') throw new Conflict('This PIN is in use already; choose another.');
+      throw error;
+    });
+  return { pin, pinId: row.id, personId };
+}
+
+/** All PINs of a tenant or of one person, revoked ones too, oldest first. */
+export async function listPins(db: Database, mandatorId: number, personId?: number): Promise<Pin[]> {
+  let query = db.selectFrom('pin').where('mandator_id', '=', mandatorId);
+  if (personId !== undefined) query = query.where('person_id', '=', personId);
+  return await query
+    .select(['id as pinId', 'person_id as personId', 'label', 'created_at as createdAt'])
+    .select(['expires_at as expiresAt', 'revoked_at as revokedAt', 'last_used_at as lastUsedAt'])
+    .orderBy('id')
+    .execute();
+}
+
+/**
+ * Ends a PIN, its tokens and its streams, on every process; again is no error.
+ * @param personId the PIN must be this person's, where given
+ * @throws NotFound
+ */
+export async function revokePin(
+  db: Database,
+  mandatorId: number,
+  pinId: number,
+  personId?: number,
+): Promise<void> {
+  let query = db
+    .updateTable('pin')
+    .set({ revoked_at: sql`coalesce(revoked_at, now())` })
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', pinId);
+  if (personId !== undefined) query = query.where('person_id', '=', personId);
+  const { numUpdatedRows } = await query.executeTakeFirstOrThrow();
+  if (numUpdatedRows === 0n) throw new NotFound(`There is no PIN ${pinId}.`);
+}
+
+/** Removes a PIN, and with it its tokens and streams, as if it had never been made. */
+export async function deletePin(db: Database, mandatorId: number, pinId: number): Promise<void> {
+  await db.deleteFrom('pin').where('mandator_id', '=', mandatorId).where('id', '=', pinId).execute();
+}
+
+/** The PINs that count now, with their person and tenant. */
+export const usablePins = (db: Database) =>
+  db
+    .selectFrom('pin')
+    .innerJoin('mandator', 'mandator.id', 'pin.mandator_id')
+    .innerJoin('person', (join) =>
+      join.onRef('person.mandator_id', '=', 'pin.mandator_id').onRef('person.id', '=', 'pin.person_id'),
+    )
+    .where('pin.revoked_at', 'is', null)
+    .where((where) =>
+      where.or([where('pin.expires_at', 'is', null), where('pin.expires_at', '>', sql<Date>`now()`)]),
+    )
+    .where('person.active', '=', true)
+    .where(sql<boolean>`mandator.parameters @> '{"PinAuthenticationAllowed": true}'`);

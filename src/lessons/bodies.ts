@@ -1,0 +1,126 @@
+/** The bodies of lesson jobs, as documented. They are judged by SQL out of the same table: every fault is the batch's. */
+import { z } from 'zod';
+import type { Operation } from './batch.ts';
+import {
+  type Field,
+  fieldsOf,
+  type Kind,
+  longestKey,
+  longestName,
+  longestText,
+  mostTexts,
+} from './fields.ts';
+
+export const lessonStatus = z.enum(['Geplant', 'Vertretung', 'Entfaellt']).meta({
+  id: 'LessonStatus',
+  description: 'Whether a lesson takes place as planned, is held by a substitute, or is cancelled.',
+});
+
+/** As far as a pattern can tell; staging also knows the 30th of February. */
+const dateTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?([Zz]|[+-]\d\d(:?\d\d)?)?$/;
+const mostLessons = 100_000;
+const mostJobs = 10_000;
+
+export const valueSchemas: Record<Kind, z.ZodType> = {
+  key: z.string().min(1).max(longestKey),
+  text: z.string().max(longestText),
+  time: z.string().max(40).regex(dateTime),
+  integer: z.int().min(1).max(999_999_999),
+  boolean: z.boolean(),
+  texts: z.array(z.string().max(longestName)).max(mostTexts),
+  status: lessonStatus,
+};
+
+/** What is not required may be left out, or be null: an update clears it then. */
+function members(fields: readonly Field[], operation: Operation): Record<string, z.ZodType> {
+  const asSent = ({ kind, required }: Field) => {
+    if (required === 'always' || (required === 'new' && operation === 'Create')) return valueSchemas[kind];
+    return required === 'new' ? valueSchemas[kind].optional() : valueSchemas[kind].nullish();
+  };
+  return Object.fromEntries(
+    fields.map((field) => [field.name, asSent(field).meta({ description: field.description })]),
+  );
+}
+
+const lessonOf = (operation: Operation) =>
+  z
+    .object(members(fieldsOf[operation].lesson, operation))
+    .meta({ id: `Lesson${operation}`, description: 'A lesson.' });
+
+export const lessonSchemas = {
+  Create: lessonOf('Create'),
+  Update: lessonOf('Update'),
+  Delete: lessonOf('Delete'),
+};
+
+const listSchemas: Record<Operation, z.ZodType> = {
+  Create: z
+    .array(lessonSchemas.Create)
+    .min(1)
+    .max(mostLessons)
+    .meta({ description: 'The lessons of the job.' }),
+  Update: z
+    .array(lessonSchemas.Update)
+    .min(1)
+    .max(mostLessons)
+    .optional()
+    .meta({ description: 'Lessons to be changed; with ReplaceLektionList also new ones.' }),
+  Delete: z
+    .array(lessonSchemas.Delete)
+    .min(1)
+    .max(mostLessons)
+    .nullish()
+    .meta({ description: 'The lessons to delete; left out, the whole job.' }),
+};
+
+const jobOf = (operation: Operation, description: string) =>
+  z
+    .object({ ...members(fieldsOf[operation].job, operation), LektionList: listSchemas[operation] })
+    .meta({ id: `Job${operation}`, description });
+
+export const jobSchemas = {
+  Create: jobOf('Create', 'A named group of lessons.'),
+  Update: jobOf('Update', 'What to change of a job: what is left out stays as it is, null clears it.'),
+  Delete: jobOf('Delete', 'What to delete of a job.'),
+};
+
+const bodyOf = (operation: Operation) => z.array(jobSchemas[operation]).min(1).max(mostJobs);
+
+const lesson = {
+  LektionId: 'L-1',
+  Beginn: '2027-02-01T08:00:00Z',
+  Ende: '2027-02-01T08:45:00Z',
+  RessourceName: 'HS 101',
+};
+
+/** What a job route takes, with an example that the demo tenant understands. */
+export const bodies: Record<Operation, { schema: z.ZodType; example: unknown }> = {
+  Create: {
+    schema: bodyOf('Create'),
+    example: [
+      {
+        JobID: 'MA-1A-2027',
+        Bezeichnung: 'Mathematik 1A',
+        LektionList: [{ ...lesson, Fach: 'Mathematik', Klassen: ['1A'], Lehrpersonen: ['E. Noether'] }],
+      },
+    ],
+  },
+  Update: {
+    schema: bodyOf('Update'),
+    example: [
+      {
+        JobID: 'MA-1A-2027',
+        LektionList: [{ LektionId: 'L-1', Status: 'Vertretung', Lehrpersonen: ['A. Turing'] }],
+      },
+    ],
+  },
+  Delete: {
+    schema: bodyOf('Delete'),
+    example: [{ JobID: 'MA-1A-2027', LektionList: [{ LektionId: 'L-1' }] }],
+  },
+};
+
+/** Jobs as the bytes of a body: absent and null members as they were given. */
+export async function* asBody(jobs: unknown): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(JSON.stringify(jobs));
+}

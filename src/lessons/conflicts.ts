@@ -1,0 +1,123 @@
+/**
+ * Rooms that are needed twice. A **claim** is what the plan wants of a room: the place of a booking that it inserts or
+ * changes. Claims may neither overlap each other nor a booking that the plan leaves where it is.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import type { BatchKey, Running } from './batch.ts';
+import { live, planBookings } from './plan.ts';
+
+/**
+ * The claims of the present plan in `room_claim`, each under the row of the lesson that leads its booking; one `stays`
+ * when its booking is there already.
+ */
+export async function stageClaims(trx: Transaction, { mandatorId }: BatchKey): Promise<void> {
+  await sql`create index if not exists booking_plan_id on booking_plan (id)`.execute(trx);
+  await sql`drop table if exists room_claim`.execute(trx);
+  await sql`
+    create temporary table room_claim on commit drop as
+    select row, booking_plan.id as booking, staged.resource_id, beginn, ende, tstzrange(beginn, ende) as occupied,
+      coalesce(present.resource_id = staged.resource_id and present.occupied = tstzrange(beginn, ende)
+        and present.status in ('Confirmed', 'Tentative'), false) as stays
+    from booking_plan join staged_lesson as staged using (row)
+    left join booking as present on present.mandator_id = ${mandatorId} and present.id = booking_plan.id
+    where fate in ('insert', 'change') and staged.status is distinct from 'Entfaellt'`.execute(trx);
+  await sql`create index on room_claim using gist (resource_id, occupied)`.execute(trx);
+  await sql`create index on room_claim (resource_id, ende, beginn)`.execute(trx);
+  await sql`analyze room_claim`.execute(trx);
+}
+
+/**
+ * From and where: the bookings in the way of a place, which the plan leaves where they are. To be asked place by place
+ * (`limit` or `offset 0`): who joins all places to all bookings of their rooms compares each with each.
+ */
+export const bookingsInTheWay = (
+  { mandatorId }: BatchKey,
+  resource: RawBuilder<unknown>,
+  occupied: RawBuilder<unknown>,
+) => sql`
+  from booking
+  where booking.resource_id = ${resource} and booking.mandator_id = ${mandatorId}
+    and booking.status in ('Confirmed', 'Tentative') and booking.occupied && ${occupied}
+    and not exists (select from booking_plan where booking_plan.id = booking.id)`;
+
+/** Changes a plan that meets conflicts as its batch wants it: manual bookings go, or the lessons in question stay out. */
+export async function settleConflicts(trx: Transaction, batch: Running): Promise<void> {
+  await stageClaims(trx, batch);
+  if (batch.onConflict === 'Displace') await displaceBookings(trx, batch);
+  else await skipLessons(trx, batch);
+}
+
+/** The displacing row stands beside the booking, for the warning. */
+async function displaceBookings(trx: Transaction, batch: BatchKey): Promise<void> {
+  await sql`
+    insert into booking_plan (id, row, fate)
+    select distinct on (way.id) way.id, claim.row, 'displace'
+    from room_claim as claim
+    cross join lateral (
+      select booking.id ${bookingsInTheWay(batch, sql`claim.resource_id`, sql`claim.occupied`)} and booking.kind = 'Booking'
+      offset 0
+    ) as way
+    order by way.id, claim.row`.execute(trx);
+}
+
+/** Rounds of leaving lessons out, each of which may be in the way of others with the place that it keeps. */
+const mostRounds = 10;
+
+/** Of two lessons that want the same, the one that has it already keeps it, else the first in the body gets it. */
+async function skipLessons(trx: Transaction, batch: BatchKey): Promise<void> {
+  for (let round = 1; await skipConflicting(trx, batch, round === mostRounds); round++) {
+    await planBookings(trx, batch);
+    await stageClaims(trx, batch);
+  }
+}
+
+/** @param all leaves out whatever moves at all, to come to an end @returns whether any was left out */
+async function skipConflicting(trx: Transaction, batch: BatchKey, all: boolean): Promise<boolean> {
+  await stageDominoes(trx, batch);
+  await sql`drop table if exists granted_claim`.execute(trx);
+  await sql`
+    create temporary table granted_claim (row integer, resource_id integer, occupied tstzrange,
+      exclude using gist (resource_id with =, occupied with &&)) on commit drop`.execute(trx);
+  await sql`
+    with recursive refused (row) as (
+      select row from room_claim as claim
+      cross join lateral (select true ${bookingsInTheWay(batch, sql`claim.resource_id`, sql`claim.occupied`)} limit 1) as way
+      union
+      select next from refused join domino using (row)
+    )
+    insert into granted_claim
+    select row, resource_id, occupied from room_claim
+    where not ${all} and row not in (select row from refused) order by not stays, row
+    on conflict do nothing`.execute(trx);
+  await sql`analyze granted_claim`.execute(trx);
+  const { numAffectedRows } = await sql`
+    update staged_lesson as staged set skipped = true
+    from lesson_plan join room_claim on room_claim.row = lesson_plan.leader
+    where lesson_plan.row = staged.row and ${live}
+      and not exists (select from granted_claim where granted_claim.row = room_claim.row)`.execute(trx);
+  return (numAffectedRows ?? 0n) > 0n;
+}
+
+/** `domino`: when the claim `row` is refused, and its lessons keep their places, then so is `next`, which wants one of them. */
+async function stageDominoes(trx: Transaction, { mandatorId }: BatchKey): Promise<void> {
+  await sql`drop table if exists domino`.execute(trx);
+  await sql`
+    create temporary table domino on commit drop as
+    select leaving.row, next.row as next
+    from room_claim as leaving
+    join lesson_plan on lesson_plan.leader = leaving.row
+    join staged_lesson as staged on staged.row = lesson_plan.row
+    cross join lateral (
+      select resource_id, occupied from booking
+      where mandator_id = ${mandatorId} and id = staged.stored_booking and status in ('Confirmed', 'Tentative')
+      offset 0
+    ) as kept
+    cross join lateral (
+      select row from room_claim as claim
+      where claim.resource_id = kept.resource_id and claim.occupied && kept.occupied and claim.booking <> staged.stored_booking
+      offset 0
+    ) as next`.execute(trx);
+  await sql`create index on domino (row)`.execute(trx);
+  await sql`analyze domino`.execute(trx);
+}

@@ -1,0 +1,69 @@
+/**
+ * New lessons straight from the body into their tables, a slice at a time, in the hope that all is right, as it mostly
+ * is: the tables' constraints do the checking.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import type { Running } from './batch.ts';
+import { newLessons, type Slice } from './staging.ts';
+
+/** The jobs themselves; their lessons follow in slices. */
+export async function insertJobs(trx: Transaction, batch: Running): Promise<void> {
+  await sql`
+    insert into lesson_job (mandator_id, id, job_id, bezeichnung, quelle, standort, bemerkung, batch_id, created_by)
+    overriding system value
+    select ${batch.mandatorId}, job, job_id, bezeichnung, quelle, standort, bemerkung, ${batch.id}, ${batch.createdBy}
+    from staged_job`.execute(trx);
+}
+
+/** Coupled lessons of one room and time share the booking of the first one, or one that is there already. */
+function bookedLessons(batch: Running, slice: Slice): RawBuilder<unknown> {
+  return sql`
+    parsed as materialized (
+      select lesson.*, status is not distinct from 'Entfaellt' as cancelled, nextval('booking_id_seq') as own_booking
+      from (${newLessons(batch, slice)}) as lesson
+    ), booked as materialized (
+      select parsed.*, coalesce(existing, leader.id, own_booking) as booking_id
+      from (
+        select parsed.*, case when kopplung_id is not null and not cancelled and not refused then (
+          select id from booking
+          where booking.mandator_id = ${batch.mandatorId} and booking.coupling_id = parsed.kopplung_id
+            and booking.resource_id = parsed.resource_id and booking.occupied = tstzrange(parsed.beginn, parsed.ende)
+            and booking.status in ('Confirmed', 'Tentative')
+        ) end as existing
+        from parsed
+      ) as parsed
+      left join (
+        select kopplung_id, resource_id, beginn, ende, min(own_booking) as id
+        from parsed where kopplung_id is not null and not cancelled and not refused group by 1, 2, 3, 4
+      ) as leader on leader.kopplung_id = parsed.kopplung_id and leader.resource_id = parsed.resource_id
+        and leader.beginn = parsed.beginn and leader.ende = parsed.ende and not parsed.cancelled
+      where not refused
+    )`;
+}
+
+/** What is noticed while inserting: with `refused` the batch must be given up, `remarkable` asks for warnings. */
+export type Noticed = { refused: boolean; remarkable: boolean; earliest: Date; latest: Date };
+
+/** Bookings and lessons of a slice, in one statement. */
+export async function insertLessons(trx: Transaction, batch: Running, slice: Slice): Promise<Noticed> {
+  const { rows } = await sql<Noticed>`
+    with ${bookedLessons(batch, slice)}, inserted_booking as (
+      insert into booking (mandator_id, id, resource_id, kind, status, origin, subject, is_private, occupied, batch_id, coupling_id)
+      overriding system value
+      select ${batch.mandatorId}, booking_id, resource_id, 'Lesson', case when cancelled then 'Cancelled' else 'Confirmed' end,
+        'Import', coalesce(titel, fach), coalesce(privat, false), tstzrange(beginn, ende), ${batch.id},
+        case when not cancelled then kopplung_id end
+      from booked where booking_id = own_booking
+    ), inserted_lesson as (
+      insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, titel, fach,
+        klassen, lehrpersonen, bemerkung, kopplung_id, privat)
+      select ${batch.mandatorId}, job, lektion_id, booking_id, resource_id, beginn, ende, coalesce(status, 'Geplant'), titel,
+        fach, klassen, lehrpersonen, bemerkung, kopplung_id, coalesce(privat, false)
+      from booked
+    )
+    select bool_or(refused) as refused, min(beginn) as earliest, max(ende) as latest,
+      coalesce(bool_or(has_unknown or beginn_assumed_utc or ende_assumed_utc or ende < now()), false) as remarkable
+    from parsed`.execute(trx);
+  return rows[0] as Noticed;
+}

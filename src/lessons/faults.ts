@@ -1,0 +1,157 @@
+/**
+ * What can be wrong with a staged batch: each kind is a query that yields rows (severity, index, lektion_index, rank,
+ * field, code, message). Where one of several would do, the same one is always told.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import type { BatchKey, Operation, Running } from './batch.ts';
+import { bookingsInTheWay } from './conflicts.ts';
+import { fieldFindings, fieldsOf } from './fields.ts';
+
+export type Finding = RawBuilder<unknown>;
+
+export const severity = { error: sql`'Error' as severity`, warning: sql`'Warning' as severity` };
+export const none = sql`null::bigint as lektion_index`;
+/** A name as messages show it: cut, and never null, which would swallow the message. */
+export const named = (text: RawBuilder<unknown>) => sql`coalesce(left(${text}, 80), '(none)')`;
+const span = (range: RawBuilder<unknown>) =>
+  sql`to_char(lower(${range}), 'YYYY-MM-DD HH24:MI') || '-' || to_char(upper(${range}), 'HH24:MI') || ' UTC'`;
+
+/** What an operation wants of the list of a job: when it is missing, and what to say then. */
+const lists: Record<Operation, { missing: Finding; remedy: string; empty: string }> = {
+  Create: {
+    missing: sql`coalesce(list, 'null') = 'null'`,
+    remedy: 'LektionList is missing',
+    empty: 'LektionList is empty; a job needs at least one lesson',
+  },
+  Update: {
+    missing: sql`list = 'null' or (list is null and replace_list = 'true')`,
+    remedy: 'LektionList is missing; leave it out only where ReplaceLektionList is not true',
+    empty: 'LektionList is empty; leave it out to change the job alone, and delete a job with jobs/delete',
+  },
+  Delete: {
+    missing: sql`false`,
+    remedy: '',
+    empty: 'LektionList is empty; leave it out to delete the whole job',
+  },
+};
+
+function fieldErrors(operation: Operation): Finding[] {
+  const fields = fieldsOf[operation];
+  const { missing, remedy, empty } = lists[operation];
+  return [
+    sql`select ${severity.error}, index, ${none}, rank, field, code, message
+        from body_job cross join lateral ${fieldFindings(fields.job, 'body_job', sql`true`)} where code is not null`,
+    sql`select ${severity.error}, index, ${none}, 90, 'LektionList',
+          case when ${missing} or list = '[]' then 'MissingField' else 'InvalidType' end,
+          case when ${missing} then ${sql.lit(remedy)} when list = '[]' then ${sql.lit(empty)}
+               else 'LektionList must be an array of lessons, not ' || left(list::text, 80) end
+        from body_job where ${missing} or jsonb_typeof(list) not in ('array', 'null') or list = '[]'`,
+    sql`select ${severity.error}, index, lektion_index, 0, null, 'InvalidType', 'a lesson must be an object, not ' || left(lesson::text, 80)
+        from body_lesson where jsonb_typeof(lesson) <> 'object'`,
+    sql`select ${severity.error}, index, lektion_index, rank, field, code, message
+        from body_lesson cross join lateral ${fieldFindings(fields.lesson, 'body_lesson', sql`body_lesson.is_new`)}
+        where code is not null and jsonb_typeof(lesson) = 'object'`,
+    sql`select ${severity.error}, index, lektion_index, 2, 'Ende', 'InvalidTime',
+          case when ende <= beginn then 'Ende must be after Beginn' else 'a lesson may last 24 hours at most' end
+        from staged_lesson where action <> 'delete' and (ende <= beginn or ende - beginn > interval '24 hours')`,
+  ];
+}
+
+const referenceErrors: Finding[] = [
+  sql`select ${severity.error}, index, lektion_index, 3, 'RessourceName',
+        case when matches = 0 then 'UnknownResource' else 'AmbiguousResource' end,
+        case when matches = 0 then 'Unknown resource: ' || ${named(sql`ressource_name`)} || coalesce(' in ' || left(job.standort, 80), '')
+             else 'More than one location has a resource ' || ${named(sql`ressource_name`)} || '; name the location in the job''s Standort' end
+      from staged_lesson join staged_job as job using (index) where matches <> 1 and ressource_name is not null`,
+  sql`select ${severity.error}, index, lektion_index, 4, 'RessourceId', 'InconsistentIdentifiers',
+        'RessourceId ' || ressource_id || ' is not ' || ${named(sql`ressource_name`)} || ', which is ' || resource_id
+      from staged_lesson where matches = 1 and ressource_id <> resource_id`,
+];
+
+const unknownErrors: Finding[] = [
+  sql`select ${severity.error}, index, ${none}, 0, 'JobID', 'UnknownJobId', 'Unknown JobId: ' || job_id
+      from staged_job where job is null and job_id is not null`,
+  sql`select ${severity.error}, index, lektion_index, 0, 'LektionId', 'UnknownLektionId',
+        'Unknown LektionId: ' || lektion_id || ' is not in job ' || left(job_id, 80)
+      from staged_lesson join staged_job as job using (index, job)
+      where lektion_id is not null and stored_booking is null and not whole`,
+];
+
+const duplicateErrors = ({ mandatorId, operation }: Running): Finding[] => [
+  sql`select ${severity.error}, index, ${none}, 0, 'JobID', 'DuplicateJobId', 'Duplicate JobId: ' || job_id
+      from (select index, job_id, row_number() over (partition by job_id order by index) as occurrence from staged_job
+            where job_id is not null) as job
+      where occurrence > 1 or (${operation === 'Create'} and exists (
+        select from lesson_job where lesson_job.mandator_id = ${mandatorId} and lesson_job.job_id = job.job_id))`,
+  sql`select ${severity.error}, index, lektion_index, 0, 'LektionId', 'DuplicateLektionId', 'Duplicate LektionId: ' || lektion_id
+      from (select index, lektion_index, lektion_id,
+              row_number() over (partition by index, lektion_id order by lektion_index) as occurrence
+            from staged_lesson where lektion_id is not null and lektion_index is not null) as lesson
+      where occurrence > 1`,
+];
+
+const roomOf = sql`${named(sql`lesson.ressource_name`)}`;
+
+/** Where a claim overlaps an earlier one; the sweep by time finds it in one pass. */
+const overlappingClaims = sql`
+  select lesson.index, lesson.lektion_index, ${roomOf} || ' is needed twice: with lesson ' || ${named(sql`other.lektion_id`)}
+    || ' of job ' || ${named(sql`job.job_id`)} || ', ' || ${span(sql`way.occupied`)} as message
+  from (
+    select *, max(ende) over (partition by resource_id order by beginn, row
+                              rows between unbounded preceding and 1 preceding) as taken_until
+    from room_claim
+  ) as claim
+  cross join lateral (
+    select row, occupied from room_claim as other
+    where other.resource_id = claim.resource_id and other.ende = claim.taken_until and other.beginn <= claim.beginn
+      and other.row <> claim.row
+    order by row limit 1
+  ) as way
+  join staged_lesson as lesson on lesson.row = claim.row
+  join staged_lesson as other on other.row = way.row
+  left join staged_job as job on job.index = other.index
+  where claim.beginn < taken_until`;
+
+/** What is in the way of a lesson at the place that it wants, other than its `own` booking: of which booking and job. */
+export const occupant = (
+  batch: BatchKey,
+  resource: RawBuilder<unknown>,
+  occupied: RawBuilder<unknown>,
+  own: RawBuilder<unknown>,
+) => sql`
+  select ' is occupied ' || ${span(sql`booking.occupied`)} || ' by booking ' || booking.id
+      || coalesce(' (lesson ' || left(planned.lektion_id, 80) || ' of job ' || left(planned.job_id, 80) || ')', '') as message,
+    planned.job_id
+  from (
+    select booking.id, booking.occupied ${bookingsInTheWay(batch, resource, occupied)}
+      and booking.id is distinct from ${own}
+    order by lower(booking.occupied), booking.id limit 1
+  ) as booking
+  left join lateral (
+    select lektion_id, job_id from lesson
+    join lesson_job on lesson_job.mandator_id = lesson.mandator_id and lesson_job.id = lesson.job
+    where lesson.mandator_id = ${batch.mandatorId} and lesson.booking_id = booking.id order by job_id, lektion_id limit 1
+  ) as planned on true`;
+
+const conflictErrors = (batch: Running): Finding[] => [
+  sql`select ${severity.error}, index, lektion_index, 3, 'RessourceName', 'ResourceConflict', message
+      from (${overlappingClaims}) as overlap`,
+  // A job that is there already is a duplicate; that its own lessons are in the way says nothing more.
+  sql`select ${severity.error}, lesson.index, lesson.lektion_index, 3, 'RessourceName', 'ResourceConflict', ${roomOf} || way.message
+      from room_claim as claim
+      join staged_lesson as lesson using (row)
+      join staged_job as job on job.index = lesson.index
+      cross join lateral (${occupant(batch, sql`claim.resource_id`, sql`claim.occupied`, sql`claim.booking`)}) as way
+      where way.job_id is distinct from job.job_id or ${batch.operation !== 'Create'}`,
+];
+
+/** Every kind of error that an operation may meet. */
+export function errorsOf(batch: Running): Finding[] {
+  const { operation } = batch;
+  return [
+    ...fieldErrors(operation),
+    ...(operation === 'Delete' ? [] : [...referenceErrors, ...conflictErrors(batch)]),
+    ...(operation === 'Create' ? [] : unknownErrors),
+    ...duplicateErrors(batch),
+  ];
+}

@@ -1,0 +1,82 @@
+/** Opening hours beside the lessons of a batch: a lesson outside of them is worth a warning. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import * as openingHours from '../opening-hours/service.ts';
+import type { BatchKey } from './batch.ts';
+
+/** Opening hours are looked up this many days around today; lessons beyond are not warned about. */
+const horizonDays = 800;
+
+/** Lays the rooms' opening hours beside the lessons. @returns whether any are known */
+export async function layOpeningHours(
+  trx: Transaction,
+  batch: BatchKey,
+  { resourceIds, earliest, latest }: { resourceIds: number[]; earliest: Date | null; latest: Date | null },
+): Promise<boolean> {
+  if (!earliest || !latest) return false;
+  const day = 86_400_000;
+  const from = new Date(Math.max(earliest.getTime() - day, Date.now() - horizonDays * day));
+  const to = new Date(Math.min(latest.getTime() + day, Date.now() + horizonDays * day));
+  if (from >= to) return false;
+  const open = await openingHours.listOpenIntervals(trx, batch.mandatorId, resourceIds, from, to);
+  if (open.size === 0) return false;
+  // Rooms that keep the same hours share one list.
+  const lists = Map.groupBy(open.keys(), (id) => open.get(id) ?? []);
+  await stageOpeningHours(
+    trx,
+    [...lists].map(([intervals, ids]) => ({ intervals, resourceIds: ids })),
+    from,
+    to,
+  );
+  return true;
+}
+
+/** A list of the times that some rooms are open. */
+type OpenList = { resourceIds: number[]; intervals: readonly { start: Date; end: Date }[] };
+
+/** Lays opening hours beside the lessons: `open_interval` by list and UTC day, `open_room` says which list a room keeps. */
+async function stageOpeningHours(trx: Transaction, lists: OpenList[], from: Date, to: Date): Promise<void> {
+  const rooms = lists.flatMap(({ resourceIds }, list) => resourceIds.map((id) => ({ id, list })));
+  const times = lists.flatMap(({ intervals }, list) =>
+    intervals.map(({ start, end }) => ({ list, start, end })),
+  );
+  await sql`
+    create temporary table open_room on commit drop as
+    select id, list, ${from}::timestamptz as known_from, ${to}::timestamptz as known_to
+    from unnest(${rooms.map(({ id }) => id)}::int[], ${rooms.map(({ list }) => list)}::int[]) as room (id, list)`.execute(
+    trx,
+  );
+  await sql`
+    create temporary table open_interval on commit drop as
+    select list, day::date, opens, closes
+    from unnest(${times.map(({ list }) => list)}::int[], ${times.map(({ start }) => start)}::timestamptz[],
+      ${times.map(({ end }) => end)}::timestamptz[]) as time (list, opens, closes)
+    cross join generate_series(opens::date, closes::date, interval '1 day') as day`.execute(trx);
+  await sql`create index on open_interval (list, day)`.execute(trx);
+  await sql`analyze open_room, open_interval`.execute(trx);
+}
+
+/** Joins and keeps the rows of a table of lessons whose room is known not to be open all the time. */
+export function outsideOpeningHours(lesson: string): RawBuilder<unknown> {
+  const of = (column: string) => sql.ref(`${lesson}.${column}`);
+  return sql`join open_room on open_room.id = ${of('resource_id')}
+    and ${of('beginn')} >= known_from and ${of('ende')} <= known_to
+    and not exists (
+      select from open_interval
+      where open_interval.list = open_room.list and day = ${of('beginn')}::date
+        and opens <= ${of('beginn')} and closes >= ${of('ende')})`;
+}
+
+/** Whether any lesson that this batch has staged, or else has inserted, lies outside the opening hours laid out. */
+export async function anyOutsideOpeningHours(
+  trx: Transaction,
+  { mandatorId }: BatchKey,
+  staged: boolean,
+): Promise<boolean> {
+  const lessons = staged
+    ? sql`staged_lesson as lesson`
+    : sql`staged_job join lesson on lesson.mandator_id = ${mandatorId} and lesson.job = staged_job.job`;
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (select from ${lessons} ${outsideOpeningHours('lesson')}) as found`.execute(trx);
+  return rows[0]?.found === true;
+}

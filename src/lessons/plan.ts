@@ -1,0 +1,179 @@
+/**
+ * Brings `staged_lesson` into the tables, whatever it takes: the end state alone must be free of conflicts, so lessons
+ * may take each other's rooms and times. What happens with each booking is planned first: `lesson_plan` says which
+ * booking a lesson shall have, `booking_plan` what is to be done with one (insert, change, cancel, displace).
+ */
+import { sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import type { BatchKey, Running } from './batch.ts';
+
+/** Rows that are carried out. */
+export const live = sql`not staged.refused and not staged.skipped`;
+const isCancelled = sql`staged.status is not distinct from 'Entfaellt'`;
+
+/**
+ * A lesson keeps its booking wherever it goes. Coupled lessons share one (the first of them leads): one that stays at their
+ * place, or one that all its sharers leave for that place, or a new one. A booking that nobody is left in is cancelled.
+ */
+export async function planBookings(trx: Transaction, { mandatorId }: BatchKey): Promise<void> {
+  await sql`drop table if exists coupled_lesson, lesson_plan, booking_plan`.execute(trx);
+  await sql`
+    create temporary table coupled_lesson on commit drop as
+    select row, min(row) over (partition by kopplung_id, resource_id, beginn, ende) as leader
+    from staged_lesson as staged
+    where ${live} and action <> 'delete' and kopplung_id is not null and not ${isCancelled}`.execute(trx);
+  await sql`analyze coupled_lesson`.execute(trx);
+  const sharersLeft = sql`
+    select from lesson as sharer
+    left join staged_lesson as staged on staged.job = sharer.job and staged.lektion_id = sharer.lektion_id and ${live}
+    left join coupled_lesson as its on its.row = staged.row
+    where sharer.mandator_id = ${mandatorId}`;
+  await sql`
+    create temporary table lesson_plan on commit drop as
+    with member as (
+      select row, coalesce(coupled.leader, row) as leader, stored_booking, stored_shared, action <> 'keep' as differs
+      from staged_lesson as staged left join coupled_lesson as coupled using (row)
+      where ${live} and action <> 'delete'
+    ), free as (
+      select stored_booking as booking, leader from member where not stored_shared
+      union all
+      select stored_booking, min(leader) from member where stored_shared group by stored_booking
+      having min(leader) = max(leader) and count(*) = (
+        select count(*) from lesson where mandator_id = ${mandatorId} and booking_id = stored_booking)
+    ), resident as (
+      select staged.row as leader, booking.id as booking
+      from coupled_lesson as coupled join staged_lesson as staged using (row)
+      join booking on booking.mandator_id = ${mandatorId} and booking.coupling_id = staged.kopplung_id
+        and booking.resource_id = staged.resource_id and booking.occupied = tstzrange(staged.beginn, staged.ende)
+        and booking.status in ('Confirmed', 'Tentative')
+      where coupled.row = coupled.leader and exists (
+        ${sharersLeft} and sharer.booking_id = booking.id and (staged.row is null or its.leader = coupled.leader))
+    ), led as (
+      select leader, bool_or(differs) as differs, array_agg(stored_booking) as stored from member group by leader
+    )
+    select row, leader, coalesce(resident.booking, free.booking, fresh.booking) as booking,
+      case when resident.booking is null and free.booking is null then 'insert'
+           when led.differs and (resident.booking is null or resident.booking = any (led.stored)) then 'change'
+           else 'keep' end as fate
+    from member join led using (leader)
+    left join resident using (leader)
+    left join (select leader, min(booking) as booking from free where booking is not null group by leader) as free using (leader)
+    left join (
+      select leader, nextval('booking_id_seq') as booking from led
+    ) as fresh using (leader)`.execute(trx);
+  await sql`analyze lesson_plan`.execute(trx);
+  await sql`
+    create temporary table booking_plan on commit drop as
+    select booking as id, row, fate from lesson_plan where row = leader and fate <> 'keep'
+    union all
+    select distinct stored_booking, null::int, 'cancel'
+    from staged_lesson as left_behind
+    where not refused and not skipped and stored_booking is not null
+      and not exists (select from lesson_plan where lesson_plan.booking = stored_booking)
+      and (not stored_shared or not exists (
+        ${sharersLeft} and sharer.booking_id = left_behind.stored_booking and staged.row is null))`.execute(
+    trx,
+  );
+  await sql`analyze booking_plan`.execute(trx);
+}
+
+export type Planned = {
+  /** The highest row. */
+  rows: number;
+  inserted: number;
+  /** Whether something is to be said about single lessons. */
+  remarkable: boolean;
+  earliest: Date | null;
+  latest: Date | null;
+  /** Of the rooms that are left and taken. */
+  resourceIds: number[];
+};
+
+export async function describePlan(trx: Transaction): Promise<Planned> {
+  const { rows } = await sql<Planned>`
+    select coalesce(max(row), 0) as rows, count(*) filter (where action = 'insert' and ${live})::int as inserted,
+      min(beginn) filter (where action <> 'delete') as earliest, max(ende) filter (where action <> 'delete') as latest,
+      coalesce(bool_or(skipped or has_unknown or beginn_assumed_utc or ende_assumed_utc or (action <> 'delete' and ende < now())),
+        false) or exists (select from booking_plan where fate = 'displace') as remarkable,
+      array(
+        select resource_id from staged_lesson where resource_id is not null
+        union select stored_resource from staged_lesson where stored_resource is not null) as "resourceIds"
+    from staged_lesson as staged`.execute(trx);
+  return rows[0] as Planned;
+}
+
+/** The jobs of the batch; and the bookings that go, before others take their places. */
+export async function beginPlan(trx: Transaction, batch: Running): Promise<void> {
+  // Until the end: lessons may swap places in any order.
+  await sql`set constraints booking_no_overlap deferred`.execute(trx);
+  if (batch.operation === 'Update')
+    await sql`
+      update lesson_job set bezeichnung = job.bezeichnung, quelle = job.quelle, standort = job.standort,
+        bemerkung = job.bemerkung, changed_at = now()
+      from staged_job as job
+      where lesson_job.mandator_id = ${batch.mandatorId} and lesson_job.id = job.job
+        and ((lesson_job.bezeichnung, lesson_job.quelle, lesson_job.standort, lesson_job.bemerkung)
+            is distinct from (job.bezeichnung, job.quelle, job.standort, job.bemerkung)
+          or job.job in (select staged.job from staged_lesson as staged where ${live} and action <> 'keep'))`.execute(
+      trx,
+    );
+  await sql`
+    update booking set status = 'Cancelled', version = version + 1, changed_at = now()
+    from booking_plan
+    where booking.mandator_id = ${batch.mandatorId} and booking.id = booking_plan.id and fate in ('cancel', 'displace')
+      and booking.status <> 'Cancelled'`.execute(trx);
+}
+
+/** Bookings and lessons of the rows from `first` to `last`, in one statement. */
+export async function carryOut(trx: Transaction, batch: Running, first: number, last: number): Promise<void> {
+  await sql`
+    with part as materialized (
+      select staged.*, plan.booking, plan.fate, plan.row = plan.leader as leads,
+        case when ${isCancelled} then 'Cancelled' else 'Confirmed' end as booking_status,
+        case when not ${isCancelled} then kopplung_id end as coupling_id
+      from staged_lesson as staged left join lesson_plan as plan using (row)
+      where row between ${first}::int and ${last}::int and ${live}
+    ), inserted_booking as (
+      insert into booking (mandator_id, id, resource_id, kind, status, origin, subject, is_private, occupied, batch_id, coupling_id)
+      overriding system value
+      select ${batch.mandatorId}, booking, resource_id, 'Lesson', booking_status, 'Import', coalesce(titel, fach),
+        coalesce(privat, false), tstzrange(beginn, ende), ${batch.id}, coupling_id
+      from part where leads and fate = 'insert'
+    ), changed_booking as (
+      update booking set resource_id = part.resource_id, status = booking_status, subject = coalesce(titel, fach),
+        is_private = coalesce(privat, false), occupied = tstzrange(beginn, ende), coupling_id = part.coupling_id,
+        version = version + 1, changed_at = now()
+      from part
+      where booking.mandator_id = ${batch.mandatorId} and booking.id = part.booking and leads and fate = 'change'
+    ), inserted_lesson as (
+      insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, titel, fach,
+        klassen, lehrpersonen, bemerkung, kopplung_id, privat)
+      select ${batch.mandatorId}, job, lektion_id, booking, resource_id, beginn, ende, coalesce(status, 'Geplant'), titel,
+        fach, klassen, lehrpersonen, bemerkung, kopplung_id, coalesce(privat, false)
+      from part where action = 'insert'
+    ), changed_lesson as (
+      update lesson set booking_id = booking, resource_id = part.resource_id, beginn = part.beginn, ende = part.ende,
+        status = coalesce(part.status, 'Geplant'), titel = part.titel, fach = part.fach, klassen = part.klassen,
+        lehrpersonen = part.lehrpersonen, bemerkung = part.bemerkung, kopplung_id = part.kopplung_id,
+        privat = coalesce(part.privat, false), ursprung = part.ursprung
+      from part
+      where lesson.mandator_id = ${batch.mandatorId} and lesson.job = part.job and lesson.lektion_id = part.lektion_id
+        and action = 'update'
+    )
+    delete from lesson using part
+    where lesson.mandator_id = ${batch.mandatorId} and lesson.job = part.job and lesson.lektion_id = part.lektion_id
+      and action = 'delete'`.execute(trx);
+}
+
+/** The last word is the constraint's. */
+export async function endPlan(trx: Transaction, batch: Running): Promise<void> {
+  if (batch.operation === 'Delete') {
+    const ofJob = (whole: boolean) => sql`
+      lesson_job.mandator_id = ${batch.mandatorId} and lesson_job.id = staged.job and staged.whole = ${whole}`;
+    await sql`delete from lesson_job using staged_job as staged where ${ofJob(true)}`.execute(trx);
+    await sql`update lesson_job set changed_at = now() from staged_job as staged where ${ofJob(false)}`.execute(
+      trx,
+    );
+  }
+  await sql`set constraints booking_no_overlap immediate`.execute(trx);
+}

@@ -1,0 +1,45 @@
+/** How far a running batch is: told to the world, which may answer that it shall end. */
+import { sql } from 'kysely';
+import type { Context } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import type { BatchKey } from './batch.ts';
+
+export type ImportContext = Context & { work: Database; signal: AbortSignal };
+
+/** Somebody has asked for the end of the batch. */
+export class Cancelled extends Error {}
+/** The process is stopping; the batch starts again elsewhere. */
+export class HandedOver extends Error {}
+/** What was in the way has gone before it could be told. */
+export class ConflictGone extends Error {}
+
+/** @throws Cancelled when somebody has asked for that; progress that cannot be told is no reason to fail */
+async function tellProgress({ work, log }: ImportContext, batch: BatchKey, processed: number): Promise<void> {
+  const told = await work
+    .updateTable('batch')
+    .set({ processed_count: sql<number>`greatest(processed_count, ${processed}::int)` })
+    .where('mandator_id', '=', batch.mandatorId)
+    .where('id', '=', batch.id)
+    .returning('cancel_requested')
+    .executeTakeFirst()
+    .catch((error: Error) => log.warn({ batchId: batch.id, err: error.message }, 'progress not told'));
+  if (told?.cancel_requested) throw new Cancelled();
+}
+
+/** Progress is told on a connection of its own, since the import's transaction commits only at the end. */
+export function openProgress(context: ImportContext, batch: BatchKey, lessonCount: number) {
+  let reported: Promise<void> = Promise.resolve();
+  return {
+    /** Reports in the background; fulfilled when the report before has arrived. */
+    async report(processed: number): Promise<void> {
+      await reported;
+      if (context.signal.aborted) throw new HandedOver();
+      reported = tellProgress(context, batch, Math.min(processed, lessonCount));
+      // Whoever awaits it next gets the error; nobody may have to.
+      reported.catch(() => {});
+    },
+    settled: () => reported,
+  };
+}
+
+export type Progress = ReturnType<typeof openProgress>;

@@ -1,0 +1,159 @@
+/**
+ * `staged_lesson`: every lesson that a batch is about, as it shall be, beside what is stored of it. Not made for a batch
+ * that goes straight from its body into the tables.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import type { BatchKey, Running } from './batch.ts';
+import { anyFault, lessonFields, mergedColumns } from './fields.ts';
+import {
+  everything,
+  isUnfit,
+  isWithoutOffset,
+  joinByHash,
+  newLessons,
+  roomOf,
+  typedLessons,
+} from './staging.ts';
+
+const storedLesson = ({ mandatorId }: BatchKey) =>
+  sql`left join lesson as stored on stored.mandator_id = ${mandatorId} and stored.job = job.job and stored.lektion_id = typed.lektion_id_value`;
+
+const ownFields = lessonFields.filter(({ name }) => !name.startsWith('Ressource'));
+/** What Ursprung remembers. */
+const place = ['resource_id', 'lehrpersonen', 'fach', 'beginn', 'ende'];
+const content = [...place, 'titel', 'klassen', 'bemerkung', 'kopplung_id'];
+const utc = (instant: RawBuilder<unknown>) =>
+  sql`to_char(${instant} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** Whether these columns of a lesson are not what is stored. */
+const differs = (columns: readonly string[], ...more: RawBuilder<unknown>[][]) => sql`
+  (${sql.join([...columns.map((column) => sql.ref(`lesson.${column}`)), ...more.map(([own]) => own)])}) is distinct from
+  (${sql.join([...columns.map((column) => sql`(stored).${sql.id(column)}`), ...more.map(([, stored]) => stored)])})`;
+
+/** The listed lessons over what is stored of them: what was not sent stays as it is. */
+function changedLessons(batch: Running): RawBuilder<unknown> {
+  return sql`
+    select *, faulty or ${isUnfit} or job is null or ((stored).job is null and not whole) as refused,
+      case when (stored).job is null then 'insert'
+           when ${differs(
+             content,
+             [sql`coalesce(status, 'Geplant')`, sql`(stored).status`],
+             [sql`coalesce(privat, false)`, sql`(stored).privat`],
+           )} then 'update' else 'keep' end as action,
+      coalesce((stored).ursprung, case when (stored).job is not null and ${differs(place)} then jsonb_build_object(
+        'RessourceName', stored_room, 'Lehrpersonen', (stored).lehrpersonen, 'Fach', (stored).fach,
+        'Beginn', ${utc(sql`(stored).beginn`)}, 'Ende', ${utc(sql`(stored).ende`)}) end) as ursprung
+    from (
+      select typed.index, lektion_index, typed.has_unknown, job.job, job.whole, stored, stored_room.name as stored_room,
+        not is_object or ${anyFault(lessonFields, 'typed', sql`stored.job is null`)} as faulty,
+        ${mergedColumns(ownFields, 'typed', 'stored')}, ${isWithoutOffset('beginn')}, ${isWithoutOffset('ende')},
+        ressource_id_value as ressource_id,
+        case when typed.ressource_name is null then stored_room.name else ressource_name_value end as ressource_name,
+        case when typed.ressource_name is null then stored.resource_id else room.id end as resource_id,
+        case when typed.ressource_name is null then (stored.job is not null)::int else room.matches end as matches
+      from (${typedLessons(batch, everything)}) as typed
+      join staged_job as job using (index)
+      ${storedLesson(batch)}
+      left join resource as stored_room on stored_room.mandator_id = stored.mandator_id and stored_room.id = stored.resource_id
+      ${roomOf(sql`typed.ressource_name_value`)}
+      offset 0
+    ) as lesson`;
+}
+
+/** Up to here, finding the stored ones by key costs less than reading all that is stored. */
+const fewLessons = 2_000;
+
+const isShared = (stored: RawBuilder<unknown>) =>
+  sql`coalesce(${stored}.kopplung_id is not null and ${stored}.status <> 'Entfaellt', false)`;
+
+/**
+ * All lessons that the batch is about in `staged_lesson`, as they shall be: those of the body, and those that go because
+ * the body does not list them. `action` is insert, update, keep (nothing differs) or delete.
+ * @param listed how many lessons the body lists
+ */
+export async function stageLessons(trx: Transaction, batch: Running, listed: number): Promise<void> {
+  await sql`
+    create temporary table staged_lesson (
+      row integer generated always as identity, index integer, lektion_index integer, job bigint, action text not null,
+      refused boolean not null, skipped boolean not null default false, has_unknown boolean,
+      beginn_assumed_utc boolean, ende_assumed_utc boolean,
+      lektion_id text, ressource_name text, ressource_id integer, matches integer, resource_id integer,
+      beginn timestamptz, ende timestamptz, status text, titel text, fach text, klassen text[], lehrpersonen text[],
+      bemerkung text, kopplung_id text, privat boolean, ursprung jsonb,
+      stored_booking bigint, stored_shared boolean, stored_resource integer
+    ) on commit drop`.execute(trx);
+  await joinByHash(trx, listed > fewLessons);
+  if (batch.operation === 'Delete') await stageDeletions(trx, batch);
+  else {
+    const columns = sql.join(
+      [
+        ...[
+          'index',
+          'lektion_index',
+          'job',
+          'refused',
+          'has_unknown',
+          'beginn_assumed_utc',
+          'ende_assumed_utc',
+        ],
+        ...lessonFields.map(({ column }) => column),
+        ...['matches', 'resource_id'],
+      ].map((column) => sql.id(column)),
+    );
+    if (batch.operation === 'Create')
+      await sql`insert into staged_lesson (${columns}, action)
+        select ${columns}, 'insert' from (${newLessons(batch, everything)}) as lesson order by index, lektion_index`.execute(
+        trx,
+      );
+    else
+      await sql`insert into staged_lesson (${columns}, action, ursprung, stored_booking, stored_shared, stored_resource)
+        select ${columns}, action, ursprung, (stored).booking_id, ${isShared(sql`(stored)`)}, (stored).resource_id
+        from (${changedLessons(batch)}) as lesson order by index, lektion_index`.execute(trx);
+  }
+  await joinByHash(trx, false);
+  await sql`analyze staged_lesson`.execute(trx);
+  await sql`
+    update staged_lesson set refused = true
+    from (
+      select job, lektion_id, min(row) as first from staged_lesson where lektion_id is not null
+      group by 1, 2 having count(*) > 1
+    ) as repeated
+    where staged_lesson.job = repeated.job and staged_lesson.lektion_id = repeated.lektion_id and row > first`.execute(
+    trx,
+  );
+  if (batch.operation !== 'Create') await stageUnlisted(trx, batch);
+}
+
+/** Whether anything of `staged_lesson` is wrong by itself. */
+export async function anyRefused(trx: Transaction): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (select from staged_lesson where refused) as found`.execute(trx);
+  return rows[0]?.found === true;
+}
+
+async function stageDeletions(trx: Transaction, batch: Running): Promise<void> {
+  await sql`
+    insert into staged_lesson (index, lektion_index, job, action, refused, has_unknown, lektion_id, beginn, ende, resource_id,
+      stored_booking, stored_shared, stored_resource)
+    select typed.index, lektion_index, job.job, 'delete', stored.job is null or not is_object, typed.has_unknown, lektion_id_value,
+      beginn, ende, resource_id, booking_id, ${isShared(sql`stored`)}, resource_id
+    from (${typedLessons(batch, everything)}) as typed
+    join staged_job as job using (index)
+    ${storedLesson(batch)}
+    order by index, lektion_index`.execute(trx);
+}
+
+async function stageUnlisted(trx: Transaction, batch: Running): Promise<void> {
+  const { numAffectedRows } = await sql`
+    insert into staged_lesson (index, job, action, refused, lektion_id, beginn, ende, resource_id, stored_booking, stored_shared,
+      stored_resource)
+    select job.index, job.job, 'delete', false, stored.lektion_id, beginn, ende, resource_id, booking_id,
+      ${isShared(sql`stored`)}, resource_id
+    from staged_job as job
+    join lesson as stored on stored.mandator_id = ${batch.mandatorId} and stored.job = job.job
+    where job.whole and not exists (
+      select from staged_lesson as listed where listed.job = job.job and listed.lektion_id = stored.lektion_id)
+    order by index, lektion_id`.execute(trx);
+  if (numAffectedRows) await sql`analyze staged_lesson`.execute(trx);
+}

@@ -1,0 +1,265 @@
+/** What many operations of the OpenAPI document share: headers, parameters, problems. */
+import { STATUS_CODES } from 'node:http';
+import { z } from 'zod';
+import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
+import { type ErrorCode, statusOfCode } from '../errors.ts';
+
+/** Values are those of one story: the demo tenant on the day that it was set up. */
+const exampleRequestId = '6f1c2b0a-9f0e-4c57-9d0b-2f6a5f6f3b1d';
+
+const text = (maxLength: number, more: object = {}) => ({ type: 'string' as const, maxLength, ...more });
+const seconds = { type: 'integer' as const, format: 'int32', minimum: 1, maximum: 86_400 };
+const printable = '^[\\x20-\\x7e]+$';
+
+/** Response headers; the contract's sections 2, 6 and 10. */
+export const headers = {
+  'X-Request-Id': {
+    description: 'The id of the request, taken over from the request or made; `TraceId` in every problem.',
+    required: true,
+    schema: text(128, { pattern: printable }),
+    example: exampleRequestId,
+  },
+  Vary: {
+    description: 'The request headers that the answer depends on.',
+    schema: text(200),
+    example: 'Authorization, X-JsonPropertyFormat',
+  },
+  RateLimit: {
+    description:
+      'What is left of the limit: `r` requests for `t` seconds (draft-ietf-httpapi-ratelimit-headers).',
+    schema: text(200),
+    example: '"requests"; r=599; t=60',
+  },
+  'RateLimit-Policy': {
+    description: 'The limit: `q` requests in a window of `w` seconds.',
+    schema: text(300),
+    example: '"requests"; q=600; w=60; pk=:ZGVtbyAxNw==:',
+  },
+  Deprecation: {
+    description: 'When what was called became deprecated (RFC 9745); with the header APIKEY.',
+    schema: text(20, { pattern: '^@[0-9]+$' }),
+    example: '@1795132800',
+  },
+  Sunset: {
+    description: 'When it will stop to answer, at the earliest (RFC 8594).',
+    schema: text(40),
+    example: 'Sat, 01 Jan 2028 00:00:00 GMT',
+  },
+  Link: {
+    description: 'With `rel="deprecation"`: what is deprecated and what comes in its place.',
+    schema: text(1_000),
+    example: '<https://roomgate.example/swagger>; rel="deprecation"; type="text/html"',
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before the next call.',
+    schema: seconds,
+    example: 2,
+  },
+  ETag: {
+    description: 'The version of the record, for `If-None-Match`.',
+    schema: text(200, { pattern: '^(W/)?"[\\x21\\x23-\\x7e]*"$' }),
+    example: '"5f2a1c"',
+  },
+  Location: {
+    description: 'The address of what was made.',
+    schema: text(2_000, { format: 'uri' }),
+    example: 'http://127.0.0.1:8080/demo/api/v2.0/jobs/batches/01a1f8da-707e-77b2-927f-0b8eb9707a33',
+  },
+  'WWW-Authenticate': {
+    description: 'The credential that is asked for.',
+    schema: text(500),
+    example: 'Bearer realm="roomgate", error="invalid_token"',
+  },
+  'Cache-Control': {
+    description: 'Whether and for how long the answer may be kept.',
+    schema: text(200),
+    example: 'no-store',
+  },
+};
+
+export type HeaderName = keyof typeof headers;
+
+/** Response headers by reference. */
+export function headerRefs(...names: readonly HeaderName[]) {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** What every answer below a tenant carries. */
+export const commonHeaders: readonly HeaderName[] = [
+  'X-Request-Id',
+  'Vary',
+  'Cache-Control',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Deprecation',
+  'Sunset',
+  'Link',
+];
+
+/** Request parameters; the specification's section 4.1 and the contract's sections 2 and 4.2. */
+export const parameters = {
+  mandator: {
+    name: 'mandator',
+    in: 'path' as const,
+    required: true,
+    description: 'The tenant, in any case.',
+    schema: text(64, { minLength: 1, pattern: '^[A-Za-z0-9_-]+$' }),
+    example: 'demo',
+  },
+  'X-JsonPropertyFormat': {
+    name: 'X-JsonPropertyFormat',
+    in: 'header' as const,
+    description:
+      'With `camel` the first letter of every property name of the answer is lower case; absent, Pascal case.',
+    schema: { type: 'string' as const, enum: ['camel'] },
+  },
+  'X-Request-Id': {
+    name: 'X-Request-Id',
+    in: 'header' as const,
+    description: 'Printable ASCII that names the request in answer and log; absent, one is made.',
+    schema: text(128, { pattern: printable }),
+  },
+  'If-None-Match': {
+    name: 'If-None-Match',
+    in: 'header' as const,
+    description: 'The `ETag` of an earlier answer: 304 without a body if nothing has changed.',
+    schema: text(1_000),
+  },
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    in: 'header' as const,
+    description:
+      'Makes sending again safe: for 24 hours the same key with the same body gets the same answer, and nothing is done twice.',
+    schema: text(255, { minLength: 1, pattern: '^[\\x21-\\x7e]+$' }),
+  },
+  'X-timezone-locationId': {
+    name: 'X-timezone-locationId',
+    in: 'header' as const,
+    description: 'The location whose time zone is used, instead of the zone of the person.',
+    schema: { type: 'integer' as const, format: 'int32', minimum: 1, maximum: 2_147_483_647 },
+  },
+};
+
+export function parameterRefs(...names: readonly (keyof typeof parameters)[]) {
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+}
+
+const problem = z
+  .object({
+    type: z.string().max(200).meta({ description: 'Always `about:blank`: the kind is told by `Code`.' }),
+    title: z.string().max(100).meta({ description: 'The name of the status.' }),
+    status: z.int().min(400).max(599),
+    detail: z.string().max(20_000).meta({ description: 'What is wrong and what helps, for people.' }),
+    instance: z.string().max(4_000).meta({ description: 'The path that was called.' }),
+    Code: z
+      .enum([...(Object.keys(statusOfCode) as ErrorCode[]), 'InternalError'])
+      .meta({ description: 'What is wrong, for programs.' }),
+    TraceId: z.string().max(128).meta({ description: 'The `X-Request-Id` of the answer.' }),
+    Errors: z
+      .array(
+        z.object({
+          Field: z.string().max(200).nullable().meta({ description: 'The name on the wire.' }),
+          Pointer: z
+            .string()
+            .max(1_000)
+            .nullable()
+            .meta({ description: 'A JSON pointer (RFC 6901) into the sent body.' }),
+          Code: z.string().max(40),
+          Message: z.string().max(4_000),
+        }),
+      )
+      .max(1_000)
+      .optional()
+      .meta({ description: 'The single faults, where there are some.' }),
+  })
+  .meta({
+    id: 'Problem',
+    description:
+      'An error (RFC 9457). The standard members are always in lower case; the others follow `X-JsonPropertyFormat`.',
+  });
+
+/** The problems that every operation below a tenant may answer. */
+const commonProblems: Record<number, string> = {
+  400: 'A parameter or the body cannot be read, or is not one of this operation.',
+  401: 'There is no valid credential, whether or not the tenant exists.',
+  404: 'There is nothing of that id in this tenant, or the credential belongs to another tenant.',
+  406: '`Accept` allows nothing that can be answered.',
+  429: 'A limit is reached; `Retry-After` says when to go on.',
+  500: 'Something went wrong on the side of the server; quote the `TraceId`.',
+  503: 'The database does not answer at the moment; send the same request again.',
+};
+
+/** And those of operations that read a JSON body. */
+const bodyProblems: Record<number, string> = {
+  413: 'The body is larger than its limit.',
+  415: 'The body is not `application/json` in UTF-8, plain or as gzip.',
+};
+
+const keyProblems: Record<number, string> = {
+  409: 'A request with this `Idempotency-Key` is still being answered.',
+  422: 'The `Idempotency-Key` came before, with another body.',
+};
+
+const codeOfStatus = new Map<number, string>(
+  Object.entries(statusOfCode).map(([code, status]) => [status, code]),
+);
+
+/** An answer with a problem; `names` are its headers. */
+export function problemAnswer(
+  status: number,
+  description: string,
+  names: readonly HeaderName[],
+): ZodOpenApiResponseObject {
+  const extra: Record<number, HeaderName> = {
+    401: 'WWW-Authenticate',
+    429: 'Retry-After',
+    503: 'Retry-After',
+  };
+  const example = {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? '',
+    status,
+    detail: description.replaceAll('`', ''),
+    instance: '/demo/api/v2.0/jobs/batches',
+    Code: codeOfStatus.get(status) ?? 'InternalError',
+    TraceId: exampleRequestId,
+  };
+  return {
+    description,
+    headers: headerRefs(...names, ...(extra[status] ? [extra[status]] : [])),
+    content: { 'application/problem+json': { schema: problem, example } },
+  };
+}
+
+/** The problems of one operation; those that every operation has are components. */
+export function problemAnswers(
+  own: Record<number, string>,
+  reads: { body: boolean; idempotencyKey: boolean },
+): ZodOpenApiOperationObject['responses'] {
+  const specific = {
+    ...(reads.body ? bodyProblems : {}),
+    ...(reads.idempotencyKey ? keyProblems : {}),
+    ...own,
+  };
+  return {
+    ...Object.fromEntries(
+      Object.keys(commonProblems).map((status) => [
+        status,
+        { $ref: `#/components/responses/Problem${status}` },
+      ]),
+    ),
+    ...Object.fromEntries(
+      Object.entries(specific).map(([status, description]) => [
+        status,
+        problemAnswer(Number(status), description, commonHeaders),
+      ]),
+    ),
+  };
+}
+
+export const problemComponents = Object.fromEntries(
+  Object.entries(commonProblems).map(([status, description]) => [
+    `Problem${status}`,
+    problemAnswer(Number(status), description, commonHeaders),
+  ]),
+);

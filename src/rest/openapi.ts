@@ -1,0 +1,197 @@
+/** The OpenAPI 3.1 document, made from the routes and the schemas that check their input. */
+import type { z } from 'zod';
+import {
+  createDocument,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiOverride,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiResponseObject,
+} from 'zod-openapi';
+import { anonymousPaths } from './openapi-anonymous.ts';
+import {
+  commonHeaders,
+  headerRefs,
+  headers,
+  parameterRefs,
+  parameters,
+  problemAnswers,
+  problemComponents,
+} from './openapi-parts.ts';
+import type { DescribedAnswer, Route } from './route.ts';
+
+const introduction = `Rooms and lessons of schools and universities: lesson jobs are sent and imported in the background.
+
+**Signing in.** A person's PIN is exchanged for a token at \`/connect/token\`; the token goes into the header
+\`Authorization: Bearer …\` of every call. Where the server allows it, the PIN itself may be sent in the header \`APIKEY\`.
+
+**Names.** Properties are in Pascal case. With \`X-JsonPropertyFormat: camel\` the first letter of every property name of an
+answer is lower case (\`BatchId\` becomes \`batchId\`, \`JobID\` becomes \`jobID\`), and nothing else changes. Bodies and query
+parameters are read in both spellings, whatever the header says.
+
+**Times** are RFC 3339 in UTC.
+
+**Lists** are pages: \`{"Items": […], "NextCursor": …}\`. \`NextCursor\`, sent as \`Cursor\`, gives the next page; null ends the
+list.
+
+**Errors** are problems (RFC 9457) with a \`Code\` for programs and a \`TraceId\` for questions. A method that an address does
+not take gets 405 with \`Allow\`.
+
+**Changes.** Members may be added at any time; inside a version none is renamed or removed.`;
+
+const securitySchemes = {
+  Bearer: {
+    type: 'http' as const,
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description:
+      'The access token for a PIN, from `POST /connect/token` with `grant_type=apikey`; it lives an hour. A JWT signed with RS256 and of type `at+jwt`, checked after RFC8725: fixed algorithm, issuer, audience and type.',
+  },
+  APIKEY: {
+    type: 'apiKey' as const,
+    in: 'header' as const,
+    name: 'APIKEY',
+    description:
+      'Deprecated: the PIN itself on every call, for programs from before the identity provider. Answered only where the server has it switched on.',
+  },
+};
+
+const tags = [
+  { name: 'API 1.0', description: 'Bookings, opening hours, rooms.' },
+  { name: 'API 2.0', description: 'Lesson jobs, which are processed in the background.' },
+  { name: 'Identity', description: 'Tokens, and what a client must know to check them.' },
+  { name: 'Health', description: 'Whether the server serves.' },
+];
+
+/** `/v2.0/jobs/batches/:batchId/errors` by GET is getJobsBatchesByBatchIdErrors. */
+function operationIdOf({ method, path }: Route): string {
+  const words = path.split(/[/-]/).filter((word) => word && !/^v\d/.test(word));
+  const pascal = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+  const name = words.map((word) => (word.startsWith(':') ? `By${pascal(word.slice(1))}` : pascal(word)));
+  return method.toLowerCase() + name.join('');
+}
+
+function describeAnswer(answer: DescribedAnswer, tagged: boolean): ZodOpenApiResponseObject {
+  const { description, body, example } = answer;
+  const own = new Set([...(tagged ? (['ETag'] as const) : []), ...(answer.headers ?? [])]);
+  return {
+    description,
+    headers: headerRefs(...commonHeaders, ...own),
+    ...(body
+      ? { content: { 'application/json': { schema: body, ...(example === undefined ? {} : { example }) } } }
+      : {}),
+  };
+}
+
+function describeRoute(route: Route): ZodOpenApiOperationObject {
+  const { method, path, summary, description, params, query, body, answers } = route;
+  const own = route.headers ?? [];
+  // Written by the hallway: `writeTagged`.
+  const tagged = method === 'GET';
+  const unchanged = {
+    description: 'Nothing has changed since the answer with the `ETag` of `If-None-Match`.',
+  };
+  const shown = { ...answers, ...(tagged ? { 304: unchanged } : {}) };
+  return {
+    operationId: operationIdOf(route),
+    summary,
+    description: description ?? `${summary}.`,
+    tags: [`API ${/^\/v([\d.]+)\//.exec(path)?.[1]}`],
+    security: [{ Bearer: [] }, { APIKEY: [] }],
+    requestParams: {
+      ...(params ? { path: params as z.ZodObject } : {}),
+      ...(query ? { query: query as z.ZodObject } : {}),
+    },
+    parameters: parameterRefs(
+      'mandator',
+      'X-JsonPropertyFormat',
+      'X-Request-Id',
+      ...(tagged ? (['If-None-Match'] as const) : []),
+      ...own,
+    ),
+    ...(body
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: body.schema, example: body.example } },
+          },
+        }
+      : {}),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(shown).map(([status, answer]) => [status, describeAnswer(answer, tagged)]),
+      ),
+      ...problemAnswers(route.problems ?? {}, {
+        body: body !== undefined,
+        idempotencyKey: own.includes('Idempotency-Key'),
+      }),
+    },
+  };
+}
+
+/** What JSON and OpenAPI ask of a schema and zod does not say. */
+const completeSchema: ZodOpenApiOverride = ({ jsonSchema, zodSchema }) => {
+  if (zodSchema._zod.def.type === 'date') jsonSchema.format = 'date-time';
+  if (jsonSchema.format === 'date-time') jsonSchema.maxLength ??= 40;
+  if (jsonSchema.format === 'uuid') jsonSchema.maxLength ??= 36;
+  if (jsonSchema.type === 'integer')
+    jsonSchema.format ??= Number(jsonSchema.maximum) < 2 ** 31 ? 'int32' : 'int64';
+};
+
+function pathsOf(routes: readonly Route[]): ZodOpenApiPathsObject {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const route of routes) {
+    const path = `/{mandator}/api${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeRoute(route) };
+  }
+  return paths;
+}
+
+type ApiDocument = ReturnType<typeof createDocument>;
+
+/** Without what zod says too much, and without parts that no operation of today refers to. */
+function tidy(document: ApiDocument): ApiDocument {
+  // Members may be added inside a version; who reads must not refuse them.
+  const text = JSON.stringify(document, (key, value) =>
+    key === 'additionalProperties' && value === false ? undefined : value,
+  );
+  const tidied: ApiDocument = JSON.parse(text);
+  const { headers = {}, parameters = {} } = tidied.components ?? {};
+  for (const [kind, parts] of Object.entries({ headers, parameters }))
+    for (const name of Object.keys(parts))
+      if (!text.includes(`"#/components/${kind}/${name}"`)) delete parts[name];
+  return tidied;
+}
+
+/**
+ * Every route below a tenant, the identity provider's endpoints and the health checks.
+ * @param roots how clients see the server (settings BaseUrl and IdpUrl)
+ */
+export function describeApi(routes: readonly Route[], roots: { BaseUrl: string; IdpUrl: string }) {
+  const server = (url: string) => ({
+    url,
+    description: 'This server: production, test or local',
+    'x-internal': false,
+  });
+  const identityServer = roots.IdpUrl === roots.BaseUrl ? {} : { servers: [server(roots.IdpUrl)] };
+  const document = createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        title: 'roomgate',
+        version: '2.0',
+        summary: 'Room booking: lesson jobs, bookings, opening hours',
+        description: introduction,
+        contact: { name: 'Whoever runs this server' },
+        license: { name: 'Proprietary' },
+      },
+      servers: [server(roots.BaseUrl)],
+      tags: tags.filter(
+        ({ name }) => name !== 'API 1.0' || routes.some(({ path }) => path.startsWith('/v1.0/')),
+      ),
+      paths: { ...pathsOf(routes), ...anonymousPaths(identityServer) },
+      components: { headers, parameters, securitySchemes, responses: problemComponents },
+    },
+    { override: completeSchema },
+  );
+  return tidy(document);
+}

@@ -1,0 +1,45 @@
+/** The parameters of a tenant (specification 5.2, "global parameter"): their names, types, and values until they are set. */
+import { z } from 'zod';
+import { InvalidInput } from '../errors.ts';
+import { remedyFor } from './nearest.ts';
+
+const flag = z.boolean('must be true or false');
+
+/** What each may be; the messages say what is allowed. */
+export const parameterTypes = { PinAuthenticationAllowed: flag };
+
+const parameters = z.object(parameterTypes).partial();
+const unset: Required<z.output<typeof parameters>> = { PinAuthenticationAllowed: false };
+
+export type Parameters = typeof unset;
+export type ParameterName = keyof Parameters;
+
+/** All parameters of a tenant for which some are stored. */
+export function withDefaults(stored: unknown): Parameters {
+  return { ...unset, ...(parameters.parse(stored) as Partial<Parameters>) };
+}
+
+/** The spelling of a name that came in any case. @throws InvalidInput naming what there is */
+export function readParameterName(name: string): ParameterName {
+  const known = Object.keys(unset) as ParameterName[];
+  const found = known.find((one) => one.toLowerCase() === name.toLowerCase());
+  if (found) return found;
+  const message = `${name}: there is no such parameter; ${remedyFor(name, known, 'parameters')}`;
+  throw new InvalidInput(message, [{ field: name, pointer: null, code: 'UnknownField', message }]);
+}
+
+/** A value as it is written on a command line. @throws InvalidInput saying what is allowed */
+export function readParameterValue<Name extends ParameterName>(name: Name, text: string): Parameters[Name] {
+  const result = parameterTypes[name].safeParse(asJson(text));
+  if (result.success) return result.data as Parameters[Name];
+  const message = `${name}: is ${JSON.stringify(text)}; ${result.error.issues[0]?.message}`;
+  throw new InvalidInput(message, [{ field: name, pointer: null, code: 'InvalidValue', message }]);
+}
+
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

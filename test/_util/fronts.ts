@@ -1,0 +1,309 @@
+/**
+ * The lesson API through each of its fronts. A call and its result are neutral: REST's records with names in camel case,
+ * a list as `{items, nextCursor}`, a failure as `{failed}` with the code that GraphQL has for it.
+ */
+import { createClient } from 'graphql-sse';
+import { graphqlCodeOf } from '../../src/graphql/errors.ts';
+import type { ContractProxy } from './contract-proxy.ts';
+import type { BatchFilter, BatchOptions } from './operations/generated/graphql.ts';
+import * as operations from './operations/generated/graphql.ts';
+
+export type Paging = { limit?: number; cursor?: string };
+type SubmitOptions = Pick<BatchOptions, 'idempotencyKey' | 'onConflict' | 'validateOnly'>;
+export type BatchQuery = Omit<BatchFilter, 'importStatus'> & Paging & { importStatus?: string };
+export type LessonQuery = Paging & { jobID?: string; ressourceName?: string; from?: string; to?: string };
+
+/** What can be asked of a front. */
+export type Calls = {
+  create: SubmitOptions & { jobs: unknown };
+  update: SubmitOptions & { jobs: unknown };
+  delete: SubmitOptions & { jobs: unknown };
+  /** A batch as it is now. */
+  batch: { id: string };
+  /** A batch as soon as it has ended. */
+  end: { id: string };
+  batches: BatchQuery;
+  errors: Paging & { id: string };
+  cancel: { id: string };
+  jobs: Paging & { jobID?: string };
+  lessons: LessonQuery;
+};
+export type Call = { [Name in keyof Calls]: { name: Name; args: Calls[Name] } }[keyof Calls];
+
+/** @param wrong the call is meant to break the description of the API */
+export type Front = (call: Call, credential: Credential, wrong: boolean) => Promise<unknown>;
+export type Credential = Record<string, string>;
+
+type Tree = Record<string, unknown>;
+type Casing = 'pascal' | 'camel';
+
+const lowerFirst = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
+const upperFirst = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
+
+/** A JSON value with every name changed. */
+function renamed(value: unknown, rename: (name: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((item) => renamed(item, rename));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [rename(name), renamed(item, rename)]),
+  );
+}
+
+/** Both fronts tell the same text, but for what was wrong with the words of a call: each speaks of its own. */
+const sameText = new Set(['CONFLICT', 'FORBIDDEN', 'LIMIT']);
+
+function failure(code: string, message: string, retryAfter: number | null | undefined) {
+  return {
+    failed: code,
+    ...(sameText.has(code) && { message }),
+    ...(retryAfter != null && { retryAfter }),
+  };
+}
+
+const standardMembers = new Set(['type', 'title', 'status', 'detail', 'instance']);
+
+/** RFC 9457, in whichever front: at the door of a tenant GraphQL answers it too. */
+async function readProblem(answer: Response, casing: Casing) {
+  const problem = (await answer.json()) as Tree;
+  const members = Object.fromEntries(Object.entries(problem).filter(([name]) => !standardMembers.has(name)));
+  const { code } = neutralNames(members, casing) as { code: keyof typeof graphqlCodeOf };
+  const retryAfter = answer.headers.get('retry-after');
+  return failure(
+    graphqlCodeOf[code] ?? code,
+    String(problem['detail']),
+    retryAfter === null ? null : Number(retryAfter),
+  );
+}
+
+/** @throws Error for a name in another casing */
+function neutralNames(value: unknown, casing: Casing): unknown {
+  const spell = casing === 'pascal' ? upperFirst : lowerFirst;
+  return renamed(value, (name) => {
+    if (name !== spell(name)) throw new Error(`${name} is not in ${casing} case`);
+    return lowerFirst(name);
+  });
+}
+
+type Request = { route: string; query?: Tree; body?: unknown; key?: string | null | undefined };
+
+function restRequest({ name, args }: Call): Request {
+  switch (name) {
+    case 'create':
+    case 'update':
+    case 'delete': {
+      const { jobs, idempotencyKey, ...query } = args;
+      return { route: `POST /v2.0/jobs/${name}`, query, body: jobs, key: idempotencyKey };
+    }
+    case 'batch':
+      return { route: 'GET /v2.0/jobs/batches/:batchId' };
+    case 'end':
+      return { route: 'GET /v2.0/jobs/batches/:batchId', query: { waitSeconds: 10 } };
+    case 'errors': {
+      const { id, ...query } = args;
+      return { route: 'GET /v2.0/jobs/batches/:batchId/errors', query };
+    }
+    case 'cancel':
+      return { route: 'POST /v2.0/jobs/batches/:batchId/cancel' };
+    case 'batches':
+      return { route: 'GET /v2.0/jobs/batches', query: args };
+    case 'jobs':
+      return { route: 'GET /v2.0/jobs', query: args };
+    case 'lessons':
+      return { route: 'GET /v2.0/lessons', query: args };
+  }
+}
+
+const hasEnded = (batch: unknown) => !/^Awaiting/.test(String((batch as Tree)['importStatus']));
+
+/** @param used gets each route that has answered, and each of its parameters: `GET /v2.0/jobs ?Limit` */
+export function restFront(options: {
+  proxy: ContractProxy;
+  mandator: string;
+  casing: Casing;
+  used: Set<string>;
+}): Front {
+  const { proxy, mandator, casing, used } = options;
+  const spelled = (value: unknown) => (casing === 'pascal' ? renamed(value, upperFirst) : value);
+  return async function ask(call, credential, wrong): Promise<unknown> {
+    const { route, query = {}, body, key } = restRequest(call);
+    const [method = '', template = ''] = route.split(' ');
+    const id = 'id' in call.args ? call.args.id : '';
+    const parameters = new URLSearchParams(
+      Object.entries(spelled(query) as Tree).map(([name, value]) => [name, String(value)]),
+    );
+    const answer = await proxy.fetch(
+      `/${mandator}/api${template.replace(':batchId', id)}?${parameters}`,
+      {
+        method,
+        headers: {
+          ...credential,
+          ...(casing === 'camel' && { 'X-JsonPropertyFormat': 'camel' }),
+          ...(key != null && { 'Idempotency-Key': key }),
+          ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        },
+        body: body === undefined ? null : JSON.stringify(spelled(body)),
+      },
+      { wrong },
+    );
+    if (!answer.ok) return await readProblem(answer, casing);
+    used.add(route);
+    for (const name of Object.keys(query)) used.add(`${route} ?${upperFirst(name)}`);
+    const result = neutralNames(await answer.json(), casing);
+    return call.name === 'end' && !hasEnded(result) ? await ask(call, credential, wrong) : result;
+  };
+}
+
+type Page = { nodes: unknown[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } };
+type Problem = { code: keyof typeof graphqlCodeOf; message: string; retryAfterSeconds?: number | null };
+type Batch = { id: string; errors?: Page };
+
+const listOf = ({ nodes, pageInfo }: Page) => ({
+  items: nodes,
+  nextCursor: pageInfo.hasNextPage ? pageInfo.endCursor : null,
+});
+const problemOf = ({ code, message, retryAfterSeconds }: Problem) =>
+  failure(graphqlCodeOf[code], message, retryAfterSeconds);
+const recordOf = ({ id, errors, ...members }: Batch) => ({
+  batchId: id,
+  ...members,
+  ...(errors && { errors: errors.nodes }),
+});
+/** What REST answers 404 for, a query answers with null. */
+const orNotFound = <Found>(found: Found | null | undefined, read: (found: Found) => unknown) =>
+  found ? read(found) : failure(graphqlCodeOf.NotFound, '', null);
+
+const everyStatus = [
+  'AwaitingLessonCreation',
+  'AwaitingLessonProcessing',
+  'LessonsCreated',
+  'LessonsImportFailed',
+];
+
+const submitDocuments = {
+  create: operations.SubmitCreateDocument,
+  update: operations.SubmitUpdateDocument,
+  delete: operations.SubmitDeleteDocument,
+};
+
+/** Of an argument with members, a name for each. */
+const argumentNames = ([name, value]: [string, unknown]) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.keys(value).map((member) => `${name}.${member}`)
+    : [name];
+
+type GraphqlError = { message: string; extensions?: { code?: string; retryAfterSeconds?: number } };
+
+/** @param used gets each field that has answered, and each of its arguments: `Query.batches(filter.mine)` */
+export function graphqlFront(options: { url: string; mandator: string; used: Set<string> }): Front {
+  const { mandator, used } = options;
+  const url = `${options.url}/${mandator}/graphql`;
+
+  return async (call, credential) => {
+    /** What `read` makes of the data, or the failure. */
+    async function ask<Data, Variables extends object>(
+      field: string,
+      document: operations.TypedDocumentString<Data, Variables>,
+      variables: Variables,
+      read: (data: Data) => unknown,
+    ): Promise<unknown> {
+      const answer = await fetch(url, {
+        method: 'POST',
+        headers: { ...credential, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ query: document.toString(), variables }),
+      });
+      if (answer.headers.get('content-type')?.startsWith('application/problem+json'))
+        return await readProblem(answer, 'pascal');
+      const { data, errors } = (await answer.json()) as { data?: Data; errors?: GraphqlError[] };
+      if (errors) {
+        const [{ message, extensions = {} }] = errors as [GraphqlError];
+        return failure(String(extensions.code), message, extensions.retryAfterSeconds);
+      }
+      used.add(field);
+      for (const argument of Object.entries(variables).flatMap(argumentNames))
+        used.add(`${field}(${argument})`);
+      return read(data as Data);
+    }
+
+    const submitted = (result: object) =>
+      'batch' in result ? recordOf(result.batch as Batch) : problemOf(result as Problem);
+    const pageOf = ({ limit, cursor }: Paging) => ({
+      ...(limit !== undefined && { first: limit }),
+      ...(cursor !== undefined && { after: cursor }),
+    });
+
+    async function followToEnd(batchId: string): Promise<void> {
+      const client = createClient({ url, headers: credential, retryAttempts: 0 });
+      const query = operations.FollowBatchDocument.toString();
+      for await (const { errors } of client.iterate({ query, variables: { batchId } }))
+        if (errors) throw new Error(JSON.stringify(errors));
+      client.dispose();
+    }
+
+    const { name, args } = call;
+    switch (name) {
+      case 'create':
+      case 'update':
+      case 'delete': {
+        const { jobs, ...options } = args;
+        return await ask(
+          `Mutation.${name}LessonJobs`,
+          submitDocuments[name],
+          { jobs: jobs as [], options },
+          ({ result }) => submitted(result),
+        );
+      }
+      case 'cancel':
+        return await ask('Mutation.cancelBatch', operations.CancelWholeDocument, args, ({ result }) =>
+          submitted(result),
+        );
+      case 'end':
+      case 'batch':
+        if (name === 'end') await followToEnd(args.id);
+        return await ask('Query.batch', operations.ReadBatchDocument, args, ({ batch }) =>
+          orNotFound(batch, recordOf),
+        );
+      case 'errors': {
+        const { id, ...page } = args;
+        return await ask('Query.batch', operations.ReadErrorsDocument, { id, ...pageOf(page) }, ({ batch }) =>
+          orNotFound(batch, ({ errors }) => listOf(errors)),
+        );
+      }
+      case 'batches': {
+        const { limit, cursor, importStatus, ...others } = args;
+        const filter = {
+          ...others,
+          ...(importStatus !== undefined && {
+            importStatus: (importStatus === 'All' ? everyStatus : [importStatus]) as [],
+          }),
+        };
+        return await ask(
+          'Query.batches',
+          operations.ReadBatchesDocument,
+          { filter, ...pageOf({ limit, cursor } as Paging) },
+          ({ batches }) => {
+            const { items, nextCursor } = listOf(batches);
+            return { items: items.map((item) => recordOf(item as Batch)), nextCursor };
+          },
+        );
+      }
+      case 'jobs': {
+        const { jobID, ...page } = args;
+        return await ask(
+          'Query.lessonJobs',
+          operations.ListLessonJobsDocument,
+          { ...(jobID !== undefined && { jobID }), ...pageOf(page) },
+          ({ lessonJobs }) => listOf(lessonJobs),
+        );
+      }
+      case 'lessons': {
+        const { limit, cursor, ...filter } = args;
+        return await ask(
+          'Query.lessons',
+          operations.ListLessonsDocument,
+          { filter, ...pageOf({ limit, cursor } as Paging) },
+          ({ lessons }) => listOf(lessons),
+        );
+      }
+    }
+  };
+}

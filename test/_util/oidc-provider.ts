@@ -1,0 +1,128 @@
+/**
+ * An outside OpenID provider in a process of its own: oidc-provider with the client_credentials grant, whose clients
+ * stand for persons. Their claims go into every token; the resource that is asked for says which audience and format.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, type JWK } from 'jose';
+
+export const audience = 'roomgate';
+const secret = 'a secret of the provider';
+/** Where opaque tokens are asked about. */
+export const resourceClient = { ClientId: 'roomgate', ClientSecret: secret };
+
+type Claims = Record<string, unknown>;
+type Settings = { clients: Record<string, Claims>; keys: JWK[]; port: number };
+
+/** By resource: the audience of its tokens, and their format. */
+const resources: Record<string, [audience: string, format: 'jwt' | 'opaque']> = {
+  'urn:jwt': [audience, 'jwt'],
+  'urn:opaque': [audience, 'opaque'],
+  'urn:other': ['other', 'jwt'],
+  'urn:other-opaque': ['other', 'opaque'],
+};
+
+async function runProvider({ clients, keys, port }: Settings): Promise<void> {
+  const { Provider } = await import('oidc-provider');
+  const server = http.createServer();
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const clientOf = (client_id: string) => ({
+    ...{ client_id, client_secret: secret, redirect_uris: [], response_types: [] },
+    grant_types: ['client_credentials'],
+  });
+  function serve(jwks: JWK[]): void {
+    const provider = new Provider(issuer, {
+      clients: [resourceClient.ClientId, ...Object.keys(clients)].map(clientOf),
+      jwks: { keys: jwks as never },
+      scopes: ['service_api', 'other_api'],
+      features: {
+        devInteractions: { enabled: false },
+        clientCredentials: { enabled: true },
+        introspection: { enabled: true, allowedPolicy: () => true },
+        revocation: { enabled: true, allowedPolicy: () => true },
+        resourceIndicators: {
+          enabled: true,
+          getResourceServerInfo(_ctx, resource) {
+            const [aud, accessTokenFormat] = resources[resource]!;
+            return { scope: 'service_api other_api', audience: aud, accessTokenFormat, accessTokenTTL: 600 };
+          },
+        },
+      },
+      extraTokenClaims: (_ctx, token) => clients[token.clientId ?? ''] as never,
+    });
+    server.removeAllListeners('request').on('request', provider.callback());
+  }
+  serve(keys);
+  process.on('message', (jwks: JWK[]) => {
+    serve(jwks);
+    process.send?.('rotated');
+  });
+  process.send?.(issuer);
+}
+
+if (process.argv[2] === 'run the provider') await runProvider(JSON.parse(process.argv[3] ?? ''));
+
+/** A signing key with its private part, as the provider holds it. */
+export async function makeKey(kid: string): Promise<JWK> {
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+  return { ...(await exportJWK(privateKey)), kid, alg: 'RS256', use: 'sig' };
+}
+
+/** @param clients by ClientId, the claims of the tokens that it gets */
+export async function startProvider(clients: Record<string, Claims>) {
+  let keys = [await makeKey('first')];
+  let child: ChildProcess | undefined;
+  let issuer = '';
+
+  async function start(): Promise<void> {
+    const port = issuer ? Number(new URL(issuer).port) : 0;
+    const settings: Settings = { clients, keys, port };
+    child = fork(import.meta.filename, ['run the provider', JSON.stringify(settings)], { silent: true });
+    [issuer] = (await once(child, 'message')) as [string];
+  }
+  async function stop(): Promise<void> {
+    const exited = child && once(child, 'exit');
+    child?.kill('SIGKILL');
+    await exited;
+    child = undefined;
+  }
+  const authorization = (clientId: string) =>
+    `Basic ${Buffer.from(`${clientId}:${encodeURIComponent(secret)}`).toString('base64')}`;
+  const post = (path: string, clientId: string, form: Record<string, string>) =>
+    fetch(issuer + path, {
+      method: 'POST',
+      headers: { authorization: authorization(clientId) },
+      body: new URLSearchParams(form),
+    });
+
+  await start();
+  return {
+    get issuer() {
+      return issuer;
+    },
+    get key(): JWK {
+      return keys[0]!;
+    },
+    start,
+    stop,
+    async token(clientId: string, resource = 'urn:jwt', scope = 'service_api'): Promise<string> {
+      const response = await post('/token', clientId, { grant_type: 'client_credentials', resource, scope });
+      const { access_token, ...rest } = (await response.json()) as { access_token?: string };
+      if (!access_token) throw new Error(`no token: ${JSON.stringify(rest)}`);
+      return access_token;
+    },
+    async revoke(clientId: string, token: string): Promise<void> {
+      const response = await post('/token/revocation', clientId, { token });
+      if (response.status !== 200) throw new Error(`not revoked: ${response.status}`);
+    },
+    /** Signs with another key from now on; the old one is published no more. */
+    async rotate(): Promise<void> {
+      keys = [await makeKey(`key ${Date.now()}`)];
+      child?.send(keys);
+      await once(child!, 'message');
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { lessonClient, makeJobs } from './_util/lessons.ts';
+import { type Service, startService } from './_util/service.ts';
+
+let service: Service;
+let token: string;
+let directory: string;
+let script: string;
+beforeAll(async () => {
+  service = await startService();
+  token = await service.signIn();
+  const readme = fs.readFileSync(path.join(import.meta.dirname, '..', 'README.md'), 'utf8');
+  const [, source = ''] = /```js\n(\/\/ follow\.mjs.*?)```/s.exec(readme) ?? [];
+  directory = fs.mkdtempSync(path.join(os.tmpdir(), 'roomgate-readme-'));
+  script = path.join(directory, 'follow.mjs');
+  fs.writeFileSync(script, source);
+});
+afterAll(async () => {
+  fs.rmSync(directory, { recursive: true });
+  await service.stop();
+});
+
+async function follow(batchId: string, credential = token) {
+  const address = `${service.url}/school/api/v2.0/jobs/batches/${batchId}`;
+  const child = spawn(process.execPath, [script, address], { env: { ...process.env, TOKEN: credential } });
+  const [output, errors, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise((resolve) => child.once('exit', resolve)),
+  ]);
+  return { lines: output.trim().split('\n'), errors, code };
+}
+
+describe("the README's polling client", () => {
+  async function send(jobs: unknown): Promise<string> {
+    const answer = await lessonClient(service, token).post(jobs);
+    return ((await answer.json()) as { BatchId: string }).BatchId;
+  }
+
+  test('follows a batch to LessonsCreated and stops', async () => {
+    const batchId = await send(makeJobs(300));
+    const { lines, code } = await follow(batchId);
+    expect(code).toBe(0);
+    expect(lines.at(-1)).toContain(`${batchId} LessonsCreated 300 of 300 lessons`);
+  });
+
+  test('prints the errors of a batch that failed, and says so by its exit code', async () => {
+    const { errors, code } = await follow(await send(makeJobs(300)));
+    expect(code).toBe(1);
+    expect(errors).toContain('Duplicate JobId: J0');
+  });
+
+  test('stops at once where asking again would not help', async () => {
+    const { errors, code } = await follow(await send(makeJobs(1, { prefix: 'other' })), 'no.valid.token');
+    expect(code).toBe(1);
+    expect(errors).toContain('401');
+  });
+});

@@ -1,0 +1,375 @@
+import { type ExecException, exec } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Router } from 'express';
+import { createApp } from '../src/app.ts';
+import { createPin } from '../src/identity/service.ts';
+import { type ContractProxy, documentFile, startContractProxy } from './_util/contract-proxy.ts';
+import { makeTenant } from './_util/factories.ts';
+import { project } from './_util/generate.ts';
+import { hold, releaseAll } from './_util/hold.ts';
+import { lessonClient } from './_util/lessons.ts';
+import { cloneDatabase } from './_util/postgres.ts';
+import { pepper, type Service, startService } from './_util/service.ts';
+import { openWire } from './_util/wire.ts';
+
+type Operation = {
+  operationId: string;
+  summary?: string;
+  description?: string;
+  tags?: string[];
+  requestBody?: { content: Record<string, { example?: unknown }> };
+  responses: Record<string, object>;
+};
+type Document = { servers: object[]; paths: Record<string, Record<string, Operation>> };
+
+const committed = JSON.parse(fs.readFileSync(documentFile, 'utf8')) as Document;
+const requestsPerMinute = 400;
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>;
+let wire: Awaited<ReturnType<typeof openWire>>;
+let service: Service;
+let proxy: ContractProxy;
+/** Each with a count of requests of its own. */
+const tokens = { user: '', display: '', spent: '', fresh: '' };
+let pin = '';
+let batchId = '';
+
+/** Every operation below a tenant, with an address that exists. */
+const operations = Object.entries(committed.paths)
+  .filter(([template]) => template.startsWith('/{mandator}/'))
+  .flatMap(([template, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      name: operation.operationId,
+      method: method.toUpperCase(),
+      template,
+      example: operation.requestBody?.content['application/json']?.example,
+    })),
+  );
+const readers = operations.filter(({ method }) => method === 'GET');
+const writers = operations.filter(({ example }) => example !== undefined);
+
+const addressOf = (template: string, mandator = 'school') =>
+  template.replace('{mandator}', mandator).replace('{batchId}', batchId);
+
+const bearer = (text: string) => ({ Authorization: `Bearer ${text}` });
+
+type Change = {
+  credential?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: string;
+  mandator?: string;
+  query?: string;
+};
+
+/** A right call of an operation with its own example, but for `change`. */
+function call(
+  { method, template, example }: (typeof operations)[number],
+  change: Change = {},
+  options: { wrong?: boolean } = {},
+): Promise<Response> {
+  const body = change.body ?? (example === undefined ? undefined : JSON.stringify(example));
+  const headers = {
+    ...(change.credential ?? bearer(tokens.user)),
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...change.headers,
+  };
+  const address = `${addressOf(template, change.mandator)}${change.query ?? ''}`;
+  return proxy.fetch(address, { method, headers, ...(body === undefined ? {} : { body }) }, options);
+}
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  wire = await openWire(database.url);
+  service = await startService(
+    {
+      DatabaseUrl: wire.url,
+      SwaggerEnabled: 'true',
+      LegacyApiKeyEnabled: 'true',
+      Limits__JobBodyBytes: '3000',
+      Limits__RequestsPerMinute: String(requestsPerMinute),
+    },
+    ['HS 101'],
+  );
+  proxy = await startContractProxy(service.url);
+  const { tenant, context } = service;
+  tokens.display = await service.signIn(tenant, 'Display');
+  for (const name of ['user', 'spent', 'fresh'] as const) tokens[name] = await service.signIn();
+  ({ pin } = await createPin(context.db, pepper, {
+    mandatorId: tenant.mandatorId,
+    personId: tenant.person('User').id,
+  }));
+  await makeTenant(context.db, { code: 'other' });
+});
+afterAll(async () => {
+  await releaseAll();
+  await proxy?.stop();
+  await service?.stop();
+  await wire.close();
+  await database.drop();
+});
+
+describe('the committed document', () => {
+  const run = (start: (finish: (error: ExecException | null, out: string, err: string) => void) => void) =>
+    new Promise<string>((resolve) => start((error, out, err) => resolve(error ? out + err : '')));
+  const options = {
+    cwd: project,
+    env: {
+      PATH: `${path.join(project, 'node_modules/.bin')}:${process.env['PATH']}`,
+      NO_COLOR: '1',
+      REDOCLY_TELEMETRY: 'off',
+      REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+    },
+  };
+
+  test.each([
+    [
+      'Spectral with the OWASP rules',
+      () =>
+        run((finish) =>
+          exec(
+            'spectral lint --fail-severity hint --ruleset test/_util/spectral.yaml src/rest/openapi.json',
+            options,
+            finish,
+          ),
+        ),
+    ],
+    [
+      'Redocly',
+      () =>
+        run((finish) =>
+          exec(
+            'redocly lint --max-problems 20 --config test/_util/redocly.yaml src/rest/openapi.json',
+            options,
+            (error, out, err) =>
+              finish(error ?? (/You have \d+ warning/.test(out + err) ? new Error(out) : null), out, err),
+          ),
+        ),
+    ],
+  ])('%s finds nothing', async (_name, lint) => {
+    expect(await lint()).toBe('');
+  });
+
+  test('is what the server serves, but for the address', async () => {
+    const served = (await (await fetch(`${service.url}/swagger/openapi.json`)).json()) as Document;
+    expect(served.servers).toMatchObject([{ url: service.url }]);
+    expect({ ...served, servers: [] }).toEqual({ ...committed, servers: [] });
+  });
+
+  test('names every route of the program', async () => {
+    const health = { pendingMigrations: async () => [], stopping: () => false };
+    const app = createApp(service.context, health);
+    const mounted = new Set<string>();
+    const collect = ({ stack }: Router) => {
+      for (const { route, handle } of stack) {
+        if (route)
+          for (const address of [route.path].flat()) mounted.add(address.replaceAll(/:(\w+)/g, '{$1}'));
+        else if ('stack' in handle) collect(handle as unknown as Router);
+      }
+    };
+    collect(app.handler.router as unknown as Router);
+    await app.close();
+    const elsewhere = /^(\/swagger.*|\/metrics|\/\{mandator\}\/graphql)$/;
+    expect([...mounted].filter((address) => !elsewhere.test(address)).sort()).toEqual(
+      Object.keys(committed.paths).sort(),
+    );
+  });
+
+  test('gives every operation a name of its own, a summary, a description and a tag', () => {
+    const all = Object.values(committed.paths).flatMap((item) =>
+      Object.entries(item).flatMap(([method, operation]) => (method === 'servers' ? [] : [operation])),
+    );
+    expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(all.length);
+    for (const { summary, description, tags } of all)
+      expect([Boolean(summary), Boolean(description), tags?.length]).toEqual([true, true, 1]);
+  });
+});
+
+describe('answers keep to the document', () => {
+  const lesson = {
+    LektionId: 'L-1',
+    // Without an offset: a warning.
+    Beginn: '2027-03-01T08:00:00',
+    Ende: '2027-03-01T09:00:00Z',
+    RessourceName: 'HS 101',
+    Klassen: ['1A'],
+  };
+
+  test('200 for a right PIN at the token endpoint; 400, 401, 413 and 429 for wrong requests', async () => {
+    const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
+    const ask = async (parameters: Record<string, string>, wrong = false) => {
+      const body = new URLSearchParams({ ...form, ...parameters });
+      return (await proxy.fetch('/connect/token', { method: 'POST', body }, { wrong })).status;
+    };
+    expect(await ask({})).toBe(200);
+    expect(await ask({ apikey: 'AAAAA-AAAAA' })).toBe(400);
+    expect(await ask({ client_id: 'nobody' })).toBe(401);
+    expect(await ask({ client_secret: 'x'.repeat(20_000) }, true)).toBe(413);
+    const statuses = await Promise.all(Array.from({ length: 10 }, () => ask({ apikey: 'AAAAA-AAAAA' })));
+    expect(statuses).toContain(429);
+  });
+
+  test('200 for discovery, keys and health, anonymously', async () => {
+    for (const address of [
+      '/.well-known/openid-configuration',
+      '/.well-known/openid-configuration/jwks',
+      '/healthz',
+      '/readyz',
+    ])
+      expect((await proxy.fetch(address)).status).toBe(200);
+  });
+
+  test('202 for the example of each writer; its batch can be read at Location', async () => {
+    for (const writer of writers) {
+      const answer = await call(writer, { headers: { 'Idempotency-Key': `example-${writer.name}` } });
+      expect([writer.name, answer.status]).toEqual([writer.name, 202]);
+      const { BatchId } = (await answer.json()) as { BatchId: string };
+      expect(answer.headers.get('location')).toMatch(new RegExp(`/jobs/batches/${BatchId}$`));
+      await lessonClient(service, tokens.user).end(BatchId);
+    }
+  });
+
+  test('200 with lists and records that are not empty', async () => {
+    const client = lessonClient(service, tokens.user);
+    const good = await client.importJobs([{ JobID: 'J-1', LektionList: [lesson] }]);
+    expect([good.ImportStatus, good.WarningCount]).toEqual(['LessonsCreated', 1]);
+    const bad = await client.importJobs([{ JobID: 'J-1', LektionList: [{ ...lesson, RessourceName: '?' }] }]);
+    expect(bad.ImportStatus).toBe('LessonsImportFailed');
+    batchId = bad.BatchId;
+    for (const reader of readers) {
+      const query = reader.template.endsWith('/batches') ? '?ImportStatus=All&Mine=true&Limit=3' : '';
+      const answer = await call(reader, { query });
+      const body = (await answer.json()) as { Items?: unknown[]; Errors?: unknown[] };
+      expect([reader.name, answer.status]).toEqual([reader.name, 200]);
+      expect([reader.name, (body.Items ?? body.Errors)?.length]).not.toEqual([reader.name, 0]);
+    }
+  });
+
+  test('200 in camel case, with the same values', async () => {
+    const headers = { 'X-JsonPropertyFormat': 'camel' };
+    for (const reader of readers) {
+      const camel = JSON.stringify(await (await call(reader, { headers })).json());
+      const pascal = JSON.stringify(await (await call(reader)).json());
+      expect(camel).toBe(
+        pascal.replaceAll(/"([A-Z])(\w*)":/g, (_, first, rest) => `"${first.toLowerCase()}${rest}":`),
+      );
+    }
+  });
+
+  test('200 by APIKEY, with what is said of its end', async () => {
+    const [reader] = readers;
+    const answer = await call(reader!, { credential: { APIKEY: pin } });
+    expect([answer.status, answer.headers.get('deprecation')]).toEqual([
+      200,
+      expect.stringMatching(/^@\d+$/),
+    ]);
+  });
+
+  test('200 for the cancelling of a batch that has not ended', async () => {
+    const { db } = service.context;
+    const release = await hold(db, (trx) => trx.selectFrom('resource').select('id').forUpdate().execute());
+    const client = lessonClient(service, tokens.user);
+    const jobs = [{ JobID: 'J-2', LektionList: [lesson] }];
+    const { BatchId } = (await (await client.post(jobs)).json()) as { BatchId: string };
+    const { template } = operations.find(({ name }) => name.endsWith('Cancel'))!;
+    const init = { method: 'POST', headers: bearer(tokens.user) };
+    expect((await proxy.fetch(addressOf(template).replace(batchId, BatchId), init)).status).toBe(200);
+    await release();
+    expect((await client.end(BatchId)).FailureKind).toBe('Cancelled');
+  });
+
+  test('304 from each reader for the ETag of its last answer', async () => {
+    for (const reader of readers) {
+      const etag = (await call(reader)).headers.get('etag') ?? '';
+      expect([reader.name, (await call(reader, { headers: { 'If-None-Match': etag } })).status]).toEqual([
+        reader.name,
+        304,
+      ]);
+    }
+  });
+
+  /** How each status is provoked from any operation of `from`. */
+  const provoked: [status: number, from: typeof operations, change: () => Change][] = [
+    [400, operations, () => ({ query: '?Nonsense=1' })],
+    [401, operations, () => ({ credential: {} })],
+    [403, operations, () => ({ credential: bearer(tokens.display) })],
+    [404, operations, () => ({ mandator: 'other' })],
+    [406, operations, () => ({ headers: { Accept: 'text/html' } })],
+    [409, operations.filter(({ name }) => name.endsWith('Cancel')), () => ({})],
+    [413, writers, () => ({ body: JSON.stringify([{ JobID: 'J', Bemerkung: 'x'.repeat(3_000) }]) })],
+    [415, writers, () => ({ headers: { 'Content-Type': 'text/plain' } })],
+    [
+      422,
+      writers,
+      () => ({ body: '[{"JobID":"J"}]', headers: { 'Idempotency-Key': 'example-of-another-body' } }),
+    ],
+  ];
+
+  test.each(provoked)('%d from each operation that can answer so', async (status, from, change) => {
+    if (status === 422)
+      for (const writer of from)
+        await call(writer, { headers: { 'Idempotency-Key': 'example-of-another-body' } }, { wrong: true });
+    const changed = change();
+    for (const operation of from) {
+      const answer = await call(operation, changed, { wrong: true });
+      expect([operation.name, answer.status, answer.headers.get('content-type')]).toEqual([
+        operation.name,
+        status,
+        expect.stringMatching(/^application\/problem\+json/),
+      ]);
+    }
+  });
+
+  test('404 for a batch that there is not', async () => {
+    const unknown = addressOf('/{mandator}/api/v2.0/jobs/batches/01a1f8da-707e-77b2-927f-0b8eb9707a33');
+    expect((await proxy.fetch(unknown, { headers: bearer(tokens.user) })).status).toBe(404);
+  });
+
+  test('405 with Allow for a method that an address does not take', async () => {
+    for (const { template } of operations) {
+      const init = { method: 'PATCH', headers: bearer(tokens.user) };
+      const answer = await proxy.fetch(addressOf(template), init, { wrong: true });
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, expect.stringMatching(/GET|POST/)]);
+    }
+  });
+
+  test('429 from each operation for a token that has used up its requests', async () => {
+    const spent = bearer(tokens.spent);
+    const address = service.url + addressOf('/{mandator}/api/v2.0/jobs/nothing');
+    for (let sent = 0; sent < requestsPerMinute; sent += 50)
+      await Promise.all(Array.from({ length: 50 }, () => fetch(address, { headers: spent })));
+    for (const operation of operations) {
+      const answer = await call(operation, { credential: spent });
+      expect([operation.name, answer.status]).toEqual([operation.name, 429]);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+  });
+
+  test('503 from each operation while the database is out of reach', async () => {
+    await wire.close();
+    for (const operation of operations) {
+      const answer = await call(operation, { credential: bearer(tokens.fresh) });
+      expect([operation.name, answer.status]).toEqual([operation.name, 503]);
+    }
+    expect((await proxy.fetch('/readyz')).status).toBe(503);
+    const body = new URLSearchParams({ grant_type: 'apikey', client_id: 'timetable-import', apikey: pin });
+    expect((await proxy.fetch('/connect/token', { method: 'POST', body })).status).toBe(503);
+  });
+
+  test('every status that the document names came by, but for faults of our own', () => {
+    const missing = proxy
+      .operations()
+      .flatMap(({ name, statuses, seen }) =>
+        statuses
+          .filter((status) => status !== 500 && !seen.includes(status))
+          .map((status) => `${status} ${name}`),
+      );
+    expect(missing.sort()).toEqual([
+      // Needs two requests with one key at one time: lessons.accept.
+      ...writers.map(({ method, template }) => `409 ${method} ${template}`).sort(),
+      // The keys are kept in memory.
+      '503 GET /.well-known/openid-configuration/jwks',
+    ]);
+  });
+});
