@@ -10,6 +10,7 @@ const mostInMessage = 20;
 type Keys = readonly (string | number)[];
 
 const upperFirst = (key: string) => key.charAt(0).toUpperCase() + key.slice(1);
+const lowerFirst = (key: string) => key.charAt(0).toLowerCase() + key.slice(1);
 const shorten = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}…` : text);
 
 /** RFC 6901. */
@@ -54,6 +55,10 @@ function inPascalCase(value: unknown, keys: Keys = []): unknown {
   );
 }
 
+/** A name that was not sent, as the names around it are spelled. */
+const spelledLike = (names: readonly string[], key: string) =>
+  names.length > 0 && names.every((name) => name !== upperFirst(name)) ? lowerFirst(key) : key;
+
 /** A path of the schema in the spelling that was sent, and the value that stands there. */
 function follow(sent: unknown, path: readonly PropertyKey[]): { keys: Keys; value: unknown } {
   const keys: (string | number)[] = [];
@@ -61,8 +66,9 @@ function follow(sent: unknown, path: readonly PropertyKey[]): { keys: Keys; valu
   for (const part of path) {
     const key = typeof part === 'number' ? part : String(part);
     const members = typeof value === 'object' && value !== null ? value : {};
-    const spelled = Object.keys(members).find((name) => upperFirst(name) === key);
-    keys.push(typeof key === 'number' ? key : (spelled ?? key));
+    const names = Object.keys(members);
+    const spelled = names.find((name) => upperFirst(name) === key);
+    keys.push(typeof key === 'number' ? key : (spelled ?? spelledLike(names, key)));
     value = (members as Record<PropertyKey, unknown>)[spelled ?? key];
   }
   return { keys, value };
@@ -85,6 +91,12 @@ function faultsOf(issue: z.core.$ZodIssue, sent: unknown): FieldError[] {
   const named: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
   const code = issue.code === 'invalid_type' ? 'InvalidType' : 'InvalidValue';
   return [fault(issue.path, typeof named === 'string' ? named : code, issue.message)];
+}
+
+/** A numeric id as GraphQL or a header writes it; 0, which nothing has, for what can be no id. */
+export function readId(text: string): number {
+  const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
+  return id < 2 ** 31 ? id : 0;
 }
 
 /**

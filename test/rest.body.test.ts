@@ -115,7 +115,7 @@ describe('422 with every fault at once, its Pointer as it was sent', () => {
     const { status, faults } = await faultsOf(sent);
     expect(status).toBe(422);
     expect(faults.sort()).toEqual([
-      ['Closes', '/rows/0/Closes', 'MissingField'],
+      ['Closes', '/rows/0/closes', 'MissingField'],
       ['Colour', '/rows/0/colour', 'UnknownField'],
       ['Count', '/count', 'InvalidType'],
       ['Extra', '/Extra', 'UnknownField'],

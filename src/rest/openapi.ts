@@ -124,6 +124,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
         body: body !== undefined,
         checked: body !== undefined && !body.streamed,
         idempotencyKey: own.includes('Idempotency-Key'),
+        ifMatch: own.includes('If-Match'),
       }),
     },
   };
@@ -134,6 +135,7 @@ const completeSchema: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {
   // Members may be added inside a version; who reads must not refuse them.
   if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
   if (zodSchema._zod.def.type === 'date') jsonSchema.format = 'date-time';
+  if (jsonSchema.format === 'date') jsonSchema.maxLength ??= 10;
   if (jsonSchema.format === 'date-time') jsonSchema.maxLength ??= 40;
   if (jsonSchema.format === 'uuid') jsonSchema.maxLength ??= 36;
   if (jsonSchema.type === 'integer')

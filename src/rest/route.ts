@@ -65,7 +65,7 @@ export type Route<
   /** Rules that a caller must know, in CommonMark. */
   description?: string;
   /** Request headers that it reads besides those that every route does. */
-  headers?: readonly ('Idempotency-Key' | 'X-timezone-locationId')[];
+  headers?: readonly ('Idempotency-Key' | 'If-Match' | 'X-timezone-locationId')[];
   /**
    * The JSON body: in Pascal case, its objects strict; a request may spell the first letter of every name either way.
    * It is checked before `handle` runs, but for a streamed one: `handle` reads and judges that itself.
@@ -182,8 +182,10 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
   // The whole path, so that logs and metrics have it from Express.
   const patternOf = ({ path }: Route) => `/:mandator/api${path}`;
   for (const definition of routes) {
-    const { params = nothing, query = noQuery, body } = definition;
+    const { params = nothing, query = noQuery, body, headers = [] } = definition;
+    const varies = headers.filter((name) => name.startsWith('X-'));
     router[definition.method.toLowerCase() as 'get'](patternOf(definition), async (request, response) => {
+      for (const name of varies) response.vary(name);
       if (!request.accepts(writable))
         throw new NotAcceptable('This answers with application/json only; allow it in Accept.');
       const gone = new AbortController();
