@@ -9,6 +9,7 @@ import { createGraphqlServer } from './graphql/server.ts';
 import { authenticate, authenticateCall, openIdentity } from './identity/authenticate.ts';
 import { identityRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
+import * as openingHours from './opening-hours/rest.ts';
 import { handleErrors } from './rest/errors.ts';
 import { type Health, healthRoutes } from './rest/health.ts';
 import { countRequest, limitRequests } from './rest/limits.ts';
@@ -26,7 +27,7 @@ export type App = {
 };
 
 /** Everything below `/{mandator}/api`. */
-const routes = [...lessons.routes];
+const routes = [...lessons.routes, ...openingHours.routes];
 
 /** The OpenAPI document of this program. @param roots how clients see the server */
 export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {

@@ -9,9 +9,11 @@ import {
   Conflict,
   type DomainError,
   type FieldError,
+  Forbidden,
   InvalidInput,
   LimitExceeded,
   NotFound,
+  PreconditionFailed,
 } from '../errors.ts';
 import type { Caller, Streams } from './streams.ts';
 
@@ -34,6 +36,12 @@ function readInstant(value: unknown): Date {
   return new Date(read.data);
 }
 
+function readDate(value: unknown): string {
+  const read = z.iso.date().safeParse(value);
+  if (!read.success) throw new GraphQLError('Date: write a date of the calendar, for example 2026-03-28.');
+  return read.data;
+}
+
 function asInvalidInput(error: z.ZodError): InvalidInput {
   const errors = error.issues.map(({ path, message }) => {
     const field = path.join('.');
@@ -48,7 +56,11 @@ export function createBuilder() {
     Context: Call;
     DefaultFieldNullability: false;
     Objects: { PageInfo: { hasNextPage: boolean; endCursor: string | null } };
-    Scalars: { DateTime: { Input: Date; Output: Date }; ID: { Input: string; Output: string | number } };
+    Scalars: {
+      Date: { Input: string; Output: string };
+      DateTime: { Input: Date; Output: Date };
+      ID: { Input: string; Output: string | number };
+    };
   }>({
     // The errors plugin stands first, so that it also sees what the checks of arguments throw.
     plugins: [ErrorsPlugin, ZodPlugin, ComplexityPlugin],
@@ -65,6 +77,11 @@ export function createBuilder() {
     description: 'An instant: RFC 3339 in UTC with a Z.',
     serialize: (value) => value.toISOString(),
     parseValue: readInstant,
+  });
+  builder.scalarType('Date', {
+    description: 'A local date, without a time and without a zone: YYYY-MM-DD.',
+    serialize: (value) => value,
+    parseValue: readDate,
   });
   builder.objectType('PageInfo', {
     description: 'Where a page ends, and whether there is more.',
@@ -132,6 +149,16 @@ function addProblems(builder: Builder): void {
   builder.objectType(NotFound, {
     name: 'NotFoundProblem',
     description: 'Unknown, or of another tenant.',
+    interfaces: [problem],
+  });
+  builder.objectType(Forbidden, {
+    name: 'ForbiddenProblem',
+    description: 'Not for a person of this role.',
+    interfaces: [problem],
+  });
+  builder.objectType(PreconditionFailed, {
+    name: 'VersionProblem',
+    description: 'The record has changed since the version that was named.',
     interfaces: [problem],
   });
 }

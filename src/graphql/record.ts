@@ -28,12 +28,14 @@ const scalars: Record<string, 'String' | 'Int' | 'Boolean' | 'DateTime'> = {
   date: 'DateTime',
 };
 
-type Definition = { innerType: z.ZodType; element: z.ZodType };
+type Definition = { innerType: z.ZodType; element: z.ZodType; in: z.ZodType };
 const definitionOf = (schema: z.ZodType) => schema.def as unknown as Definition;
 
-/** A schema without what makes it optional or nullable. */
+/** A schema without what makes it optional or nullable, and without what is made of the value later. */
 function bare(schema: z.ZodType): z.ZodType {
-  return ['optional', 'nullable'].includes(schema.def.type) ? bare(definitionOf(schema).innerType) : schema;
+  if (schema.def.type === 'pipe') return bare(definitionOf(schema).in);
+  const isWrapped = ['optional', 'nullable', 'default'].includes(schema.def.type);
+  return isWrapped ? bare(definitionOf(schema).innerType) : schema;
 }
 
 /** GraphQL's Int ends at 32 bits: a number beyond is an id, as is a UUID. */
@@ -47,7 +49,10 @@ function typeOf(schema: z.ZodType, members: Members): unknown {
   if (type === 'array') return [typeOf(definitionOf(schema).element, members)];
   // A schema that was only described anew is a child of the one that it was.
   const parent = schema._zod.parent as z.ZodType | undefined;
-  return members.get(schema) ?? (parent && members.get(parent)) ?? (isId(schema) ? 'ID' : scalars[type]);
+  const known = members.get(schema) ?? (parent && members.get(parent));
+  if (known) return known;
+  if (isId(schema)) return 'ID';
+  return (schema as z.ZodISODate).format === 'date' ? 'Date' : scalars[type];
 }
 
 const describe = (schema: z.ZodType) => schema.description ?? bare(schema).description ?? '';

@@ -1,6 +1,7 @@
 import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
 import { addTypes as addIdentityTypes } from '../identity/graphql.ts';
 import { addTypes as addLessonTypes } from '../lessons/graphql.ts';
+import { addTypes as addOpeningHoursTypes } from '../opening-hours/graphql.ts';
 import { createBuilder } from './builder.ts';
 
 /** The whole schema: what stands here, and every room's face. */
@@ -15,6 +16,7 @@ export function createSchema(): GraphQLSchema {
   );
   addIdentityTypes(builder);
   addLessonTypes(builder);
+  addOpeningHoursTypes(builder);
   return builder.toSchema();
 }
 

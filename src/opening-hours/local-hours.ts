@@ -47,7 +47,10 @@ const day = 24 * 60 * minute;
 /** A local date as the milliseconds that its midnight would be in UTC. */
 const midnightOf = (date: string) => Date.parse(`${date}T00:00Z`);
 const dateOf = (midnight: number) => new Date(midnight).toISOString().slice(0, 10);
-const minutesOf = (clock: string) => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3));
+export const minutesOf = (clock: string) => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3));
+
+/** The local date so many days later. */
+export const addDays = (date: string, days: number) => dateOf(midnightOf(date) + days * day);
 
 /** The offsets of a zone around [from, to], without gaps. */
 function listSegments(timeZone: string, from: number, to: number): Segment[] {

@@ -1,12 +1,20 @@
 /**
- * Opening hours: **rules** that repeat weekly and **exceptions** for dates, both in local clock times of the location
- * (specification 2.5, contract 5.1). Rules of a resource beat those of its location; for a date that exceptions of both
- * cover, the resource's counts, and of several the one of the fewest days.
+ * Opening hours: **rules** that repeat weekly and **exceptions** for dates, both in local clock times that belong to no
+ * zone (specification 2.5, contract 5.1). Rules of a resource beat those of its location; for a date that exceptions of
+ * both cover, the resource's counts, and of several the one of the fewest days.
  */
-import { sql } from 'kysely';
-import { jsonArrayFrom } from 'kysely/helpers/postgres';
+import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { localDateOf, openIntervals, type Period } from './local-hours.ts';
+import { type FieldError, Forbidden, Malformed, NotFound } from '../errors.ts';
+import { addDays, localDateOf, type OpenInterval, openIntervals } from './local-hours.ts';
+import {
+  hoursByResource,
+  keyOf,
+  readHours,
+  type StoredException,
+  type StoredHours,
+  type StoredRule,
+} from './stored.ts';
 
 /** An unbroken time of being open. */
 export type OpenStretch = { start: Date; end: Date };
@@ -14,8 +22,8 @@ export type OpenStretch = { start: Date; end: Date };
 const day = 24 * 60 * 60_000;
 
 /**
- * When resources are open around [from, to]: whole stretches, also beyond its edges, in order, with nothing between two
- * that touch. Resources with the same hours share one array.
+ * When resources are open around [from, to], in the zones of their own locations: whole stretches, also beyond its edges,
+ * in order, with nothing between two that touch. Resources with the same hours share one array.
  *
  * A resource that is closed throughout has an empty array; one for which no hours are known, because neither it nor its
  * location has a rule, is absent.
@@ -28,89 +36,29 @@ export async function listOpenIntervals(
   to: Date,
 ): Promise<Map<number, OpenStretch[]>> {
   const open = new Map<number, OpenStretch[]>();
-  for (const { timeZone, ids, rules, exceptions } of await readHours(db, mandatorId, resourceIds)) {
+  for (const location of await readHours(db, mandatorId, { resourceIds })) {
+    const { timeZone, resources } = location;
     const firstDate = localDateOf(new Date(from.getTime() - day), timeZone);
     const lastDate = localDateOf(to, timeZone);
-    const rulesOf = Map.groupBy(rules, ({ resourceId }) => resourceId);
-    const exceptionsOf = Map.groupBy(exceptions, ({ resourceId }) => resourceId);
-    const known = new Map<string, OpenStretch[]>();
-    for (const id of ids) {
-      const hours = {
-        rules: rulesOf.get(id) ?? rulesOf.get(null) ?? [],
-        exceptions: [...(exceptionsOf.get(id) ?? []), ...(exceptionsOf.get(null) ?? [])],
-      };
-      if (hours.rules.length === 0) continue;
-      const key = JSON.stringify(hours, (name, value) => (name === 'resourceId' ? undefined : value));
-      const stretches =
-        known.get(key) ?? merge(openIntervals(hours, timeZone, firstDate, lastDate), from, to);
-      known.set(key, stretches);
-      open.set(id, stretches);
+    const hoursOf = hoursByResource(location);
+    const convert = remember((hours) => merge(openIntervals(hours, timeZone, firstDate, lastDate), from, to));
+    for (const { id } of resources) {
+      const hours = hoursOf(id);
+      if (hours.rules.length > 0) open.set(id, convert(hours));
     }
   }
   return open;
 }
 
-/** Per location of these resources: which of them it has, and the hours of it and of them. */
-async function readHours(db: Database, mandatorId: number, resourceIds: readonly number[]) {
-  const chosen = (id: 'resource.id' | 'opening_rule.resource_id' | 'opening_exception.resource_id') =>
-    sql<boolean>`${sql.ref(id)} = any(${resourceIds})`;
-  const rows = await db
-    .selectFrom('location')
-    .where('location.mandator_id', '=', mandatorId)
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('resource')
-          .whereRef('resource.location_id', '=', 'location.id')
-          .where('resource.mandator_id', '=', mandatorId)
-          .where(chosen('resource.id')),
-      ),
-    )
-    .select('location.time_zone as timeZone')
-    .select(({ selectFrom }) => [
-      jsonArrayFrom(
-        selectFrom('resource')
-          .whereRef('resource.location_id', '=', 'location.id')
-          .where('resource.mandator_id', '=', mandatorId)
-          .where(chosen('resource.id'))
-          .select('resource.id'),
-      ).as('resources'),
-      jsonArrayFrom(
-        selectFrom('opening_rule')
-          .whereRef('opening_rule.location_id', '=', 'location.id')
-          .where('opening_rule.mandator_id', '=', mandatorId)
-          .where(({ eb, or }) =>
-            or([eb('opening_rule.resource_id', 'is', null), chosen('opening_rule.resource_id')]),
-          )
-          .select([
-            'opening_rule.resource_id as resourceId',
-            'opening_rule.weekdays',
-            sql<string>`left(opening_rule.opens::text, 5)`.as('opens'),
-            sql<string>`left(opening_rule.closes::text, 5)`.as('closes'),
-            'opening_rule.valid_from as validFrom',
-            'opening_rule.valid_to as validTo',
-          ])
-          .orderBy('opening_rule.id'),
-      ).as('rules'),
-      jsonArrayFrom(
-        selectFrom('opening_exception')
-          .whereRef('opening_exception.location_id', '=', 'location.id')
-          .where('opening_exception.mandator_id', '=', mandatorId)
-          .where(({ eb, or }) =>
-            or([eb('opening_exception.resource_id', 'is', null), chosen('opening_exception.resource_id')]),
-          )
-          .select([
-            'opening_exception.resource_id as resourceId',
-            'opening_exception.from_date as fromDate',
-            'opening_exception.to_date as toDate',
-            'opening_exception.closed',
-            sql<Period[]>`opening_exception.periods`.as('periods'),
-          ])
-          .orderBy(sql`opening_exception.to_date - opening_exception.from_date`)
-          .orderBy('opening_exception.id', 'desc'),
-      ).as('exceptions'),
-    ])
-    .execute();
-  return rows.map(({ resources, ...hours }) => ({ ...hours, ids: resources.map(({ id }) => id) }));
+/** Does the work once for hours that are the same. */
+function remember<Made>(make: (hours: StoredHours) => Made): (hours: StoredHours) => Made {
+  const made = new Map<string, Made>();
+  return (hours) => {
+    const key = keyOf(hours);
+    const known = made.get(key) ?? make(hours);
+    made.set(key, known);
+    return known;
+  };
 }
 
 /** Joins those of `intervals`, in order of their start, that overlap or touch, and keeps what reaches into [from, to]. */
@@ -122,4 +70,110 @@ function merge(intervals: readonly OpenStretch[], from: Date, to: Date): OpenStr
     else stretches.push({ start, end });
   }
   return stretches.filter(({ start, end }) => start <= to && end >= from);
+}
+
+/** The hours of a location's active resources, converted to UTC with the clocks of `timeZone`. */
+export type LocationHours = {
+  locationId: number;
+  locationName: string;
+  timeZone: string;
+  timeZoneSource: 'Person' | 'Location';
+  /** Local dates of `timeZone`, inclusive. */
+  from: string;
+  to: string;
+  resources: {
+    resourceId: number;
+    resourceName: string;
+    /** The rules that count for it. */
+    weekly: StoredRule[];
+    /** Those of its exceptions that touch the dates; one on the day after may cut the last night. */
+    exceptions: StoredException[];
+    intervals: OpenInterval[];
+  }[];
+};
+
+export type HoursQuery = {
+  /** Local dates; today in the zone used when left out. */
+  from?: string | undefined;
+  /** Six days after `from` when left out. */
+  to?: string | undefined;
+  /** The location whose zone is used. */
+  timezoneLocationId?: number | undefined;
+};
+
+/**
+ * The opening hours of a location in the zone of the location that `timezoneLocationId` names, else of the viewer, else
+ * of the location itself (specification 2.5, contract 5.1).
+ * @throws NotFound for an unknown location and for another tenant's alike; Malformed for dates that cannot be and, with
+ * one text, for a `timezoneLocationId` that is none of this tenant; Forbidden for a display
+ */
+export async function listForLocation(
+  db: Database,
+  viewer: Viewer,
+  locationId: number,
+  query: HoursQuery,
+): Promise<LocationHours> {
+  if (viewer.role === 'Display')
+    throw new Forbidden('A display reads the status of its own resources only; use the PIN of a user.');
+  const [[location], named] = await Promise.all([
+    readHours(db, viewer.mandatorId, { locationId }),
+    query.timezoneLocationId === undefined ? undefined : readZone(db, viewer, query.timezoneLocationId),
+  ]);
+  if (!location) throw new NotFound('There is no location of this id.');
+  const timeZone = named ?? (viewer.timeZone || location.timeZone);
+  const { from, to } = readDates(query, timeZone);
+  const hoursOf = hoursByResource(location);
+  const convert = remember((hours) => openIntervals(hours, timeZone, from, to));
+  return {
+    ...{ locationId: location.id, locationName: location.name },
+    ...{ timeZone, timeZoneSource: named === undefined && viewer.timeZone ? 'Person' : 'Location' },
+    ...{ from, to },
+    resources: location.resources.map(({ id, name }) => {
+      const hours = hoursOf(id);
+      return {
+        ...{ resourceId: id, resourceName: name, weekly: hours.rules },
+        exceptions: hours.exceptions.filter(
+          ({ fromDate, toDate }) => fromDate <= addDays(to, 1) && from <= toDate,
+        ),
+        intervals: convert(hours),
+      };
+    }),
+  };
+}
+
+/** @throws Malformed that does not tell an unknown id from another tenant's */
+async function readZone(db: Database, { mandatorId }: Viewer, locationId: number): Promise<string> {
+  const found = await db
+    .selectFrom('location')
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', locationId)
+    .select('time_zone')
+    .executeTakeFirst();
+  if (!found)
+    throw new Malformed(
+      'The location named for the time zone (X-timezone-locationId) is none of this tenant.',
+    );
+  return found.time_zone;
+}
+
+const mostDays = 366;
+
+/** @throws Malformed with every fault */
+function readDates(query: HoursQuery, timeZone: string): { from: string; to: string } {
+  const faults: FieldError[] = [];
+  const fault = (field: string, text: string) =>
+    faults.push({ field, pointer: null, code: 'InvalidValue', message: `${field}: ${text}.` });
+  for (const [field, date] of [
+    ['From', query.from],
+    ['To', query.to],
+  ] as const)
+    if (date !== undefined && !('1900' < date && date < '3000'))
+      fault(field, 'must be in a year from 1900 to 2999');
+  const from = query.from ?? localDateOf(new Date(), timeZone);
+  const to = query.to ?? addDays(from, 6);
+  if (to < from) fault('To', `must not be before From, which is ${from}`);
+  else if (addDays(from, mostDays) <= to)
+    fault('To', `must be at most ${mostDays} days from From, both included`);
+  if (faults.length > 0) throw new Malformed(faults.map(({ message }) => message).join(' '), faults);
+  return { from, to };
 }

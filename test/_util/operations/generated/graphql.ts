@@ -49,6 +49,11 @@ export type ImportStatus =
   | 'LessonsCreated'
   | 'LessonsImportFailed';
 
+/** What an interval comes from: a rule or an exception. */
+export type IntervalSource =
+  | 'Exception'
+  | 'Weekly';
+
 /** What a batch does with its jobs. */
 export type JobOperation =
   | 'Create'
@@ -181,6 +186,42 @@ export type LessonStatus =
   | 'Geplant'
   | 'Vertretung';
 
+/** Other hours, or none, on these dates. */
+export type OpeningExceptionInput = {
+  /** Closed on its dates; the night before ends at 00:00 of the first. */
+  closed?: boolean | null | undefined;
+  /** Required. The first date that it is about. */
+  fromDate?: string | null | undefined;
+  /** When it is open on each of its dates, whatever the rules say; none when Closed. */
+  periods?: Array<OpeningPeriodInput> | null | undefined;
+  /** Why, for people. */
+  reason?: string | null | undefined;
+  /** Required. The last date that it is about. */
+  toDate?: string | null | undefined;
+};
+
+/** From one local clock time to another. */
+export type OpeningPeriodInput = {
+  /** Required. Local clock time; at or before Opens it is that of the next day. */
+  closes?: string | null | undefined;
+  /** Required. Local clock time. */
+  opens?: string | null | undefined;
+};
+
+/** Open on these weekdays, in local clock times. */
+export type OpeningRuleInput = {
+  /** Required. Local clock time; at or before Opens it is that of the next day. */
+  closes?: string | null | undefined;
+  /** Required. Local clock time. */
+  opens?: string | null | undefined;
+  /** The first date on which it counts; null: there is none. */
+  validFrom?: string | null | undefined;
+  /** The last date on which it counts; null: there is none. */
+  validTo?: string | null | undefined;
+  /** Required. The days on which it opens: 1 is Monday, 7 is Sunday. */
+  weekdays?: Array<number> | null | undefined;
+};
+
 /** What a person may do (contract 3). */
 export type Role =
   | 'Admin'
@@ -191,6 +232,11 @@ export type Role =
 export type Severity =
   | 'Error'
   | 'Warning';
+
+/** Whose time zone was used. */
+export type TimeZoneSource =
+  | 'Location'
+  | 'Person';
 
 export type BatchStateFragment = { id: string, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, progress: number | null, queuePosition: number | null, failureKind: FailureKind | null, errorMessages: string | null };
 
@@ -295,6 +341,57 @@ export type ListLessonsQueryVariables = Exact<{
 
 
 export type ListLessonsQuery = { lessons: { nodes: Array<{ lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: number, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, kopplungId: string | null, privat: boolean, bookingId: string, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+
+export type OwnRulesFragment = { resourceId: string, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> };
+
+export type OwnExceptionsFragment = { resourceId: string, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> };
+
+export type OpeningHoursQueryVariables = Exact<{
+  locationId: string | number;
+  from?: string | null | undefined;
+  to?: string | null | undefined;
+  timezoneLocationId?: string | number | null | undefined;
+}>;
+
+
+export type OpeningHoursQuery = { openingHours: { locationId: string, locationName: string, timeZone: string, timeZoneSource: TimeZoneSource, from: string, to: string, resources: Array<{ resourceId: string, resourceName: string, weekly: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }>, exceptions: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }>, intervals: Array<{ localDate: string, opens: string, closes: string, start: string, end: string, source: IntervalSource, clockChange: boolean }> }> } };
+
+export type OwnHoursQueryVariables = Exact<{
+  resourceId: string | number;
+}>;
+
+
+export type OwnHoursQuery = { openingRules: { resourceId: string, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }, openingExceptions: { resourceId: string, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> } };
+
+export type SetOpeningRulesMutationVariables = Exact<{
+  resourceId: string | number;
+  version: number;
+  items: Array<OpeningRuleInput> | OpeningRuleInput;
+}>;
+
+
+export type SetOpeningRulesMutation = { result:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'OpeningRuleList', resourceId: string, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ field: string | null, pointer: string | null, code: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type SetOpeningExceptionsMutationVariables = Exact<{
+  resourceId: string | number;
+  version: number;
+  items: Array<OpeningExceptionInput> | OpeningExceptionInput;
+}>;
+
+
+export type SetOpeningExceptionsMutation = { result:
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
+    | { __typename: 'NotFoundProblem', code: string, message: string }
+    | { __typename: 'OpeningExceptionList', resourceId: string, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ field: string | null, pointer: string | null, code: string }> }
+    | { __typename: 'VersionProblem', code: string, message: string }
+   };
 
 export type BatchEntryMembersFragment = { id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { personId: string, displayName: string } };
 
@@ -424,6 +521,41 @@ export const BatchStateFragmentDoc = new TypedDocumentString(`
   errorMessages
 }
     `, {"fragmentName":"BatchState"}) as unknown as TypedDocumentString<BatchStateFragment, unknown>;
+export const OwnRulesFragmentDoc = new TypedDocumentString(`
+    fragment OwnRules on OpeningRuleList {
+  resourceId
+  version
+  items {
+    id
+    locationId
+    resourceId
+    weekdays
+    opens
+    closes
+    validFrom
+    validTo
+  }
+}
+    `, {"fragmentName":"OwnRules"}) as unknown as TypedDocumentString<OwnRulesFragment, unknown>;
+export const OwnExceptionsFragmentDoc = new TypedDocumentString(`
+    fragment OwnExceptions on OpeningExceptionList {
+  resourceId
+  version
+  items {
+    id
+    locationId
+    resourceId
+    fromDate
+    toDate
+    closed
+    periods {
+      opens
+      closes
+    }
+    reason
+  }
+}
+    `, {"fragmentName":"OwnExceptions"}) as unknown as TypedDocumentString<OwnExceptionsFragment, unknown>;
 export const BatchEntryMembersFragmentDoc = new TypedDocumentString(`
     fragment BatchEntryMembers on Batch {
   id
@@ -777,6 +909,174 @@ export const ListLessonsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ListLessonsQuery, ListLessonsQueryVariables>;
+export const OpeningHoursDocument = new TypedDocumentString(`
+    query OpeningHours($locationId: ID!, $from: Date, $to: Date, $timezoneLocationId: ID) {
+  openingHours(
+    locationId: $locationId
+    from: $from
+    to: $to
+    timezoneLocationId: $timezoneLocationId
+  ) {
+    locationId
+    locationName
+    timeZone
+    timeZoneSource
+    from
+    to
+    resources {
+      resourceId
+      resourceName
+      weekly {
+        id
+        locationId
+        resourceId
+        weekdays
+        opens
+        closes
+        validFrom
+        validTo
+      }
+      exceptions {
+        id
+        locationId
+        resourceId
+        fromDate
+        toDate
+        closed
+        periods {
+          opens
+          closes
+        }
+        reason
+      }
+      intervals {
+        localDate
+        opens
+        closes
+        start
+        end
+        source
+        clockChange
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<OpeningHoursQuery, OpeningHoursQueryVariables>;
+export const OwnHoursDocument = new TypedDocumentString(`
+    query OwnHours($resourceId: ID!) {
+  openingRules(resourceId: $resourceId) {
+    ...OwnRules
+  }
+  openingExceptions(resourceId: $resourceId) {
+    ...OwnExceptions
+  }
+}
+    fragment OwnRules on OpeningRuleList {
+  resourceId
+  version
+  items {
+    id
+    locationId
+    resourceId
+    weekdays
+    opens
+    closes
+    validFrom
+    validTo
+  }
+}
+fragment OwnExceptions on OpeningExceptionList {
+  resourceId
+  version
+  items {
+    id
+    locationId
+    resourceId
+    fromDate
+    toDate
+    closed
+    periods {
+      opens
+      closes
+    }
+    reason
+  }
+}`) as unknown as TypedDocumentString<OwnHoursQuery, OwnHoursQueryVariables>;
+export const SetOpeningRulesDocument = new TypedDocumentString(`
+    mutation SetOpeningRules($resourceId: ID!, $version: Int!, $items: [OpeningRuleInput!]!) {
+  result: setOpeningRules(
+    resourceId: $resourceId
+    version: $version
+    items: $items
+  ) {
+    __typename
+    ...OwnRules
+    ... on Problem {
+      code
+      message
+    }
+    ... on ValidationProblem {
+      errors {
+        field
+        pointer
+        code
+      }
+    }
+  }
+}
+    fragment OwnRules on OpeningRuleList {
+  resourceId
+  version
+  items {
+    id
+    locationId
+    resourceId
+    weekdays
+    opens
+    closes
+    validFrom
+    validTo
+  }
+}`) as unknown as TypedDocumentString<SetOpeningRulesMutation, SetOpeningRulesMutationVariables>;
+export const SetOpeningExceptionsDocument = new TypedDocumentString(`
+    mutation SetOpeningExceptions($resourceId: ID!, $version: Int!, $items: [OpeningExceptionInput!]!) {
+  result: setOpeningExceptions(
+    resourceId: $resourceId
+    version: $version
+    items: $items
+  ) {
+    __typename
+    ...OwnExceptions
+    ... on Problem {
+      code
+      message
+    }
+    ... on ValidationProblem {
+      errors {
+        field
+        pointer
+        code
+      }
+    }
+  }
+}
+    fragment OwnExceptions on OpeningExceptionList {
+  resourceId
+  version
+  items {
+    id
+    locationId
+    resourceId
+    fromDate
+    toDate
+    closed
+    periods {
+      opens
+      closes
+    }
+    reason
+  }
+}`) as unknown as TypedDocumentString<SetOpeningExceptionsMutation, SetOpeningExceptionsMutationVariables>;
 export const SubmitCreateDocument = new TypedDocumentString(`
     mutation SubmitCreate($jobs: [LessonJobInput!]!, $options: BatchOptions) {
   result: createLessonJobs(jobs: $jobs, options: $options) {

@@ -1,0 +1,158 @@
+import type { z } from 'zod';
+import { Forbidden, InvalidInput, Malformed, NotFound, PreconditionFailed } from '../errors.ts';
+import type { AddTypes, Builder } from '../graphql/builder.ts';
+import { bodyType, enumType, type Members, type MemberType, recordType } from '../graphql/record.ts';
+import { readId, readInput } from '../input.ts';
+import { getExceptions, getRules, replaceExceptions, replaceRules } from './change.ts';
+import { listForLocation } from './service.ts';
+import * as wire from './wire.ts';
+
+/** A record as REST has it, which is the source of its type here. */
+type Wire = object;
+const asItIs = (record: Wire) => record;
+
+function addRecords(builder: Builder) {
+  const members = new Map<z.ZodType, MemberType>([
+    [wire.intervalSource, enumType(builder, wire.intervalSource)],
+    [wire.timeZoneSource, enumType(builder, wire.timeZoneSource)],
+  ]);
+  const add = (name: string, schema: z.ZodObject) => {
+    const type = recordType(builder, name, schema, asItIs, members as Members);
+    members.set(schema, type);
+    return type;
+  };
+  add('OpeningPeriod', wire.openingPeriod);
+  add('OpeningRule', wire.openingRule);
+  add('OpeningException', wire.openingException);
+  add('OpenInterval', wire.openInterval);
+  add('ResourceHours', wire.resourceHours);
+  return {
+    openingHours: add('OpeningHours', wire.openingHours),
+    ownRules: add('OpeningRuleList', wire.ownRules),
+    ownExceptions: add('OpeningExceptionList', wire.ownExceptions),
+  };
+}
+
+type Records = ReturnType<typeof addRecords>;
+
+function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }: Records): void {
+  builder.queryFields((t) => {
+    const resourceId = t.arg.id({ required: true, description: 'The id of the resource.' });
+    return {
+      openingHours: t.field({
+        type: openingHours,
+        args: {
+          locationId: t.arg.id({ required: true, description: 'The id of the location.' }),
+          from: t.arg({
+            type: 'Date',
+            description: 'The first local date; today in the zone used when left out.',
+          }),
+          to: t.arg({
+            type: 'Date',
+            description: 'The last local date, at most the 366th; six days after `from` when left out.',
+          }),
+          timezoneLocationId: t.arg.id({
+            description: 'The location whose time zone is used, instead of that of the person who asks.',
+          }),
+        },
+        description: 'When the resources of a location are open: fixed clock times, converted to UTC.',
+        resolve: async (_root, { locationId, from, to, timezoneLocationId }, { context, viewer }) =>
+          wire.toOpeningHours(
+            await listForLocation(context.db, viewer, readId(locationId), {
+              ...{ from: from ?? undefined, to: to ?? undefined },
+              timezoneLocationId: timezoneLocationId == null ? undefined : readId(timezoneLocationId),
+            }),
+          ),
+      }),
+      openingRules: t.field({
+        type: ownRules,
+        args: { resourceId },
+        description: 'The weekly hours that a resource has itself; for Admins.',
+        resolve: async (_root, args, { context, viewer }) =>
+          wire.toOwnRules(await getRules(context.db, viewer, readId(args.resourceId))),
+      }),
+      openingExceptions: t.field({
+        type: ownExceptions,
+        args: { resourceId },
+        description: 'The dates on which a resource itself has other hours; for Admins.',
+        resolve: async (_root, args, { context, viewer }) =>
+          wire.toOwnExceptions(await getExceptions(context.db, viewer, readId(args.resourceId))),
+      }),
+    };
+  });
+}
+
+/** As REST checks a body; what cannot be read is a fault of the input here. */
+function readItems<T extends z.ZodType>(body: T, items: readonly object[]): z.output<T> {
+  try {
+    return readInput(body, { items });
+  } catch (error) {
+    throw error instanceof Malformed ? new InvalidInput(error.message, error.errors) : error;
+  }
+}
+
+function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): void {
+  const period = bodyType(builder, 'OpeningPeriodInput', wire.openingPeriod);
+  const rule = bodyType(builder, 'OpeningRuleInput', wire.newRule);
+  const exception = bodyType(
+    builder,
+    'OpeningExceptionInput',
+    wire.newException,
+    new Map([[wire.openingPeriod, period]]),
+  );
+  const problems = [InvalidInput, NotFound, Forbidden, PreconditionFailed];
+  builder.mutationFields((t) => {
+    const named = {
+      resourceId: t.arg.id({ required: true, description: 'The id of the resource.' }),
+      version: t.arg.int({ required: true, description: 'The version that the change is meant for.' }),
+    };
+    return {
+      setOpeningRules: t.field({
+        type: ownRules,
+        errors: {
+          types: problems,
+          union: { name: 'SetOpeningRulesResult', description: 'What came of it.' },
+        },
+        args: {
+          ...named,
+          items: t.arg({ type: [rule], required: true, description: 'All rules of the resource itself.' }),
+        },
+        description: 'Replaces the rules of a resource; for Admins.',
+        resolve: async (_root, { resourceId, version, items }, { context, viewer }) => {
+          const rules = readItems(wire.rulesBody, items).Items.map(wire.toNewRule);
+          return wire.toOwnRules(
+            await replaceRules(context.db, viewer, readId(resourceId), [version], rules),
+          );
+        },
+      }),
+      setOpeningExceptions: t.field({
+        type: ownExceptions,
+        errors: {
+          types: problems,
+          union: { name: 'SetOpeningExceptionsResult', description: 'What came of it.' },
+        },
+        args: {
+          ...named,
+          items: t.arg({
+            type: [exception],
+            required: true,
+            description: 'All exceptions of the resource itself.',
+          }),
+        },
+        description: 'Replaces the exceptions of a resource; for Admins.',
+        resolve: async (_root, { resourceId, version, items }, { context, viewer }) => {
+          const exceptions = readItems(wire.exceptionsBody, items).Items.map(wire.toNewException);
+          return wire.toOwnExceptions(
+            await replaceExceptions(context.db, viewer, readId(resourceId), [version], exceptions),
+          );
+        },
+      }),
+    };
+  });
+}
+
+export const addTypes: AddTypes = (builder) => {
+  const records = addRecords(builder);
+  addQueries(builder, records);
+  addMutations(builder, records);
+};
