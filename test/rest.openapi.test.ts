@@ -19,6 +19,7 @@ type Operation = {
   summary?: string;
   description?: string;
   tags?: string[];
+  parameters?: { $ref?: string }[];
   requestBody?: { content: Record<string, { example?: unknown }> };
   responses: Record<string, object>;
 };
@@ -35,6 +36,7 @@ let proxy: ContractProxy;
 const tokens = { user: '', display: '', spent: '', fresh: '' };
 let pin = '';
 let batchId = '';
+let ids: Record<string, string>;
 
 /** Every operation below a tenant, with an address that exists. */
 const operations = Object.entries(committed.paths)
@@ -45,13 +47,19 @@ const operations = Object.entries(committed.paths)
       method: method.toUpperCase(),
       template,
       example: operation.requestBody?.content['application/json']?.example,
+      versioned: operation.parameters?.some(({ $ref }) => $ref?.endsWith('/If-Match')) === true,
     })),
   );
 const readers = operations.filter(({ method }) => method === 'GET');
 const writers = operations.filter(({ example }) => example !== undefined);
+const jobWriters = writers.filter(({ template }) => template.includes('/jobs/'));
+const versioned = operations.filter((operation) => operation.versioned);
 
 const addressOf = (template: string, mandator = 'school') =>
-  template.replace('{mandator}', mandator).replace('{batchId}', batchId);
+  template.replace(
+    /\{(\w+)\}/g,
+    (_, name: string) => ({ mandator, batchId, ...ids })[name] ?? `there is no ${name}`,
+  );
 
 const bearer = (text: string) => ({ Authorization: `Bearer ${text}` });
 
@@ -61,17 +69,21 @@ type Change = {
   body?: string;
   mandator?: string;
   query?: string;
+  /** Any version when left out; null sends none. */
+  version?: string | null;
 };
 
 /** A right call of an operation with its own example, but for `change`. */
 function call(
-  { method, template, example }: (typeof operations)[number],
+  { method, template, example, versioned: isVersioned }: (typeof operations)[number],
   change: Change = {},
   options: { wrong?: boolean } = {},
 ): Promise<Response> {
   const body = change.body ?? (example === undefined ? undefined : JSON.stringify(example));
+  const { version = '*' } = change;
   const headers = {
     ...(change.credential ?? bearer(tokens.user)),
+    ...(isVersioned && version !== null ? { 'If-Match': version } : {}),
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
     ...change.headers,
   };
@@ -88,6 +100,7 @@ beforeAll(async () => {
       SwaggerEnabled: 'true',
       LegacyApiKeyEnabled: 'true',
       Limits__JobBodyBytes: '3000',
+      Limits__BodyBytes: '3000',
       Limits__RequestsPerMinute: String(requestsPerMinute),
     },
     ['HS 101'],
@@ -95,7 +108,9 @@ beforeAll(async () => {
   proxy = await startContractProxy(service.url);
   const { tenant, context } = service;
   tokens.display = await service.signIn(tenant, 'Display');
-  for (const name of ['user', 'spent', 'fresh'] as const) tokens[name] = await service.signIn();
+  for (const name of ['user', 'spent', 'fresh'] as const)
+    tokens[name] = await service.signIn(tenant, 'Admin');
+  ids = { locationId: String(tenant.locationId), resourceId: String(tenant.resources[0]?.id) };
   ({ pin } = await createPin(context.db, pepper, {
     mandatorId: tenant.mandatorId,
     personId: tenant.person('User').id,
@@ -220,14 +235,19 @@ describe('answers keep to the document', () => {
       expect((await proxy.fetch(address)).status).toBe(200);
   });
 
-  test('202 for the example of each writer; its batch can be read at Location', async () => {
-    for (const writer of writers) {
+  test('202 for the example of each writer of jobs; its batch can be read at Location', async () => {
+    for (const writer of jobWriters) {
       const answer = await call(writer, { headers: { 'Idempotency-Key': `example-${writer.name}` } });
       expect([writer.name, answer.status]).toEqual([writer.name, 202]);
       const { BatchId } = (await answer.json()) as { BatchId: string };
       expect(answer.headers.get('location')).toMatch(new RegExp(`/jobs/batches/${BatchId}$`));
       await lessonClient(service, tokens.user).end(BatchId);
     }
+  });
+
+  test('200 for the example of each other writer', async () => {
+    for (const writer of writers.filter((candidate) => !jobWriters.includes(candidate)))
+      expect([writer.name, (await call(writer)).status]).toEqual([writer.name, 200]);
   });
 
   test('200 with lists and records that are not empty', async () => {
@@ -297,6 +317,7 @@ describe('answers keep to the document', () => {
     [404, operations, () => ({ mandator: 'other' })],
     [406, operations, () => ({ headers: { Accept: 'text/html' } })],
     [409, operations.filter(({ name }) => name.endsWith('Cancel')), () => ({})],
+    [412, versioned, () => ({ version: '"1999999999"' })],
     [413, writers, () => ({ body: JSON.stringify([{ JobID: 'J', Bemerkung: 'x'.repeat(3_000) }]) })],
     [415, writers, () => ({ headers: { 'Content-Type': 'text/plain' } })],
     [
@@ -304,11 +325,12 @@ describe('answers keep to the document', () => {
       writers,
       () => ({ body: '[{"JobID":"J"}]', headers: { 'Idempotency-Key': 'example-of-another-body' } }),
     ],
+    [428, versioned, () => ({ version: null })],
   ];
 
   test.each(provoked)('%d from each operation that can answer so', async (status, from, change) => {
     if (status === 422)
-      for (const writer of from)
+      for (const writer of jobWriters)
         await call(writer, { headers: { 'Idempotency-Key': 'example-of-another-body' } }, { wrong: true });
     const changed = change();
     for (const operation of from) {
@@ -367,7 +389,7 @@ describe('answers keep to the document', () => {
       );
     expect(missing.sort()).toEqual([
       // Needs two requests with one key at one time: lessons.accept.
-      ...writers.map(({ method, template }) => `409 ${method} ${template}`).sort(),
+      ...jobWriters.map(({ method, template }) => `409 ${method} ${template}`).sort(),
       // The keys are kept in memory.
       '503 GET /.well-known/openid-configuration/jwks',
     ]);

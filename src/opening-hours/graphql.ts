@@ -55,6 +55,8 @@ function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }:
             description: 'The location whose time zone is used, instead of that of the person who asks.',
           }),
         },
+        // All of it is worked out, whatever of it is asked for.
+        complexity: 500,
         description: 'When the resources of a location are open: fixed clock times, converted to UTC.',
         resolve: async (_root, { locationId, from, to, timezoneLocationId }, { context, viewer }) =>
           wire.toOpeningHours(
