@@ -6,7 +6,7 @@ const hallways = 'rest|graphql|worker|cli|web';
 const floors = `${hallways}|db`;
 const room = `(?!(?:${floors})/)[^/]+`;
 const face = 'rest|graphql|tasks|cli';
-const errorsAndLog = '^src/(errors|log)\\.ts$';
+const errorsAndLog = '^src/(errors|input|log)\\.ts$';
 const context = '^src/context\\.ts$';
 /** A plain value type: what one page of a list is. */
 const paging = '^src/db/paging\\.ts$';
@@ -91,7 +91,7 @@ module.exports = {
         path: `^src/(${hallways})/`,
         pathNot: ['^src/graphql/schema\\.ts$', '^src/worker/', '^src/cli/program\\.ts$'],
       },
-      ['^src/$1/', '^src/(errors|context|config|log)\\.ts$', paging],
+      ['^src/$1/', '^src/(errors|input|context|config|log)\\.ts$', paging],
     ),
     onlyTo('graphql-schema', '^src/graphql/schema\\.ts$', [
       '^src/graphql/',
@@ -114,6 +114,7 @@ module.exports = {
     ]),
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
     onlyTo('db', '^src/db/', ['^src/db/', '^src/(config|errors|log)\\.ts$']),
+    onlyTo('input', '^src/input\\.ts$', ['^src/errors\\.ts$']),
     onlyTo('ground', '^src/(config|errors|log)\\.ts$', []),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 

@@ -61,6 +61,7 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/db/database.ts', 'src/context.ts'],
     ['src/db/database.ts', 'src/lessons/service.ts'],
   ],
+  input: [['src/input.ts', 'src/log.ts']],
   ground: [['src/errors.ts', 'src/log.ts']],
   'src-without-tests': [
     ['src/lessons/service.ts', 'test/_util/factories.ts'],

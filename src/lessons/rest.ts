@@ -108,7 +108,7 @@ function submitRoute(operation: Operation, texts: { summary: string; description
     description: `${texts.description} A batch is atomic: any error leaves nothing of it behind. Faults of the data are the batch's, never a 400: it ends in LessonsImportFailed with all of them. Members that are not known are kept out, with a warning.`,
     headers: ['Idempotency-Key'],
     query,
-    body: bodies[operation],
+    body: { ...bodies[operation], streamed: true },
     answers: {
       202: {
         description: 'Stored and queued; `Location` is where the status of the batch is.',

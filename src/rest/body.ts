@@ -1,6 +1,8 @@
 import { createGunzip } from 'node:zlib';
 import type { Request } from 'express';
-import { Malformed, UnsupportedMediaType } from '../errors.ts';
+import type { z } from 'zod';
+import { Malformed, TooLarge, UnsupportedMediaType } from '../errors.ts';
+import { readInput } from '../input.ts';
 
 /** Milliseconds without a byte after which a client is taken for gone. */
 const mostSilence = 15_000;
@@ -49,5 +51,40 @@ async function* inflate(request: Request): AsyncGenerator<Uint8Array> {
     request.unpipe(gunzip);
     request.resume();
     gunzip.destroy();
+  }
+}
+
+/**
+ * A JSON body as its schema gives it, read whole: names in both spellings, faults as `readInput` tells them.
+ * @param mostBytes after inflating; past them: TooLarge
+ * @throws UnsupportedMediaType; Malformed when it is not JSON in UTF-8; InvalidInput with every fault
+ */
+export async function readJson<T extends z.ZodType>(
+  request: Request,
+  schema: T,
+  mostBytes: number,
+): Promise<z.output<T>> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of requestBody(request)) {
+    size += chunk.length;
+    if (size > mostBytes) throw new TooLarge(`The body is larger than ${mostBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return readInput(schema, parseJson(Buffer.concat(chunks)));
+}
+
+function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw new Malformed('The body is empty: send JSON.');
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Malformed('The body is not UTF-8; encode it as UTF-8.');
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Malformed(`The body is not JSON: ${(error as Error).message}.`);
   }
 }

@@ -195,10 +195,9 @@ const bodyProblems: Record<number, string> = {
   415: 'The body is not `application/json` in UTF-8, plain or as gzip.',
 };
 
-const keyProblems: Record<number, string> = {
-  409: 'A request with this `Idempotency-Key` is still being answered.',
-  422: 'The `Idempotency-Key` came before, with another body.',
-};
+const keyInUse = 'A request with this `Idempotency-Key` is still being answered.';
+const keyOfAnother = 'The `Idempotency-Key` came before, with another body.';
+const brokenRule = 'A member of the body is missing, unknown or breaks a rule; `Errors` lists every fault.';
 
 const codeOfStatus = new Map<number, string>(
   Object.entries(statusOfCode).map(([code, status]) => [status, code]),
@@ -234,11 +233,16 @@ export function problemAnswer(
 /** The problems of one operation; those that every operation has are components. */
 export function problemAnswers(
   own: Record<number, string>,
-  reads: { body: boolean; idempotencyKey: boolean },
+  reads: { body: boolean; checked: boolean; idempotencyKey: boolean },
 ): ZodOpenApiOperationObject['responses'] {
+  const unprocessable = [
+    ...(reads.checked ? [brokenRule] : []),
+    ...(reads.idempotencyKey ? [keyOfAnother] : []),
+  ].join(' ');
   const specific = {
     ...(reads.body ? bodyProblems : {}),
-    ...(reads.idempotencyKey ? keyProblems : {}),
+    ...(reads.idempotencyKey ? { 409: keyInUse } : {}),
+    ...(unprocessable ? { 422: unprocessable } : {}),
     ...own,
   };
   return {

@@ -122,6 +122,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
       ),
       ...problemAnswers(route.problems ?? {}, {
         body: body !== undefined,
+        checked: body !== undefined && !body.streamed,
         idempotencyKey: own.includes('Idempotency-Key'),
       }),
     },
@@ -129,7 +130,9 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
 }
 
 /** What JSON and OpenAPI ask of a schema and zod does not say. */
-const completeSchema: ZodOpenApiOverride = ({ jsonSchema, zodSchema }) => {
+const completeSchema: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {
+  // Members may be added inside a version; who reads must not refuse them.
+  if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
   if (zodSchema._zod.def.type === 'date') jsonSchema.format = 'date-time';
   if (jsonSchema.format === 'date-time') jsonSchema.maxLength ??= 40;
   if (jsonSchema.format === 'uuid') jsonSchema.maxLength ??= 36;
@@ -148,12 +151,9 @@ function pathsOf(routes: readonly Route[]): ZodOpenApiPathsObject {
 
 type ApiDocument = ReturnType<typeof createDocument>;
 
-/** Without what zod says too much, and without parts that no operation of today refers to. */
+/** Without parts that no operation of today refers to. */
 function tidy(document: ApiDocument): ApiDocument {
-  // Members may be added inside a version; who reads must not refuse them.
-  const text = JSON.stringify(document, (key, value) =>
-    key === 'additionalProperties' && value === false ? undefined : value,
-  );
+  const text = JSON.stringify(document);
   const tidied: ApiDocument = JSON.parse(text);
   const { headers = {}, parameters = {} } = tidied.components ?? {};
   for (const [kind, parts] of Object.entries({ headers, parameters }))

@@ -10,16 +10,19 @@ import {
   NotAuthenticated,
   NotFound,
 } from '../errors.ts';
+import { readJson } from './body.ts';
 import { writeJson, writeTagged } from './json.ts';
 
 /** One call of a route, with its input already checked. */
-export type Call<Params = unknown, Query = unknown> = {
+export type Call<Params = unknown, Query = unknown, Body = unknown> = {
   viewer: Viewer;
   params: Params;
   query: Query;
+  /** Undefined without a `body` of the route, and where it is streamed. */
+  body: Body;
   headers: IncomingHttpHeaders;
   requestId: string;
-  /** For routes that read the body themselves. */
+  /** For routes whose body is streamed. */
   request: Request;
   /** Ends when the client has gone. */
   signal: AbortSignal;
@@ -46,7 +49,11 @@ export type DescribedAnswer = {
  * One row of the HTTP surface, and all that its documentation says. Paths are below `/{mandator}/api`; who calls is known and belongs to that tenant before
  * `handle` runs.
  */
-export type Route<Params extends z.ZodType = z.ZodType, Query extends z.ZodType = z.ZodType> = {
+export type Route<
+  Params extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+  Body extends z.ZodType = z.ZodType,
+> = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to `/{mandator}/api`, in Express's notation: `/v2.0/jobs/batches/:batchId`. */
   path: string;
@@ -59,18 +66,21 @@ export type Route<Params extends z.ZodType = z.ZodType, Query extends z.ZodType 
   description?: string;
   /** Request headers that it reads besides those that every route does. */
   headers?: readonly ('Idempotency-Key' | 'X-timezone-locationId')[];
-  /** The JSON body in Pascal case. */
-  body?: { schema: z.ZodType; example: unknown };
+  /**
+   * The JSON body: in Pascal case, its objects strict; a request may spell the first letter of every name either way.
+   * It is checked before `handle` runs, but for a streamed one: `handle` reads and judges that itself.
+   */
+  body?: { schema: Body; example: unknown; streamed?: true };
   /** By status. */
   answers: Record<number, DescribedAnswer>;
   /** Problems besides those that every route may answer, by status. */
   problems?: Record<number, string>;
-  handle(context: Context, call: Call<z.output<Params>, z.output<Query>>): Promise<Answer>;
+  handle(context: Context, call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Promise<Answer>;
 };
 
 /** Gives a route literal the types of its own schemas. */
-export function route<Params extends z.ZodType, Query extends z.ZodType>(
-  definition: Route<Params, Query>,
+export function route<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType>(
+  definition: Route<Params, Query, Body>,
 ): Route {
   return definition as unknown as Route;
 }
@@ -172,16 +182,23 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
   // The whole path, so that logs and metrics have it from Express.
   const patternOf = ({ path }: Route) => `/:mandator/api${path}`;
   for (const definition of routes) {
-    const { params = nothing, query = noQuery } = definition;
+    const { params = nothing, query = noQuery, body } = definition;
     router[definition.method.toLowerCase() as 'get'](patternOf(definition), async (request, response) => {
       if (!request.accepts(writable))
         throw new NotAcceptable('This answers with application/json only; allow it in Accept.');
       const gone = new AbortController();
       response.once('close', () => gone.abort());
-      const answer = await definition.handle(context, {
+      const read = {
         viewer: viewerOf(response),
         params: readParams(params, request),
         query: readQuery(query, request),
+      };
+      const answer = await definition.handle(context, {
+        ...read,
+        body:
+          body && !body.streamed
+            ? await readJson(request, body.schema, context.config.Limits.BodyBytes)
+            : undefined,
         headers: request.headers,
         requestId: response.locals['requestId'],
         request,

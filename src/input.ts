@@ -1,0 +1,104 @@
+/** What the outside sends as one value: every fault of it at once, each with its place in what was sent. */
+import type { z } from 'zod';
+import { type FieldError, InvalidInput, Malformed } from './errors.ts';
+
+const deepest = 32;
+/** More than anybody reads; the problem body ends there too. */
+const mostFaults = 1_000;
+const mostInMessage = 20;
+
+type Keys = readonly (string | number)[];
+
+const upperFirst = (key: string) => key.charAt(0).toUpperCase() + key.slice(1);
+const shorten = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}…` : text);
+
+/** RFC 6901. */
+const pointerOf = (keys: Keys) =>
+  shorten(keys.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''), 990);
+
+/** `Periods[0].Opens`. */
+const pathOf = (keys: Keys) =>
+  keys
+    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${shorten(key, 100)}`))
+    .join('')
+    .replace(/^\./, '');
+
+function unreadable(keys: Keys, text: string): Malformed {
+  const message = `${pathOf(keys) || 'The body'}: ${text}.`;
+  const field = keys.findLast((key) => typeof key === 'string') ?? null;
+  return new Malformed(message, [
+    { field: field && shorten(field, 100), pointer: pointerOf(keys), code: 'Malformed', message },
+  ]);
+}
+
+/** PostgreSQL takes no U+0000 and no half of a surrogate pair. */
+const isUsable = (text: string) => text.isWellFormed() && !text.includes('\0');
+
+/** The value with its names in Pascal case. @throws Malformed for what no schema may see */
+function inPascalCase(value: unknown, keys: Keys = []): unknown {
+  if (typeof value === 'string' && !isUsable(value))
+    throw unreadable(keys, 'a text must not hold U+0000 or half of a surrogate pair');
+  if (typeof value !== 'object' || value === null) return value;
+  if (keys.length === deepest) throw unreadable(keys, `nested deeper than ${deepest} levels`);
+  if (Array.isArray(value)) return value.map((item, index) => inPascalCase(item, [...keys, index]));
+  const names = new Set<string>();
+  // Defines members, also one called `__proto__`, where an assignment would not.
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => {
+      const name = upperFirst(key);
+      if (!isUsable(key)) throw unreadable(keys, 'a name must not hold U+0000 or half of a surrogate pair');
+      if (names.has(name)) throw unreadable([...keys, key], `stands there in two spellings; send one`);
+      names.add(name);
+      return [name, inPascalCase(member, [...keys, key])];
+    }),
+  );
+}
+
+/** A path of the schema in the spelling that was sent, and the value that stands there. */
+function follow(sent: unknown, path: readonly PropertyKey[]): { keys: Keys; value: unknown } {
+  const keys: (string | number)[] = [];
+  let value = sent;
+  for (const part of path) {
+    const key = typeof part === 'number' ? part : String(part);
+    const members = typeof value === 'object' && value !== null ? value : {};
+    const spelled = Object.keys(members).find((name) => upperFirst(name) === key);
+    keys.push(typeof key === 'number' ? key : (spelled ?? key));
+    value = (members as Record<PropertyKey, unknown>)[spelled ?? key];
+  }
+  return { keys, value };
+}
+
+function faultsOf(issue: z.core.$ZodIssue, sent: unknown): FieldError[] {
+  const fault = (path: readonly PropertyKey[], code: string, text: string): FieldError => {
+    const names = path.map((part) => (typeof part === 'number' ? part : String(part)));
+    const field = names.findLast((name) => typeof name === 'string');
+    return {
+      field: field === undefined ? null : shorten(field, 100),
+      pointer: pointerOf(follow(sent, path).keys),
+      code,
+      message: `${pathOf(names) || 'The body'}: ${text}.`,
+    };
+  };
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => fault([...issue.path, key], 'UnknownField', 'is not known here'));
+  if (follow(sent, issue.path).value === undefined) return [fault(issue.path, 'MissingField', 'is missing')];
+  const named: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
+  const code = issue.code === 'invalid_type' ? 'InvalidType' : 'InvalidValue';
+  return [fault(issue.path, typeof named === 'string' ? named : code, issue.message)];
+}
+
+/**
+ * Checks what was sent against a schema whose names are in Pascal case; the first letter of a sent name may be in either
+ * case, at every depth. The schema's objects are strict, so that an unknown member is a fault; a check of its own may
+ * give its fault a code by `params: { code }`.
+ * @throws Malformed for nesting, characters and names that cannot be read; InvalidInput with every fault: `field` as the
+ * schema spells it, `pointer` as it was sent, `code` MissingField, InvalidType, UnknownField, InvalidValue or the check's
+ */
+export function readInput<T extends z.ZodType>(schema: T, sent: unknown): z.output<T> {
+  const result = schema.safeParse(inPascalCase(sent));
+  if (result.success) return result.data;
+  const faults = result.error.issues.flatMap((issue) => faultsOf(issue, sent));
+  const told = faults.slice(0, mostInMessage).map(({ message }) => message);
+  if (faults.length > told.length) told.push(`… and ${faults.length - told.length} more.`);
+  throw new InvalidInput(told.join(' '), faults.slice(0, mostFaults));
+}
