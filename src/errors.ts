@@ -15,9 +15,11 @@ export const statusOfCode = {
   MethodNotAllowed: 405,
   NotAcceptable: 406,
   Conflict: 409,
+  PreconditionFailed: 412,
   TooLarge: 413,
   UnsupportedMediaType: 415,
   InvalidInput: 422,
+  PreconditionRequired: 428,
   LimitExceeded: 429,
   Unavailable: 503,
 } as const;
@@ -70,6 +72,16 @@ export class NotAcceptable extends DomainError {
 
 export class Conflict extends DomainError {
   readonly code = 'Conflict';
+}
+
+/** The record is no longer in the version that the change is meant for. */
+export class PreconditionFailed extends DomainError {
+  readonly code = 'PreconditionFailed';
+}
+
+/** A change that does not say for which version it is meant. */
+export class PreconditionRequired extends DomainError {
+  readonly code = 'PreconditionRequired';
 }
 
 export class TooLarge extends DomainError {

@@ -9,14 +9,17 @@ import {
   Conflict,
   type DomainError,
   type FieldError,
+  Forbidden,
   InvalidInput,
   LimitExceeded,
   NotFound,
+  PreconditionFailed,
 } from '../errors.ts';
+import type { Loaders } from './loaders.ts';
 import type { Caller, Streams } from './streams.ts';
 
-/** What every resolver gets: who calls, in which request, and the way to open a stream. */
-export type Call = Caller & { context: Context; requestId: string; streams: Streams };
+/** What every resolver gets: who calls, in which request, what is read together, and the way to open a stream. */
+export type Call = Caller & { context: Context; requestId: string; loaders: Loaders; streams: Streams };
 
 /** What a room's `graphql.ts` exports: adds its types and fields to the schema. */
 export type AddTypes = (builder: Builder) => void;
@@ -132,6 +135,16 @@ function addProblems(builder: Builder): void {
   builder.objectType(NotFound, {
     name: 'NotFoundProblem',
     description: 'Unknown, or of another tenant.',
+    interfaces: [problem],
+  });
+  builder.objectType(Forbidden, {
+    name: 'ForbiddenProblem',
+    description: 'Not for a person of this role.',
+    interfaces: [problem],
+  });
+  builder.objectType(PreconditionFailed, {
+    name: 'VersionProblem',
+    description: 'The record has changed since the version that was named.',
     interfaces: [problem],
   });
 }

@@ -11,9 +11,11 @@ export const graphqlCodeOf: Record<ErrorCode, string> = {
   MethodNotAllowed: 'BAD_REQUEST',
   NotAcceptable: 'BAD_REQUEST',
   Conflict: 'CONFLICT',
+  PreconditionFailed: 'CONFLICT',
   TooLarge: 'LIMIT',
   UnsupportedMediaType: 'BAD_REQUEST',
   InvalidInput: 'BAD_USER_INPUT',
+  PreconditionRequired: 'BAD_USER_INPUT',
   LimitExceeded: 'LIMIT',
   Unavailable: 'UNAVAILABLE',
 };

@@ -4,6 +4,7 @@
  */
 import type { EnumRef, InputRef, ObjectFieldBuilder, ObjectRef } from '@pothos/core';
 import type { z } from 'zod';
+import { readInput } from '../input.ts';
 import type { Builder, Types } from './builder.ts';
 
 /** The types of the members that are records or enumerations themselves. */
@@ -28,12 +29,14 @@ const scalars: Record<string, 'String' | 'Int' | 'Boolean' | 'DateTime'> = {
   date: 'DateTime',
 };
 
-type Definition = { innerType: z.ZodType; element: z.ZodType };
+type Definition = { innerType: z.ZodType; element: z.ZodType; in: z.ZodType };
 const definitionOf = (schema: z.ZodType) => schema.def as unknown as Definition;
 
-/** A schema without what makes it optional or nullable. */
+/** A schema without what makes it optional or nullable, and without what is made of the value later. */
 function bare(schema: z.ZodType): z.ZodType {
-  return ['optional', 'nullable'].includes(schema.def.type) ? bare(definitionOf(schema).innerType) : schema;
+  if (schema.def.type === 'pipe') return bare(definitionOf(schema).in);
+  const isWrapped = ['optional', 'nullable', 'default'].includes(schema.def.type);
+  return isWrapped ? bare(definitionOf(schema).innerType) : schema;
 }
 
 /** GraphQL's Int ends at 32 bits: a number beyond is an id, as is a UUID. */
@@ -109,4 +112,20 @@ export function bodyType(
         ]),
       ),
   });
+}
+
+/**
+ * What an input of `bodyType` holds, judged as REST judges the body. Ids came as texts.
+ * @throws InvalidInput with every fault
+ */
+export function readBody<Schema extends z.ZodObject>(schema: Schema, sent: object): z.output<Schema> {
+  const isNumber = (name: string) => {
+    const [, member] = Object.entries(schema.shape).find(([key]) => camel(key) === name) ?? [];
+    return member !== undefined && bare(member).def.type === 'number';
+  };
+  const members = Object.entries(sent).map(([name, value]) => [
+    name,
+    typeof value === 'string' && isNumber(name) && /^\d{1,15}$/.test(value) ? Number(value) : value,
+  ]);
+  return readInput(schema, Object.fromEntries(members));
 }

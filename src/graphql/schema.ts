@@ -1,6 +1,7 @@
 import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
 import { addTypes as addIdentityTypes } from '../identity/graphql.ts';
 import { addTypes as addLessonTypes } from '../lessons/graphql.ts';
+import { addTypes as addTenantTypes } from '../tenants/graphql.ts';
 import { createBuilder } from './builder.ts';
 
 /** The whole schema: what stands here, and every room's face. */
@@ -13,6 +14,7 @@ export function createSchema(): GraphQLSchema {
       resolve: () => new Date(),
     }),
   );
+  addTenantTypes(builder);
   addIdentityTypes(builder);
   addLessonTypes(builder);
   return builder.toSchema();

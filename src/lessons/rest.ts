@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { longestCursor, mostPerPage, type Page, readPage } from '../db/paging.ts';
+import { readPage } from '../db/paging.ts';
 import { requestBody } from '../rest/body.ts';
-import { type Answer, type Call, type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
+import { listAnswer, listOf } from '../rest/lists.ts';
+import { flag, paging } from '../rest/parameters.ts';
+import { type Call, type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
 import { type Batch, type ConflictRule, importStatuses, type Operation, operations } from './batch.ts';
 import { bodies } from './bodies.ts';
 import * as examples from './examples.ts';
@@ -18,7 +20,6 @@ import {
   jobRecord,
   lessonError,
   lessonRecord,
-  listOf,
   toBatchEntry,
   toBatchRecord,
   toErrorEntry,
@@ -29,22 +30,6 @@ import {
 const path = '/v2.0/jobs';
 
 const batchParams = z.object({ batchId: z.uuid().meta({ description: 'The BatchId of the 202.' }) });
-const paging = {
-  Limit: z.coerce
-    .number('must be a whole number')
-    .int()
-    .min(1)
-    .max(2 ** 31 - 1)
-    .optional()
-    .meta({
-      description: `Most items of the page; 50 when left out, and above ${mostPerPage} as ${mostPerPage}.`,
-    }),
-  Cursor: z
-    .string()
-    .max(longestCursor)
-    .optional()
-    .meta({ description: 'The `NextCursor` of the page before.' }),
-};
 const instant = (description: string) =>
   z.iso
     .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z' })
@@ -52,11 +37,6 @@ const instant = (description: string) =>
     .transform((written) => new Date(written))
     .optional()
     .meta({ description });
-const flag = (description: string) =>
-  z
-    .stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' })
-    .optional()
-    .meta({ type: 'boolean', description });
 const name = (description: string) => z.string().min(1).max(128).optional().meta({ description });
 
 const forDisplays = { 403: 'A display reads and sends no lessons.' };
@@ -73,10 +53,6 @@ async function batchAnswer(context: Context, { viewer }: Pick<Call, 'viewer'>, b
           .items
       : [];
   return { status: 200, body: toBatchRecord(batch, errors), headers: retryAfter([batch]) };
-}
-
-function listAnswer<T>(page: Page<T>, toRecord: (item: T) => object): Answer {
-  return { status: 200, body: { Items: page.items.map(toRecord), NextCursor: page.nextCursor } };
 }
 
 const described = (description: string, body: z.ZodType, example: unknown): DescribedAnswer => ({

@@ -1,6 +1,5 @@
 /** The records of lessons, jobs and batches as clients see them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { longestCursor, mostPerPage } from '../db/paging.ts';
 import {
   type Batch,
   conflictRules,
@@ -157,16 +156,6 @@ export const jobRecord = z
     CreatedBy: personReference,
   })
   .meta({ id: 'Job', description: 'A named group of lessons, without them.' });
-
-/** A page of a list (contract 2). */
-export function listOf(items: z.ZodType, id: string) {
-  return z
-    .object({
-      Items: z.array(items).max(mostPerPage).meta({ description: 'The items of this page.' }),
-      NextCursor: maybeText(longestCursor, '`Cursor` of the next page; null at the end of the list.'),
-    })
-    .meta({ id, description: 'One page of a list.' });
-}
 
 /** The batch record of contract 4.4, as a list entry: without Errors and ErrorMessages. */
 export function toBatchEntry(batch: Batch) {

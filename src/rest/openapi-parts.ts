@@ -132,6 +132,14 @@ export const parameters = {
       'Makes sending again safe: for 24 hours the same key with the same body gets the same answer, and nothing is done twice.',
     schema: text(255, { minLength: 1, pattern: '^[\\x21-\\x7e]+$' }),
   },
+  'If-Match': {
+    name: 'If-Match',
+    in: 'header' as const,
+    description:
+      'The `ETag` of the record as it was read: the change is made only if nobody has changed it since. `*` stands for any.',
+    schema: text(1_000, { minLength: 1 }),
+    example: '"1"',
+  },
   'X-timezone-locationId': {
     name: 'X-timezone-locationId',
     in: 'header' as const,
@@ -197,6 +205,10 @@ const bodyProblems: Record<number, string> = {
 
 const keyInUse = 'A request with this `Idempotency-Key` is still being answered.';
 const keyOfAnother = 'The `Idempotency-Key` came before, with another body.';
+const versionProblems: Record<number, string> = {
+  412: 'The record has changed since the version of `If-Match`.',
+  428: '`If-Match` is missing.',
+};
 const brokenRule = 'A member of the body is missing, unknown or breaks a rule; `Errors` lists every fault.';
 
 const codeOfStatus = new Map<number, string>(
@@ -233,7 +245,7 @@ export function problemAnswer(
 /** The problems of one operation; those that every operation has are components. */
 export function problemAnswers(
   own: Record<number, string>,
-  reads: { body: boolean; checked: boolean; idempotencyKey: boolean },
+  reads: { body: boolean; checked: boolean; idempotencyKey: boolean; ifMatch: boolean },
 ): ZodOpenApiOperationObject['responses'] {
   const unprocessable = [
     ...(reads.checked ? [brokenRule] : []),
@@ -242,6 +254,7 @@ export function problemAnswers(
   const specific = {
     ...(reads.body ? bodyProblems : {}),
     ...(reads.idempotencyKey ? { 409: keyInUse } : {}),
+    ...(reads.ifMatch ? versionProblems : {}),
     ...(unprocessable ? { 422: unprocessable } : {}),
     ...own,
   };

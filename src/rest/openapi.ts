@@ -124,6 +124,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
         body: body !== undefined,
         checked: body !== undefined && !body.streamed,
         idempotencyKey: own.includes('Idempotency-Key'),
+        ifMatch: own.includes('If-Match'),
       }),
     },
   };

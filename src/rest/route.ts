@@ -65,7 +65,7 @@ export type Route<
   /** Rules that a caller must know, in CommonMark. */
   description?: string;
   /** Request headers that it reads besides those that every route does. */
-  headers?: readonly ('Idempotency-Key' | 'X-timezone-locationId')[];
+  headers?: readonly ('Idempotency-Key' | 'If-Match' | 'X-timezone-locationId')[];
   /**
    * The JSON body: in Pascal case, its objects strict; a request may spell the first letter of every name either way.
    * It is checked before `handle` runs, but for a streamed one: `handle` reads and judges that itself.

@@ -1,0 +1,22 @@
+/** Lists of records (contract 2): how they are described and answered. */
+import { z } from 'zod';
+import { longestCursor, mostPerPage, type Page } from '../db/paging.ts';
+import type { Answer } from './route.ts';
+
+/** A page of `items`. */
+export function listOf(items: z.ZodType, id: string) {
+  return z
+    .object({
+      Items: z.array(items).max(mostPerPage).meta({ description: 'The items of this page.' }),
+      NextCursor: z
+        .string()
+        .max(longestCursor)
+        .nullable()
+        .meta({ description: '`Cursor` of the next page; null at the end of the list.' }),
+    })
+    .meta({ id, description: 'One page of a list.' });
+}
+
+export function listAnswer<T>(page: Page<T>, toRecord: (item: T) => object): Answer {
+  return { status: 200, body: { Items: page.items.map(toRecord), NextCursor: page.nextCursor } };
+}
