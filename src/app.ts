@@ -7,7 +7,7 @@ import type { Context } from './context.ts';
 import { NotFound } from './errors.ts';
 import { createGraphqlServer } from './graphql/server.ts';
 import { authenticate, authenticateCall, openIdentity } from './identity/authenticate.ts';
-import { identityRoutes } from './identity/rest.ts';
+import { identityRoutes, routes as pinRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
 import * as openingHours from './opening-hours/rest.ts';
 import { handleErrors } from './rest/errors.ts';
@@ -16,6 +16,7 @@ import { countRequest, limitRequests } from './rest/limits.ts';
 import { describeApi } from './rest/openapi.ts';
 import { identifyRequests } from './rest/request.ts';
 import { mountRoutes } from './rest/route.ts';
+import * as tenants from './tenants/rest.ts';
 import { swaggerRoutes } from './web/swagger.ts';
 
 /** What an HTTP server needs of us. */
@@ -27,7 +28,7 @@ export type App = {
 };
 
 /** Everything below `/{mandator}/api`. */
-const routes = [...lessons.routes, ...openingHours.routes];
+const routes = [...tenants.routes, ...pinRoutes, ...openingHours.routes, ...lessons.routes];
 
 /** The OpenAPI document of this program. @param roots how clients see the server */
 export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {

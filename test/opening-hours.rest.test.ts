@@ -380,6 +380,25 @@ describe.each(['rules', 'exceptions'])('opening-hours/{resourceId}/%s', (kind) =
     }
   });
 
+  test('who replaces them in which request is kept; a refused change is not', async () => {
+    const { db } = service.context;
+    const requestId = `of ${kind}`;
+    await put({ Items: [item] }, { 'If-Match': '"1999999999"', 'X-Request-Id': requestId });
+    await put({ Items: [item] }, { 'If-Match': '*', 'X-Request-Id': requestId });
+    expect(
+      await db
+        .selectFrom('audit')
+        .where('request_id', '=', requestId)
+        .select(['person_id', 'action', 'subject_id'])
+        .execute(),
+    ).toEqual([
+      {
+        ...{ person_id: service.tenant.person('Admin').id, subject_id: rooms['Day'] },
+        action: `replace opening ${kind}`,
+      },
+    ]);
+  });
+
   test('a tenant file that changes them changes the version', async () => {
     const { db } = service.context;
     await put({ Items: [item] });

@@ -19,7 +19,6 @@ type Operation = {
   summary?: string;
   description?: string;
   tags?: string[];
-  parameters?: { $ref?: string }[];
   requestBody?: { content: Record<string, { example?: unknown }> };
   responses: Record<string, object>;
 };
@@ -33,10 +32,10 @@ let wire: Awaited<ReturnType<typeof openWire>>;
 let service: Service;
 let proxy: ContractProxy;
 /** Each with a count of requests of its own. */
-const tokens = { user: '', display: '', spent: '', fresh: '' };
+const tokens = { admin: '', user: '', display: '', spent: '', fresh: '' };
 let pin = '';
 let batchId = '';
-let ids: Record<string, string>;
+let pinId = 0;
 
 /** Every operation below a tenant, with an address that exists. */
 const operations = Object.entries(committed.paths)
@@ -47,19 +46,29 @@ const operations = Object.entries(committed.paths)
       method: method.toUpperCase(),
       template,
       example: operation.requestBody?.content['application/json']?.example,
-      versioned: operation.parameters?.some(({ $ref }) => $ref?.endsWith('/If-Match')) === true,
+      statuses: Object.keys(operation.responses).map(Number),
     })),
   );
+const answering = (status: number) => operations.filter(({ statuses }) => statuses.includes(status));
 const readers = operations.filter(({ method }) => method === 'GET');
 const writers = operations.filter(({ example }) => example !== undefined);
-const jobWriters = writers.filter(({ template }) => template.includes('/jobs/'));
-const versioned = operations.filter((operation) => operation.versioned);
+const batchWriters = answering(202);
+const isOfBatches = ({ template }: { template: string }) => template.includes('/v2.0/');
+/** Those that one request alone can bring to their 409. */
+const conflicting = answering(409).filter((operation) => !batchWriters.includes(operation));
 
-const addressOf = (template: string, mandator = 'school') =>
-  template.replace(
-    /\{(\w+)\}/g,
-    (_, name: string) => ({ mandator, batchId, ...ids })[name] ?? `there is no ${name}`,
-  );
+const addressOf = (template: string, mandator = 'school') => {
+  const { locationId, resources, person } = service.tenant;
+  return template
+    .replace('{mandator}', mandator)
+    .replace('{batchId}', batchId)
+    .replace('{pinId}', String(pinId))
+    .replace('{locationId}', String(locationId))
+    .replace('{resourceId}', String(resources[0]!.id))
+    .replace('/locations/{id}', `/locations/${locationId}`)
+    .replace('/resources/{id}', `/resources/${resources[0]!.id}`)
+    .replace('/persons/{id}', `/persons/${person('Admin').id}`);
+};
 
 const bearer = (text: string) => ({ Authorization: `Bearer ${text}` });
 
@@ -69,22 +78,19 @@ type Change = {
   body?: string;
   mandator?: string;
   query?: string;
-  /** Any version when left out; null sends none. */
-  version?: string | null;
 };
 
 /** A right call of an operation with its own example, but for `change`. */
 function call(
-  { method, template, example, versioned: isVersioned }: (typeof operations)[number],
+  { method, template, example, statuses }: (typeof operations)[number],
   change: Change = {},
   options: { wrong?: boolean } = {},
 ): Promise<Response> {
   const body = change.body ?? (example === undefined ? undefined : JSON.stringify(example));
-  const { version = '*' } = change;
   const headers = {
-    ...(change.credential ?? bearer(tokens.user)),
-    ...(isVersioned && version !== null ? { 'If-Match': version } : {}),
+    ...(change.credential ?? bearer(isOfBatches({ template }) ? tokens.user : tokens.admin)),
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...(statuses.includes(412) ? { 'If-Match': '*' } : {}),
     ...change.headers,
   };
   const address = `${addressOf(template, change.mandator)}${change.query ?? ''}`;
@@ -108,13 +114,12 @@ beforeAll(async () => {
   proxy = await startContractProxy(service.url);
   const { tenant, context } = service;
   tokens.display = await service.signIn(tenant, 'Display');
-  for (const name of ['user', 'spent', 'fresh'] as const)
+  for (const name of ['admin', 'spent', 'fresh'] as const)
     tokens[name] = await service.signIn(tenant, 'Admin');
-  ids = { locationId: String(tenant.locationId), resourceId: String(tenant.resources[0]?.id) };
-  ({ pin } = await createPin(context.db, pepper, {
-    mandatorId: tenant.mandatorId,
-    personId: tenant.person('User').id,
-  }));
+  tokens.user = await service.signIn();
+  const { mandatorId } = tenant;
+  ({ pin } = await createPin(context.db, pepper, { mandatorId, personId: tenant.person('User').id }));
+  ({ pinId } = await createPin(context.db, pepper, { mandatorId, personId: tenant.person('Admin').id }));
   await makeTenant(context.db, { code: 'other' });
 });
 afterAll(async () => {
@@ -235,19 +240,23 @@ describe('answers keep to the document', () => {
       expect((await proxy.fetch(address)).status).toBe(200);
   });
 
-  test('202 for the example of each writer of jobs; its batch can be read at Location', async () => {
-    for (const writer of jobWriters) {
+  test('200 or 201 for the example of each change of a record', async () => {
+    for (const operation of operations.filter((one) => one.method !== 'GET' && !isOfBatches(one))) {
+      const answer = await call(operation, { headers: { 'Idempotency-Key': `example-${operation.name}` } });
+      const done = operation.method === 'POST' ? 201 : 200;
+      expect([operation.name, answer.status]).toEqual([operation.name, done]);
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+    }
+  });
+
+  test('202 for the example of each writer; its batch can be read at Location', async () => {
+    for (const writer of batchWriters) {
       const answer = await call(writer, { headers: { 'Idempotency-Key': `example-${writer.name}` } });
       expect([writer.name, answer.status]).toEqual([writer.name, 202]);
       const { BatchId } = (await answer.json()) as { BatchId: string };
       expect(answer.headers.get('location')).toMatch(new RegExp(`/jobs/batches/${BatchId}$`));
       await lessonClient(service, tokens.user).end(BatchId);
     }
-  });
-
-  test('200 for the example of each other writer', async () => {
-    for (const writer of writers.filter((candidate) => !jobWriters.includes(candidate)))
-      expect([writer.name, (await call(writer)).status]).toEqual([writer.name, 200]);
   });
 
   test('200 with lists and records that are not empty', async () => {
@@ -309,32 +318,44 @@ describe('answers keep to the document', () => {
     }
   });
 
+  /** What differs from the example, where that alone is in no conflict the second time. */
+  const conflictOf: Record<string, Change> = {
+    patchResourcesById: { body: '{"Name":"HS 103"}' },
+    patchLocationsById: { body: '{"Active":false}' },
+    patchPersonsById: { body: '{"Active":false}' },
+    postPersonsByIdPins: { headers: { 'Idempotency-Key': 'example-postPersonsByIdPins' } },
+  };
+
   /** How each status is provoked from any operation of `from`. */
-  const provoked: [status: number, from: typeof operations, change: () => Change][] = [
+  const provoked: [
+    status: number,
+    from: typeof operations,
+    change: (operation: (typeof operations)[number]) => Change,
+  ][] = [
     [400, operations, () => ({ query: '?Nonsense=1' })],
     [401, operations, () => ({ credential: {} })],
-    [403, operations, () => ({ credential: bearer(tokens.display) })],
+    [403, answering(403), () => ({ credential: bearer(tokens.display) })],
     [404, operations, () => ({ mandator: 'other' })],
     [406, operations, () => ({ headers: { Accept: 'text/html' } })],
-    [409, operations.filter(({ name }) => name.endsWith('Cancel')), () => ({})],
-    [412, versioned, () => ({ version: '"1999999999"' })],
+    [409, conflicting, ({ name }) => conflictOf[name] ?? {}],
+    [412, answering(412), () => ({ headers: { 'If-Match': '"0"' } })],
     [413, writers, () => ({ body: JSON.stringify([{ JobID: 'J', Bemerkung: 'x'.repeat(3_000) }]) })],
     [415, writers, () => ({ headers: { 'Content-Type': 'text/plain' } })],
     [
       422,
-      writers,
+      batchWriters,
       () => ({ body: '[{"JobID":"J"}]', headers: { 'Idempotency-Key': 'example-of-another-body' } }),
     ],
-    [428, versioned, () => ({ version: null })],
+    [422, writers.filter((writer) => !isOfBatches(writer)), () => ({ body: '{"Nonsense":1}' })],
+    [428, answering(428), () => ({ headers: { 'If-Match': '' } })],
   ];
 
   test.each(provoked)('%d from each operation that can answer so', async (status, from, change) => {
     if (status === 422)
-      for (const writer of jobWriters)
+      for (const writer of from)
         await call(writer, { headers: { 'Idempotency-Key': 'example-of-another-body' } }, { wrong: true });
-    const changed = change();
     for (const operation of from) {
-      const answer = await call(operation, changed, { wrong: true });
+      const answer = await call(operation, change(operation), { wrong: true });
       expect([operation.name, answer.status, answer.headers.get('content-type')]).toEqual([
         operation.name,
         status,
@@ -350,9 +371,14 @@ describe('answers keep to the document', () => {
 
   test('405 with Allow for a method that an address does not take', async () => {
     for (const { template } of operations) {
-      const init = { method: 'PATCH', headers: bearer(tokens.user) };
+      const taken = operations.filter((one) => one.template === template).map(({ method }) => method);
+      const method = ['PATCH', 'PUT', 'DELETE'].find((other) => !taken.includes(other)) as string;
+      const init = { method, headers: bearer(tokens.user) };
       const answer = await proxy.fetch(addressOf(template), init, { wrong: true });
-      expect([answer.status, answer.headers.get('allow')]).toEqual([405, expect.stringMatching(/GET|POST/)]);
+      expect([answer.status, answer.headers.get('allow')]).toEqual([
+        405,
+        expect.stringMatching(/GET|POST|DELETE/),
+      ]);
     }
   });
 
@@ -389,7 +415,7 @@ describe('answers keep to the document', () => {
       );
     expect(missing.sort()).toEqual([
       // Needs two requests with one key at one time: lessons.accept.
-      ...jobWriters.map(({ method, template }) => `409 ${method} ${template}`).sort(),
+      ...batchWriters.map(({ method, template }) => `409 ${method} ${template}`).sort(),
       // The keys are kept in memory.
       '503 GET /.well-known/openid-configuration/jwks',
     ]);

@@ -23,6 +23,16 @@ export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
+export interface Audit {
+  action: string;
+  at: Generated<Timestamp>;
+  id: Generated<number>;
+  mandator_id: number;
+  person_id: number;
+  request_id: string;
+  subject_id: number;
+}
+
 export interface Batch {
   arrival: Generated<number>;
   attempts: Generated<number>;
@@ -132,11 +142,13 @@ export interface LessonJob {
 }
 
 export interface Location {
+  active: Generated<boolean>;
   id: Generated<number>;
   mandator_id: number;
   name: string;
   name_key: Generated<string>;
   time_zone: string;
+  version: Generated<number>;
 }
 
 export interface Mandator {
@@ -180,6 +192,7 @@ export interface Person {
   name: string;
   role: string;
   time_zone: string;
+  version: Generated<number>;
 }
 
 export interface Pin {
@@ -217,6 +230,7 @@ export interface Resource {
   mandator_id: number;
   name: string;
   name_key: Generated<string>;
+  version: Generated<number>;
 }
 
 export interface SigningKey {
@@ -227,6 +241,7 @@ export interface SigningKey {
 }
 
 export interface DB {
+  audit: Audit;
   batch: Batch;
   batch_error: BatchError;
   batch_job: BatchJob;

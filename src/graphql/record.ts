@@ -4,6 +4,7 @@
  */
 import type { EnumRef, InputRef, ObjectFieldBuilder, ObjectRef } from '@pothos/core';
 import type { z } from 'zod';
+import { readInput } from '../input.ts';
 import type { Builder, Types } from './builder.ts';
 
 /** The types of the members that are records or enumerations themselves. */
@@ -114,4 +115,20 @@ export function bodyType(
         ]),
       ),
   });
+}
+
+/**
+ * What an input of `bodyType` holds, judged as REST judges the body. Ids came as texts.
+ * @throws InvalidInput with every fault
+ */
+export function readBody<Schema extends z.ZodObject>(schema: Schema, sent: object): z.output<Schema> {
+  const isNumber = (name: string) => {
+    const [, member] = Object.entries(schema.shape).find(([key]) => camel(key) === name) ?? [];
+    return member !== undefined && bare(member).def.type === 'number';
+  };
+  const members = Object.entries(sent).map(([name, value]) => [
+    name,
+    typeof value === 'string' && isNumber(name) && /^\d{1,15}$/.test(value) ? Number(value) : value,
+  ]);
+  return readInput(schema, Object.fromEntries(members));
 }

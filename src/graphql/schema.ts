@@ -2,6 +2,7 @@ import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphq
 import { addTypes as addIdentityTypes } from '../identity/graphql.ts';
 import { addTypes as addLessonTypes } from '../lessons/graphql.ts';
 import { addTypes as addOpeningHoursTypes } from '../opening-hours/graphql.ts';
+import { addTypes as addTenantTypes } from '../tenants/graphql.ts';
 import { createBuilder } from './builder.ts';
 
 /** The whole schema: what stands here, and every room's face. */
@@ -14,6 +15,7 @@ export function createSchema(): GraphQLSchema {
       resolve: () => new Date(),
     }),
   );
+  addTenantTypes(builder);
   addIdentityTypes(builder);
   addLessonTypes(builder);
   addOpeningHoursTypes(builder);

@@ -89,7 +89,15 @@ export function createWebSockets(
     options.countRequest(viewer);
     link.extra.gone ??= new AbortController();
     const { signal } = link.extra.gone;
-    const call: Call = { context, streams, viewer, requestId, credentials: credentialsOf(link), signal };
+    const call: Call = {
+      context,
+      streams,
+      loaders: new Map(),
+      viewer,
+      requestId,
+      credentials: credentialsOf(link),
+      signal,
+    };
     const enveloped = pipeline.getEnveloped({ ...call, params: payload });
     const document = enveloped.parse(payload.query);
     const errors = enveloped.validate(enveloped.schema, document);

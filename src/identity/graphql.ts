@@ -1,32 +1,89 @@
-import type { Viewer } from '../context.ts';
+import { z } from 'zod';
+import { Conflict, Forbidden, InvalidInput, NotFound } from '../errors.ts';
 import type { AddTypes } from '../graphql/builder.ts';
+import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { recordFields } from '../graphql/record.ts';
+import { readId, readInput } from '../input.ts';
+import { createPinFor, listPinsOf, revokePinOf } from './pin-admin.ts';
+import type { Pin } from './pins.ts';
+import { newPin, pinRecord, toPinRecord } from './wire.ts';
 
-const roles = ['Admin', 'User', 'Display'] as const satisfies readonly Viewer['role'][];
+/** As the header of REST has it. */
+const key = { schema: z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 printable characters') };
 
 export const addTypes: AddTypes = (builder) => {
-  const role = builder.enumType('Role', {
-    description: 'What a person may do (contract 3).',
-    values: roles,
-  });
-  const person = builder.objectRef<Viewer>('Person').implement({
-    description: 'A user of a tenant.',
+  const pin = builder.objectRef<Pin>('Pin').implement({
+    description: 'A PIN, without the PIN itself.',
     fields: (t) => ({
-      id: t.exposeID('personId', { description: 'The same id as in REST.' }),
-      name: t.exposeString('displayName', { description: 'As it is shown.' }),
-      email: t.exposeString('email', { description: 'Unique in the tenant.' }),
-      timeZone: t.exposeString('timeZone', { description: 'IANA name of the zone of this person.' }),
-      role: t.field({
-        type: role,
-        description: 'What this person may do.',
-        resolve: (viewer) => viewer.role,
-      }),
+      id: t.exposeID('pinId', { description: 'The PinId.' }),
+      ...recordFields(t, pinRecord.omit({ PinId: true }), toPinRecord),
     }),
   });
-  builder.queryField('me', (t) =>
+  const pins = connectionType(builder, pin, ({ pinId }) => pinId);
+  const created = builder.objectRef<{ pin: string; record: Pin }>('PinCreated').implement({
+    description: 'A PIN that was made.',
+    fields: (t) => ({
+      pin: t.exposeString('pin', {
+        description: 'The PIN. It is told this once and can never be read again.',
+      }),
+      record: t.field({ type: pin, description: 'What is kept of it.', resolve: ({ record }) => record }),
+    }),
+  });
+  builder.queryField('pins', (t) =>
     t.field({
-      type: person,
-      description: 'The person whose credential this call carries.',
-      resolve: (_root, _args, { viewer }) => viewer,
+      type: pins,
+      nullable: true,
+      args: {
+        personId: t.arg.id({ required: true, description: 'The person who holds them.' }),
+        ...pageArguments(t.arg),
+      },
+      complexity: pageCost,
+      description:
+        'The PINs of a person, oldest first, for Admins; null when this tenant has no person of that id.',
+      resolve: (_root, { personId, ...page }, { context, viewer }) =>
+        listPinsOf(context.db, viewer, readId(personId), pageOf(page)).catch((error: unknown) => {
+          if (error instanceof NotFound) return null;
+          throw error;
+        }),
     }),
   );
+  builder.mutationFields((t) => ({
+    createPin: t.field({
+      type: created,
+      errors: {
+        types: [Conflict, Forbidden, InvalidInput, NotFound],
+        union: { name: 'CreatePinResult', description: 'The PIN, or why not.' },
+      },
+      args: {
+        personId: t.arg.id({ required: true, description: 'The active person who shall hold it.' }),
+        label: t.arg.string({ description: 'What it is for.' }),
+        expiresAt: t.arg({ type: 'DateTime', description: 'When it ends by itself; never when left out.' }),
+        idempotencyKey: t.arg.string({
+          description:
+            'Sent again within 24 hours it makes no second PIN, and is a ConflictProblem: a PIN is told once.',
+          validate: key,
+        }),
+      },
+      description: 'Makes a PIN for a person, for Admins.',
+      resolve: (_root, { personId, label, expiresAt, idempotencyKey }, call) => {
+        const { Label, ExpiresAt } = readInput(newPin, {
+          Label: label ?? null,
+          ExpiresAt: expiresAt?.toISOString() ?? null,
+        });
+        return createPinFor(call.context, call, readId(personId), {
+          ...{ label: Label, expiresAt: ExpiresAt, idempotencyKey: idempotencyKey ?? undefined },
+        });
+      },
+    }),
+    revokePin: t.field({
+      type: pin,
+      errors: {
+        types: [Forbidden, NotFound],
+        union: { name: 'RevokePinResult', description: 'The PIN, revoked, or why not.' },
+      },
+      args: { id: t.arg.id({ required: true, description: 'The PinId.' }) },
+      description: 'Ends a PIN, its tokens and its streams, for Admins; again is no error.',
+      resolve: (_root, { id }, call) => revokePinOf(call.context.db, call, readId(id)),
+    }),
+  }));
 };

@@ -83,14 +83,19 @@ export async function createPin(
 
 /** All PINs of a tenant or of one person, revoked ones too, oldest first. */
 export async function listPins(db: Database, mandatorId: number, personId?: number): Promise<Pin[]> {
-  let query = db.selectFrom('pin').where('mandator_id', '=', mandatorId);
+  let query = selectPins(db, mandatorId);
   if (personId !== undefined) query = query.where('person_id', '=', personId);
-  return await query
+  return await query.execute();
+}
+
+/** The query of `listPins`. */
+export const selectPins = (db: Database, mandatorId: number) =>
+  db
+    .selectFrom('pin')
+    .where('mandator_id', '=', mandatorId)
     .select(['id as pinId', 'person_id as personId', 'label', 'created_at as createdAt'])
     .select(['expires_at as expiresAt', 'revoked_at as revokedAt', 'last_used_at as lastUsedAt'])
-    .orderBy('id')
-    .execute();
-}
+    .orderBy('id');
 
 /**
  * Ends a PIN, its tokens and its streams, on every process; again is no error.

@@ -1,11 +1,18 @@
-/** The identity provider's own endpoints (contract 3): RFC 6749 in and out, for standard clients. */
+/** The identity provider's own endpoints (contract 3): RFC 6749 in and out, for standard clients; and the PINs of persons. */
 import express, { type ErrorRequestHandler, type Request, Router } from 'express';
+import { z } from 'zod';
+import { readPage } from '../db/paging.ts';
 import { asDomainError, MethodNotAllowed, NotFound } from '../errors.ts';
 import { limitTokenRequests } from '../rest/limits.ts';
+import { listAnswer, listOf } from '../rest/lists.ts';
+import { id, paging } from '../rest/parameters.ts';
+import { type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import { grantType, OAuthError, type TokenRequest } from './clients.ts';
 import { howToSignIn } from './modes.ts';
+import { createPinFor, listPinsOf, revokePinOf } from './pin-admin.ts';
 import { type Identity, issueToken } from './service.ts';
 import { apiScope } from './tokens.ts';
+import { createdPin, examples, newPin, pinRecord, toCreatedPin, toPinRecord } from './wire.ts';
 
 const tokenPath = '/connect/token';
 const configurationPath = '/.well-known/openid-configuration';
@@ -135,3 +142,68 @@ function asOAuthError(error: unknown): OAuthError | undefined {
     );
   return undefined;
 }
+
+const pinPath = '/v1.0/persons/:id/pins';
+const personId = id('The Id of the person.');
+const forAdmins = { 403: 'Only an Admin manages PINs.' };
+
+/** What Admins do with the PINs of persons. */
+export const routes: Route[] = [
+  route({
+    method: 'GET',
+    path: pinPath,
+    summary: 'List the PINs of a person',
+    description: 'Oldest first, revoked and expired ones too; never the PINs themselves.',
+    params: z.object({ id: personId }),
+    query: z.strictObject(paging),
+    answers: {
+      200: {
+        description: 'One page of PINs.',
+        body: listOf(pinRecord, 'PinList'),
+        example: examples.page,
+        headers: ['ETag'],
+      },
+    },
+    problems: forAdmins,
+    handle: async ({ db }, { viewer, params, query }) =>
+      listAnswer(await listPinsOf(db, viewer, params.id, readPage(query.Limit, query.Cursor)), toPinRecord),
+  }),
+  route({
+    method: 'POST',
+    path: pinPath,
+    summary: 'Make a PIN',
+    description:
+      'Makes a PIN for an active person. The answer alone tells it, and must not be stored. With an `Idempotency-Key` a request that is sent again makes no second PIN, but is answered 409 with the PinId of the first: a PIN is told once.',
+    headers: ['Idempotency-Key'],
+    params: z.object({ id: personId }),
+    body: { schema: newPin, example: examples.new },
+    answers: { 201: { description: 'The PIN.', body: createdPin, example: examples.created } },
+    problems: {
+      ...forAdmins,
+      409: 'The person is not active, or the `Idempotency-Key` has made a PIN or is doing so.',
+    },
+    handle: async (context, call) => {
+      const { Label, ExpiresAt } = call.body;
+      const idempotencyKey = readIdempotencyKey(call.request);
+      const made = await createPinFor(context, call, call.params.id, {
+        ...{ label: Label, expiresAt: ExpiresAt, idempotencyKey },
+      });
+      return { status: 201, body: toCreatedPin(made) };
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${pinPath}/:pinId`,
+    summary: 'Revoke a PIN',
+    description: 'Its tokens are refused at once and its streams end. Again it answers the same.',
+    params: z.object({ id: personId, pinId: id('The PinId.') }),
+    answers: {
+      200: { description: 'The PIN, revoked.', body: pinRecord, example: examples.revoked },
+    },
+    problems: forAdmins,
+    handle: async ({ db }, call) => ({
+      status: 200,
+      body: toPinRecord(await revokePinOf(db, call, call.params.pinId, call.params.id)),
+    }),
+  }),
+];

@@ -5,21 +5,14 @@
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { Forbidden, NotFound, PreconditionFailed } from '../errors.ts';
+import { NotFound } from '../errors.ts';
+import { type Act, checkAdmin, checkVersion, recordAct, type Versions } from '../tenants/service.ts';
 import type { OpeningRule } from './local-hours.ts';
 import { type StoredException, type StoredRule, storedExceptions, storedRules } from './stored.ts';
 
 /** All rules or all exceptions of a resource. */
 export type OwnHours<Item> = { resourceId: number; version: number; items: Item[] };
 export type NewException = Omit<StoredException, 'id' | 'locationId' | 'resourceId'>;
-
-/** The versions that a change is meant for; undefined for whichever there is. */
-type Versions = readonly number[] | undefined;
-
-/** @throws Forbidden, whatever is asked for */
-function checkAdmin({ role }: Viewer): void {
-  if (role !== 'Admin') throw new Forbidden('Only an Admin manages opening hours; ask one of yours.');
-}
 
 type Read<Item> = (db: Database, viewer: Viewer, resourceId: number) => Promise<OwnHours<Item>>;
 
@@ -79,7 +72,9 @@ export async function getExceptions(
 }
 
 type Change<Item> = {
-  viewer: Viewer;
+  act: Act;
+  /** What is kept of it. */
+  action: string;
   resourceId: number;
   expected: Versions;
   read: Read<Item>;
@@ -93,8 +88,9 @@ type Change<Item> = {
 /** Changes of one resource wait for each other, and for a tenant file. */
 function replaceOwn<Item>(
   db: Database,
-  { viewer, resourceId, expected, read, write }: Change<Item>,
+  { act, action, resourceId, expected, read, write }: Change<Item>,
 ): Promise<OwnHours<Item>> {
+  const { viewer } = act;
   checkAdmin(viewer);
   return db.transaction().execute(async (trx) => {
     // First and by itself: what is read behind it is what stands when the lock is held.
@@ -103,12 +99,9 @@ function replaceOwn<Item>(
       .forNoKeyUpdate()
       .executeTakeFirst();
     if (!resource) throw unknown();
-    const { version } = await read(trx, viewer, resourceId);
-    if (expected && !expected.includes(version))
-      throw new PreconditionFailed(
-        'The opening hours have changed since you read them; read them again and repeat the change on that version.',
-      );
+    checkVersion(await read(trx, viewer, resourceId), expected);
     await write(trx, { mandator_id: viewer.mandatorId, resource_id: resourceId, ...resource });
+    await recordAct(trx, act, action, resourceId);
     return await read(trx, viewer, resourceId);
   });
 }
@@ -119,7 +112,7 @@ function replaceOwn<Item>(
  */
 export async function replaceRules(
   db: Database,
-  viewer: Viewer,
+  act: Act,
   resourceId: number,
   expected: Versions,
   rules: readonly OpeningRule[],
@@ -137,7 +130,14 @@ export async function replaceRules(
     }));
     await trx.insertInto('opening_rule').values(rows).execute();
   };
-  return await replaceOwn(db, { viewer, resourceId, expected, read: readRules, write });
+  return await replaceOwn(db, {
+    act,
+    action: 'replace opening rules',
+    resourceId,
+    expected,
+    read: readRules,
+    write,
+  });
 }
 
 /**
@@ -146,7 +146,7 @@ export async function replaceRules(
  */
 export async function replaceExceptions(
   db: Database,
-  viewer: Viewer,
+  act: Act,
   resourceId: number,
   expected: Versions,
   exceptions: readonly NewException[],
@@ -164,5 +164,12 @@ export async function replaceExceptions(
     }));
     await trx.insertInto('opening_exception').values(rows).execute();
   };
-  return await replaceOwn(db, { viewer, resourceId, expected, read: readExceptions, write });
+  return await replaceOwn(db, {
+    act,
+    action: 'replace opening exceptions',
+    resourceId,
+    expected,
+    read: readExceptions,
+    write,
+  });
 }

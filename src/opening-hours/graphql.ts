@@ -120,10 +120,10 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
           items: t.arg({ type: [rule], required: true, description: 'All rules of the resource itself.' }),
         },
         description: 'Replaces the rules of a resource; for Admins.',
-        resolve: async (_root, { resourceId, version, items }, { context, viewer }) => {
+        resolve: async (_root, { resourceId, version, items }, call) => {
           const rules = readItems(wire.rulesBody, items).Items.map(wire.toNewRule);
           return wire.toOwnRules(
-            await replaceRules(context.db, viewer, readId(resourceId), [version], rules),
+            await replaceRules(call.context.db, call, readId(resourceId), [version], rules),
           );
         },
       }),
@@ -142,10 +142,10 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
           }),
         },
         description: 'Replaces the exceptions of a resource; for Admins.',
-        resolve: async (_root, { resourceId, version, items }, { context, viewer }) => {
+        resolve: async (_root, { resourceId, version, items }, call) => {
           const exceptions = readItems(wire.exceptionsBody, items).Items.map(wire.toNewException);
           return wire.toOwnExceptions(
-            await replaceExceptions(context.db, viewer, readId(resourceId), [version], exceptions),
+            await replaceExceptions(call.context.db, call, readId(resourceId), [version], exceptions),
           );
         },
       }),

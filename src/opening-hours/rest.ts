@@ -111,10 +111,12 @@ export const routes = [
     body: { schema: rulesBody, example: { Items: [rule] } },
     answers: rulesAnswer,
     problems: forAdmins,
-    handle: async ({ db }, { viewer, params, body, headers }) => {
+    handle: async ({ db }, { viewer, requestId, params, body, headers }) => {
       const rules = body.Items.map(toNewRule);
       return recordAnswer(
-        toOwnRules(await replaceRules(db, viewer, params.resourceId, readIfMatch(headers), rules)),
+        toOwnRules(
+          await replaceRules(db, { viewer, requestId }, params.resourceId, readIfMatch(headers), rules),
+        ),
       );
     },
   }),
@@ -139,11 +141,17 @@ export const routes = [
     body: { schema: exceptionsBody, example: { Items: [exception] } },
     answers: exceptionsAnswer,
     problems: forAdmins,
-    handle: async ({ db }, { viewer, params, body, headers }) => {
+    handle: async ({ db }, { viewer, requestId, params, body, headers }) => {
       const exceptions = body.Items.map(toNewException);
       return recordAnswer(
         toOwnExceptions(
-          await replaceExceptions(db, viewer, params.resourceId, readIfMatch(headers), exceptions),
+          await replaceExceptions(
+            db,
+            { viewer, requestId },
+            params.resourceId,
+            readIfMatch(headers),
+            exceptions,
+          ),
         ),
       );
     },

@@ -5,7 +5,8 @@
  */
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { type FieldError, Forbidden, Malformed, NotFound } from '../errors.ts';
+import { type FieldError, Malformed, NotFound } from '../errors.ts';
+import { checkReader } from '../tenants/service.ts';
 import { addDays, localDateOf, type OpenInterval, openIntervals } from './local-hours.ts';
 import {
   hoursByResource,
@@ -113,8 +114,7 @@ export async function listForLocation(
   locationId: number,
   query: HoursQuery,
 ): Promise<LocationHours> {
-  if (viewer.role === 'Display')
-    throw new Forbidden('A display reads the status of its own resources only; use the PIN of a user.');
+  checkReader(viewer);
   const [[location], named] = await Promise.all([
     readHours(db, viewer.mandatorId, { locationId }),
     query.timezoneLocationId === undefined ? undefined : readZone(db, viewer, query.timezoneLocationId),

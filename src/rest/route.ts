@@ -181,35 +181,36 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
   const router = Router();
   // The whole path, so that logs and metrics have it from Express.
   const patternOf = ({ path }: Route) => `/:mandator/api${path}`;
-  for (const definition of routes) {
-    const { params = nothing, query = noQuery, body, headers = [] } = definition;
-    const varies = headers.filter((name) => name.startsWith('X-'));
-    router[definition.method.toLowerCase() as 'get'](patternOf(definition), async (request, response) => {
-      for (const name of varies) response.vary(name);
-      if (!request.accepts(writable))
-        throw new NotAcceptable('This answers with application/json only; allow it in Accept.');
-      const gone = new AbortController();
-      response.once('close', () => gone.abort());
-      const read = {
-        viewer: viewerOf(response),
-        params: readParams(params, request),
-        query: readQuery(query, request),
-      };
-      const answer = await definition.handle(context, {
-        ...read,
-        body:
-          body && !body.streamed
-            ? await readJson(request, body.schema, context.config.Limits.BodyBytes)
-            : undefined,
-        headers: request.headers,
-        requestId: response.locals['requestId'],
-        request,
-        signal: gone.signal,
+  // An address that is spelled out comes before a pattern that would take it too, with all of its methods.
+  for (const [pattern, siblings] of Map.groupBy(routes, patternOf)) {
+    for (const definition of siblings) {
+      const { params = nothing, query = noQuery, body, headers = [] } = definition;
+      const varies = headers.filter((name) => name.startsWith('X-'));
+      router[definition.method.toLowerCase() as 'get'](pattern, async (request, response) => {
+        for (const name of varies) response.vary(name);
+        if (!request.accepts(writable))
+          throw new NotAcceptable('This answers with application/json only; allow it in Accept.');
+        const gone = new AbortController();
+        response.once('close', () => gone.abort());
+        const read = {
+          viewer: viewerOf(response),
+          params: readParams(params, request),
+          query: readQuery(query, request),
+        };
+        const answer = await definition.handle(context, {
+          ...read,
+          body:
+            body && !body.streamed
+              ? await readJson(request, body.schema, context.config.Limits.BodyBytes)
+              : undefined,
+          headers: request.headers,
+          requestId: response.locals['requestId'],
+          request,
+          signal: gone.signal,
+        });
+        writeAnswer(request, response, answer);
       });
-      writeAnswer(request, response, answer);
-    });
-  }
-  for (const [pattern, siblings] of Map.groupBy(routes, patternOf))
+    }
     router.all(pattern, (request, response) => {
       const allow = siblings.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
       if (request.method === 'OPTIONS') response.status(204).set('Allow', allow.join(', ')).end();
@@ -219,5 +220,6 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
           allow,
         );
     });
+  }
   return router;
 }

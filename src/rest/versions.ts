@@ -8,9 +8,9 @@ import type { Answer } from './route.ts';
  * @throws PreconditionRequired without the header
  */
 export function readIfMatch({ 'if-match': header }: IncomingHttpHeaders): number[] | undefined {
-  if (header === undefined)
+  if (!header?.trim())
     throw new PreconditionRequired(
-      'Send If-Match with the ETag of the record as you have read it, so that nobody else’s change is lost.',
+      'Send If-Match with the ETag of the record as you have read it, so that no change of another is lost.',
     );
   if (header.trim() === '*') return undefined;
   return header.split(',').flatMap((tag) => {

@@ -9,6 +9,8 @@ import { type Parameters, readParameterName, readParameterValue, withDefaults } 
 import { readTenantFile, type TenantFile } from './tenant-file.ts';
 
 // Other rooms see this one through its service alone.
+export { type Act, checkAdmin, checkReader, checkVersion, recordAct, type Versions } from './access.ts';
+export { getPersonById } from './persons.ts';
 export { readTenantFile, type TenantFile };
 
 /** How many records were made, changed, or found as wanted: the tenant, its locations, resources and persons. */

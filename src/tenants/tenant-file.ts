@@ -1,6 +1,7 @@
 /** The file of a tenant's master data (contract 1): its shape, and one line for each fault in it. */
 import { z } from 'zod';
 import { type FieldError, InvalidInput } from '../errors.ts';
+import { locationFields, personFields, resourceFields, text } from './fields.ts';
 import { remedyFor } from './nearest.ts';
 import { parameterTypes } from './parameters.ts';
 
@@ -18,28 +19,6 @@ const record = <Shape extends z.core.$ZodShape>(shape: Shape) =>
 
 const list = <Item extends z.ZodType>(item: Item) => z.array(item, 'must be a list in brackets');
 
-const text = (most: number) =>
-  z
-    .string('must be a text in quotes')
-    .trim()
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), {
-      error: 'must not hold U+0000 or half of a surrogate pair',
-      abort: true,
-    })
-    .normalize('NFC')
-    .min(1, { error: 'must not be empty', abort: true })
-    .max(most, { error: `must have at most ${most} characters`, abort: true });
-
-/** An offset such as +01:00 is no zone: it would ignore summer time. */
-function isTimeZone(name: string): boolean {
-  try {
-    return /^[a-z]/i.test(name) && Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
-  } catch {
-    return false;
-  }
-}
-
-const timeZone = text(64).refine(isTimeZone, 'must be an IANA time zone such as Europe/Zurich');
 const flag = z.boolean('must be true or false');
 
 const date = text(10)
@@ -84,32 +63,17 @@ const hours = {
 };
 
 const resource = record({
-  Name: text(200),
-  Kind: text(50).default('Room'),
-  Capacity: z
-    .int('must be a whole number')
-    .min(0, 'must be 0 or more')
-    .max(1_000_000, 'must be at most 1000000')
-    .nullable()
-    .default(null),
-  Equipment: list(text(100)).default([]),
-  Mailbox: text(320).nullable().default(null),
+  ...resourceFields,
+  Kind: resourceFields.Kind.default('Room'),
+  Capacity: resourceFields.Capacity.default(null),
+  Equipment: resourceFields.Equipment.default([]),
+  Mailbox: resourceFields.Mailbox.default(null),
   ...hours,
 });
 
-const location = record({
-  Name: text(200),
-  TimeZone: timeZone,
-  ...hours,
-  Resources: list(resource).default([]),
-});
+const location = record({ ...locationFields, ...hours, Resources: list(resource).default([]) });
 
-const person = record({
-  Name: text(200),
-  Email: text(254).pipe(z.email('must be an e-mail address')),
-  TimeZone: timeZone,
-  Role: z.enum(['Admin', 'User', 'Display'], 'must be Admin, User or Display'),
-});
+const person = record(personFields);
 
 const tenantFile = record({
   Mandator: text(64)

@@ -1,0 +1,92 @@
+/**
+ * PINs over the API, for Admins (contract 5.2). A PIN is told once: an Idempotency-Key that comes again makes no second
+ * one and does not tell the first again either, for then it would have to be stored.
+ */
+import { createHash } from 'node:crypto';
+import type { Context, Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { claimIdempotencyKey } from '../db/idempotency.ts';
+import { type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { Conflict, NotFound } from '../errors.ts';
+import { type Act, checkAdmin, getPersonById, recordAct } from '../tenants/service.ts';
+import { createPin, type Pin, pepperOf, revokePin, selectPins } from './pins.ts';
+
+const unknown = () => new NotFound('There is no PIN of this id.');
+
+/** The PINs of a person, revoked ones too, oldest first. @throws Forbidden, NotFound */
+export async function listPinsOf(
+  db: Database,
+  viewer: Viewer,
+  personId: number,
+  { limit, after }: PageRequest,
+): Promise<Page<Pin>> {
+  await getPersonById(db, viewer, personId);
+  const rows = await selectPins(db, viewer.mandatorId)
+    .where('person_id', '=', personId)
+    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
+    .limit(limit + 1)
+    .execute();
+  return toPage(rows, limit, ({ pinId }) => pinId);
+}
+
+/**
+ * Makes a PIN for an active person.
+ * @throws Forbidden, NotFound; Conflict for an inactive person, and for a key that has made a PIN before; InvalidInput
+ * for a key that came with another request
+ */
+export async function createPinFor(
+  { db, config }: Context,
+  act: Act,
+  personId: number,
+  wanted: { label: string | null; expiresAt: Date | null; idempotencyKey: string | undefined },
+): Promise<{ pin: string; record: Pin }> {
+  const { viewer } = act;
+  const { mandatorId } = viewer;
+  const { label, expiresAt, idempotencyKey } = wanted;
+  checkAdmin(viewer);
+  return await db.transaction().execute(async (trx) => {
+    const claim = idempotencyKey
+      ? await claimIdempotencyKey<{ pinId: number }>(trx, viewer, idempotencyKey)
+      : undefined;
+    const fingerprint = createHash('sha256')
+      .update(JSON.stringify(['create PIN', personId, label, expiresAt]))
+      .digest();
+    if (claim?.answered) {
+      const earlier = await claim.settle(fingerprint, { pinId: 0 });
+      throw new Conflict(
+        `This Idempotency-Key has made the PIN of PinId ${earlier?.pinId}, which is told only once; if it was lost, revoke it and make another under a new key.`,
+      );
+    }
+    if (!(await getPersonById(trx, viewer, personId)).active)
+      throw new Conflict('The person is not active: a PIN would not count.');
+    const { pin, pinId } = await createPin(trx, pepperOf(config), {
+      ...{ mandatorId, personId },
+      ...(label !== null && { label }),
+      ...(expiresAt !== null && { expiresAt }),
+    });
+    await claim?.settle(fingerprint, { pinId });
+    await recordAct(trx, act, 'create PIN', pinId);
+    return { pin, record: await getPin(trx, mandatorId, pinId) };
+  });
+}
+
+/**
+ * Ends a PIN, its tokens and its streams, on every process; again is no error.
+ * @param personId the PIN must be this person's, where given
+ * @throws Forbidden, NotFound
+ */
+export async function revokePinOf(db: Database, act: Act, pinId: number, personId?: number): Promise<Pin> {
+  const { mandatorId } = act.viewer;
+  checkAdmin(act.viewer);
+  return await db.transaction().execute(async (trx) => {
+    await revokePin(trx, mandatorId, pinId, personId).catch((error: unknown) => {
+      throw error instanceof NotFound ? unknown() : error;
+    });
+    await recordAct(trx, act, 'revoke PIN', pinId);
+    return await getPin(trx, mandatorId, pinId);
+  });
+}
+
+async function getPin(trx: Transaction, mandatorId: number, pinId: number): Promise<Pin> {
+  return await selectPins(trx, mandatorId).where('id', '=', pinId).executeTakeFirstOrThrow();
+}

@@ -1,0 +1,44 @@
+/** Bodies and answers as the documentation shows them: the demo tenant's. */
+
+export const location = { Id: 1, Name: 'Campus Zürich', TimeZone: 'Europe/Zurich', Active: true, Version: 1 };
+export const newLocation = { Name: 'Campus Bern', TimeZone: 'Europe/Zurich' };
+export const locationChanges = { Name: 'Campus Zürich Nord' };
+
+export const resource = {
+  Id: 2,
+  LocationId: 1,
+  Name: 'HS 101',
+  Kind: 'LectureHall',
+  Capacity: 120,
+  Equipment: ['Beamer', 'Mikrofonanlage', 'Wandtafel'],
+  Mailbox: 'hs101@demo.example',
+  Active: true,
+  Version: 1,
+};
+export const newResource = { LocationId: 1, Name: 'HS 103', Kind: 'LectureHall', Capacity: 60 };
+export const resourceChanges = { Capacity: 110, Mailbox: null };
+
+export const person = {
+  Id: 1,
+  Name: 'Ada Admin',
+  Email: 'ada@demo.example',
+  TimeZone: 'Europe/Zurich',
+  Role: 'Admin',
+  Active: true,
+  Version: 1,
+};
+export const newPerson = {
+  Name: 'Grace Hopper',
+  Email: 'grace@demo.example',
+  TimeZone: 'Europe/Zurich',
+  Role: 'User',
+};
+export const personChanges = { TimeZone: 'Asia/Tokyo' };
+
+/** What a change makes of a record. */
+export const changed = <Body extends object>(body: Body, changes: object) => ({
+  ...body,
+  ...changes,
+  Version: 2,
+});
+export const page = (item: unknown) => ({ Items: [item], NextCursor: null });

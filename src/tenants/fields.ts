@@ -1,0 +1,53 @@
+/** The members of master data, as tenant files and the API write them. The messages say what is allowed. */
+import { z } from 'zod';
+
+/** Trimmed and in Unicode NFC. */
+export const text = (most: number) =>
+  z
+    .string('must be a text in quotes')
+    .trim()
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), {
+      error: 'must not hold U+0000 or half of a surrogate pair',
+      abort: true,
+    })
+    .normalize('NFC')
+    .min(1, { error: 'must not be empty', abort: true })
+    .max(most, { error: `must have at most ${most} characters`, abort: true });
+
+/** An offset such as +01:00 is no zone: it would ignore summer time. */
+function isTimeZone(name: string): boolean {
+  try {
+    return /^[a-z]/i.test(name) && Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+  } catch {
+    return false;
+  }
+}
+
+const timeZone = text(64).refine(isTimeZone, 'must be an IANA time zone such as Europe/Zurich');
+
+export const roles = ['Admin', 'User', 'Display'] as const;
+/** More than any room has, and few enough for one record. */
+const mostEquipment = 100;
+
+export const locationFields = { Name: text(200), TimeZone: timeZone };
+
+export const resourceFields = {
+  Name: text(200),
+  Kind: text(50),
+  Capacity: z
+    .int('must be a whole number')
+    .min(0, 'must be 0 or more')
+    .max(1_000_000, 'must be at most 1000000')
+    .nullable(),
+  Equipment: z
+    .array(text(100), 'must be a list in brackets')
+    .max(mostEquipment, `must have at most ${mostEquipment} entries`),
+  Mailbox: text(320).nullable(),
+};
+
+export const personFields = {
+  Name: text(200),
+  Email: text(254).pipe(z.email('must be an e-mail address')),
+  TimeZone: timeZone,
+  Role: z.enum(roles, 'must be Admin, User or Display'),
+};

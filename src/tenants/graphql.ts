@@ -1,0 +1,260 @@
+import type { InputRef, ObjectRef } from '@pothos/core';
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
+import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
+import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { idArgument } from '../graphql/ids.ts';
+import { load } from '../graphql/loaders.ts';
+import {
+  bodyType,
+  enumType,
+  type MemberType,
+  readBody,
+  recordFields,
+  recordType,
+} from '../graphql/record.ts';
+import { readId } from '../input.ts';
+import type { Act, Versions } from './access.ts';
+import * as locations from './locations.ts';
+import { findLocations, type Location } from './locations.ts';
+import * as persons from './persons.ts';
+import * as resources from './resources.ts';
+import * as wire from './wire.ts';
+
+/** What a text of a filter may hold. */
+const plain = (most: number): { schema: z.ZodType<string> } => ({
+  schema: z
+    .string()
+    .min(1)
+    .max(most)
+    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'holds unusable characters'),
+});
+const activeFilter = 'That are, or are not, active; both when left out.';
+
+function addLocation(builder: Builder): ObjectRef<Types, Location> {
+  const location = recordType(builder, 'Location', wire.locationRecord, wire.toLocationRecord);
+  builder.queryFields((t) => ({
+    locations: t.field({
+      type: [location],
+      complexity: { field: 10, multiplier: 50 },
+      description: 'All locations of the tenant, retired ones too.',
+      resolve: (_root, _args, { context, viewer }) => locations.listAllLocations(context.db, viewer),
+    }),
+    location: t.field({
+      type: location,
+      nullable: true,
+      args: { id: t.arg.id({ required: true, description: 'The id of the location.' }) },
+      description: 'One location; null when this tenant has none of that id.',
+      resolve: async (_root, { id }, call) =>
+        (await findLocations(call.context.db, call.viewer, [readId(id)])).get(readId(id)) ?? null,
+    }),
+  }));
+  return location;
+}
+
+function addResource(builder: Builder, location: ObjectRef<Types, Location>) {
+  const resource = builder.objectRef<resources.Resource>('Resource').implement({
+    description: 'A bookable room or thing.',
+    fields: (t) => ({
+      ...recordFields(t, wire.resourceRecord, wire.toResourceRecord),
+      location: t.field({
+        type: location,
+        description: 'Where it is.',
+        resolve: async ({ locationId }, _args, call) =>
+          (await load(call, findLocations, locationId)) as Location,
+      }),
+    }),
+  });
+  const connection = connectionType(builder, resource, ({ id }) => id);
+  const filter = builder.inputType('ResourceFilter', {
+    description: 'Which resources; members that are left out do not count.',
+    fields: (t) => ({
+      locationId: t.id({ description: 'Of this location.', validate: idArgument }),
+      kind: t.string({ description: 'Of this kind, in whatever case.', validate: plain(50) }),
+      minCapacity: t.int({
+        description: 'For at least so many persons.',
+        validate: { min: 0, max: 1_000_000 },
+      }),
+      equipment: t.stringList({
+        description: 'That have all of this.',
+        validate: { schema: z.array(plain(100).schema).max(20) },
+      }),
+      name: t.string({ description: 'Of this name, in whatever case.', validate: plain(200) }),
+      active: t.boolean({ description: activeFilter }),
+    }),
+  });
+  builder.queryFields((t) => ({
+    resources: t.field({
+      type: connection,
+      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      complexity: pageCost,
+      description: 'The resources of the tenant by their ids.',
+      resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
+        resources.listResources(
+          context.db,
+          viewer,
+          {
+            locationId: wanted?.locationId == null ? undefined : readId(wanted.locationId),
+            kind: wanted?.kind ?? undefined,
+            minCapacity: wanted?.minCapacity ?? undefined,
+            equipment: wanted?.equipment ?? undefined,
+            name: wanted?.name ?? undefined,
+            active: wanted?.active ?? undefined,
+          },
+          pageOf(page),
+        ),
+    }),
+    resource: t.field({
+      type: resource,
+      nullable: true,
+      args: { id: t.arg.id({ required: true, description: 'The id of the resource.' }) },
+      description: 'One resource; null when this tenant has none of that id.',
+      resolve: async (_root, { id }, { context, viewer }) =>
+        (await resources.findResource(context.db, viewer, readId(id))) ?? null,
+    }),
+  }));
+  return resource;
+}
+
+function addPerson(builder: Builder) {
+  const role = enumType(builder, wire.role);
+  const members = new Map<z.ZodType, MemberType>([[wire.role, role]]);
+  const person = recordType(builder, 'Person', wire.personRecord, wire.toPersonRecord, members);
+  const connection = connectionType(builder, person, ({ id }) => id);
+  const filter = builder.inputType('PersonFilter', {
+    description: 'Which persons; members that are left out do not count.',
+    fields: (t) => ({
+      email: t.string({ description: 'Of this e-mail address, in whatever case.', validate: plain(254) }),
+      role: t.field({ type: role, description: 'Of this role.' }),
+      active: t.boolean({ description: activeFilter }),
+    }),
+  });
+  builder.queryFields((t) => ({
+    me: t.field({
+      type: person,
+      description: 'The person whose credential this call carries.',
+      resolve: (_root, _args, { context, viewer }) => persons.getOwnPerson(context.db, viewer),
+    }),
+    persons: t.field({
+      type: connection,
+      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      complexity: pageCost,
+      description: 'The persons of the tenant by their ids, for Admins.',
+      resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
+        persons.listPersons(
+          context.db,
+          viewer,
+          {
+            email: wanted?.email ?? undefined,
+            role: wanted?.role ?? undefined,
+            active: wanted?.active ?? undefined,
+          },
+          pageOf(page),
+        ),
+    }),
+    person: t.field({
+      type: person,
+      nullable: true,
+      args: { id: t.arg.id({ required: true, description: 'The id of the person.' }) },
+      description: 'One person, for Admins; null when this tenant has none of that id.',
+      resolve: async (_root, { id }, { context, viewer }) =>
+        (await persons.findPersonById(context.db, viewer, readId(id))) ?? null,
+    }),
+  }));
+  return person;
+}
+
+type Body = z.ZodObject & z.ZodType<object>;
+
+/** How Admins make and change the records of one kind: what REST takes, in camel case, to what REST answers. */
+function addChanges<New extends Body, Changes extends Body>(
+  builder: Builder,
+  noun: string,
+  // biome-ignore lint/suspicious/noExplicitAny: of whatever source
+  record: ObjectRef<Types, any>,
+  create: {
+    schema: New;
+    run(db: Context['db'], act: Act, fields: wire.Fields<z.output<New>>): Promise<object>;
+  },
+  change: {
+    schema: Changes;
+    run(
+      db: Context['db'],
+      act: Act,
+      id: number,
+      versions: Versions,
+      changes: wire.Fields<z.output<Changes>>,
+    ): Promise<object>;
+  },
+): void {
+  const type: ObjectRef<Types, object> = record;
+  const input = (verb: string, schema: Body): InputRef<object> =>
+    bodyType(builder, `${verb}${noun}Input`, schema);
+  const result = (verb: string) => ({
+    name: `${verb}${noun}Result`,
+    description: `The ${noun.toLowerCase()}, or why not.`,
+  });
+  builder.mutationField(`create${noun}`, (t) =>
+    t.field({
+      type,
+      errors: { types: [Conflict, Forbidden, InvalidInput], union: result('Create') },
+      args: {
+        input: t.arg({ type: input('Create', create.schema), required: true, description: 'What to make.' }),
+      },
+      description: `Makes a ${noun.toLowerCase()}, for Admins.`,
+      resolve: (_root, args, call) =>
+        create.run(call.context.db, call, wire.toFields(readBody(create.schema, args.input))),
+    }),
+  );
+  builder.mutationField(`change${noun}`, (t) =>
+    t.field({
+      type,
+      errors: {
+        types: [Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed],
+        union: result('Change'),
+      },
+      args: {
+        id: t.arg.id({ required: true, description: `The id of the ${noun.toLowerCase()}.` }),
+        version: t.arg.int({ required: true, description: 'The version that was read.' }),
+        input: t.arg({
+          type: input('Change', change.schema),
+          required: true,
+          description: 'What to change.',
+        }),
+      },
+      description: `Changes a ${noun.toLowerCase()}, for Admins.`,
+      resolve: (_root, { id, version, input: sent }, call) => {
+        const changes = wire.toFields(readBody(change.schema, sent));
+        return change.run(call.context.db, call, readId(id), [version], changes);
+      },
+    }),
+  );
+}
+
+export const addTypes: AddTypes = (builder) => {
+  const location = addLocation(builder);
+  const resource = addResource(builder, location);
+  const person = addPerson(builder);
+  addChanges(
+    builder,
+    'Location',
+    location,
+    { schema: wire.newLocation, run: locations.createLocation },
+    { schema: wire.locationChanges, run: locations.changeLocation },
+  );
+  addChanges(
+    builder,
+    'Resource',
+    resource,
+    { schema: wire.newResource, run: resources.createResource },
+    { schema: wire.resourceChanges, run: resources.changeResource },
+  );
+  addChanges(
+    builder,
+    'Person',
+    person,
+    { schema: wire.newPerson, run: persons.createPerson },
+    { schema: wire.personChanges, run: persons.changePerson },
+  );
+};

@@ -1,0 +1,142 @@
+/** Locations over the API: everybody but displays reads them, Admins make, change and retire them. */
+import type { Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { Conflict, NotFound } from '../errors.ts';
+import {
+  type Act,
+  checkAdmin,
+  checkReader,
+  checkVersion,
+  recordAct,
+  refuseDuplicate,
+  type Versions,
+} from './access.ts';
+
+export type Location = { id: number; name: string; timeZone: string; active: boolean; version: number };
+
+export type LocationChanges = Partial<Pick<Location, 'name' | 'timeZone' | 'active'>>;
+
+const columns = ['id', 'name', 'time_zone as timeZone', 'active', 'version'] as const;
+const nameTaken = refuseDuplicate('Another location has this name already; choose another.');
+const unknown = () => new NotFound('There is no location of this id.');
+
+const locationsOf = (db: Database, { mandatorId }: Viewer) =>
+  db.selectFrom('location').where('mandator_id', '=', mandatorId).select(columns);
+
+/** The locations of the tenant by id, retired ones too. @throws Forbidden for a display */
+export async function listLocations(
+  db: Database,
+  viewer: Viewer,
+  filter: { active?: boolean | undefined },
+  { limit, after }: PageRequest,
+): Promise<Page<Location>> {
+  checkReader(viewer);
+  const { active } = filter;
+  const rows = await locationsOf(db, viewer)
+    .$if(active !== undefined, (query) => query.where('active', '=', active as boolean))
+    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
+    .orderBy('id')
+    .limit(limit + 1)
+    .execute();
+  return toPage(rows, limit, ({ id }) => id);
+}
+
+/** All locations of the tenant by id. @throws Forbidden for a display */
+export async function listAllLocations(db: Database, viewer: Viewer): Promise<Location[]> {
+  checkReader(viewer);
+  return await locationsOf(db, viewer).orderBy('id').execute();
+}
+
+/** Locations of the tenant by their ids; those that it does not have are left out. @throws Forbidden for a display */
+export async function findLocations(
+  db: Database,
+  viewer: Viewer,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Location>> {
+  checkReader(viewer);
+  const rows = await locationsOf(db, viewer).where('id', 'in', ids).execute();
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** @throws Forbidden for a display; NotFound, also for another tenant's */
+export async function getLocation(db: Database, viewer: Viewer, id: number): Promise<Location> {
+  const found = (await findLocations(db, viewer, [id])).get(id);
+  if (!found) throw unknown();
+  return found;
+}
+
+/** @throws Forbidden, Conflict */
+export function createLocation(
+  db: Database,
+  act: Act,
+  { name, timeZone }: Pick<Location, 'name' | 'timeZone'>,
+): Promise<Location> {
+  checkAdmin(act.viewer);
+  return db.transaction().execute(async (trx) => {
+    const location = await trx
+      .insertInto('location')
+      .values({ mandator_id: act.viewer.mandatorId, name, time_zone: timeZone })
+      .returning(columns)
+      .executeTakeFirstOrThrow()
+      .catch(nameTaken);
+    await recordAct(trx, act, 'create location', location.id);
+    return location;
+  });
+}
+
+/**
+ * Changes what is given; a location is never deleted, only retired.
+ * @throws Forbidden, NotFound, PreconditionFailed; Conflict when the name is taken, or while a resource of it is active
+ */
+export function changeLocation(
+  db: Database,
+  act: Act,
+  id: number,
+  expected: Versions,
+  { name, timeZone, active }: LocationChanges,
+): Promise<Location> {
+  checkAdmin(act.viewer);
+  const { mandatorId } = act.viewer;
+  return db.transaction().execute(async (trx) => {
+    const found = await trx
+      .selectFrom('location')
+      .where('mandator_id', '=', mandatorId)
+      .where('id', '=', id)
+      .select(columns)
+      .forUpdate()
+      .executeTakeFirst();
+    if (!found) throw unknown();
+    checkVersion(found, expected);
+    if (active === false && found.active) await checkDeserted(trx, mandatorId, id);
+    const changes = {
+      ...(name !== undefined && { name }),
+      ...(timeZone !== undefined && { time_zone: timeZone }),
+      ...(active !== undefined && { active }),
+    };
+    if (Object.keys(changes).length === 0) return found;
+    const changed = await trx
+      .updateTable('location')
+      .set(changes)
+      .where('mandator_id', '=', mandatorId)
+      .where('id', '=', id)
+      .returning(columns)
+      .executeTakeFirstOrThrow()
+      .catch(nameTaken);
+    await recordAct(trx, act, 'change location', id);
+    return changed;
+  });
+}
+
+/** @throws Conflict */
+async function checkDeserted(trx: Transaction, mandatorId: number, locationId: number): Promise<void> {
+  const { count } = await trx
+    .selectFrom('resource')
+    .where('mandator_id', '=', mandatorId)
+    .where('location_id', '=', locationId)
+    .where('active', '=', true)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  if (count > 0)
+    throw new Conflict(`The location still has ${count} active resources; set these to inactive first.`);
+}

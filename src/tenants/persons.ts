@@ -1,0 +1,162 @@
+/** Persons over the API: each reads itself, Admins read, make, change and retire all. A tenant keeps an active Admin. */
+import { sql } from 'kysely';
+import type { Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { Conflict, NotFound } from '../errors.ts';
+import { type Act, checkAdmin, checkVersion, recordAct, refuseDuplicate, type Versions } from './access.ts';
+
+export type PersonRecord = {
+  id: number;
+  name: string;
+  email: string;
+  timeZone: string;
+  role: Viewer['role'];
+  active: boolean;
+  version: number;
+};
+
+export type NewPerson = Omit<PersonRecord, 'id' | 'active' | 'version'>;
+/** The e-mail address stays: outside providers and tenant files know the person by it. */
+export type PersonChanges = Partial<Omit<PersonRecord, 'id' | 'email' | 'version'>>;
+
+export type PersonFilter = {
+  /** In whatever case. */
+  email?: string | undefined;
+  role?: Viewer['role'] | undefined;
+  active?: boolean | undefined;
+};
+
+const columns = ['id', 'name', 'email', 'time_zone as timeZone', 'role', 'active', 'version'] as const;
+const addressTaken = refuseDuplicate('Another person has this e-mail address already.');
+const unknown = () => new NotFound('There is no person of this id.');
+
+const personsOf = (db: Database, { mandatorId }: Viewer) =>
+  db
+    .selectFrom('person')
+    .where('mandator_id', '=', mandatorId)
+    .select(columns)
+    .$narrowType<Pick<PersonRecord, 'role'>>();
+
+/** The persons of the tenant by id, retired ones too. @throws Forbidden */
+export async function listPersons(
+  db: Database,
+  viewer: Viewer,
+  { email, role, active }: PersonFilter,
+  { limit, after }: PageRequest,
+): Promise<Page<PersonRecord>> {
+  checkAdmin(viewer);
+  const rows = await personsOf(db, viewer)
+    .$if(email !== undefined, (query) => query.where(sql`lower(email)`, '=', sql`lower(${email})`))
+    .$if(role !== undefined, (query) => query.where('role', '=', role as string))
+    .$if(active !== undefined, (query) => query.where('active', '=', active as boolean))
+    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
+    .orderBy('id')
+    .limit(limit + 1)
+    .execute();
+  return toPage(rows, limit, ({ id }) => id);
+}
+
+/** Whose credential this is. */
+export async function getOwnPerson(db: Database, viewer: Viewer): Promise<PersonRecord> {
+  return await personsOf(db, viewer).where('id', '=', viewer.personId).executeTakeFirstOrThrow();
+}
+
+/** @throws Forbidden */
+export async function findPersonById(
+  db: Database,
+  viewer: Viewer,
+  id: number,
+): Promise<PersonRecord | undefined> {
+  checkAdmin(viewer);
+  return await personsOf(db, viewer).where('id', '=', id).executeTakeFirst();
+}
+
+/** @throws Forbidden; NotFound, also for another tenant's */
+export async function getPersonById(db: Database, viewer: Viewer, id: number): Promise<PersonRecord> {
+  const found = await findPersonById(db, viewer, id);
+  if (!found) throw unknown();
+  return found;
+}
+
+/** @throws Forbidden, Conflict */
+export function createPerson(
+  db: Database,
+  act: Act,
+  { name, email, timeZone, role }: NewPerson,
+): Promise<PersonRecord> {
+  checkAdmin(act.viewer);
+  return db.transaction().execute(async (trx) => {
+    const person = await trx
+      .insertInto('person')
+      .values({ mandator_id: act.viewer.mandatorId, name, email, time_zone: timeZone, role })
+      .returning(columns)
+      .$narrowType<Pick<PersonRecord, 'role'>>()
+      .executeTakeFirstOrThrow()
+      .catch(addressTaken);
+    await recordAct(trx, act, 'create person', person.id);
+    return person;
+  });
+}
+
+/**
+ * Changes what is given. Who becomes inactive, or an Admin no longer, is that at once, on every process: the database
+ * announces it.
+ * @throws Forbidden, NotFound, PreconditionFailed; Conflict when no active Admin would be left
+ */
+export function changePerson(
+  db: Database,
+  act: Act,
+  id: number,
+  expected: Versions,
+  { name, timeZone, role, active }: PersonChanges,
+): Promise<PersonRecord> {
+  checkAdmin(act.viewer);
+  const { mandatorId } = act.viewer;
+  return db.transaction().execute(async (trx) => {
+    const mayDemote = active === false || (role !== undefined && role !== 'Admin');
+    // Two Admins must not take the right from each other at one time.
+    if (mayDemote)
+      await trx
+        .selectFrom('mandator')
+        .where('id', '=', mandatorId)
+        .select('id')
+        .forNoKeyUpdate()
+        .executeTakeFirstOrThrow();
+    const found = await personsOf(trx, act.viewer).where('id', '=', id).forUpdate().executeTakeFirst();
+    if (!found) throw unknown();
+    checkVersion(found, expected);
+    if (mayDemote) await checkOtherAdmin(trx, mandatorId, id);
+    const changes = {
+      ...(name !== undefined && { name }),
+      ...(timeZone !== undefined && { time_zone: timeZone }),
+      ...(role !== undefined && { role }),
+      ...(active !== undefined && { active }),
+    };
+    if (Object.keys(changes).length === 0) return found;
+    const changed = await trx
+      .updateTable('person')
+      .set(changes)
+      .where('mandator_id', '=', mandatorId)
+      .where('id', '=', id)
+      .returning(columns)
+      .$narrowType<Pick<PersonRecord, 'role'>>()
+      .executeTakeFirstOrThrow();
+    await recordAct(trx, act, 'change person', id);
+    return changed;
+  });
+}
+
+/** @throws Conflict */
+async function checkOtherAdmin(trx: Transaction, mandatorId: number, personId: number): Promise<void> {
+  const other = await trx
+    .selectFrom('person')
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '<>', personId)
+    .where('role', '=', 'Admin')
+    .where('active', '=', true)
+    .select('id')
+    .limit(1)
+    .executeTakeFirst();
+  if (!other) throw new Conflict('The tenant would have no active Admin; make another one first.');
+}

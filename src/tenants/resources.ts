@@ -1,0 +1,184 @@
+/** Resources over the API: everybody but displays reads them, Admins make, change and retire them. */
+import { sql } from 'kysely';
+import type { Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { Conflict, InvalidInput, NotFound } from '../errors.ts';
+import {
+  type Act,
+  checkAdmin,
+  checkReader,
+  checkVersion,
+  recordAct,
+  refuseDuplicate,
+  type Versions,
+} from './access.ts';
+
+export type Resource = {
+  id: number;
+  locationId: number;
+  name: string;
+  kind: string;
+  /** Persons; null where nobody has counted. */
+  capacity: number | null;
+  equipment: string[];
+  mailbox: string | null;
+  active: boolean;
+  version: number;
+};
+
+export type NewResource = Omit<Resource, 'id' | 'active' | 'version'>;
+/** A resource stays at its location: opening hours and the zone of its bookings hang on that. */
+export type ResourceChanges = Partial<Omit<Resource, 'id' | 'locationId' | 'version'>>;
+
+export type ResourceFilter = {
+  locationId?: number | undefined;
+  /** Kind, equipment and name are compared as names are everywhere. */
+  kind?: string | undefined;
+  minCapacity?: number | undefined;
+  /** Resources that have all of it. */
+  equipment?: readonly string[] | undefined;
+  name?: string | undefined;
+  active?: boolean | undefined;
+};
+
+const columns = [
+  ...(['id', 'location_id as locationId', 'name', 'kind', 'capacity', 'equipment'] as const),
+  ...(['mailbox', 'active', 'version'] as const),
+] as const;
+const nameTaken = refuseDuplicate('Another resource of this location has this name already; choose another.');
+const unknown = () => new NotFound('There is no resource of this id.');
+
+/** The resources of the tenant by id. @throws Forbidden for a display */
+export async function listResources(
+  db: Database,
+  viewer: Viewer,
+  filter: ResourceFilter,
+  page: PageRequest,
+): Promise<Page<Resource>> {
+  checkReader(viewer);
+  const rows = await selectResources(db, viewer, filter, page).execute();
+  return toPage(rows, page.limit, ({ id }) => id);
+}
+
+/**
+ * The query of `listResources`. Location and name have an index; the rest is read off a tenant's own rows, which lie in
+ * their order under the primary key.
+ */
+export function selectResources(
+  db: Database,
+  { mandatorId }: Viewer,
+  { locationId, kind, minCapacity, equipment, name, active }: ResourceFilter,
+  { limit, after }: PageRequest,
+) {
+  const hasAll = sql<boolean>`not exists (
+    select from unnest(${equipment ?? []}::text[]) as wanted
+    where name_key(wanted) not in (select name_key(one) from unnest(equipment) as one))`;
+  return db
+    .selectFrom('resource')
+    .where('mandator_id', '=', mandatorId)
+    .select(columns)
+    .$if(locationId !== undefined, (query) => query.where('location_id', '=', locationId as number))
+    .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`))
+    .$if(kind !== undefined, (query) => query.where(sql`name_key(kind)`, '=', sql`name_key(${kind})`))
+    .$if(minCapacity !== undefined, (query) => query.where('capacity', '>=', minCapacity as number))
+    .$if(active !== undefined, (query) => query.where('active', '=', active as boolean))
+    .$if((equipment ?? []).length > 0, (query) => query.where(hasAll))
+    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
+    .orderBy('id')
+    .limit(limit + 1);
+}
+
+/** @throws Forbidden for a display */
+export async function findResource(db: Database, viewer: Viewer, id: number): Promise<Resource | undefined> {
+  checkReader(viewer);
+  return await db
+    .selectFrom('resource')
+    .where('mandator_id', '=', viewer.mandatorId)
+    .where('id', '=', id)
+    .select(columns)
+    .executeTakeFirst();
+}
+
+/** @throws Forbidden for a display; NotFound, also for another tenant's */
+export async function getResource(db: Database, viewer: Viewer, id: number): Promise<Resource> {
+  const found = await findResource(db, viewer, id);
+  if (!found) throw unknown();
+  return found;
+}
+
+/**
+ * The location of an active resource must be active; it stays so until the transaction ends.
+ * @throws InvalidInput for a location that the tenant does not have; Conflict for a retired one
+ */
+async function checkLocation(trx: Transaction, mandatorId: number, locationId: number): Promise<void> {
+  const location = await trx
+    .selectFrom('location')
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', sql<number>`${locationId}::bigint`)
+    .select('active')
+    .forShare()
+    .executeTakeFirst();
+  const message = 'LocationId: there is no location of this id.';
+  if (!location)
+    throw new InvalidInput(message, [
+      { field: 'LocationId', pointer: '/LocationId', code: 'UnknownLocation', message },
+    ]);
+  if (!location.active) throw new Conflict('The location is not active; set it to active first.');
+}
+
+/** @throws Forbidden, InvalidInput, Conflict */
+export function createResource(db: Database, act: Act, fields: NewResource): Promise<Resource> {
+  checkAdmin(act.viewer);
+  const { mandatorId } = act.viewer;
+  const { locationId, ...others } = fields;
+  return db.transaction().execute(async (trx) => {
+    await checkLocation(trx, mandatorId, locationId);
+    const resource = await trx
+      .insertInto('resource')
+      .values({ mandator_id: mandatorId, location_id: locationId, ...others })
+      .returning(columns)
+      .executeTakeFirstOrThrow()
+      .catch(nameTaken);
+    await recordAct(trx, act, 'create resource', resource.id);
+    return resource;
+  });
+}
+
+/**
+ * Changes what is given; null clears Capacity and Mailbox. A resource is never deleted, only retired.
+ * @throws Forbidden, NotFound, PreconditionFailed; Conflict when the name is taken or the location is retired
+ */
+export function changeResource(
+  db: Database,
+  act: Act,
+  id: number,
+  expected: Versions,
+  changes: ResourceChanges,
+): Promise<Resource> {
+  checkAdmin(act.viewer);
+  const { mandatorId } = act.viewer;
+  return db.transaction().execute(async (trx) => {
+    const found = await trx
+      .selectFrom('resource')
+      .where('mandator_id', '=', mandatorId)
+      .where('id', '=', id)
+      .select(columns)
+      .forUpdate()
+      .executeTakeFirst();
+    if (!found) throw unknown();
+    checkVersion(found, expected);
+    if (changes.active && !found.active) await checkLocation(trx, mandatorId, found.locationId);
+    if (Object.keys(changes).length === 0) return found;
+    const changed = await trx
+      .updateTable('resource')
+      .set(changes)
+      .where('mandator_id', '=', mandatorId)
+      .where('id', '=', id)
+      .returning(columns)
+      .executeTakeFirstOrThrow()
+      .catch(nameTaken);
+    await recordAct(trx, act, 'change resource', id);
+    return changed;
+  });
+}

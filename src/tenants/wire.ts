@@ -1,0 +1,162 @@
+/** Master data as clients see and send it: REST in Pascal case, GraphQL in camel case. */
+import { z } from 'zod';
+import { locationFields, personFields, resourceFields, roles } from './fields.ts';
+import type { Location } from './locations.ts';
+import type { PersonRecord } from './persons.ts';
+import type { Resource } from './resources.ts';
+
+export const role = z.enum(roles).meta({ id: 'Role', description: 'What a person may do (contract 3).' });
+
+const id = (description: string) => z.int().min(1).meta({ description });
+const text = (most: number, description: string) => z.string().max(most).meta({ description });
+const flag = (description: string) => z.boolean('must be true or false').meta({ description });
+const version = z
+  .int()
+  .min(1)
+  .max(2 ** 31 - 1)
+  .meta({ description: 'Counts the changes of the record; its ETag.' });
+
+const told = {
+  resource: {
+    Name: 'Unique at its location, in whatever case.',
+    Kind: 'What it is: Room, Hall, Laboratory, …',
+    Capacity: 'For how many persons; null where nobody has counted.',
+    Equipment: 'What is there.',
+    Mailbox: 'The address of its calendar on the mail server; null where it has none.',
+    Active: 'Whether it can be booked; resources are retired, never deleted.',
+  },
+  location: {
+    Name: 'Unique in the tenant, in whatever case.',
+    TimeZone: 'IANA name of its zone.',
+    Active: 'Whether it is in use; locations are retired, never deleted.',
+  },
+  person: {
+    Name: 'As it is shown.',
+    Email: 'Unique in the tenant, in whatever case.',
+    TimeZone: 'IANA name of the zone of this person.',
+    Role: 'What this person may do.',
+    Active: 'Whether the credentials of this person count; persons are retired, never deleted.',
+  },
+};
+
+export const resourceRecord = z
+  .object({
+    Id: id('The id of the resource.'),
+    LocationId: id('The location where it is.'),
+    Name: text(200, told.resource.Name),
+    Kind: text(50, told.resource.Kind),
+    Capacity: z.int().min(0).max(1_000_000).nullable().meta({ description: told.resource.Capacity }),
+    Equipment: z.array(z.string().max(100)).max(100).meta({ description: told.resource.Equipment }),
+    Mailbox: z.string().max(320).nullable().meta({ description: told.resource.Mailbox }),
+    Active: flag(told.resource.Active),
+    Version: version,
+  })
+  .meta({ id: 'Resource', description: 'A bookable room or thing.' });
+
+export const locationRecord = z
+  .object({
+    Id: id('The id of the location.'),
+    Name: text(200, told.location.Name),
+    TimeZone: text(64, told.location.TimeZone),
+    Active: flag(told.location.Active),
+    Version: version,
+  })
+  .meta({ id: 'Location', description: 'A site with a time zone.' });
+
+export const personRecord = z
+  .object({
+    Id: id('The id of the person.'),
+    Name: text(200, told.person.Name),
+    Email: text(254, told.person.Email),
+    TimeZone: text(64, told.person.TimeZone),
+    Role: role.meta({ description: told.person.Role }),
+    Active: flag(told.person.Active),
+    Version: version,
+  })
+  .meta({ id: 'Person', description: 'A user of a tenant.' });
+
+/** The same fields, described. */
+function described<Shape extends Record<string, z.ZodType>>(
+  fields: Shape,
+  texts: { [Name in keyof Shape]: string },
+): Shape {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, field.meta({ description: texts[name] as string })]),
+  ) as Shape;
+}
+
+const resourceMembers = described(resourceFields, told.resource);
+const locationMembers = described(locationFields, told.location);
+const personMembers = described(personFields, told.person);
+
+export const newResource = z
+  .strictObject({
+    LocationId: z
+      .int('must be a whole number')
+      .min(1, 'must be 1 or more')
+      .meta({ description: 'The location where it is; it stays there.' }),
+    Name: resourceMembers.Name,
+    Kind: resourceMembers.Kind.default('Room'),
+    Capacity: resourceMembers.Capacity.default(null),
+    Equipment: resourceMembers.Equipment.default([]),
+    Mailbox: resourceMembers.Mailbox.default(null),
+  })
+  .meta({ id: 'NewResource', description: 'A resource to be made.' });
+export const resourceChanges = z
+  .strictObject({ ...resourceMembers, Active: flag(told.resource.Active) })
+  .partial()
+  .meta({ id: 'ResourceChanges', description: 'What to change; null clears a capacity or a mailbox.' });
+
+export const newLocation = z
+  .strictObject(locationMembers)
+  .meta({ id: 'NewLocation', description: 'A location to be made.' });
+export const locationChanges = z
+  .strictObject({ ...locationMembers, Active: flag(told.location.Active) })
+  .partial()
+  .meta({ id: 'LocationChanges', description: 'What to change.' });
+
+export const newPerson = z
+  .strictObject(personMembers)
+  .meta({ id: 'NewPerson', description: 'A person to be made.' });
+export const personChanges = z
+  .strictObject({ ...personMembers, Active: flag(told.person.Active) })
+  .omit({ Email: true })
+  .partial()
+  .meta({ id: 'PersonChanges', description: 'What to change.' });
+
+export function toResourceRecord(resource: Resource) {
+  return {
+    Id: resource.id,
+    LocationId: resource.locationId,
+    Name: resource.name,
+    Kind: resource.kind,
+    Capacity: resource.capacity,
+    Equipment: resource.equipment,
+    Mailbox: resource.mailbox,
+    Active: resource.active,
+    Version: resource.version,
+  };
+}
+
+export function toLocationRecord({ id: Id, name, timeZone, active, version: Version }: Location) {
+  return { Id, Name: name, TimeZone: timeZone, Active: active, Version };
+}
+
+export function toPersonRecord({ id: Id, name, email, timeZone, version: Version, ...others }: PersonRecord) {
+  return {
+    ...{ Id, Name: name, Email: email, TimeZone: timeZone, Role: others.role },
+    ...{ Active: others.active, Version },
+  };
+}
+
+/** The members of a body as the services name them. */
+export type Fields<Body> = {
+  [Name in keyof Body as Uncapitalize<Name & string>]: Exclude<Body[Name], undefined>;
+};
+
+/** A body that was read by one of the schemas above. */
+export function toFields<Body extends object>(body: Body): Fields<Body> {
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [name.charAt(0).toLowerCase() + name.slice(1), value]),
+  ) as Fields<Body>;
+}
