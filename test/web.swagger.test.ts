@@ -119,7 +119,7 @@ describeInBrowser('in a browser without any other network', () => {
   afterAll(() => browser?.close());
 
   async function signIn(on: Page, given: string, until: RegExp): Promise<void> {
-    await on.getByLabel('PIN').fill(given);
+    await on.getByLabel('PIN', { exact: true }).fill(given);
     await on.getByRole('button', { name: 'Sign in' }).click();
     await on.getByText(until).waitFor();
   }
@@ -149,7 +149,9 @@ describeInBrowser('in a browser without any other network', () => {
     expect(await page.getByRole('status').textContent()).toBe(
       'This PIN is not valid. Check it, or make another one.',
     );
-    expect(await page.getByLabel('PIN').evaluate((input) => input.matches(':focus'))).toBe(true);
+    expect(await page.getByLabel('PIN', { exact: true }).evaluate((input) => input.matches(':focus'))).toBe(
+      true,
+    );
     expect(await signedIn(page)).toBe(0);
     // What the browser itself says of a 400.
     expect(complaints.splice(0)).toEqual([expect.stringMatching(/status of 400/)]);
