@@ -147,6 +147,20 @@ describe('who becomes inactive', () => {
   });
 });
 
+test('200 for Admins who change each other at one time, again and again', async () => {
+  const { Id } = await makePerson({ Role: 'Admin' });
+  const other = await signInAs(Id);
+  const first = `/persons/${service.tenant.person('Admin').id}`;
+  const rounds = Array.from({ length: 40 }, (_, round) =>
+    round % 2 === 0
+      ? admin.patch(`/persons/${Id}`, { Name: `Other ${round}` })
+      : other.patch(first, { Name: `First ${round}` }),
+  );
+  const statuses = (await Promise.all(rounds)).map(({ status }) => status);
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  await admin.patch(`/persons/${Id}`, { Role: 'User' });
+});
+
 describe('a tenant keeps an active Admin', () => {
   test('409 for taking the last one away, from itself too', async () => {
     const path = `/persons/${service.tenant.person('Admin').id}`;

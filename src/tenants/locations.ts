@@ -104,7 +104,7 @@ export function changeLocation(
       .where('mandator_id', '=', mandatorId)
       .where('id', '=', id)
       .select(columns)
-      .forUpdate()
+      .forNoKeyUpdate()
       .executeTakeFirst();
     if (!found) throw unknown();
     checkVersion(found, expected);

@@ -123,7 +123,8 @@ export function changePerson(
         .select('id')
         .forNoKeyUpdate()
         .executeTakeFirstOrThrow();
-    const found = await personsOf(trx, act.viewer).where('id', '=', id).forUpdate().executeTakeFirst();
+    // Not more than needed: the audit of another Admin's change only asks that this row stays.
+    const found = await personsOf(trx, act.viewer).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
     if (!found) throw unknown();
     checkVersion(found, expected);
     if (mayDemote) await checkOtherAdmin(trx, mandatorId, id);

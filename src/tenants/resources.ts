@@ -164,7 +164,7 @@ export function changeResource(
       .where('mandator_id', '=', mandatorId)
       .where('id', '=', id)
       .select(columns)
-      .forUpdate()
+      .forNoKeyUpdate()
       .executeTakeFirst();
     if (!found) throw unknown();
     checkVersion(found, expected);
