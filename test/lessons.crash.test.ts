@@ -242,11 +242,8 @@ describe('kill -9 of a worker among updates and deletes', () => {
 
     let worker = startWorker();
     for (let kill = 0; kill < 4; kill++) {
-      const phase = kill % 2 === 0 ? 'AwaitingLessonProcessing' : 'AwaitingLessonCreation';
-      await until(`a batch of it in ${phase}`, async () =>
-        (await inFlight(worker)).batches.some(({ importStatus }) => importStatus === phase),
-      );
-      await sleep(Math.random() * 60);
+      await until('it is on a batch', async () => (await inFlight(worker)).batches.length > 0);
+      await sleep(Math.random() * 200);
       await worker.end('SIGKILL');
       worker = startWorker();
     }
