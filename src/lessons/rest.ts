@@ -3,11 +3,20 @@ import type { Context } from '../context.ts';
 import { longestCursor, mostPerPage, type Page, readPage } from '../db/paging.ts';
 import { requestBody } from '../rest/body.ts';
 import { type Answer, type Call, type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
-import { type Batch, type ConflictRule, importStatuses, type Operation, operations } from './batch.ts';
+import {
+  type Batch,
+  batchList,
+  type ConflictRule,
+  errorList,
+  importStatuses,
+  type Operation,
+  operations,
+} from './batch.ts';
 import { bodies } from './bodies.ts';
 import * as examples from './examples.ts';
+import { longestKey, longestName } from './fields.ts';
 import * as lessons from './service.ts';
-import { lessonKey, listJobs, listLessons } from './timetable.ts';
+import { jobList, lessonList, listJobs, listLessons } from './timetable.ts';
 import { secondsToWait, waitForBatch } from './watch.ts';
 import {
   acceptedBatch,
@@ -57,7 +66,8 @@ const flag = (description: string) =>
     .stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' })
     .optional()
     .meta({ type: 'boolean', description });
-const name = (description: string) => z.string().min(1).max(128).optional().meta({ description });
+const name = (description: string, most = longestKey) =>
+  z.string().min(1).max(most).optional().meta({ description });
 
 const forDisplays = { 403: 'A display reads and sends no lessons.' };
 
@@ -163,7 +173,7 @@ export const routes = [
     answers: { 200: described('One page of jobs.', listOf(jobRecord, 'JobList'), examples.jobs) },
     problems: forDisplays,
     handle: async ({ db }, { viewer, query }) => {
-      const page = readPage(query.Limit, query.Cursor);
+      const page = readPage(jobList, query.Limit, query.Cursor);
       return listAnswer(await listJobs(db, viewer, { jobId: query.JobID }, page), toJobRecord);
     },
   }),
@@ -175,7 +185,7 @@ export const routes = [
       'The lessons of the tenant in order of Beginn. Of a private lesson only Admins and who sent its job see more than that its room is taken: Titel is then Belegt, the rest of its content null.',
     query: z.strictObject({
       JobID: name('Only those of the job of this JobID.'),
-      RessourceName: name('Only those in rooms of this name, in whatever case.'),
+      RessourceName: name('Only those in rooms of this name, in whatever case.', longestName),
       From: instant('Only those that end after this instant.'),
       To: instant('Only those that begin before this instant.'),
       ...paging,
@@ -191,7 +201,7 @@ export const routes = [
         from: query.From,
         to: query.To,
       };
-      const page = readPage(query.Limit, query.Cursor, lessonKey);
+      const page = readPage(lessonList, query.Limit, query.Cursor);
       return listAnswer(await listLessons(db, viewer, filter, page), toLessonRecord);
     },
   }),
@@ -207,7 +217,9 @@ export const routes = [
         .optional()
         .meta({ description: 'Only those in this state; the two states of a running batch when left out.' }),
       Operation: z.enum(operations).optional().meta({ description: 'Only those of this operation.' }),
-      JobID: name('Only those that wait with a job of this JobID, created it, or reported it.'),
+      JobID: name(
+        'Only those that name a job of this JobID, whatever became of it; the ended ones too, where `ImportStatus` lets them in.',
+      ),
       CreatedAfter: instant('Only those accepted after this instant.'),
       CreatedBefore: instant('Only those accepted before this instant.'),
       Mine: flag('Only those of the person who asks.'),
@@ -230,7 +242,8 @@ export const routes = [
         createdBefore: query.CreatedBefore,
         mine: query.Mine,
       };
-      const page = await lessons.listBatches(context.db, viewer, filter, readPage(query.Limit, query.Cursor));
+      const request = readPage(batchList, query.Limit, query.Cursor);
+      const page = await lessons.listBatches(context.db, viewer, filter, request);
       return { ...listAnswer(page, toBatchEntry), headers: retryAfter(page.items) };
     },
   }),
@@ -271,7 +284,7 @@ export const routes = [
     },
     problems: forDisplays,
     handle: async ({ db }, { viewer, params, query }) => {
-      const page = readPage(query.Limit, query.Cursor);
+      const page = readPage(errorList, query.Limit, query.Cursor);
       return listAnswer(await lessons.listErrors(db, viewer, params.batchId, page), toErrorEntry);
     },
   }),
