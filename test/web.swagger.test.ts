@@ -57,10 +57,12 @@ describe('GET /swagger', () => {
   });
 
   test('404 for what the page does not need, 405 for another method', async () => {
-    expect((await fetch(`${service.url}/swagger/package.json`)).status).toBe(404);
-    expect((await fetch(`${service.url}/swagger/..%2fswagger.ts`)).status).toBe(404);
-    const posted = await fetch(`${service.url}/swagger`, { method: 'POST' });
-    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    for (const name of ['package.json', '..%2fswagger.ts', 'constructor', 'toString', '__proto__'])
+      expect((await fetch(`${service.url}/swagger/${name}`)).status).toBe(404);
+    for (const address of ['/swagger', '/swagger/openapi.json']) {
+      const posted = await fetch(service.url + address, { method: 'POST' });
+      expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    }
   });
 
   test("without a form for a PIN where tokens are an outside provider's", async () => {
@@ -119,7 +121,7 @@ describeInBrowser('in a browser without any other network', () => {
   afterAll(() => browser?.close());
 
   async function signIn(on: Page, given: string, until: RegExp): Promise<void> {
-    await on.getByLabel('PIN').fill(given);
+    await on.getByLabel('PIN', { exact: true }).fill(given);
     await on.getByRole('button', { name: 'Sign in' }).click();
     await on.getByText(until).waitFor();
   }
@@ -149,7 +151,9 @@ describeInBrowser('in a browser without any other network', () => {
     expect(await page.getByRole('status').textContent()).toBe(
       'This PIN is not valid. Check it, or make another one.',
     );
-    expect(await page.getByLabel('PIN').evaluate((input) => input.matches(':focus'))).toBe(true);
+    expect(await page.getByLabel('PIN', { exact: true }).evaluate((input) => input.matches(':focus'))).toBe(
+      true,
+    );
     expect(await signedIn(page)).toBe(0);
     // What the browser itself says of a 400.
     expect(complaints.splice(0)).toEqual([expect.stringMatching(/status of 400/)]);

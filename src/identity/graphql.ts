@@ -4,7 +4,7 @@ import type { AddTypes } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { recordFields } from '../graphql/record.ts';
 import { readId, readInput } from '../input.ts';
-import { createPinFor, listPinsOf, revokePinOf } from './pin-admin.ts';
+import { createPinFor, listPinsOf, pinList, revokePinOf } from './pin-admin.ts';
 import type { Pin } from './pins.ts';
 import { newPin, pinRecord, toPinRecord } from './wire.ts';
 
@@ -19,7 +19,7 @@ export const addTypes: AddTypes = (builder) => {
       ...recordFields(t, pinRecord.omit({ PinId: true }), toPinRecord),
     }),
   });
-  const pins = connectionType(builder, pin, ({ pinId }) => pinId);
+  const pins = connectionType(builder, pin, pinList);
   const created = builder.objectRef<{ pin: string; record: Pin }>('PinCreated').implement({
     description: 'A PIN that was made.',
     fields: (t) => ({
@@ -41,7 +41,7 @@ export const addTypes: AddTypes = (builder) => {
       description:
         'The PINs of a person, oldest first, for Admins; null when this tenant has no person of that id.',
       resolve: (_root, { personId, ...page }, { context, viewer }) =>
-        listPinsOf(context.db, viewer, readId(personId), pageOf(page)).catch((error: unknown) => {
+        listPinsOf(context.db, viewer, readId(personId), pageOf(pinList, page)).catch((error: unknown) => {
           if (error instanceof NotFound) return null;
           throw error;
         }),

@@ -9,7 +9,7 @@ import { id, paging } from '../rest/parameters.ts';
 import { type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import { grantType, OAuthError, type TokenRequest } from './clients.ts';
 import { howToSignIn } from './modes.ts';
-import { createPinFor, listPinsOf, revokePinOf } from './pin-admin.ts';
+import { createPinFor, listPinsOf, pinList, revokePinOf } from './pin-admin.ts';
 import { type Identity, issueToken } from './service.ts';
 import { apiScope } from './tokens.ts';
 import { createdPin, examples, newPin, pinRecord, toCreatedPin, toPinRecord } from './wire.ts';
@@ -166,7 +166,10 @@ export const routes: Route[] = [
     },
     problems: forAdmins,
     handle: async ({ db }, { viewer, params, query }) =>
-      listAnswer(await listPinsOf(db, viewer, params.id, readPage(query.Limit, query.Cursor)), toPinRecord),
+      listAnswer(
+        await listPinsOf(db, viewer, params.id, readPage(pinList, query.Limit, query.Cursor)),
+        toPinRecord,
+      ),
   }),
   route({
     method: 'POST',

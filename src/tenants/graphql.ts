@@ -66,7 +66,7 @@ function addResource(builder: Builder, location: ObjectRef<Types, Location>) {
       }),
     }),
   });
-  const connection = connectionType(builder, resource, ({ id }) => id);
+  const connection = connectionType(builder, resource, resources.resourceList);
   const filter = builder.inputType('ResourceFilter', {
     description: 'Which resources; members that are left out do not count.',
     fields: (t) => ({
@@ -102,7 +102,7 @@ function addResource(builder: Builder, location: ObjectRef<Types, Location>) {
             name: wanted?.name ?? undefined,
             active: wanted?.active ?? undefined,
           },
-          pageOf(page),
+          pageOf(resources.resourceList, page),
         ),
     }),
     resource: t.field({
@@ -121,7 +121,7 @@ function addPerson(builder: Builder) {
   const role = enumType(builder, wire.role);
   const members = new Map<z.ZodType, MemberType>([[wire.role, role]]);
   const person = recordType(builder, 'Person', wire.personRecord, wire.toPersonRecord, members);
-  const connection = connectionType(builder, person, ({ id }) => id);
+  const connection = connectionType(builder, person, persons.personList);
   const filter = builder.inputType('PersonFilter', {
     description: 'Which persons; members that are left out do not count.',
     fields: (t) => ({
@@ -150,7 +150,7 @@ function addPerson(builder: Builder) {
             role: wanted?.role ?? undefined,
             active: wanted?.active ?? undefined,
           },
-          pageOf(page),
+          pageOf(persons.personList, page),
         ),
     }),
     person: t.field({

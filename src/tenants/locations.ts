@@ -1,7 +1,7 @@
 /** Locations over the API: everybody but displays reads them, Admins make, change and retire them. */
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import {
   type Act,
@@ -16,6 +16,8 @@ import {
 export type Location = { id: number; name: string; timeZone: string; active: boolean; version: number };
 
 export type LocationChanges = Partial<Pick<Location, 'name' | 'timeZone' | 'active'>>;
+
+export const locationList: List<Location> = { name: 'locations', key: numberKey, keyOf: ({ id }) => id };
 
 const columns = ['id', 'name', 'time_zone as timeZone', 'active', 'version'] as const;
 const nameTaken = refuseDuplicate('Another location has this name already; choose another.');
@@ -39,7 +41,7 @@ export async function listLocations(
     .orderBy('id')
     .limit(limit + 1)
     .execute();
-  return toPage(rows, limit, ({ id }) => id);
+  return toPage(locationList, rows, limit);
 }
 
 /** All locations of the tenant by id. @throws Forbidden for a display */
@@ -104,7 +106,7 @@ export function changeLocation(
       .where('mandator_id', '=', mandatorId)
       .where('id', '=', id)
       .select(columns)
-      .forUpdate()
+      .forNoKeyUpdate()
       .executeTakeFirst();
     if (!found) throw unknown();
     checkVersion(found, expected);

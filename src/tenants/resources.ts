@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import {
   type Act,
@@ -42,6 +42,8 @@ export type ResourceFilter = {
   active?: boolean | undefined;
 };
 
+export const resourceList: List<Resource> = { name: 'resources', key: numberKey, keyOf: ({ id }) => id };
+
 const columns = [
   ...(['id', 'location_id as locationId', 'name', 'kind', 'capacity', 'equipment'] as const),
   ...(['mailbox', 'active', 'version'] as const),
@@ -58,7 +60,7 @@ export async function listResources(
 ): Promise<Page<Resource>> {
   checkReader(viewer);
   const rows = await selectResources(db, viewer, filter, page).execute();
-  return toPage(rows, page.limit, ({ id }) => id);
+  return toPage(resourceList, rows, page.limit);
 }
 
 /**
@@ -164,7 +166,7 @@ export function changeResource(
       .where('mandator_id', '=', mandatorId)
       .where('id', '=', id)
       .select(columns)
-      .forUpdate()
+      .forNoKeyUpdate()
       .executeTakeFirst();
     if (!found) throw unknown();
     checkVersion(found, expected);

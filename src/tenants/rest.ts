@@ -142,7 +142,7 @@ const resourceRoutes = [
         name: query.Name,
         active: query.Active,
       };
-      const page = readPage(query.Limit, query.Cursor);
+      const page = readPage(resources.resourceList, query.Limit, query.Cursor);
       return listAnswer(await resources.listResources(db, viewer, filter, page), wire.toResourceRecord);
     },
   }),
@@ -191,7 +191,7 @@ const locationRoutes = [
     answers: many('locations', wire.locationRecord, 'LocationList', examples.location),
     problems: forDisplays,
     handle: async ({ db }, { viewer, query }) => {
-      const page = readPage(query.Limit, query.Cursor);
+      const page = readPage(locations.locationList, query.Limit, query.Cursor);
       const found = await locations.listLocations(db, viewer, { active: query.Active }, page);
       return listAnswer(found, wire.toLocationRecord);
     },
@@ -257,7 +257,7 @@ const personRoutes = [
     problems: forAdmins,
     handle: async ({ db }, { viewer, query }) => {
       const filter = { email: query.Email, role: query.Role, active: query.Active };
-      const page = readPage(query.Limit, query.Cursor);
+      const page = readPage(persons.personList, query.Limit, query.Cursor);
       return listAnswer(await persons.listPersons(db, viewer, filter, page), wire.toPersonRecord);
     },
   }),

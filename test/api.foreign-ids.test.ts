@@ -1,0 +1,268 @@
+/**
+ * Every id of another tenant, in every place of the API that takes one (trust S12): the answer is the one for an unknown
+ * id, byte by byte but for the id itself. The places come from the OpenAPI document and the SDL: a new one that this test
+ * has no id for fails it.
+ */
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  buildSchema,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLInputField,
+  getNamedType,
+  isCompositeType,
+  isEnumType,
+  isInputObjectType,
+  isNonNullType,
+  isScalarType,
+} from 'graphql';
+import { sql } from 'kysely';
+import { createPin } from '../src/identity/service.ts';
+import { documentFile } from './_util/contract-proxy.ts';
+import { makeTenant } from './_util/factories.ts';
+import { project } from './_util/generate.ts';
+import { lessonClient } from './_util/lessons.ts';
+import { masterData } from './_util/master-data.ts';
+import { pepper, type Service, startService } from './_util/service.ts';
+
+type Noun = 'resource' | 'location' | 'person' | 'pin' | 'batch';
+type Tree = Record<string, unknown>;
+type Operation = {
+  parameters?: { name?: string; in?: string }[];
+  requestBody?: { content: Record<string, { example?: unknown }> };
+};
+
+const document = JSON.parse(fs.readFileSync(documentFile, 'utf8')) as {
+  paths: Record<string, Record<string, Operation>>;
+};
+const schema = buildSchema(fs.readFileSync(path.join(project, 'src/graphql/schema.graphql'), 'utf8'));
+
+/** What an id of this name is about: `locationId`, `{pinId}`, or a plain `id` below `where`. */
+function nounOf(name: string, where: string): Noun {
+  const nouns: Noun[] = ['resource', 'location', 'person', 'pin', 'batch'];
+  const ofName = (text: string) => nouns.find((noun) => text.toLowerCase().includes(noun));
+  const noun = ofName(name) ?? ofName(where);
+  if (!noun) throw new Error(`${where}: say in this test what ${name} is an id of`);
+  return noun;
+}
+
+const unknown: Record<Noun, string> = {
+  ...{ resource: '2000000000', location: '2000000000', person: '2000000000', pin: '2000000000' },
+  batch: '01a1f8da-707e-77b2-927f-0b8eb9707a33',
+};
+const foreign = {} as Record<Noun, string>;
+const own = {} as Record<Noun, string>;
+const canary = 'canary-of-the-other';
+let service: Service;
+let admin: ReturnType<typeof masterData>;
+
+async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>): Promise<void> {
+  const { mandatorId } = tenant;
+  const personId = tenant.person('User').id;
+  const { pinId } = await createPin(service.context.db, pepper, { mandatorId, personId, label: canary });
+  const client = lessonClient({ url: service.url, tenant }, await service.signIn(tenant));
+  const { BatchId } = (await (await client.post([{ JobID: canary }])).json()) as { BatchId: string };
+  await client.end(BatchId);
+  Object.assign(ids, {
+    ...{ resource: String(tenant.resources[0]!.id), location: String(tenant.locationId) },
+    ...{ person: String(personId), pin: String(pinId), batch: BatchId },
+  });
+}
+
+beforeAll(async () => {
+  service = await startService();
+  admin = masterData(service, await service.signIn(service.tenant, 'Admin'));
+  await openTenant(service.tenant, own);
+  // Ids that stand nowhere else in an answer.
+  for (const table of ['location', 'resource', 'person', 'pin'])
+    await sql`alter table ${sql.table(table)} alter column id restart with 770077`.execute(
+      service.context.db,
+    );
+  await openTenant(await makeTenant(service.context.db, { code: canary, rooms: [canary] }), foreign);
+});
+afterAll(() => service.stop());
+
+/** Everything of the other tenant, as text. */
+async function readForeign(): Promise<string> {
+  const tables = ['mandator', 'location', 'resource', 'person', 'pin', 'batch', 'audit'];
+  const texts = await Promise.all(
+    tables.map((table) =>
+      sql<{ text: string }>`
+        select coalesce(string_agg(to_jsonb(one)::text, ',' order by to_jsonb(one)::text), '') as text
+        from ${sql.table(table)} as one
+        where (to_jsonb(one) ->> ${table === 'mandator' ? 'code' : 'mandator_id'}) in (${canary},
+          (select id::text from mandator where code = ${canary}))`
+        .execute(service.context.db)
+        .then(({ rows }) => rows[0]!.text),
+    ),
+  );
+  return texts.join('\n');
+}
+
+/** Of an id there are three kinds here: one that it must not reach, one that nobody has, and for the rest its own. */
+type Place = { name: string; noun: Noun; ask(id: string): Promise<{ status: number; text: string }> };
+
+const idNamed = /(^|[a-z])ids?$/i;
+
+function restPlaces(): Place[] {
+  return Object.entries(document.paths).flatMap(([template, item]) =>
+    Object.entries(item).flatMap(([method, operation]): Place[] => {
+      if (!template.startsWith('/{mandator}/')) return [];
+      const example = operation.requestBody?.content['application/json']?.example;
+      const holes = [...template.matchAll(/\{(\w*[iI]d)\}/g)].map(([hole, name = '']) => ({
+        hole,
+        noun: nounOf(name, template.slice(0, template.indexOf(hole)).split('/').at(-2) ?? ''),
+      }));
+      const send = async (address: string, body: unknown) => {
+        const answer = await fetch(service.url + address, {
+          method: method.toUpperCase(),
+          headers: {
+            Authorization: `Bearer ${admin.token}`,
+            'X-Request-Id': 'the same',
+            'If-Match': '*',
+            ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+          },
+          body: body === undefined ? null : JSON.stringify(body),
+        });
+        return { status: answer.status, text: await answer.text() };
+      };
+      const addressWith = (at: string | undefined, id: string) =>
+        holes
+          .reduce((address, { hole, noun }) => address.replace(hole, hole === at ? id : own[noun]), template)
+          .replace('{mandator}', 'school');
+      const where = `${method.toUpperCase()} ${template}`;
+      const members =
+        typeof example === 'object' && example !== null && !Array.isArray(example)
+          ? Object.keys(example).filter((name) => idNamed.test(name))
+          : [];
+      return [
+        ...holes.map(
+          ({ hole, noun }): Place => ({
+            ...{ name: `${where}: ${hole}`, noun },
+            ask: (id) => send(addressWith(hole, id), example),
+          }),
+        ),
+        ...(operation.parameters ?? [])
+          .filter((one) => one.in === 'query' && idNamed.test(one.name ?? '') && one.name !== 'JobID')
+          .map(
+            ({ name = '' }): Place => ({
+              ...{ name: `${where}: ?${name}`, noun: nounOf(name, '') },
+              ask: (id) => send(`${addressWith(undefined, '')}?${name}=${id}`, example),
+            }),
+          ),
+        ...members.map(
+          (member): Place => ({
+            ...{ name: `${where}: body ${member}`, noun: nounOf(member, '') },
+            ask: (id) => send(addressWith(undefined, ''), { ...(example as Tree), [member]: Number(id) }),
+          }),
+        ),
+      ];
+    }),
+  );
+}
+
+type Input = GraphQLArgument | GraphQLInputField;
+const isId = ({ type }: Input) => getNamedType(type).name === 'ID';
+
+/** A right value of an argument that is not about `at`; undefined to leave it out. */
+function fillerOf(input: Input, where: string): unknown {
+  if (!isNonNullType(input.type)) return undefined;
+  const type = getNamedType(input.type);
+  if (type.name === 'ID') return own[nounOf(input.name, where)];
+  if (isEnumType(type)) return type.getValues()[0]?.value;
+  if (isInputObjectType(type)) return type.name.endsWith('JobInput') ? [] : {};
+  if (isScalarType(type)) return type.name === 'Int' ? 1 : 'text';
+  return undefined;
+}
+
+function selectionOf({ type }: GraphQLField<unknown, unknown>): string {
+  const named = getNamedType(type);
+  if (!isCompositeType(named)) return '';
+  const isUnion = 'getTypes' in named;
+  if (isUnion) return '{ __typename ... on Problem { code message } }';
+  return 'nodes' in named.getFields() ? '{ nodes { __typename } }' : '{ __typename }';
+}
+
+function graphqlPlaces(): Place[] {
+  const kinds = [
+    ['query', schema.getQueryType()],
+    ['mutation', schema.getMutationType()],
+    ['subscription', schema.getSubscriptionType()],
+  ] as const;
+  return kinds.flatMap(([kind, type]) =>
+    Object.values(type?.getFields() ?? {}).flatMap((field): Place[] => {
+      const declared = field.args.map(({ name, type: of }) => `$${name}: ${of}`).join(', ');
+      const passed = field.args.map(({ name }) => `${name}: $${name}`).join(', ');
+      const head = declared ? `${kind} (${declared}) { ${field.name}(${passed})` : `${kind} { ${field.name}`;
+      const query = `${head} ${selectionOf(field)} }`;
+      const ask = async (name: string, value: unknown) => {
+        const fillers = Object.fromEntries(field.args.map((one) => [one.name, fillerOf(one, field.name)]));
+        const answer = await fetch(`${service.url}/school/graphql`, {
+          method: 'POST',
+          headers: {
+            Authorization: `Bearer ${admin.token}`,
+            'Content-Type': 'application/json',
+            'X-Request-Id': 'the same',
+            Accept: kind === 'subscription' ? 'text/event-stream' : 'application/json',
+          },
+          body: JSON.stringify({ query, variables: { ...fillers, [name]: value } }),
+        });
+        return { status: answer.status, text: await answer.text() };
+      };
+      return field.args.flatMap((argument): Place[] => {
+        const where = `${kind} ${field.name}(${argument.name}`;
+        if (isId(argument))
+          return [
+            {
+              ...{ name: `${where})`, noun: nounOf(argument.name, field.name) },
+              ask: (id) => ask(argument.name, id),
+            },
+          ];
+        const named = getNamedType(argument.type);
+        if (!isInputObjectType(named) || argument.type.toString().startsWith('[')) return [];
+        return Object.values(named.getFields())
+          .filter(isId)
+          .map((member) => ({
+            ...{ name: `${where}.${member.name})`, noun: nounOf(member.name, field.name) },
+            ask: (id) => ask(argument.name, { [member.name]: id }),
+          }));
+      });
+    }),
+  );
+}
+
+const places = [...restPlaces(), ...graphqlPlaces()];
+
+test('there are places of every noun, over both fronts', () => {
+  for (const noun of ['resource', 'location', 'person', 'pin', 'batch'])
+    for (const front of [/^[A-Z]+ \//, /^(query|mutation|subscription) /])
+      expect([noun, places.some((place) => place.noun === noun && front.test(place.name))]).toEqual([
+        noun,
+        true,
+      ]);
+});
+
+describe('the id of another tenant is answered as an unknown one', () => {
+  test.each(places.map((place) => [place.name, place] as const))('%s', async (_name, { noun, ask }) => {
+    const before = await readForeign();
+    const [theirs, nobodys] = [await ask(foreign[noun]), await ask(unknown[noun])];
+    const scrub = (text: string, id: string) => text.replaceAll(id, '(id)');
+    expect([theirs.status, scrub(theirs.text, foreign[noun])]).toEqual([
+      nobodys.status,
+      scrub(nobodys.text, unknown[noun]),
+    ]);
+    expect(theirs.text).not.toContain(canary);
+    expect(await readForeign()).toBe(before);
+  });
+
+  test('and each place answers differently for an own id, or it would prove nothing', async () => {
+    const reads = places.filter(({ name }) => /^(GET|query)/.test(name));
+    expect(reads.length).toBeGreaterThan(8);
+    for (const { name, noun, ask } of reads) {
+      const [ours, nobodys] = [await ask(own[noun]), await ask(unknown[noun])];
+      expect([name, ours.text === nobodys.text]).toEqual([name, false]);
+    }
+  });
+});
