@@ -3,6 +3,7 @@ import { Forbidden, InvalidInput, Malformed, NotFound, PreconditionFailed } from
 import type { AddTypes, Builder } from '../graphql/builder.ts';
 import { bodyType, enumType, type Members, type MemberType, recordType } from '../graphql/record.ts';
 import { readId, readInput } from '../input.ts';
+import * as bodies from './bodies.ts';
 import { getExceptions, getRules, replaceExceptions, replaceRules } from './change.ts';
 import { listForLocation } from './service.ts';
 import * as wire from './wire.ts';
@@ -95,11 +96,11 @@ function readItems<T extends z.ZodType>(body: T, items: readonly object[]): z.ou
 
 function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): void {
   const period = bodyType(builder, 'OpeningPeriodInput', wire.openingPeriod);
-  const rule = bodyType(builder, 'OpeningRuleInput', wire.newRule);
+  const rule = bodyType(builder, 'OpeningRuleInput', bodies.newRule);
   const exception = bodyType(
     builder,
     'OpeningExceptionInput',
-    wire.newException,
+    bodies.newException,
     new Map([[wire.openingPeriod, period]]),
   );
   const problems = [InvalidInput, NotFound, Forbidden, PreconditionFailed];
@@ -121,7 +122,7 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
         },
         description: 'Replaces the rules of a resource; for Admins.',
         resolve: async (_root, { resourceId, version, items }, { context, viewer }) => {
-          const rules = readItems(wire.rulesBody, items).Items.map(wire.toNewRule);
+          const rules = readItems(bodies.rulesBody, items).Items.map(bodies.toNewRule);
           return wire.toOwnRules(
             await replaceRules(context.db, viewer, readId(resourceId), [version], rules),
           );
@@ -143,7 +144,7 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
         },
         description: 'Replaces the exceptions of a resource; for Admins.',
         resolve: async (_root, { resourceId, version, items }, { context, viewer }) => {
-          const exceptions = readItems(wire.exceptionsBody, items).Items.map(wire.toNewException);
+          const exceptions = readItems(bodies.exceptionsBody, items).Items.map(bodies.toNewException);
           return wire.toOwnExceptions(
             await replaceExceptions(context.db, viewer, readId(resourceId), [version], exceptions),
           );

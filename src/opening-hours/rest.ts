@@ -3,16 +3,13 @@ import { readId } from '../input.ts';
 import { id } from '../rest/parameters.ts';
 import { type DescribedAnswer, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
+import { exceptionsBody, rulesBody, toNewException, toNewRule } from './bodies.ts';
 import { getExceptions, getRules, replaceExceptions, replaceRules } from './change.ts';
 import { listForLocation } from './service.ts';
 import {
-  exceptionsBody,
   openingHours,
   ownExceptions,
   ownRules,
-  rulesBody,
-  toNewException,
-  toNewRule,
   toOpeningHours,
   toOwnExceptions,
   toOwnRules,
