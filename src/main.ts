@@ -119,4 +119,10 @@ const host: Host = {
   diagnose: ({ config, db }) => diagnose(config.DatabaseUrl, db),
 };
 
+// Whoever read the output may stop reading (`| head -1`); the work, and what cleans up after it, still comes to its end.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+
 process.exitCode = await runProgram(createProgram(host), process.argv);

@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { CommandFailed } from '../src/cli/command.ts';
@@ -158,6 +161,13 @@ describe('exit code 78', () => {
       err: `${lines}\n`,
     });
   });
+});
+
+test('a reader that stops reading changes nothing: exit code 0, and no word of it', async () => {
+  const reader = spawn(process.execPath, [path.join(import.meta.dirname, '..', 'src', 'main.ts'), '--help']);
+  reader.stdout.destroy();
+  const [complaints, [code]] = await Promise.all([text(reader.stderr), once(reader, 'exit')]);
+  expect([code, complaints]).toEqual([0, '']);
 });
 
 describe('import', () => {

@@ -5,6 +5,7 @@ import { type LessonClient, lessonClient, makeJobs } from './_util/lessons.ts';
 import {
   CreateLessonJobsDocument,
   DeleteLessonJobsDocument,
+  ListBatchesDocument,
   ListLessonJobsDocument,
   type ListLessonJobsQuery,
   ListLessonsDocument,
@@ -155,6 +156,18 @@ describe('lessonJobs and lessons', () => {
     expect(items.length === 0).toBe(query.includes('unknown'));
   });
 
+  test('Vary names what an answer hangs on', async () => {
+    const answer = await fetch(`${service.url}/school/graphql`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: '{"query":"{ serverTime }"}',
+    });
+    expect([answer.status, answer.headers.get('vary')]).toEqual([
+      200,
+      expect.stringMatching(/\bAuthorization\b/),
+    ]);
+  });
+
   test('lessonJobs: the same values as REST', async () => {
     const { data } = await run(ListLessonJobsDocument, {});
     const items = await camel<Job>('');
@@ -183,13 +196,45 @@ describe('lessonJobs and lessons', () => {
     expect(rest.data.lessonJobs.nodes.map(({ jobID }) => jobID)).toEqual(['J0']);
   });
 
+  test.each([1600, 2300])('pages: lessons of the year %i', async (year) => {
+    const name = 'R'.repeat(200);
+    const { db } = service.context;
+    const { mandatorId, locationId } = service.tenant;
+    await db
+      .insertInto('resource')
+      .values({ mandator_id: mandatorId, location_id: locationId, name })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    const from = Date.UTC(year, 0, 4, 8);
+    const jobs = makeJobs(5, { rooms: [name], prefix: `year-${year}-`, from });
+    expect((await rest.importJobs(jobs)).ImportStatus).toBe('LessonsCreated');
+    const filter = {
+      ressourceName: name,
+      from: `${year}-01-01T00:00:00Z`,
+      to: `${year + 1}-01-01T00:00:00Z`,
+    };
+    const seen: string[] = [];
+    for (let after: string | null = null; seen.length < 5; ) {
+      const { data, errors }: { data: ListLessonsQuery; errors?: unknown } = await run(ListLessonsDocument, {
+        ...{ filter, first: 2, after },
+      });
+      expect(errors).toBeUndefined();
+      seen.push(...data.lessons.nodes.map(({ lektionId }) => lektionId));
+      after = data.lessons.pageInfo.endCursor ?? null;
+    }
+    expect(seen).toEqual(jobs[0]?.LektionList.map(({ LektionId }) => LektionId));
+  });
+
   test('a page of 200 with every field is within the limits', async () => {
     expect((await run(ListLessonsDocument, { first: 200 })).errors).toBeUndefined();
   });
 
   test('BAD_USER_INPUT for the cursor of another list', async () => {
     const { data } = await run(ListLessonJobsDocument, { first: 1 });
-    const { errors } = await run(ListLessonsDocument, { after: data.lessonJobs.pageInfo.endCursor });
-    expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
+    const after = data.lessonJobs.pageInfo.endCursor;
+    for (const document of [ListLessonsDocument, ListBatchesDocument]) {
+      const { errors } = await run<unknown, { after: string | null }>(document, { after });
+      expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
+    }
   });
 });

@@ -9,12 +9,13 @@ import { type Service, startService } from './_util/service.ts';
 
 let service: Service;
 let token: string;
+let readme: string;
 let directory: string;
 let script: string;
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({}, ['R001', 'R002', 'Aula', 'HS 101']);
   token = await service.signIn();
-  const readme = fs.readFileSync(path.join(import.meta.dirname, '..', 'README.md'), 'utf8');
+  readme = fs.readFileSync(path.join(import.meta.dirname, '..', 'README.md'), 'utf8');
   const [, source = ''] = /```js\n(\/\/ follow\.mjs.*?)```/s.exec(readme) ?? [];
   directory = fs.mkdtempSync(path.join(os.tmpdir(), 'roomgate-readme-'));
   script = path.join(directory, 'follow.mjs');
@@ -35,6 +36,32 @@ async function follow(batchId: string, credential = token) {
   ]);
   return { lines: output.trim().split('\n'), errors, code };
 }
+
+test("the README's lessons can be imported, changed and deleted as it says", async () => {
+  const client = lessonClient(service, token);
+  const calls = [...readme.matchAll(/jobs\/(create|update|delete) .*?-d '(\[.*?\])'/gs)];
+  const states = async () =>
+    (await client.lessons('JobID=README-1')).Items.map((item) => [
+      ...[item['RessourceName'], item['Status'], item['Lehrpersonen']],
+    ]);
+  const seen: unknown[] = [];
+  for (const [, operation, body = ''] of calls) {
+    expect(await client.importJobs(body, operation)).toMatchObject({ ImportStatus: 'LessonsCreated' });
+    seen.push([operation, await states()]);
+  }
+  const [before, after] = [['E. Noether'], ['A. Turing']];
+  expect(seen).toEqual([
+    ['create', Array(2).fill(['Aula', 'Geplant', before])],
+    [
+      'update',
+      [
+        ['HS 101', 'Vertretung', after],
+        ['Aula', 'Entfaellt', before],
+      ],
+    ],
+    ['delete', []],
+  ]);
+});
 
 describe("the README's polling client", () => {
   async function send(jobs: unknown): Promise<string> {

@@ -37,7 +37,7 @@ beforeAll(async () => {
     silent: {},
     unverified: { ...ada, email_verified: false },
   });
-  service = await startService(settingsFor(provider.issuer));
+  service = await startService({ ...settingsFor(provider.issuer), TrustProxy: '1' });
   await makeTenant(service.context.db, { code: 'stranger' });
 });
 
@@ -49,8 +49,10 @@ afterAll(async () => {
 afterEach(releaseClock);
 
 /** A read of the REST API. */
-const read = (token: string, mandator = 'school', of = service) =>
-  fetch(`${of.url}/${mandator}/api/v2.0/jobs/batches`, { headers: { authorization: `Bearer ${token}` } });
+const read = (token: string, mandator = 'school', of = service, from = '192.0.2.1') =>
+  fetch(`${of.url}/${mandator}/api/v2.0/jobs/batches`, {
+    headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': from },
+  });
 
 async function detailOf(response: Response): Promise<string> {
   return ((await response.json()) as { detail: string }).detail;
@@ -214,22 +216,46 @@ describe('401 for an opaque token', () => {
     expect((await read('unknown-token')).status).toBe(401);
   });
 
-  test('costs the provider one question within 4 s, and at most 100 in a second; more are 503', async () => {
+  test('costs the provider one question within 4 s, and at most 100 in a second, 20 of one address; more are 503', async () => {
     const fetched = jest.spyOn(globalThis, 'fetch');
     try {
       const asked = () => fetched.mock.calls.filter(([url]) => String(url).endsWith('/introspection')).length;
       for (let call = 0; call < 3; call++) expect((await read('one-unknown-token')).status).toBe(401);
       expect(asked()).toBe(1);
-      const calls = Array.from({ length: 250 }, (_, index) => read(`unknown-token-${index}`));
-      const statuses = new Set((await Promise.all(calls)).map(({ status }) => status));
-      expect(statuses).toEqual(new Set([401, 503]));
+      const junk = async (networks: number, name: string) => {
+        const calls = Array.from({ length: 250 }, (_, index) =>
+          read(`${name}-${index}`, 'school', service, `2001:db8:0:${index % networks}::${index}`),
+        );
+        const statuses = new Set((await Promise.all(calls)).map(({ status }) => status));
+        expect(statuses).toEqual(new Set([401, 503]));
+        return asked();
+      };
       // They may fall into two seconds.
-      expect(asked()).toBeLessThanOrEqual(201);
+      const ofOne = await junk(1, 'near');
+      expect(ofOne).toBeLessThanOrEqual(1 + 2 * 20);
+      expect((await junk(50, 'far')) - ofOne).toBeLessThanOrEqual(2 * 100);
       const good = await provider.token('ada', 'urn:opaque');
       await until(async () => (await read(good)).status === 200);
     } finally {
       fetched.mockRestore();
     }
+  });
+
+  test('does not stand in the way of one that has been proven', async () => {
+    const good = await provider.token('ada', 'urn:opaque');
+    const start = Date.now();
+    setClock(start);
+    expect((await read(good)).status).toBe(200);
+    setClock(start + 4_100);
+    // Neither those of its own address, nor all that there may be.
+    const junk = Array.from({ length: 250 }, (_, index) =>
+      read(`junk-${index}`, 'school', service, `192.0.2.${1 + (index % 50)}`),
+    );
+    const proven = read(good);
+    expect((await Promise.all(junk)).some(({ status }) => status === 503)).toBe(true);
+    expect((await proven).status).toBe(200);
+    const fresh = await provider.token('ada', 'urn:opaque');
+    await until(async () => (await read(fresh)).status === 200);
   });
 
   test('that has been revoked, within 5 s', async () => {

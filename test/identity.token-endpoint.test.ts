@@ -278,6 +278,29 @@ describe('a PIN that does not count', () => {
     }
   });
 
+  test('and was made here is no guess: it throttles nobody, for the same work', async () => {
+    const { db } = server.context;
+    const revoked = await newPin();
+    await revokePin(db, tenant.mandatorId, revoked.pinId);
+    const status = async (text: string) => (await server.requestToken(text, {}, from('192.0.2.7'))).status;
+    for (let poll = 0; poll < 12; poll++) expect(await status(revoked.pin)).toBe(400);
+    expect(await status(pin)).toBe(200);
+    const written = db.selectFrom('pin_failure').where('address', '=', '192.0.2.7').select('at');
+    expect((await written.execute()).length).toBeGreaterThan(0);
+    for (let guess = 0; guess < 10; guess++) expect(await status('7Q2MX-K4H9D-ZR3TB-W8VNC')).toBe(400);
+    expect(await status(pin)).toBe(429);
+  });
+
+  test('and was fixed by a person is a guess like any other', async () => {
+    const { db } = server.context;
+    const { mandatorId, person } = tenant;
+    const fixed = await createPin(db, pepper, { mandatorId, personId: person('User').id, pin: 'DEMO-1234' });
+    await revokePin(db, mandatorId, fixed.pinId);
+    const status = async (text: string) => (await server.requestToken(text, {}, from('192.0.2.8'))).status;
+    for (let guess = 0; guess < 10; guess++) expect(await status(fixed.pin)).toBe(400);
+    expect(await status(pin)).toBe(429);
+  });
+
   test('throttles its client and its address only', async () => {
     await server.context.db
       .insertInto('pin_failure')

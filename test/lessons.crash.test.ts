@@ -242,11 +242,8 @@ describe('kill -9 of a worker among updates and deletes', () => {
 
     let worker = startWorker();
     for (let kill = 0; kill < 4; kill++) {
-      const phase = kill % 2 === 0 ? 'AwaitingLessonProcessing' : 'AwaitingLessonCreation';
-      await until(`a batch of it in ${phase}`, async () =>
-        (await inFlight(worker)).batches.some(({ importStatus }) => importStatus === phase),
-      );
-      await sleep(Math.random() * 60);
+      await until('it is on a batch', async () => (await inFlight(worker)).batches.length > 0, 30);
+      await sleep(Math.random() * 200);
       await worker.end('SIGKILL');
       worker = startWorker();
     }
@@ -285,5 +282,5 @@ describe('kill -9 of a worker among updates and deletes', () => {
         sql`booking where mandator_id = ${tenant.mandatorId} and (status = 'Cancelled') = (id in (select booking_id from lesson))`,
       ),
     ).toBe(0);
-  }, 60_000);
+  }, 120_000);
 });

@@ -164,6 +164,27 @@ describe('OnConflict=Skip, update', () => {
     expect(await places()).toEqual({ A: 'A 8', B: 'B 8', C: 'C 8', D: 'E 8', E: 'D 8' });
   });
 
+  test('who loses a place to one that then cannot have it gets it after all', async () => {
+    const { done, places } = await enterTenant(service);
+    const stored = [
+      lesson('X', 'A', 8),
+      lesson('Y', 'B', 8),
+      lesson('Z', 'C', 8, at(8, 10)),
+      lesson('W', 'D', 9, at(9, 11)),
+    ];
+    await done('create', [{ JobID: 'J', LektionList: stored }]);
+    // Y loses to X and stays in B; so Z cannot come to B, and W, whom Z was in the way of, can.
+    const wanted = [
+      lesson('X', 'E', 8),
+      lesson('Y', 'E', 8),
+      lesson('Z', 'B', 8, at(8, 10)),
+      lesson('W', 'B', 9, at(9, 11)),
+    ];
+    const batch = await done('update?OnConflict=Skip', [{ JobID: 'J', LektionList: wanted }]);
+    expect(await places()).toEqual({ X: 'E 8', Y: 'B 8', Z: 'C 8', W: 'B 9' });
+    expect(batch.Errors.map(({ LektionId }) => LektionId)).toEqual(['Y', 'Z']);
+  });
+
   test('who stays where it is goes before who comes, and its other changes are made', async () => {
     const { done, places, lessons } = await enterTenant(service);
     await done('create', jobs(lesson('1', 'A', 8), lesson('2', 'B', 8)));

@@ -25,12 +25,13 @@ const place = fc
     time: fc.constantFrom(...hours).map((hour) => at(hour)),
     KopplungId: fc.constantFrom(null, null, 'K', 'L'),
     Status: fc.constantFrom('Geplant', 'Geplant', 'Geplant', 'Entfaellt'),
-    Titel: fc.constantFrom(null, 'x'),
+    Titel: fc.constantFrom(null, 'x', 'y'),
+    Privat: fc.constantFrom(false, false, true),
   })
   .map(({ time, ...members }) => ({ ...members, ...time }));
 /** Some members of a lesson, the times always together. */
 const part = fc
-  .tuple(place, fc.subarray(['RessourceName', 'Beginn', 'KopplungId', 'Status', 'Titel']))
+  .tuple(place, fc.subarray(['RessourceName', 'Beginn', 'KopplungId', 'Status', 'Titel', 'Privat']))
   .map(([{ Ende, ...members }, kept]) => ({
     ...Object.fromEntries(Object.entries(members).filter(([name]) => kept.includes(name))),
     ...(kept.includes('Beginn') && { Ende }),
@@ -125,8 +126,34 @@ async function broken({ tenant }: Timetable): Promise<unknown[]> {
         (a.kopplung_id, a.resource_id, a.beginn, a.ende) = (b.kopplung_id, b.resource_id, b.beginn, b.ende), false)
     union all select 'an active booking of lessons has one', null, id::text from booking
       where mandator_id = ${tenant.mandatorId} and kind = 'Lesson' and status = 'Confirmed'
-        and id not in (select booking_id from own)`.execute(service.context.db);
+        and id not in (select booking_id from own)
+    union all select 'a booking says what the first of its lessons says, and is private when one is', null, booking.id::text
+      from booking join (
+        select booking_id, (array_agg(coalesce(titel, fach) order by job, lektion_id))[1] as subject, bool_or(privat) as is_private
+        from own group by 1) as said on said.booking_id = booking.id
+      where (booking.subject, booking.is_private) is distinct from (said.subject, said.is_private)`.execute(
+    service.context.db,
+  );
   return rows;
+}
+
+/** Whether something other than the lesson itself, or one coupled to it, is at the place that it wanted. */
+function isTaken(place: Wanted[string], key: string, { state, bookings }: Seen): boolean {
+  const others = Object.entries(state).filter(
+    ([other, { Status, KopplungId }]) =>
+      other !== key && Status !== 'Entfaellt' && (KopplungId === null || KopplungId !== place.KopplungId),
+  );
+  const hour = (Date.parse(place.Beginn) - Date.parse(at(0).Beginn)) / 3_600_000;
+  return (
+    others.some(
+      ([, { RessourceName, Beginn }]) =>
+        RessourceName === place.RessourceName && Date.parse(Beginn) === Date.parse(place.Beginn),
+    ) ||
+    Object.values(bookings).some(
+      ({ kind, status, at: where }) =>
+        kind !== 'Lesson' && status === 'Confirmed' && where === `${place.RessourceName} ${hour}-${hour + 1}`,
+    )
+  );
 }
 
 type Seen = { state: State; bookings: Awaited<ReturnType<Timetable['bookings']>> };
@@ -207,6 +234,7 @@ test('whatever is asked for, the end state alone decides, and lessons and bookin
       if (rule === 'Skip') {
         expect(warned.length > 0).toBe(conflict);
         for (const key of warned.map(keyOf)) {
+          expect([key, isTaken(wanted[key]!, key, after)]).toEqual([key, true]);
           const kept = before.state[key];
           if (kept) wanted[key] = plain(kept);
           else delete wanted[key];

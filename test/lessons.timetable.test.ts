@@ -36,7 +36,7 @@ async function imported(client: LessonClient, jobs: unknown): Promise<string> {
 }
 
 /** A cursor as ours look. */
-const madeUp = (key: string) => Buffer.from(`r1:${key}`).toString('base64url');
+const madeUp = (key: string) => Buffer.from(`r1:lessons:${key}`).toString('base64url');
 
 type List = { Items: Record<string, unknown>[]; NextCursor: string | null };
 const idsOf = ({ Items }: List) => Items.map((item) => item['LektionId'] ?? item['JobID']);
@@ -116,6 +116,9 @@ describe('GET …/jobs', () => {
   test('400: the cursor of another list', async () => {
     const { NextCursor } = await user.lessons('Limit=1');
     expect((await user.call(`?Cursor=${NextCursor}`)).status).toBe(400);
+    const jobs = await user.get<List>('?Limit=1');
+    expect((await user.call(`/batches?Cursor=${jobs.NextCursor}`)).status).toBe(400);
+    expect((await user.call(`/batches/${batchId}/errors?Cursor=${jobs.NextCursor}`)).status).toBe(400);
   });
 
   test('403: a display; 404: of another tenant', async () => {
@@ -277,6 +280,19 @@ describe('GET …/lessons', () => {
       }
     });
 
+    test.each([1600, 2300])('lessons of the year %i, to the microsecond: each once', async (year) => {
+      const LektionList = Array.from({ length: 60 }, (_, index) => {
+        // Pairs that begin a microsecond apart, in two rooms.
+        const hour = `${year}-03-${String(1 + (index >> 2)).padStart(2, '0')}T1${(index >> 1) & 1}:00:00`;
+        const [room, fraction] = index & 1 ? ['R002', '.000002Z'] : ['R001', '.000001Z'];
+        return lesson(String(index), room!, hour + fraction, `${hour.slice(0, -5)}30:00Z`);
+      });
+      await imported(user, [{ JobID: `year-${year}`, LektionList }]);
+      const span = `From=${year}-01-01T00:00:00Z&To=${year + 1}-01-01T00:00:00Z`;
+      const found = await pages((paging) => user.lessons(`${span}&${paging}`), 7);
+      expect(found.flatMap(idsOf)).toEqual(LektionList.map(({ LektionId }) => LektionId));
+    });
+
     test('a lesson that comes in before the cursor does not move the pages', async () => {
       const span = 'From=2040-01-01T00:00:00Z&Limit=5';
       const first = await user.lessons(span);
@@ -294,10 +310,31 @@ describe('GET …/lessons', () => {
       expect((await user.lessons('Limit=100000')).Items).toHaveLength(200);
     });
 
-    test.each(['cjE6MTs', ...['5', '[1,2]', '[1,2,"\\u0000"]', '[1e99,2,"x"]'].map(madeUp)])(
-      '400: the cursor %s',
-      async (cursor) => expect(await user.lessons(`Cursor=${cursor}`)).toMatchObject({ status: 400 }),
+    test.each([
+      'cjE6MTs',
+      ...[
+        ...['5', '["1",2]', '["1",2,"\\u0000"]', '["1",1e99,"x"]', '["now",2,"x"]'],
+        ...[`["${10n ** 18n}",2,"x"]`, `["${-(10n ** 17n)}",2,"x"]`],
+      ].map(madeUp),
+    ])('400: the cursor %s', async (cursor) =>
+      expect(await user.lessons(`Cursor=${cursor}`)).toMatchObject({ status: 400 }),
     );
+  });
+
+  test('a room whose name has 200 characters is imported, and found by it', async () => {
+    const name = 'Ü'.repeat(200);
+    await service.context.db
+      .insertInto('resource')
+      .values({ mandator_id: service.tenant.mandatorId, location_id: service.tenant.locationId, name })
+      .execute();
+    const long = lesson('1', name, '2036-01-07T08:00:00Z', '2036-01-07T08:45:00Z');
+    await imported(user, [{ JobID: 'long name', LektionList: [long] }]);
+    const { Items } = await user.lessons(`RessourceName=${encodeURIComponent(name)}`);
+    expect(Items).toMatchObject([{ LektionId: '1', RessourceName: name }]);
+    const longer = await user.importJobs([
+      { JobID: 'longer name', LektionList: [{ ...long, RessourceName: `${name}x` }] },
+    ]);
+    expect(longer.Errors).toMatchObject([{ Field: 'RessourceName', Code: 'InvalidType' }]);
   });
 
   test('Privat: others see that the room is taken, the sender and Admins see all', async () => {

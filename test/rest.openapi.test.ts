@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Router } from 'express';
 import { createApp } from '../src/app.ts';
+import { ConfigError } from '../src/config.ts';
 import { createPin } from '../src/identity/service.ts';
 import { type ContractProxy, documentFile, startContractProxy } from './_util/contract-proxy.ts';
 import { makeTenant } from './_util/factories.ts';
@@ -11,7 +12,7 @@ import { project } from './_util/generate.ts';
 import { hold, releaseAll } from './_util/hold.ts';
 import { lessonClient } from './_util/lessons.ts';
 import { cloneDatabase } from './_util/postgres.ts';
-import { pepper, type Service, startService } from './_util/service.ts';
+import { pepper, type Service, startService, testConfig } from './_util/service.ts';
 import { openWire } from './_util/wire.ts';
 
 type Operation = {
@@ -170,6 +171,24 @@ describe('the committed document', () => {
     const served = (await (await fetch(`${service.url}/swagger/openapi.json`)).json()) as Document;
     expect(served.servers).toMatchObject([{ url: service.url }]);
     expect({ ...served, servers: [] }).toEqual({ ...committed, servers: [] });
+  });
+
+  test('promises no numbers of jobs and lessons but those that every server keeps to', () => {
+    const found = new Map<string, number>();
+    const collect = (value: unknown): void => {
+      if (value === null || typeof value !== 'object') return;
+      const { description, maxItems } = value as { description?: unknown; maxItems?: number };
+      const [, setting] = /the setting (\w+) says/.exec(String(description)) ?? [];
+      if (setting && maxItems) found.set(setting, maxItems);
+      Object.values(value).forEach(collect);
+    };
+    collect(committed);
+    expect([...found.keys()].sort()).toEqual(['JobsPerBatch', 'LessonsPerBatch']);
+    for (const [setting, most] of found) {
+      const set = (value: number) => testConfig(database.url, { [`Limits__${setting}`]: String(value) });
+      expect(set(most).Limits).toMatchObject({ [setting]: most });
+      expect(() => set(most + 1)).toThrow(ConfigError);
+    }
   });
 
   test('names every route of the program', async () => {

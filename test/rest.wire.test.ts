@@ -289,6 +289,7 @@ describe('methods', () => {
       });
       expect([answer.status, await answer.text()]).toEqual([204, '']);
       expect(headersOf(answer, 'allow', 'access-control-allow-origin')).toEqual([allow, null]);
+      expect(answer.headers.get('vary')).toMatch(/\bAuthorization\b/);
     },
   );
 });
@@ -420,6 +421,19 @@ describe('deprecation', () => {
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 304, 404, 401, 200]);
     for (const answer of answers) expect(headersOf(answer, ...names)).toEqual(marks());
+  });
+
+  test('without SwaggerEnabled no link leads to its page', async () => {
+    const plain = await startService({ LegacyApiKeyEnabled: 'true', SwaggerEnabled: 'false' });
+    try {
+      const answer = await fetch(`${plain.url}/school/api/v2.0/jobs`, { headers: { APIKEY: 'wrong' } });
+      expect(headersOf(answer, ...names)).toEqual([
+        ...marks().slice(0, 2),
+        `<${plain.url}/connect/token>; rel="successor-version"`,
+      ]);
+    } finally {
+      await plain.stop();
+    }
   });
 
   test('a call by bearer token is not', async () => {

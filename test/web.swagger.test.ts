@@ -57,10 +57,12 @@ describe('GET /swagger', () => {
   });
 
   test('404 for what the page does not need, 405 for another method', async () => {
-    expect((await fetch(`${service.url}/swagger/package.json`)).status).toBe(404);
-    expect((await fetch(`${service.url}/swagger/..%2fswagger.ts`)).status).toBe(404);
-    const posted = await fetch(`${service.url}/swagger`, { method: 'POST' });
-    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    for (const name of ['package.json', '..%2fswagger.ts', 'constructor', 'toString', '__proto__'])
+      expect((await fetch(`${service.url}/swagger/${name}`)).status).toBe(404);
+    for (const address of ['/swagger', '/swagger/openapi.json']) {
+      const posted = await fetch(service.url + address, { method: 'POST' });
+      expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    }
   });
 
   test("without a form for a PIN where tokens are an outside provider's", async () => {

@@ -7,6 +7,15 @@ export type Page<T> = { items: T[]; nextCursor: string | null };
 /** The value of a list's sort key, by which each item has one place: a number, or the key's parts in their order. */
 export type SortKey = number | readonly (number | string)[];
 
+/** A list as its cursors know it: `name` keeps those of other lists out, `key` is what it sorts by. */
+export type List<Item, Key extends SortKey = number> = {
+  name: string;
+  key: z.ZodType<Key>;
+  keyOf(item: Item): Key;
+};
+
+export const numberKey = z.int().min(0);
+
 /** `after` is where the previous page ended. */
 export type PageRequest<Key extends SortKey = number> = { limit: number; after: Key | undefined };
 
@@ -15,28 +24,28 @@ export const mostPerPage = 200;
 /** Characters: a sort key holds at most one text of 128 characters, of which JSON may make six bytes each. */
 export const longestCursor = 1_200;
 
-const prefix = 'r1:';
-const number = z.int().min(0);
+const prefixOf = ({ name }: { name: string }) => `r1:${name}:`;
 
-function readCursor(cursor: string, key: z.ZodType): unknown {
+function readCursor<Key extends SortKey>(
+  list: Pick<List<unknown, Key>, 'name' | 'key'>,
+  cursor: string,
+): Key | undefined {
   const written = Buffer.from(cursor, 'base64url').toString();
+  const prefix = prefixOf(list);
   try {
-    return written.startsWith(prefix) ? key.parse(JSON.parse(written.slice(prefix.length))) : undefined;
+    return written.startsWith(prefix) ? list.key.parse(JSON.parse(written.slice(prefix.length))) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/**
- * @param key what the list sorts by
- * @throws Malformed for a cursor that we did not make
- */
-export function readPage<Key extends SortKey = number>(
+/** @throws Malformed for a cursor that we did not make, or made for another list */
+export function readPage<Key extends SortKey>(
+  list: Pick<List<unknown, Key>, 'name' | 'key'>,
   limit: number | undefined,
   cursor: string | null | undefined,
-  key: z.ZodType<Key> = number as z.ZodType<SortKey> as z.ZodType<Key>,
 ): PageRequest<Key> {
-  const after = cursor ? (readCursor(cursor, key) as Key | undefined) : undefined;
+  const after = cursor ? readCursor(list, cursor) : undefined;
   if (cursor && after === undefined)
     throw new Malformed(
       'Cursor: pass the NextCursor of the previous page as it stands, or none for the first.',
@@ -44,14 +53,19 @@ export function readPage<Key extends SortKey = number>(
   return { limit: Math.min(limit ?? defaultLimit, mostPerPage), after };
 }
 
-export function toCursor(key: SortKey): string {
-  return Buffer.from(prefix + JSON.stringify(key)).toString('base64url');
+/** Where an item stands in its list. */
+export function toCursor<Item>(list: Pick<List<Item, SortKey>, 'name' | 'keyOf'>, item: Item): string {
+  return Buffer.from(prefixOf(list) + JSON.stringify(list.keyOf(item))).toString('base64url');
 }
 
-/** Cuts rows that were read with `limit + 1` into a page. */
-export function toPage<T>(rows: T[], limit: number, keyOf: (row: T) => SortKey): Page<T> {
-  const items = rows.slice(0, limit);
+/** Cuts items that were read with `limit + 1` into a page. */
+export function toPage<Item>(
+  list: Pick<List<Item, SortKey>, 'name' | 'keyOf'>,
+  read: Item[],
+  limit: number,
+): Page<Item> {
+  const items = read.slice(0, limit);
   const last = items.at(-1);
-  const more = rows.length > limit && last !== undefined;
-  return { items, nextCursor: more ? toCursor(keyOf(last)) : null };
+  const more = read.length > limit && last !== undefined;
+  return { items, nextCursor: more ? toCursor(list, last) : null };
 }

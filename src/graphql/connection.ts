@@ -1,7 +1,7 @@
 import type { ArgBuilder, ObjectRef } from '@pothos/core';
-import type { z } from 'zod';
 import {
   defaultLimit,
+  type List,
   mostPerPage,
   type Page,
   type PageRequest,
@@ -24,12 +24,12 @@ export function pageArguments(t: ArgBuilder<Types>) {
 
 type PageArguments = { first?: number | null | undefined; after?: string | null | undefined };
 
-/** @throws Malformed for a cursor that we did not make */
-export function pageOf<Key extends SortKey = number>(
+/** @throws Malformed for a cursor that we did not make, or made for another list */
+export function pageOf<Key extends SortKey>(
+  list: Pick<List<unknown, Key>, 'name' | 'key'>,
   { first, after }: PageArguments,
-  key?: z.ZodType<Key>,
 ): PageRequest<Key> {
-  return readPage(first ?? undefined, after, key);
+  return readPage(list, first ?? undefined, after);
 }
 
 /** What a page costs: its read, and its fields once for each node that it may hold. */
@@ -41,11 +41,11 @@ export function pageCost({ first }: PageArguments) {
 export function connectionType<Node extends object>(
   builder: Builder,
   node: ObjectRef<Types, Node>,
-  keyOf: (node: Node) => SortKey,
+  list: Pick<List<Node, SortKey>, 'name' | 'keyOf'>,
 ) {
   // Pothos cannot follow a type that is still open.
   const type = node as unknown as ObjectRef<Types, object>;
-  const cursorOf = (item: object) => toCursor(keyOf(item as Node));
+  const cursorOf = (item: object) => toCursor(list, item as Node);
   const edge = builder.objectRef<object>(`${node.name}Edge`).implement({
     description: 'A node and where it stands in its list.',
     fields: (t) => ({

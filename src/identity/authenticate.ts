@@ -26,7 +26,7 @@ function identify(identity: Identity, { authorization, apiKey, address }: Creden
   if (header && !schemes.includes('Bearer')) throw refuse('There is no identity provider here');
   const token = bearer.exec(header)?.[1];
   if (!token) throw refuse(schemes.includes('Bearer') ? 'This needs one bearer token' : 'This needs a PIN');
-  return viewerOfToken(identity, token);
+  return viewerOfToken(identity, token, address);
 }
 
 /**
@@ -58,11 +58,14 @@ function credentialsOf({ headersDistinct, ip = '' }: Request): Credentials {
 export function authenticate(identity: Identity): RequestHandler {
   const { config } = identity.context;
   const schemes = schemesOf(config);
-  const replacement = { documentation: `${config.BaseUrl}/swagger`, successor: tokenSource(config) };
+  const replacement = {
+    documentation: config.SwaggerEnabled ? `${config.BaseUrl}/swagger` : undefined,
+    successor: tokenSource(config),
+  };
   return async (request, response, next) => {
     const credentials = credentialsOf(request);
     const takesPins = schemes.includes('APIKEY');
-    if (takesPins) response.vary('APIKEY');
+    response.vary(takesPins ? 'Authorization, APIKEY' : 'Authorization');
     if (takesPins && credentials.apiKey !== undefined) markDeprecated(response, replacement);
     Object.assign(response.locals, { credentials, schemes });
     const mandator = String(request.params['mandator']);

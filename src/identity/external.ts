@@ -2,6 +2,7 @@
  * An outside OpenID provider (contract 3, `IdentityProvider.Mode=External`): found by discovery when it is first needed,
  * and asked again now and then. Its JWTs are checked here with its public keys, its opaque tokens by asking it.
  */
+import { ipKeyGenerator } from 'express-rate-limit';
 import {
   createRemoteJWKSet,
   customFetch,
@@ -23,9 +24,12 @@ import { apiScope } from './tokens.ts';
 /** Of whom an outside token speaks: a person by mandator and e-mail address, both in any case. */
 export type Assertion = { tenant: string; email: string; expiresAt: Date };
 
+/** Where a token comes from, and whether it was good when it was last checked. */
+type Sender = { address: string; isProven: boolean };
+
 export type Provider = {
   /** @throws NotAuthenticated; Unavailable while the provider cannot be asked */
-  verify(token: string): Promise<Assertion>;
+  verify(token: string, sender: Sender): Promise<Assertion>;
 };
 
 type Metadata = {
@@ -42,7 +46,8 @@ const [freshFor, usableFor] = [10 * minute, hour];
 const [firstPause, longestPause] = [250, 5_000];
 /** Milliseconds between two reads of the keys that unknown key ids may cause. */
 const readKeysEvery = 1_000;
-const introspectionsPerSecond = 100;
+/** Questions about opaque tokens that have proven nothing yet: of all addresses, and of one. */
+const [introspectionsPerSecond, introspectionsPerAddress] = [100, 20];
 const refusedFor = 4_000;
 
 /** Those whose verification needs no secret that we would share with the provider. */
@@ -82,7 +87,7 @@ export function openProvider({ config: settings, log }: Context): Provider {
   let known: { metadata: Metadata; at: number } | undefined;
   let asking: Promise<Metadata> | undefined;
   let [pause, notBefore] = [firstPause, 0];
-  let [second, introspections] = [0, 0];
+  const budget = openBudget();
 
   function unavailable(error: unknown): Unavailable {
     const { message, cause } = error as Error;
@@ -140,15 +145,16 @@ export function openProvider({ config: settings, log }: Context): Provider {
     return payload;
   }
 
-  /** Refusals are remembered for a moment, and the provider is asked only so often: junk must not become its load. */
-  async function introspect(token: string): Promise<object> {
+  /**
+   * Refusals are remembered for a moment, and the provider is asked only so often: junk must not become its load, nor
+   * stand in the way of tokens that are in use.
+   */
+  async function introspect(token: string, { address, isProven }: Sender): Promise<object> {
     if (refused.has(token)) throw new TokenRefused();
     const { config } = await provider();
     if (!settings.IdentityProvider.ClientId || !config.serverMetadata().introspection_endpoint)
       throw new TokenRefused();
-    const now = Math.floor(performance.now() / 1_000);
-    [second, introspections] = [now, now === second ? introspections + 1 : 1];
-    if (introspections > introspectionsPerSecond)
+    if (!isProven && !budget.take(ipKeyGenerator(address, 64)))
       throw new Unavailable('Too many tokens are being checked at the moment; send the same request again.');
     const { active, ...claims } = await oidc
       .tokenIntrospection(config, token, { token_type_hint: 'access_token' })
@@ -160,8 +166,8 @@ export function openProvider({ config: settings, log }: Context): Provider {
     throw new TokenRefused();
   }
 
-  async function read(token: string): Promise<Assertion> {
-    const claims = isJwt(token) ? await verifyJwt(token) : await introspect(token);
+  async function read(token: string, sender: Sender): Promise<Assertion> {
+    const claims = isJwt(token) ? await verifyJwt(token) : await introspect(token, sender);
     const { aud, exp, iss, scope, scp } = claimsSchema.parse(claims);
     const { issuer } = (await provider()).config.serverMetadata();
     const isOurs = aud.includes(Audience) && [...(scope ?? []), ...(scp ?? [])].includes(apiScope);
@@ -176,11 +182,32 @@ export function openProvider({ config: settings, log }: Context): Provider {
   }
 
   return {
-    verify: (token) =>
-      read(token).catch((error: unknown) => {
+    verify: (token, sender) =>
+      read(token, sender).catch((error: unknown) => {
         if (!speaksOfToken(error)) throw error;
         throw new NotAuthenticated(`The token is not valid or has expired; ${howToSignIn(settings)}`);
       }),
+  };
+}
+
+/** How many questions of this second are left. */
+function openBudget() {
+  const asked = new Map<string, number>();
+  let [second, total] = [0, 0];
+  return {
+    /** @returns whether this network may ask one more */
+    take(network: string): boolean {
+      const now = Math.floor(performance.now() / 1_000);
+      if (now !== second) {
+        [second, total] = [now, 0];
+        asked.clear();
+      }
+      const own = asked.get(network) ?? 0;
+      if (own >= introspectionsPerAddress || total >= introspectionsPerSecond) return false;
+      asked.set(network, own + 1);
+      total += 1;
+      return true;
+    },
   };
 }
 

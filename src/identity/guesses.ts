@@ -1,6 +1,7 @@
 /**
  * The exchange of a PIN for its holder, where guessing is made hopeless (contract 3): wrong PINs of a source are counted
- * on all processes together, and past the limit even a right one is not looked at. A **source** is a client and an
+ * on all processes together, and past the limit even a right one is not looked at. A PIN that was made here and no longer
+ * counts is no guess: a program that keeps sending it must not lock out its neighbours. A **source** is a client and an
  * address, of IPv6 the /64.
  */
 import net from 'node:net';
@@ -8,7 +9,7 @@ import { ipKeyGenerator } from 'express-rate-limit';
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { usablePins } from './pins.ts';
+import { hashPin, isGuessable, pepperOf, usablePins } from './pins.ts';
 
 export type Holder = { mandator: string; personId: number; pinId: number };
 
@@ -40,22 +41,23 @@ export function openExchange({ db, config, log }: Context) {
     }
   }
 
-  function exchange(hash: Buffer, { clientId, network }: Source): Promise<Exchange> {
+  function exchange(pin: string, { clientId, network }: Source): Promise<Exchange> {
+    const hash = hashPin(pepperOf(config), pin);
     const source = `${clientId} ${network}`;
     return db.transaction().execute(async (trx) => {
       await sql`select pg_advisory_xact_lock(hashtextextended(${source}, 0))`.execute(trx);
       const { wrong, waitSeconds } = await recentFailures(trx, { clientId, network });
       if (wrong >= config.Limits.WrongPins) return { throttledFor: waitSeconds };
       const holder = await useOf(trx, hash);
-      if (!holder) await recordFailure(trx, { clientId, network });
+      if (!holder) await recordFailure(trx, { clientId, network }, isGuessable(pin) ? undefined : hash);
       return { holder };
     });
   }
 
-  /** @param hash of the PIN; `clientId` and the normalized `address` are where it comes from */
-  return async (hash: Buffer, clientId: string, address: string): Promise<Exchange> => {
+  /** `clientId` and the normalized `address` are where the PIN comes from. */
+  return async (pin: string, clientId: string, address: string): Promise<Exchange> => {
     const network = ipKeyGenerator(address, 64);
-    const result = await inTurn(`${clientId} ${network}`, () => exchange(hash, { clientId, network }));
+    const result = await inTurn(`${clientId} ${network}`, () => exchange(pin, { clientId, network }));
     if (!result.holder)
       log.warn({ clientId, address, throttled: result.throttledFor !== undefined }, 'wrong PIN');
     return result;
@@ -81,8 +83,15 @@ async function recentFailures(
     .executeTakeFirstOrThrow();
 }
 
-async function recordFailure(trx: Transaction, { clientId, network }: Source): Promise<void> {
-  await trx.insertInto('pin_failure').values({ client_id: clientId, address: network }).execute();
+/** @param hash of a PIN that nobody guesses: if it is stored, the failure is written for the same work, too old to count */
+async function recordFailure(
+  trx: Transaction,
+  { clientId, network }: Source,
+  hash: Buffer | undefined,
+): Promise<void> {
+  const isStored = sql`exists (select from pin where hash = ${hash ?? null})`;
+  const at = sql<Date>`case when ${isStored} then now() - interval '15 minutes' else now() end`;
+  await trx.insertInto('pin_failure').values({ client_id: clientId, address: network, at }).execute();
   // Each failure removes more old ones than it adds, and none that another process is removing.
   await sql`
     delete from pin_failure where ctid = any (array(

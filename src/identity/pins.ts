@@ -17,6 +17,7 @@ export type Pin = {
 };
 
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const madeLength = 20;
 const leastFixedPin = 8;
 
 /** The key of PIN hashes and signing keys. */
@@ -27,13 +28,18 @@ export function pepperOf(config: Config): string {
 
 /** 20 characters that are hard to confuse, grouped for reading: 100 bits. */
 function makePin(): string {
-  const characters = Array.from(randomBytes(20), (byte) => crockford[byte & 31]).join('');
+  const characters = Array.from(randomBytes(madeLength), (byte) => crockford[byte & 31]).join('');
   return characters.replace(/.{5}(?=.)/g, '$&-');
 }
 
 /** The same PIN however a person writes it. */
 function normalizePin(pin: string): string {
   return pin.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1');
+}
+
+/** Whether a PIN is shorter than those that are made here, so that a guess could meet one. */
+export function isGuessable(pin: string): boolean {
+  return normalizePin(pin).length < madeLength;
 }
 
 /** What is stored of a PIN, and all that is ever remembered of one. */

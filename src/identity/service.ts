@@ -78,15 +78,19 @@ async function forgetChanged({ context: { notifications }, verified }: Identity)
 
 /**
  * Who a credential lets in. Cached, yet within 5 s of its end it is refused even if the announcement was lost.
- * @param prove is asked for what the credential proves, when that is not known yet or no longer
+ * @param prove is asked for what the credential proves, when that is not known yet or no longer; `isProven`: it has been
  */
-function viewerBy({ verified }: Identity, key: string, prove: () => Promise<Proof>): Promise<Viewer> {
+function viewerBy(
+  { verified }: Identity,
+  key: string,
+  prove: (isProven: boolean) => Promise<Proof>,
+): Promise<Viewer> {
   const known = verified.get(key);
   const now = Date.now();
   if (known && now < known.checkAgainAt) return known.viewer;
 
   async function check(): Promise<Viewer> {
-    if (!entry.proof || now >= entry.proof.provenUntil) entry.proof = await prove();
+    if (!entry.proof || now >= entry.proof.provenUntil) entry.proof = await prove(entry.proof !== undefined);
     const viewer = await entry.proof.read();
     entry.last = viewer;
     entry.checkAgainAt = Math.min(entry.checkAgainAt, viewer.expiresAt.getTime());
@@ -110,12 +114,12 @@ function viewerBy({ verified }: Identity, key: string, prove: () => Promise<Proo
  * Who a bearer token speaks for, by our own signature or an outside provider's word.
  * @throws NotAuthenticated; Unavailable while an outside provider cannot be asked
  */
-export function viewerOfToken(identity: Identity, token: string): Promise<Viewer> {
+export function viewerOfToken(identity: Identity, token: string, ip: string): Promise<Viewer> {
   const { context, keys, provider } = identity;
-  return viewerBy(identity, token, async () => {
+  return viewerBy(identity, token, async (isProven) => {
     const credential = createHash('sha256').update(token).digest('base64url').slice(0, 22);
     if (context.config.IdentityProvider.Mode === 'External') {
-      const assertion = await provider.verify(token);
+      const assertion = await provider.verify(token, { address: normalizeAddress(ip), isProven });
       // Its keys and its opinion of an opaque token may change at any time.
       return { provenUntil: 0, read: () => readPerson(context, credential, assertion) };
     }
@@ -136,7 +140,7 @@ export function viewerOfPin(identity: Identity, pin: string, ip: string): Promis
   const hash = hashPin(pepperOf(context.config), pin);
   const address = normalizeAddress(ip);
   return viewerBy(identity, `${hash.toString('base64')} ${address}`, async () => {
-    const { holder, throttledFor } = await exchange(hash, headerClient, address);
+    const { holder, throttledFor } = await exchange(pin, headerClient, address);
     if (throttledFor !== undefined) throw new LimitExceeded(tooManyWrong(throttledFor), throttledFor);
     if (!holder) throw new NotAuthenticated('The PIN is not valid; make one with "roomgate pin create".');
     const shown = { credential: `pin:${holder.pinId}`, expiresAt: farFuture };
@@ -203,8 +207,7 @@ export async function issueToken(
   request: TokenRequest,
 ): Promise<{ accessToken: string; expiresIn: number }> {
   const { clientId, apiKey } = checkRequest(context.config.Clients, request);
-  const hash = hashPin(pepperOf(context.config), apiKey);
-  const { holder, throttledFor } = await exchange(hash, clientId, normalizeAddress(request.address));
+  const { holder, throttledFor } = await exchange(apiKey, clientId, normalizeAddress(request.address));
   if (throttledFor !== undefined)
     throw new OAuthError('slow_down', tooManyWrong(throttledFor), 429, throttledFor);
   if (!holder)

@@ -18,11 +18,16 @@ export const lessonStatus = z.enum(['Geplant', 'Vertretung', 'Entfaellt']).meta(
 
 /** As far as a pattern can tell; staging also knows the 30th of February. */
 const dateTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?([Zz]|[+-]\d\d(:?\d\d)?)?$/;
-const mostLessons = 100_000;
-const mostJobs = 10_000;
+/** What the settings allow at most; how much of it this server takes is theirs to say. */
+const mostLessons = 10_000_000;
+const mostJobs = 1_000_000;
+const lessonsPerBatch =
+  'A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default.';
+const jobsPerBatch = 'As many as the setting JobsPerBatch says, 10,000 by default.';
 
 export const valueSchemas: Record<Kind, z.ZodType> = {
   key: z.string().min(1).max(longestKey),
+  name: z.string().min(1).max(longestName),
   text: z.string().max(longestText),
   time: z.string().max(40).regex(dateTime),
   integer: z.int().min(1).max(999_999_999),
@@ -58,19 +63,21 @@ const listSchemas: Record<Operation, z.ZodType> = {
     .array(lessonSchemas.Create)
     .min(1)
     .max(mostLessons)
-    .meta({ description: 'The lessons of the job.' }),
+    .meta({ description: `The lessons of the job. ${lessonsPerBatch}` }),
   Update: z
     .array(lessonSchemas.Update)
     .min(1)
     .max(mostLessons)
     .optional()
-    .meta({ description: 'Lessons to be changed; with ReplaceLektionList also new ones.' }),
+    .meta({
+      description: `Lessons to be changed; with ReplaceLektionList also new ones. ${lessonsPerBatch}`,
+    }),
   Delete: z
     .array(lessonSchemas.Delete)
     .min(1)
     .max(mostLessons)
     .nullish()
-    .meta({ description: 'The lessons to delete; left out, the whole job.' }),
+    .meta({ description: `The lessons to delete; left out, the whole job. ${lessonsPerBatch}` }),
 };
 
 const jobOf = (operation: Operation, description: string) =>
@@ -84,7 +91,12 @@ export const jobSchemas = {
   Delete: jobOf('Delete', 'What to delete of a job.'),
 };
 
-const bodyOf = (operation: Operation) => z.array(jobSchemas[operation]).min(1).max(mostJobs);
+const bodyOf = (operation: Operation) =>
+  z
+    .array(jobSchemas[operation])
+    .min(1)
+    .max(mostJobs)
+    .meta({ description: `The jobs of the batch. ${jobsPerBatch}` });
 
 const lesson = {
   LektionId: 'L-1',

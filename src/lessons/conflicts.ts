@@ -23,7 +23,7 @@ export async function stageClaims(trx: Transaction, { mandatorId }: BatchKey): P
     left join booking as present on present.mandator_id = ${mandatorId} and present.id = booking_plan.id
     where fate in ('insert', 'change') and staged.status is distinct from 'Entfaellt'`.execute(trx);
   await sql`create index on room_claim using gist (resource_id, occupied)`.execute(trx);
-  await sql`create index on room_claim (resource_id, ende, beginn)`.execute(trx);
+  await sql`create index on room_claim (resource_id, ende, row)`.execute(trx);
   await sql`analyze room_claim`.execute(trx);
 }
 
@@ -61,24 +61,31 @@ async function displaceBookings(trx: Transaction, batch: BatchKey): Promise<void
     order by way.id, claim.row`.execute(trx);
 }
 
-/** Rounds of leaving lessons out, each of which may be in the way of others with the place that it keeps. */
+/** Rounds of leaving lessons out, and of taking them back: each changes what is in the way of others. */
 const mostRounds = 10;
 
-/** Of two lessons that want the same, the one that has it already keeps it, else the first in the body gets it. */
+/**
+ * Of two lessons that want the same, the one that has it already keeps it, else the first in the body gets it. Who loses
+ * keeps its place, and may so be in the way of the next; who was left out for one that was left out later is taken back.
+ */
 async function skipLessons(trx: Transaction, batch: BatchKey): Promise<void> {
-  for (let round = 1; await skipConflicting(trx, batch, round === mostRounds); round++) {
+  const planAgain = async () => {
     await planBookings(trx, batch);
     await stageClaims(trx, batch);
-  }
+  };
+  for (let round = 1; await leaveOut(trx, batch, round === mostRounds); round++) await planAgain();
+  for (let round = 1; round < mostRounds && (await takeBack(trx, batch)); round++) await planAgain();
 }
 
+/** Claims that are granted in order, each unless it overlaps one before. */
+const claimsInOrder = sql`(row integer, resource_id integer, occupied tstzrange,
+  exclude using gist (resource_id with =, occupied with &&)) on commit drop`;
+
 /** @param all leaves out whatever moves at all, to come to an end @returns whether any was left out */
-async function skipConflicting(trx: Transaction, batch: BatchKey, all: boolean): Promise<boolean> {
+async function leaveOut(trx: Transaction, batch: BatchKey, all: boolean): Promise<boolean> {
   await stageDominoes(trx, batch);
   await sql`drop table if exists granted_claim`.execute(trx);
-  await sql`
-    create temporary table granted_claim (row integer, resource_id integer, occupied tstzrange,
-      exclude using gist (resource_id with =, occupied with &&)) on commit drop`.execute(trx);
+  await sql`create temporary table granted_claim ${claimsInOrder}`.execute(trx);
   await sql`
     with recursive refused (row) as (
       select row from room_claim as claim
@@ -96,6 +103,35 @@ async function skipConflicting(trx: Transaction, batch: BatchKey, all: boolean):
     from lesson_plan join room_claim on room_claim.row = lesson_plan.leader
     where lesson_plan.row = staged.row and ${live}
       and not exists (select from granted_claim where granted_claim.row = room_claim.row)`.execute(trx);
+  return (numAffectedRows ?? 0n) > 0n;
+}
+
+/** @returns whether any is back that had been left out */
+async function takeBack(trx: Transaction, batch: BatchKey): Promise<boolean> {
+  const place = sql`tstzrange(staged.beginn, staged.ende)`;
+  await sql`drop table if exists free_claim`.execute(trx);
+  await sql`create temporary table free_claim ${claimsInOrder}`.execute(trx);
+  // Each place is asked by itself: joined, all would be compared with all.
+  await sql`
+    insert into free_claim
+    select row, resource_id, ${place} from staged_lesson as staged
+    where skipped and not refused
+      and (
+        select true from room_claim as claim join staged_lesson as leader using (row)
+        where claim.resource_id = staged.resource_id and claim.occupied && ${place}
+          and (claim.occupied = ${place} and leader.kopplung_id = staged.kopplung_id) is not true
+        limit 1) is null
+      and (
+        select true ${bookingsInTheWay(batch, sql`staged.resource_id`, place)}
+          and (booking.id = staged.stored_booking and not staged.stored_shared) is not true
+          and (booking.occupied = ${place} and booking.coupling_id = staged.kopplung_id) is not true
+        limit 1) is null
+    order by row
+    on conflict do nothing`.execute(trx);
+  const { numAffectedRows } = await sql`
+    update staged_lesson set skipped = false from free_claim where free_claim.row = staged_lesson.row`.execute(
+    trx,
+  );
   return (numAffectedRows ?? 0n) > 0n;
 }
 

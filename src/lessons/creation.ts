@@ -5,6 +5,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Running } from './batch.ts';
+import { describeShared } from './coupling.ts';
 import { newLessons, type Slice } from './staging.ts';
 
 /** The jobs themselves; their lessons follow in slices. */
@@ -42,8 +43,17 @@ function bookedLessons(batch: Running, slice: Slice): RawBuilder<unknown> {
     )`;
 }
 
-/** What is noticed while inserting: with `refused` the batch must be given up, `remarkable` asks for warnings. */
-export type Noticed = { refused: boolean; remarkable: boolean; earliest: Date; latest: Date };
+/**
+ * What is noticed while inserting: with `refused` the batch must be given up, `remarkable` asks for warnings, `coupled`
+ * for a look at shared bookings.
+ */
+export type Noticed = {
+  refused: boolean;
+  remarkable: boolean;
+  coupled: boolean;
+  earliest: Date;
+  latest: Date;
+};
 
 /** Bookings and lessons of a slice, in one statement. */
 export async function insertLessons(trx: Transaction, batch: Running, slice: Slice): Promise<Noticed> {
@@ -62,8 +72,19 @@ export async function insertLessons(trx: Transaction, batch: Running, slice: Sli
         fach, klassen, lehrpersonen, bemerkung, kopplung_id, coalesce(privat, false)
       from booked
     )
-    select bool_or(refused) as refused, min(beginn) as earliest, max(ende) as latest,
+    select bool_or(refused) as refused, bool_or(kopplung_id is not null) as coupled, min(beginn) as earliest, max(ende) as latest,
       coalesce(bool_or(has_unknown or beginn_assumed_utc or ende_assumed_utc or ende < now()), false) as remarkable
     from parsed`.execute(trx);
   return rows[0] as Noticed;
+}
+
+/** Shared bookings with lessons of the batch, once all of them are in. */
+export async function describeCoupled(trx: Transaction, batch: Running): Promise<void> {
+  await describeShared(
+    trx,
+    batch,
+    sql`select booking_id from staged_job join lesson on lesson.mandator_id = ${batch.mandatorId} and lesson.job = staged_job.job
+        where kopplung_id is not null and status <> 'Entfaellt'`,
+    sql`booking.batch_id = ${batch.id}`,
+  );
 }

@@ -90,11 +90,11 @@ const duplicateErrors = ({ mandatorId, operation }: Running): Finding[] => [
       where occurrence > 1`,
 ];
 
-const roomOf = sql`${named(sql`lesson.ressource_name`)}`;
+const wantedRoom = sql`${named(sql`lesson.ressource_name`)}`;
 
 /** Where a claim overlaps an earlier one; the sweep by time finds it in one pass. */
 const overlappingClaims = sql`
-  select lesson.index, lesson.lektion_index, ${roomOf} || ' is needed twice: with lesson ' || ${named(sql`other.lektion_id`)}
+  select lesson.index, lesson.lektion_index, ${wantedRoom} || ' is needed twice: with lesson ' || ${named(sql`other.lektion_id`)}
     || ' of job ' || ${named(sql`job.job_id`)} || ', ' || ${span(sql`way.occupied`)} as message
   from (
     select *, max(ende) over (partition by resource_id order by beginn, row
@@ -137,7 +137,7 @@ const conflictErrors = (batch: Running): Finding[] => [
   sql`select ${severity.error}, index, lektion_index, 3, 'RessourceName', 'ResourceConflict', message
       from (${overlappingClaims}) as overlap`,
   // A job that is there already is a duplicate; that its own lessons are in the way says nothing more.
-  sql`select ${severity.error}, lesson.index, lesson.lektion_index, 3, 'RessourceName', 'ResourceConflict', ${roomOf} || way.message
+  sql`select ${severity.error}, lesson.index, lesson.lektion_index, 3, 'RessourceName', 'ResourceConflict', ${wantedRoom} || way.message
       from room_claim as claim
       join staged_lesson as lesson using (row)
       join staged_job as job on job.index = lesson.index

@@ -5,7 +5,7 @@ import type { Operation } from './batch.ts';
  * The fields of contract 4.1 and, for each, how SQL reads and judges it: staging and diagnosis ask the same, and the
  * documentation of REST and GraphQL is made of it.
  */
-export type Kind = 'text' | 'key' | 'time' | 'integer' | 'boolean' | 'texts' | 'status';
+export type Kind = 'text' | 'key' | 'name' | 'time' | 'integer' | 'boolean' | 'texts' | 'status';
 
 /** What must be there: a field that names its record always, others only in a record that is new. */
 type Required = 'always' | 'new' | false;
@@ -40,7 +40,7 @@ export const lessonFields: readonly Field[] = [
   field(
     'RessourceName',
     'ressource_name',
-    'key',
+    'name',
     'The name of the room; case and spaces around it do not count.',
     'new',
   ),
@@ -120,15 +120,18 @@ const text = (column: RawBuilder<unknown>) => sql`(${column} #>> '{}')`;
 /** Longest texts: keys go into indexes. */
 export const longestKey = 128;
 export const longestText = 4_000;
+/** As in the tenant file. */
+export const longestName = 200;
 /** Lists of names. */
 export const mostTexts = 200;
-export const longestName = 200;
+const longest = { key: longestKey, name: longestName };
 
 function isType(kind: Kind, column: RawBuilder<unknown>): RawBuilder<boolean> {
   const typeIs = (type: string) => sql`jsonb_typeof(${column}) = ${sql.lit(type)}`;
   switch (kind) {
     case 'key':
-      return sql`(${typeIs('string')} and length(${text(column)}) between 1 and ${sql.lit(longestKey)})`;
+    case 'name':
+      return sql`(${typeIs('string')} and length(${text(column)}) between 1 and ${sql.lit(longest[kind])})`;
     case 'text':
       return sql`(${typeIs('string')} and length(${text(column)}) <= ${sql.lit(longestText)})`;
     case 'time':
@@ -147,6 +150,7 @@ function isType(kind: Kind, column: RawBuilder<unknown>): RawBuilder<boolean> {
 
 const wanted: Record<Kind, string> = {
   key: `a text of 1 to ${longestKey} characters`,
+  name: `a text of 1 to ${longestName} characters`,
   text: `a text of at most ${longestText} characters`,
   time: 'a text with an ISO 8601 date-time such as 2027-02-01T08:00:00Z',
   integer: 'a whole number from 1 to 999999999',
@@ -157,8 +161,7 @@ const wanted: Record<Kind, string> = {
 
 const isAbsent = (column: RawBuilder<unknown>) => sql`coalesce(${column}, 'null') = 'null'`;
 
-const isTextual = ({ kind }: Field) =>
-  kind === 'key' || kind === 'text' || kind === 'time' || kind === 'status';
+const isTextual = ({ kind }: Field) => ['key', 'name', 'text', 'time', 'status'].includes(kind);
 
 /** Second step: the texts of the raw columns, as `…_text`; null where there is none. */
 export function textColumns(fields: readonly Field[], table: string): RawBuilder<unknown> {
@@ -175,7 +178,8 @@ function typedValue({ column, kind }: Field, table: string): RawBuilder<unknown>
   const written = sql.ref(`${table}.${column}_text`);
   switch (kind) {
     case 'key':
-      return sql`case when length(${written}) between 1 and ${sql.lit(longestKey)} then ${written} end`;
+    case 'name':
+      return sql`case when length(${written}) between 1 and ${sql.lit(longest[kind])} then ${written} end`;
     case 'text':
       return sql`case when length(${written}) <= ${sql.lit(longestText)} then ${written} end`;
     case 'time':

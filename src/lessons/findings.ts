@@ -34,7 +34,7 @@ async function stageBody(trx: Transaction, batch: Running): Promise<void> {
 
 /** Members of one object that are told; a body could be full of them. */
 const unknownShown = 20;
-const unknownMembers = (object: RawBuilder<unknown>, known: string[]) => sql`
+const unknownNames = (object: RawBuilder<unknown>, known: string[]) => sql`
   cross join lateral (
     select name from jsonb_object_keys(case when jsonb_typeof(${object}) = 'object' then ${object} else '{}' end) as name
     where name <> all (${sql.lit(`{${known.join(',')}}`)}::text[]) limit ${sql.lit(unknownShown)}
@@ -42,9 +42,9 @@ const unknownMembers = (object: RawBuilder<unknown>, known: string[]) => sql`
 
 const unknownFieldWarnings = (operation: Operation): Finding[] => [
   sql`select ${severity.warning}, index, ${none}, 99, name, 'UnknownField', ${named(sql`name`)} || ' is not a field of a job and was left out'
-      from body_job ${unknownMembers(sql`body`, knownJobMembers(operation))}`,
+      from body_job ${unknownNames(sql`body`, knownJobMembers(operation))}`,
   sql`select ${severity.warning}, index, lektion_index, 99, name, 'UnknownField', ${named(sql`name`)} || ' is not a field of a lesson and was left out'
-      from body_lesson ${unknownMembers(sql`lesson`, knownLessonMembers)}`,
+      from body_lesson ${unknownNames(sql`lesson`, knownLessonMembers)}`,
 ];
 
 const assumedUtcWarnings: Finding[] = (['Beginn', 'Ende'] as const).map((field) => {
@@ -56,12 +56,13 @@ const assumedUtcWarnings: Finding[] = (['Beginn', 'Ende'] as const).map((field) 
 
 const pastLessonWarning: Finding = sql`
   select ${severity.warning}, index, lektion_index, 2, 'Ende', 'PastLesson', 'the lesson is already over'
-  from staged_lesson where ende < now() and action <> 'delete'`;
+  from staged_lesson where ende < now() and action <> 'delete' and not skipped`;
 
 const outsideOpeningHoursWarning: Finding = sql`
   select ${severity.warning}, index, lektion_index, 1, 'Beginn', 'OutsideOpeningHours',
     ${named(sql`ressource_name`)} || ' is not open all the time from Beginn to Ende'
-  from staged_lesson ${outsideOpeningHours('staged_lesson')} where not refused and action <> 'delete'`;
+  from staged_lesson ${outsideOpeningHours('staged_lesson')}
+  where not refused and not skipped and action <> 'delete' and status is distinct from 'Entfaellt'`;
 
 /** One that others share is in the way of who wants to leave it, as any other is. */
 const ownBooking = sql`case when not stored_shared then stored_booking end`;
@@ -77,6 +78,9 @@ const settledConflictWarnings = (batch: Running): Finding[] => [
         ${named(sql`ressource_name`)} || ' was occupied by booking ' || booking_plan.id || ', which was cancelled'
       from booking_plan join staged_lesson using (row) where fate = 'displace'`,
 ];
+
+/** Of a member, as it is told. */
+const longestName = 200;
 
 export type Counts = { errors: number; warnings: number };
 
@@ -107,13 +111,14 @@ export async function recordFindings(
       select ${batch.mandatorId}, ${batch.id},
         row_number() over (order by finding.index, finding.lektion_index nulls first, rank, field, code),
         severity, finding.index, left(job.job_id #>> '{}', 128), finding.lektion_index, left(lesson.lektion_id #>> '{}', 128),
-        left(field, 200), code, message,
+        left(field, ${sql.lit(longestName)}), code, message,
         '/' || finding.index
         || case when finding.lektion_index is null then '' else '/' || job.list_name || '/' || finding.lektion_index end
-        || case when field is null then '' else '/' || replace(replace(left(case
+        -- To a member with a name beyond all measure there is no pointer: half of one would lead elsewhere.
+        || case when length(field) > ${sql.lit(longestName)} then '' else coalesce('/' || replace(replace(case
              when code = 'UnknownField' then field
              when finding.lektion_index is null then ${sentName(sql`job.body`, sql`field`)}
-             else ${sentName(sql`lesson.lesson`, sql`field`)} end, 200), '~', '~0'), '/', '~1') end
+             else ${sentName(sql`lesson.lesson`, sql`field`)} end, '~', '~0'), '/', '~1'), '') end
       from finding
       join body_job as job on job.index = finding.index
       left join body_lesson as lesson on lesson.index = finding.index and lesson.lektion_index = finding.lektion_index

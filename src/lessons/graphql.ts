@@ -11,10 +11,11 @@ import {
   recordType,
 } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
-import type { Batch, Operation } from './batch.ts';
+import { type Batch, batchList, errorList, type Operation } from './batch.ts';
 import { asBody, jobSchemas, lessonSchemas, lessonStatus } from './bodies.ts';
+import { longestName } from './fields.ts';
 import * as lessons from './service.ts';
-import { lessonKey, listJobs, listLessons } from './timetable.ts';
+import { jobList, lessonList, listJobs, listLessons } from './timetable.ts';
 import { batchTopic, findBatch, watchBatch, watchBatches } from './watch.ts';
 import * as wire from './wire.ts';
 
@@ -41,7 +42,7 @@ function addBatch(builder: Builder) {
     [wire.personReference, author],
   ]);
   const lessonError = recordType(builder, 'LessonError', wire.lessonError, wire.toErrorEntry, members);
-  const lessonErrors = connectionType(builder, lessonError, ({ number }) => number);
+  const lessonErrors = connectionType(builder, lessonError, errorList);
   const record = wire.batchRecord.omit({ BatchId: true, Errors: true });
   const batch = builder.objectRef<Batch>('Batch').implement({
     description: 'One import request: all of its jobs, or nothing.',
@@ -65,7 +66,7 @@ function addBatch(builder: Builder) {
         complexity: pageCost,
         description: 'Errors and warnings, in the order of what was sent.',
         resolve: (row, args, { context, viewer }) =>
-          lessons.listErrors(context.db, viewer, row.id, pageOf(args)),
+          lessons.listErrors(context.db, viewer, row.id, pageOf(errorList, args)),
       }),
     }),
   });
@@ -90,7 +91,7 @@ function addQueries(builder: Builder, { batch, importStatus, operation }: BatchT
       mine: t.boolean({ description: 'Only those of the person who asks.' }),
     }),
   });
-  const batches = connectionType(builder, batch, ({ arrival }) => arrival);
+  const batches = connectionType(builder, batch, batchList);
   builder.queryFields((t) => ({
     batch: t.field({
       type: batch,
@@ -116,7 +117,7 @@ function addQueries(builder: Builder, { batch, importStatus, operation }: BatchT
             createdBefore: wanted?.createdBefore ?? undefined,
             mine: wanted?.mine ?? undefined,
           },
-          pageOf(page),
+          pageOf(batchList, page),
         ),
     }),
   }));
@@ -136,15 +137,15 @@ function addTimetable(builder: Builder, { members }: BatchTypes): void {
     ]),
   );
   const job = recordType(builder, 'LessonJob', wire.jobRecord, wire.toJobRecord, members);
-  const lessonConnection = connectionType(builder, lesson, ({ key }) => key);
-  const jobConnection = connectionType(builder, job, ({ id }) => id);
+  const lessonConnection = connectionType(builder, lesson, lessonList);
+  const jobConnection = connectionType(builder, job, jobList);
   const filter = builder.inputType('LessonFilter', {
     description: 'Which lessons; members that are left out do not count.',
     fields: (t) => ({
       jobID: t.string({ description: 'Of the job of this JobID.', validate: plain(128) }),
       ressourceName: t.string({
         description: 'In rooms of this name, in whatever case.',
-        validate: plain(128),
+        validate: plain(longestName),
       }),
       from: t.field({ type: 'DateTime', description: 'That end after this instant.' }),
       to: t.field({ type: 'DateTime', description: 'That begin before this instant.' }),
@@ -160,7 +161,7 @@ function addTimetable(builder: Builder, { members }: BatchTypes): void {
       complexity: pageCost,
       description: 'The jobs of the tenant without their lessons, newest first.',
       resolve: (_root, { jobID, ...page }, { context, viewer }) =>
-        listJobs(context.db, viewer, { jobId: jobID ?? undefined }, pageOf(page)),
+        listJobs(context.db, viewer, { jobId: jobID ?? undefined }, pageOf(jobList, page)),
     }),
     lessons: t.field({
       type: lessonConnection,
@@ -178,7 +179,7 @@ function addTimetable(builder: Builder, { members }: BatchTypes): void {
             from: wanted?.from ?? undefined,
             to: wanted?.to ?? undefined,
           },
-          pageOf(page, lessonKey),
+          pageOf(lessonList, page),
         ),
     }),
   }));

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Running } from './batch.ts';
 import { settleConflicts } from './conflicts.ts';
-import { insertJobs, insertLessons } from './creation.ts';
+import { describeCoupled, insertJobs, insertLessons } from './creation.ts';
 import { errorMessages, recordFindings } from './findings.ts';
 import { anyOutsideOpeningHours, layOpeningHours } from './hours.ts';
 import { beginPlan, carryOut, describePlan, endPlan, planBookings } from './plan.ts';
@@ -140,11 +140,13 @@ async function attempt<T>(
 async function create(progress: Progress, { trx, batch, counts, jobs }: Work): Promise<Published> {
   const { resourceIds } = jobs;
   let published: Published = { inserted: 0, remarkable: false, earliest: null, latest: null, resourceIds };
+  let coupled = false;
   await insertJobs(trx, batch);
   await joinByHash(trx, true);
   for (const slice of cutSlices(counts, chunkSize)) {
     const noticed = await insertLessons(trx, batch, slice);
     if (noticed.refused) throw new Refused();
+    coupled ||= noticed.coupled;
     const { earliest, latest } = published;
     published = {
       resourceIds,
@@ -156,6 +158,7 @@ async function create(progress: Progress, { trx, batch, counts, jobs }: Work): P
     await progress.report(published.inserted);
   }
   await joinByHash(trx, false);
+  if (coupled) await describeCoupled(trx, batch);
   return published;
 }
 

@@ -6,6 +6,7 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey, Running } from './batch.ts';
+import { describeShared } from './coupling.ts';
 
 /** Rows that are carried out. */
 export const live = sql`not staged.refused and not staged.skipped`;
@@ -17,11 +18,14 @@ const isCancelled = sql`staged.status is not distinct from 'Entfaellt'`;
  */
 export async function planBookings(trx: Transaction, { mandatorId }: BatchKey): Promise<void> {
   await sql`drop table if exists coupled_lesson, lesson_plan, booking_plan`.execute(trx);
+  // Sharers are found by their key.
+  await sql`create index if not exists staged_lesson_key on staged_lesson (job, lektion_id)`.execute(trx);
   await sql`
     create temporary table coupled_lesson on commit drop as
     select row, min(row) over (partition by kopplung_id, resource_id, beginn, ende) as leader
     from staged_lesson as staged
     where ${live} and action <> 'delete' and kopplung_id is not null and not ${isCancelled}`.execute(trx);
+  await sql`create index on coupled_lesson (row)`.execute(trx);
   await sql`analyze coupled_lesson`.execute(trx);
   const sharersLeft = sql`
     select from lesson as sharer
@@ -175,5 +179,12 @@ export async function endPlan(trx: Transaction, batch: Running): Promise<void> {
       trx,
     );
   }
+  await describeShared(
+    trx,
+    batch,
+    sql`select stored_booking from staged_lesson where stored_shared
+        union select booking from lesson_plan join coupled_lesson using (row)`,
+    sql`booking.id in (select id from booking_plan where fate in ('insert', 'change'))`,
+  );
   await sql`set constraints booking_no_overlap immediate`.execute(trx);
 }

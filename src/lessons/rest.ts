@@ -5,11 +5,20 @@ import { requestBody } from '../rest/body.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { flag, paging } from '../rest/parameters.ts';
 import { type Call, type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
-import { type Batch, type ConflictRule, importStatuses, type Operation, operations } from './batch.ts';
+import {
+  type Batch,
+  batchList,
+  type ConflictRule,
+  errorList,
+  importStatuses,
+  type Operation,
+  operations,
+} from './batch.ts';
 import { bodies } from './bodies.ts';
 import * as examples from './examples.ts';
+import { longestKey, longestName } from './fields.ts';
 import * as lessons from './service.ts';
-import { lessonKey, listJobs, listLessons } from './timetable.ts';
+import { jobList, lessonList, listJobs, listLessons } from './timetable.ts';
 import { secondsToWait, waitForBatch } from './watch.ts';
 import {
   acceptedBatch,
@@ -37,7 +46,8 @@ const instant = (description: string) =>
     .transform((written) => new Date(written))
     .optional()
     .meta({ description });
-const name = (description: string) => z.string().min(1).max(128).optional().meta({ description });
+const name = (description: string, most = longestKey) =>
+  z.string().min(1).max(most).optional().meta({ description });
 
 const forDisplays = { 403: 'A display reads and sends no lessons.' };
 
@@ -139,7 +149,7 @@ export const routes = [
     answers: { 200: described('One page of jobs.', listOf(jobRecord, 'JobList'), examples.jobs) },
     problems: forDisplays,
     handle: async ({ db }, { viewer, query }) => {
-      const page = readPage(query.Limit, query.Cursor);
+      const page = readPage(jobList, query.Limit, query.Cursor);
       return listAnswer(await listJobs(db, viewer, { jobId: query.JobID }, page), toJobRecord);
     },
   }),
@@ -151,7 +161,7 @@ export const routes = [
       'The lessons of the tenant in order of Beginn. Of a private lesson only Admins and who sent its job see more than that its room is taken: Titel is then Belegt, the rest of its content null.',
     query: z.strictObject({
       JobID: name('Only those of the job of this JobID.'),
-      RessourceName: name('Only those in rooms of this name, in whatever case.'),
+      RessourceName: name('Only those in rooms of this name, in whatever case.', longestName),
       From: instant('Only those that end after this instant.'),
       To: instant('Only those that begin before this instant.'),
       ...paging,
@@ -167,7 +177,7 @@ export const routes = [
         from: query.From,
         to: query.To,
       };
-      const page = readPage(query.Limit, query.Cursor, lessonKey);
+      const page = readPage(lessonList, query.Limit, query.Cursor);
       return listAnswer(await listLessons(db, viewer, filter, page), toLessonRecord);
     },
   }),
@@ -183,7 +193,9 @@ export const routes = [
         .optional()
         .meta({ description: 'Only those in this state; the two states of a running batch when left out.' }),
       Operation: z.enum(operations).optional().meta({ description: 'Only those of this operation.' }),
-      JobID: name('Only those that wait with a job of this JobID, created it, or reported it.'),
+      JobID: name(
+        'Only those that name a job of this JobID, whatever became of it; the ended ones too, where `ImportStatus` lets them in.',
+      ),
       CreatedAfter: instant('Only those accepted after this instant.'),
       CreatedBefore: instant('Only those accepted before this instant.'),
       Mine: flag('Only those of the person who asks.'),
@@ -206,7 +218,8 @@ export const routes = [
         createdBefore: query.CreatedBefore,
         mine: query.Mine,
       };
-      const page = await lessons.listBatches(context.db, viewer, filter, readPage(query.Limit, query.Cursor));
+      const request = readPage(batchList, query.Limit, query.Cursor);
+      const page = await lessons.listBatches(context.db, viewer, filter, request);
       return { ...listAnswer(page, toBatchEntry), headers: retryAfter(page.items) };
     },
   }),
@@ -247,7 +260,7 @@ export const routes = [
     },
     problems: forDisplays,
     handle: async ({ db }, { viewer, params, query }) => {
-      const page = readPage(query.Limit, query.Cursor);
+      const page = readPage(errorList, query.Limit, query.Cursor);
       return listAnswer(await lessons.listErrors(db, viewer, params.batchId, page), toErrorEntry);
     },
   }),

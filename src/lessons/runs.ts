@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import { dropExpiredKeys } from '../db/idempotency.ts';
 import type { DB } from '../db/tables.ts';
 import { type BatchKey, openStatuses, type Running } from './batch.ts';
@@ -124,7 +124,7 @@ async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Runn
   if (batch.attempts > mostAttempts) return await giveUp();
   try {
     if (batch.cancelRequested) throw new Cancelled();
-    const outcome = await untilStopped(context, session, () =>
+    const outcome = await untilStopped(context, session, batch, () =>
       session.transaction().execute(async (trx) => {
         const outcome = await importBatch(context, trx, batch);
         // From here on a cancellation waits for this transaction, and then comes too late.
@@ -151,43 +151,54 @@ async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Runn
   }
 }
 
+/** Milliseconds between two looks at whether a batch shall end; it looks by itself too, between its statements. */
+const lookEvery = 1_000;
+
 /**
- * Does the work on this session. When the process is asked to stop, the statement that it is in is cancelled, until it
- * has ended: it may take minutes, or wait for somebody's lock.
- * @throws HandedOver when it was cut short
+ * Does the work on this session. When the process is asked to stop, or the batch to end, the statement that it is in is
+ * cancelled, until it has ended: it may take minutes, or wait for somebody's lock.
+ * @throws HandedOver, Cancelled when it was cut short
  */
 async function untilStopped<T>(
   context: ImportContext,
   session: Kysely<DB>,
+  batch: BatchKey,
   work: () => Promise<T>,
 ): Promise<T> {
   const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(session);
   const over = new AbortController();
-  let interrupting: Promise<void> | undefined;
-  async function interrupt(): Promise<void> {
-    while (!over.signal.aborted) {
-      await sql`select pg_cancel_backend(${rows[0]?.pid})`.execute(context.work).catch(() => {});
-      await sleep(100, undefined, { signal: over.signal }).catch(() => {});
-    }
+  const unwanted = new AbortController();
+  const pause = (ms: number) => sleep(ms, undefined, { signal: over.signal }).catch(() => {});
+  async function look(): Promise<void> {
+    for (await pause(lookEvery); !over.signal.aborted && !unwanted.signal.aborted; await pause(lookEvery))
+      if (await isCancelRequested(context.work, batch).catch(() => false)) unwanted.abort();
   }
+  async function interrupt(): Promise<void> {
+    for (; !over.signal.aborted; await pause(100))
+      await sql`select pg_cancel_backend(${rows[0]?.pid})`.execute(context.work).catch(() => {});
+  }
+  const looking = look();
+  let interrupting: Promise<void> | undefined;
+  const cut = AbortSignal.any([context.signal, unwanted.signal]);
   const stop = () => {
     interrupting ??= interrupt();
   };
-  context.signal.addEventListener('abort', stop, { signal: over.signal });
-  if (context.signal.aborted) stop();
+  cut.addEventListener('abort', stop, { signal: over.signal });
+  if (cut.aborted) stop();
   try {
     return await work();
   } catch (error) {
-    if (context.signal.aborted && (error as { code?: string }).code === cancelledByUs) throw new HandedOver();
+    if (cut.aborted && (error as { code?: string }).code === cancelledByUs)
+      throw context.signal.aborted ? new HandedOver() : new Cancelled();
     throw error;
   } finally {
     over.abort();
-    await interrupting;
+    await Promise.all([looking, interrupting]);
   }
 }
 
-async function isCancelRequested(trx: Transaction, batch: BatchKey): Promise<boolean> {
-  const row = await trx
+async function isCancelRequested(db: Database, batch: BatchKey): Promise<boolean> {
+  const row = await db
     .selectFrom('batch')
     .select('cancel_requested')
     .where('mandator_id', '=', batch.mandatorId)

@@ -17,7 +17,9 @@ import {
   type Batch,
   type BatchFilter,
   type BatchKey,
+  batchList,
   type ConflictRule,
+  errorList,
   type FailureKind,
   type ImportStatus,
   isTerminal,
@@ -151,7 +153,7 @@ export async function listBatches(
 ): Promise<Page<Batch>> {
   checkRole(viewer);
   const rows = await selectBatchPage(db, viewer, filter, page).execute();
-  return toPage(rows.map(toBatch), page.limit, ({ arrival }) => arrival);
+  return toPage(batchList, rows.map(toBatch), page.limit);
 }
 
 /** Errors and warnings in the order of the body. @throws NotFound for an unknown batch */
@@ -183,7 +185,7 @@ export async function listErrors(
     message: row.message,
     pointer: row.pointer,
   }));
-  return toPage(errors, page.limit, ({ number }) => number);
+  return toPage(errorList, errors, page.limit);
 }
 
 /**

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { checkRole } from './service.ts';
 
 export type Job = {
@@ -21,6 +21,8 @@ export type Job = {
   createdBy: { personId: number; displayName: string };
 };
 
+export const jobList: List<Job> = { name: 'jobs', key: numberKey, keyOf: ({ id }) => id };
+
 /** How a lesson was before its first change; instants are RFC 3339 texts. */
 export type Origin = {
   RessourceName: string;
@@ -30,13 +32,11 @@ export type Origin = {
   Ende: string;
 };
 
-/** Beginn in microseconds, the job's id, LektionId: beginnings coincide, and a LektionId is unique in its job only. */
-export type LessonKey = [beginn: number, job: number, lektionId: string];
-export const lessonKey: z.ZodType<LessonKey> = z.tuple([
-  z.int(),
-  z.int(),
-  z.string().refine((text) => text.isWellFormed() && !text.includes('\0')),
-]);
+/**
+ * Beginn in microseconds, the job's id, LektionId: beginnings coincide, and a LektionId is unique in its job only. The
+ * microseconds are a text, for from 2255 on they are more than a number holds.
+ */
+export type LessonKey = [beginn: string, job: number, lektionId: string];
 
 export type Lesson = {
   key: LessonKey;
@@ -56,6 +56,17 @@ export type Lesson = {
   privat: boolean;
   bookingId: number;
   origin: Origin | null;
+};
+
+export const lessonList: List<Lesson, LessonKey> = {
+  name: 'lessons',
+  key: z.tuple([
+    // As far as the instants of PostgreSQL go.
+    z.string().regex(/^(-\d{1,17}|\d{1,18})$/),
+    z.int(),
+    z.string().refine((text) => text.isWellFormed() && !text.includes('\0')),
+  ]),
+  keyOf: ({ key }) => key,
 };
 
 export type LessonFilter = {
@@ -100,7 +111,7 @@ export async function listJobs(
     changedAt: row.changed_at,
     createdBy: { personId: row.created_by, displayName: row.created_by_name },
   }));
-  return toPage(jobs, page.limit, ({ id }) => id);
+  return toPage(jobList, jobs, page.limit);
 }
 
 /** The query of `listJobs`. */
@@ -149,10 +160,10 @@ export async function listLessons(
     const hidden = lesson.privat && viewer.role !== 'Admin' && viewer.personId !== sender;
     return { key, ...lesson, ...(hidden && occupiedOnly) };
   });
-  return toPage(lessons, page.limit, ({ key }) => key);
+  return toPage(lessonList, lessons, page.limit);
 }
 
-type LessonRow = Omit<Lesson, 'key'> & { micros: number; job: number; sender: number };
+type LessonRow = Omit<Lesson, 'key'> & { micros: string; job: number; sender: number };
 
 /** The query of `listLessons`. A room's lessons are found by room and time, a job's by the job. */
 export function selectLessons(
@@ -168,7 +179,7 @@ export function selectLessons(
   const wanted = sql`
     ${from ? sql`and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - interval '24 hours'` : sql``}
     ${to ? sql`and lesson.beginn < ${to}` : sql``}
-    ${after ? sql`and (${order}) > (timestamptz 'epoch' + ${after[0]} * interval '1 microsecond', ${after[1]}::bigint, ${after[2]})` : sql``}`;
+    ${after ? sql`and (${order}) > (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint, ${after[2]})` : sql``}`;
   const ofRoom = sql`from lesson where lesson.mandator_id = room.mandator_id and lesson.resource_id = room.id ${wanted}`;
   // Of many rooms the page ends long before most of their lessons: as many as it holds begin up to this instant.
   const horizon = sql`and lesson.beginn <= coalesce((
@@ -194,7 +205,7 @@ export function selectLessons(
     select lektion_id as "lektionId", job.job_id as "jobId", beginn, ende, lesson.name as "resourceName",
       resource_id as "resourceId", titel, fach, lesson.bemerkung, klassen, lehrpersonen, status,
       kopplung_id as "kopplungId", privat, booking_id as "bookingId", ursprung as origin, lesson.job,
-      (extract(epoch from beginn) * 1000000)::bigint as micros, job.created_by as sender
+      (extract(epoch from beginn) * 1000000)::bigint::text as micros, job.created_by as sender
     from (${found}) as lesson
     join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
     order by ${order}`;

@@ -85,10 +85,10 @@ export const lessonError = z
     JobID: maybeText(128, 'The JobID, when it has one.'),
     LektionIndex: maybeCount('Which lesson of its job, counted from 0.'),
     LektionId: maybeText(128, 'The LektionId, when it has one.'),
-    Field: maybeText(128, 'The faulty member, as REST names it.'),
+    Field: maybeText(200, 'The faulty member, as REST names it.'),
     Code: text(40, 'The kind of fault, for programs: for example DuplicateJobId or ResourceConflict.'),
     Message: text(4_000, 'For people.'),
-    Pointer: maybeText(400, 'JSON pointer (RFC 6901) into the body that was sent.'),
+    Pointer: maybeText(500, 'JSON pointer (RFC 6901) into the body that was sent.'),
   })
   .meta({ id: 'LessonError', description: 'One error or warning of a batch.' });
 

@@ -21,13 +21,13 @@ const contentPolicy = [
 const ours = path.join(import.meta.dirname, 'swagger');
 const theirs = path.dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
 
-const assets: Record<string, string> = {
-  'page.js': ours,
-  'page.css': ours,
-  'swagger-ui-bundle.js': theirs,
-  'swagger-ui.css': theirs,
-  'favicon-32x32.png': theirs,
-};
+const assets = new Map([
+  ['page.js', ours],
+  ['page.css', ours],
+  ['swagger-ui-bundle.js', theirs],
+  ['swagger-ui.css', theirs],
+  ['favicon-32x32.png', theirs],
+]);
 
 /** How a PIN signs in: for a token by a client that needs no secret, for a page can keep none; or as it is; or not at all. */
 function signInWith({ IdentityProvider, Clients }: Config): { scheme: string; client: string } {
@@ -69,11 +69,11 @@ export function swaggerRoutes(config: Config, describe: () => object): Router {
     response.json((document ??= describe()));
   });
   router.get('/swagger/:file', (request, response, next) => {
-    const root = assets[request.params.file];
+    const root = assets.get(request.params.file);
     if (root) response.sendFile(request.params.file, { root });
     else next();
   });
-  router.all('/swagger', (request) => {
+  router.all(['/swagger', '/swagger/openapi.json'], (request) => {
     throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
   });
   return router;

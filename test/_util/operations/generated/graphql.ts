@@ -140,7 +140,7 @@ export type LessonJobChangeInput = {
   bezeichnung?: string | null | undefined;
   /** Required. Names the job; unique in the tenant. */
   jobID?: string | null | undefined;
-  /** Lessons to be changed; with ReplaceLektionList also new ones. */
+  /** Lessons to be changed; with ReplaceLektionList also new ones. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. */
   lektionList?: Array<LessonChangeInput> | null | undefined;
   /** Where the job comes from. */
   quelle?: string | null | undefined;
@@ -154,7 +154,7 @@ export type LessonJobChangeInput = {
 export type LessonJobDeletionInput = {
   /** Required. Names the job; unique in the tenant. */
   jobID?: string | null | undefined;
-  /** The lessons to delete; left out, the whole job. */
+  /** The lessons to delete; left out, the whole job. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. */
   lektionList?: Array<LessonKeyInput> | null | undefined;
 };
 
@@ -166,7 +166,7 @@ export type LessonJobInput = {
   bezeichnung?: string | null | undefined;
   /** Required. Names the job; unique in the tenant. */
   jobID?: string | null | undefined;
-  /** Required. The lessons of the job. */
+  /** Required. The lessons of the job. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. */
   lektionList?: Array<LessonInput> | null | undefined;
   /** Where the job comes from. */
   quelle?: string | null | undefined;
