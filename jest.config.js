@@ -5,6 +5,7 @@ export default {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   globalSetup: '<rootDir>/test/_util/global-setup.ts',
   globalTeardown: '<rootDir>/test/_util/global-teardown.ts',
-  maxWorkers: 2,
+  // More than the two cores they are meant for: many of them wait for processes that start and stop.
+  maxWorkers: 3,
   testTimeout: 30_000,
 };

@@ -240,9 +240,11 @@ describe('kill -9 of a worker among updates and deletes', () => {
       left = left.slice(1);
     }
 
+    // Nobody else takes over.
+    await killPrograms();
     let worker = startWorker();
     for (let kill = 0; kill < 4; kill++) {
-      await until('it is on a batch', async () => (await inFlight(worker)).batches.length > 0, 30);
+      await until('it is on a batch', async () => (await inFlight(worker)).batches.length > 0);
       await sleep(Math.random() * 200);
       await worker.end('SIGKILL');
       worker = startWorker();
