@@ -260,7 +260,7 @@ describe('kill -9 of a worker among updates and deletes', () => {
     expect(history.every(({ ends }) => ends === 1)).toBe(true);
 
     const { rows } = await sql<Record<string, unknown>>`
-      select lektion_id as id, name as room, booking.status, version
+      select lektion_id as id, name as room, booking.status, booking.version
       from lesson join booking on booking.mandator_id = lesson.mandator_id and booking.id = booking_id
       join resource on resource.id = booking.resource_id and resource.mandator_id = booking.mandator_id
       where lesson.mandator_id = ${tenant.mandatorId} and lesson.resource_id = booking.resource_id`.execute(

@@ -98,7 +98,7 @@ export async function enterTenant(service: Service, rooms = ['A', 'B', 'C', 'D',
   /** Every booking by its id; `at` is room and time: `A 8-9`. */
   async function bookings(): Promise<Record<number, Booking>> {
     const { rows } = await sql<Booking & { id: number; room: string; start: Date; end: Date }>`
-      select booking.id, booking.kind, status, version, subject, name as room, lower(occupied) as start, upper(occupied) as end
+      select booking.id, booking.kind, status, booking.version, subject, name as room, lower(occupied) as start, upper(occupied) as end
       from booking join resource on resource.mandator_id = booking.mandator_id and resource.id = resource_id
       where booking.mandator_id = ${tenant.mandatorId} order by booking.id`.execute(db);
     return Object.fromEntries(
