@@ -91,7 +91,9 @@ const count = async (what: ReturnType<typeof sql>) =>
 
 const startWorker = () => startProgram(service.databaseUrl, { Role: 'Worker' });
 
-describe('kill -9 of a worker, 20 times over the states of its batches', () => {
+const mostKills = Number(process.env['KILLS'] ?? 12);
+
+describe(`kill -9 of a worker, ${mostKills} times over the states of its batches`, () => {
   const posted: Posted[] = [];
   const kills: { at: Date; batches: InFlight[] }[] = [];
 
@@ -107,7 +109,7 @@ describe('kill -9 of a worker, 20 times over the states of its batches', () => {
     const workers = [startWorker(), startWorker()];
     await Promise.all(workers.map(({ ready }) => ready));
 
-    for (let kill = 0; kill < 20; kill++) {
+    for (let kill = 0; kill < mostKills; kill++) {
       const victim = workers.shift()!;
       const phase = kill % 2 === 0 ? 'AwaitingLessonCreation' : 'AwaitingLessonProcessing';
       await until(`a batch of the victim in ${phase}`, async () => {

@@ -67,7 +67,7 @@ describe('updates race with creates and deletes of two processes and with the bo
   const planned = hours.flatMap((hour) =>
     [0, 1, 2, 3].map((number) => ({ id: `${hour}-${number}`, hour, number })),
   );
-  const perSender = 8;
+  const perSender = 5;
 
   type Change = { operation: string; jobs: { JobID: string; LektionList?: Record<string, unknown>[] }[] };
 
