@@ -4,7 +4,7 @@ import type { BatchRecord } from './_util/lessons.ts';
 import { type Service, startService } from './_util/service.ts';
 import { at, enterTenant, lesson, type Timetable } from './_util/timetable.ts';
 
-const runs = Number(process.env['VALIDATE_RUNS'] ?? 40);
+const runs = Number(process.env['VALIDATE_RUNS'] ?? 60);
 /** Tenants whose batches run beside each other. */
 const lanes = 6;
 
