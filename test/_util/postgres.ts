@@ -17,6 +17,11 @@ export async function startTestPostgres(): Promise<{ url: string; stop(): Promis
     ? undefined
     : await startEmbeddedPostgres(path.join(dataDirectory(project), 'test'), 'postgres', openLog('warn'));
   const base = given ?? server?.url ?? '';
+  // What the machine itself would lose at a loss of power is of no use to a test; a killed PostgreSQL loses nothing by it.
+  if (server)
+    await onServer(base, 'alter system set fsync = off').then(() =>
+      onServer(base, 'select pg_reload_conf()'),
+    );
   await onServer(base, `create database ${template}`);
   const url = withDatabase(base, template);
   const db = openDatabase(url, { max: 1, log: openLog('warn'), statementTimeout: 0 });
