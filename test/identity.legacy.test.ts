@@ -205,9 +205,11 @@ describe('a PIN that ends', () => {
     const { pin, pinId } = await newPin(none);
     const stream = await openStream(none, { APIKEY: pin });
     const client = openSocket(none, { APIKEY: pin });
+    const connected = new Promise((resolve) => client.on('connected', resolve));
     const frames = client.iterate({ query: 'subscription { batches { id } }' });
-    // The subscription may also come when the PIN has ended already.
+    // The socket is open; the subscription may yet come when the PIN has ended already.
     const frame = frames.next().catch((refused: unknown) => refused);
+    await connected;
     expect((await read(none, { APIKEY: pin })).status).toBe(200);
     // With the clock stopped, nothing but the notification can end what is believed.
     setClock(Date.now());
