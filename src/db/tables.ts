@@ -84,19 +84,57 @@ export interface BatchJob {
 export interface Booking {
   batch_id: string | null;
   changed_at: Generated<Timestamp>;
+  check_in_from: Timestamp | null;
+  check_in_until: Timestamp | null;
+  checked_in_at: Timestamp | null;
   coupling_id: string | null;
   created_at: Generated<Timestamp>;
   created_by: number | null;
+  description: string | null;
   id: Generated<number>;
   is_private: Generated<boolean>;
   kind: string;
   mandator_id: number;
   occupied: string;
+  organizer_id: number | null;
   origin: string;
   resource_id: number;
+  series_id: number | null;
+  setup_minutes: Generated<number>;
   status: string;
   subject: string | null;
+  teardown_minutes: Generated<number>;
   version: Generated<number>;
+}
+
+export interface BookingSeries {
+  created_at: Generated<Timestamp>;
+  id: Generated<number>;
+  mandator_id: number;
+  recurrence_rule: string;
+}
+
+export interface CalendarToken {
+  created_at: Generated<Timestamp>;
+  hash: Buffer;
+  id: Generated<number>;
+  label: string | null;
+  last_used_at: Timestamp | null;
+  mandator_id: number;
+  person_id: number;
+  resource_id: number;
+  revoked_at: Timestamp | null;
+}
+
+export interface Change {
+  action: string;
+  at: Generated<Timestamp>;
+  id: Generated<number>;
+  kind: string;
+  mandator_id: number;
+  position: number | null;
+  resource_id: number | null;
+  subject_id: string;
 }
 
 export interface IdempotentRequest {
@@ -152,11 +190,13 @@ export interface Location {
 }
 
 export interface Mandator {
+  changes_forgotten: Generated<number>;
   code: string;
   created_at: Generated<Timestamp>;
   id: Generated<number>;
   name: string;
   parameters: Generated<Json>;
+  uid: Generated<string>;
 }
 
 export interface OpeningException {
@@ -222,6 +262,7 @@ export interface RateCount {
 export interface Resource {
   active: Generated<boolean>;
   capacity: number | null;
+  check_in_minutes: number | null;
   equipment: Generated<string[]>;
   id: Generated<number>;
   kind: Generated<string>;
@@ -246,6 +287,9 @@ export interface DB {
   batch_error: BatchError;
   batch_job: BatchJob;
   booking: Booking;
+  booking_series: BookingSeries;
+  calendar_token: CalendarToken;
+  change: Change;
   idempotent_request: IdempotentRequest;
   lesson: Lesson;
   lesson_job: LessonJob;

@@ -1,0 +1,72 @@
+-- The outbox: every change of a booking, batch, resource or location leaves a row in the transaction that makes it. Readers
+-- follow positions, which are given after the commit: in the order of transactions alone, one that ends late would slip in unseen
+-- before what has been read already.
+create table change (
+  -- Without foreign key: checking it row by row would slow an import down, and no tenant is ever deleted.
+  mandator_id integer not null,
+  id bigint generated always as identity,
+  position bigint,
+  kind text not null check (kind in ('Booking', 'Batch', 'Resource', 'Location')),
+  action text not null check (action in ('Created', 'Changed')),
+  subject_id text not null,
+  -- Of a booking: its resource; one that moves leaves a row for each of the two.
+  resource_id integer,
+  at timestamptz not null default now()
+);
+create sequence change_position;
+create unique index change_in_order on change (mandator_id, position) where position is not null;
+create index change_unplaced on change (mandator_id, id) where position is null;
+create index change_age on change (at);
+
+-- The last position that is no longer kept: who is not past it must begin anew.
+alter table mandator add column changes_forgotten bigint not null default 0;
+
+create function record_new_bookings() returns trigger language plpgsql as $$
+begin
+  insert into change (mandator_id, kind, action, subject_id, resource_id)
+    select mandator_id, 'Booking', 'Created', id, resource_id from written order by id;
+  perform pg_notify('roomgate', 'booking:' || mandator_id || ':' || resource_id)
+    from (select distinct mandator_id, resource_id from written) as room;
+  return null;
+end $$;
+create trigger booking_created after insert on booking
+  referencing new table as written for each statement execute function record_new_bookings();
+
+create function record_changed_bookings() returns trigger language plpgsql as $$
+begin
+  insert into change (mandator_id, kind, action, subject_id, resource_id)
+    select mandator_id, 'Booking', 'Changed', id, resource_id from (
+      select mandator_id, id, resource_id from written union select mandator_id, id, resource_id from replaced) as moved
+    order by id;
+  perform pg_notify('roomgate', 'booking:' || mandator_id || ':' || resource_id)
+    from (select mandator_id, resource_id from written union select mandator_id, resource_id from replaced) as room;
+  return null;
+end $$;
+create trigger booking_changed after update on booking
+  referencing old table as replaced new table as written for each statement execute function record_changed_bookings();
+
+-- For resources and locations, by the table's name.
+create function record_change() returns trigger language plpgsql as $$
+begin
+  insert into change (mandator_id, kind, action, subject_id)
+    values (new.mandator_id, initcap(tg_table_name), case tg_op when 'INSERT' then 'Created' else 'Changed' end, new.id);
+  perform pg_notify('roomgate', tg_table_name || ':' || new.mandator_id || ':' || new.id);
+  return null;
+end $$;
+create trigger resource_created after insert on resource for each row execute function record_change();
+create trigger resource_changed after update on resource for each row
+  when (old.version <> new.version) execute function record_change();
+create trigger location_created after insert on location for each row execute function record_change();
+create trigger location_changed after update on location for each row
+  when (old.version <> new.version) execute function record_change();
+
+-- Of a batch its states, not its progress; `notify_batch` tells those who watch.
+create function record_batch() returns trigger language plpgsql as $$
+begin
+  insert into change (mandator_id, kind, action, subject_id)
+    values (new.mandator_id, 'Batch', case tg_op when 'INSERT' then 'Created' else 'Changed' end, new.id);
+  return null;
+end $$;
+create trigger batch_created after insert on batch for each row execute function record_batch();
+create trigger batch_moved after update of import_status on batch for each row
+  when (old.import_status <> new.import_status) execute function record_batch();
