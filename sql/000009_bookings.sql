@@ -10,6 +10,9 @@ create trigger resource_version before update on resource for each row
     is distinct from (new.location_id, new.name, new.kind, new.capacity, new.equipment, new.mailbox, new.check_in_minutes, new.active))
   execute function count_version();
 
+-- An id is nobody else's in any tenant: the exclusion constraint, and queries that read its index alone, count on that.
+alter table resource add constraint resource_id_alone unique (id);
+
 -- How a series was expanded; its bookings then live on their own.
 create table booking_series (
   mandator_id integer not null references mandator on delete cascade,

@@ -5,6 +5,7 @@ create table change (
   -- Without foreign key: checking it row by row would slow an import down, and no tenant is ever deleted.
   mandator_id integer not null,
   id bigint generated always as identity,
+  -- Its place in the feed of its tenant, counted from 1 without gaps; null until somebody reads.
   position bigint,
   kind text not null check (kind in ('Booking', 'Batch', 'Resource', 'Location')),
   action text not null check (action in ('Created', 'Changed')),
@@ -13,18 +14,33 @@ create table change (
   resource_id integer,
   at timestamptz not null default now()
 );
-create sequence change_position;
 create unique index change_in_order on change (mandator_id, position) where position is not null;
 create index change_unplaced on change (mandator_id, id) where position is null;
-create index change_age on change (at);
 
 -- The last position that is no longer kept: who is not past it must begin anew.
 alter table mandator add column changes_forgotten bigint not null default 0;
 
+-- Gives positions to the changes of a tenant that have none, `most` at a time, so that a reader does not wait for a whole import.
+-- One caller after another: whoever sees a position has seen, or can see, all before it.
+create function place_changes(tenant integer, most integer) returns void language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(7004, tenant);
+  -- A statement of its own, which sees what was placed while this waited.
+  update change set position = next.position
+  from (
+    select ctid as place, row_number() over (order by id) + greatest(
+      (select changes_forgotten from mandator where id = tenant),
+      (select max(position) from change where mandator_id = tenant)) as position
+    from change where mandator_id = tenant and position is null
+    order by id limit most
+  ) as next
+  where change.ctid = next.place;
+end $$;
+
 create function record_new_bookings() returns trigger language plpgsql as $$
 begin
   insert into change (mandator_id, kind, action, subject_id, resource_id)
-    select mandator_id, 'Booking', 'Created', id, resource_id from written order by id;
+    select mandator_id, 'Booking', 'Created', id, resource_id from written;
   perform pg_notify('roomgate', 'booking:' || mandator_id || ':' || resource_id)
     from (select distinct mandator_id, resource_id from written) as room;
   return null;
@@ -36,8 +52,7 @@ create function record_changed_bookings() returns trigger language plpgsql as $$
 begin
   insert into change (mandator_id, kind, action, subject_id, resource_id)
     select mandator_id, 'Booking', 'Changed', id, resource_id from (
-      select mandator_id, id, resource_id from written union select mandator_id, id, resource_id from replaced) as moved
-    order by id;
+      select mandator_id, id, resource_id from written union select mandator_id, id, resource_id from replaced) as moved;
   perform pg_notify('roomgate', 'booking:' || mandator_id || ':' || resource_id)
     from (select mandator_id, resource_id from written union select mandator_id, resource_id from replaced) as room;
   return null;

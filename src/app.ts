@@ -3,6 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import express, { type Express } from 'express';
 import helmet from 'helmet';
+import * as availability from './availability/rest.ts';
+import * as bookings from './bookings/rest.ts';
+import * as calendarFeed from './calendar-feed/rest.ts';
+import * as changes from './changes/rest.ts';
 import type { Context } from './context.ts';
 import { NotFound } from './errors.ts';
 import { createGraphqlServer } from './graphql/server.ts';
@@ -28,7 +32,16 @@ export type App = {
 };
 
 /** Everything below `/{mandator}/api`. */
-const routes = [...tenants.routes, ...pinRoutes, ...openingHours.routes, ...lessons.routes];
+const routes = [
+  ...tenants.routes,
+  ...pinRoutes,
+  ...openingHours.routes,
+  ...availability.routes,
+  ...bookings.routes,
+  ...calendarFeed.routes,
+  ...lessons.routes,
+  ...changes.routes,
+];
 
 /** The OpenAPI document of this program. @param roots how clients see the server */
 export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {
@@ -83,6 +96,7 @@ export function createApp(context: Context, health: Health): App {
   });
   const limit = limitRequests(context);
   app.use('/:mandator/graphql', authenticate(identity), limit, graphql.handler);
+  app.get(`/:mandator/api${calendarFeed.feedPath}`, calendarFeed.admitTokens(context));
   app.use('/:mandator/api', authenticate(identity), limit);
   app.use(mountRoutes(context, routes));
   return { handler: finish(app, context), upgrade: graphql.upgrade, close: graphql.close };

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type GraphQLArgument, getNamedType, isInputObjectType, isListType, isNonNullType } from 'graphql';
-import { createBuilder } from '../src/graphql/builder.ts';
-import { addTypes } from '../src/lessons/graphql.ts';
-import { routes } from '../src/lessons/rest.ts';
+import * as bookings from '../src/bookings/graphql.ts';
+import { routes as bookingRoutes } from '../src/bookings/rest.ts';
+import { type AddTypes, createBuilder } from '../src/graphql/builder.ts';
+import * as lessonTypes from '../src/lessons/graphql.ts';
+import { routes as lessonRoutes } from '../src/lessons/rest.ts';
+import * as tenants from '../src/tenants/graphql.ts';
 import { type ContractProxy, startContractProxy } from './_util/contract-proxy.ts';
 import { releaseAll } from './_util/hold.ts';
 import { type Caller, day, openLanes } from './_util/lanes.ts';
@@ -33,6 +36,7 @@ import {
   submit,
   update,
 } from './_util/scenarios.ts';
+import { bookingScenarios, everyBookingCall } from './_util/scenarios-bookings.ts';
 import { type Service, startService } from './_util/service.ts';
 
 /** Contract 4.1; a ResourceConflict is a warning where it was settled. */
@@ -58,6 +62,7 @@ const noMember = {
 const everyCall = [
   ...(['create', 'update', 'delete'] as const).map((name) => submit(name, [{ jobID: 'J-1' }])),
   ...[batch(unknown), errors(unknown), cancel(unknown), batches(), jobs(), lessons()],
+  ...everyBookingCall,
 ];
 const allRefused = (caller: Caller, code: string): Row[] =>
   everyCall.map((call) => [call, refused(code), caller]);
@@ -452,7 +457,9 @@ const scenarios: Record<string, Row[]> = {
     ]),
   ],
 
-  'a display has nothing to do with lessons': allRefused('display', 'FORBIDDEN'),
+  ...bookingScenarios,
+
+  'a display has nothing to do with lessons and bookings': allRefused('display', 'FORBIDDEN'),
   'without a credential': allRefused('nobody', 'NOT_AUTHENTICATED'),
   'with a wrong credential': [
     [batches(), refused('NOT_AUTHENTICATED'), 'forger'],
@@ -513,7 +520,7 @@ describe('the scenarios use', () => {
   const unused = (names: string[]) => names.filter((name) => !used.has(name));
 
   test('every route, with each of its parameters', () => {
-    const names = routes.flatMap(({ method, path, query }) => {
+    const names = [...lessonRoutes, ...bookingRoutes].flatMap(({ method, path, query }) => {
       const parameters = Object.keys((query as { shape?: object } | undefined)?.shape ?? {});
       return [`${method} ${path}`, ...parameters.map((name) => `${method} ${path} ?${name}`)];
     });
@@ -522,9 +529,6 @@ describe('the scenarios use', () => {
   });
 
   test('every query and mutation, with each of its arguments', () => {
-    const builder = createBuilder();
-    addTypes(builder);
-    const schema = builder.toSchema();
     const membersOf = ({ name, type }: GraphQLArgument) => {
       const isList = isListType(isNonNullType(type) ? type.ofType : type);
       const named = getNamedType(type);
@@ -532,13 +536,24 @@ describe('the scenarios use', () => {
         ? Object.keys(named.getFields()).map((member) => `${name}.${member}`)
         : [name];
     };
-    const names = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
-      Object.values(type?.getFields() ?? {}).flatMap(({ name, args }) => {
-        const field = `${type?.name}.${name}`;
-        return [field, ...args.flatMap(membersOf).map((member) => `${field}(${member})`)];
-      }),
+    const namesOf = (...rooms: AddTypes[]) => {
+      const builder = createBuilder();
+      for (const addTypes of rooms) addTypes(builder);
+      const schema = builder.toSchema();
+      return [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
+        Object.values(type?.getFields() ?? {}).flatMap(({ name, args }) => {
+          const field = `${type?.name}.${name}`;
+          return [field, ...args.flatMap(membersOf).map((member) => `${field}(${member})`)];
+        }),
+      );
+    };
+    // Master data lends the others its types; it has tests of its own.
+    const lent = new Set(namesOf(tenants.addTypes));
+    const names = namesOf(tenants.addTypes, bookings.addTypes, lessonTypes.addTypes).filter(
+      (name) => !lent.has(name),
     );
     expect(names).toContain('Query.batches(filter.mine)');
+    expect(names).toContain('Mutation.createBooking(input.recurrenceRule)');
     expect(unused(names)).toEqual([]);
   });
 

@@ -3,7 +3,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Router } from 'express';
+import { sql } from 'kysely';
 import { createApp } from '../src/app.ts';
+import { cursorAt } from '../src/changes/service.ts';
 import { ConfigError } from '../src/config.ts';
 import { createPin } from '../src/identity/service.ts';
 import { type ContractProxy, documentFile, startContractProxy } from './_util/contract-proxy.ts';
@@ -20,8 +22,9 @@ type Operation = {
   summary?: string;
   description?: string;
   tags?: string[];
+  parameters?: { name?: string; in?: string; required?: boolean; schema?: { example?: string } }[];
   requestBody?: { content: Record<string, { example?: unknown }> };
-  responses: Record<string, object>;
+  responses: Record<string, { content?: object }>;
 };
 type Document = { servers: object[]; paths: Record<string, Record<string, Operation>> };
 
@@ -37,6 +40,11 @@ const tokens = { admin: '', user: '', display: '', spent: '', fresh: '' };
 let pin = '';
 let batchId = '';
 let pinId = 0;
+let tokenId = 0;
+/** By the operation that changes it; `postBookingsByIdCheckIn` has one that can be checked in. */
+const bookingIds: Record<string, number> = {};
+/** Of the mail server, which alone changes it. */
+let mailItemId = 0;
 
 /** Every operation below a tenant, with an address that exists. */
 const operations = Object.entries(committed.paths)
@@ -48,10 +56,17 @@ const operations = Object.entries(committed.paths)
       template,
       example: operation.requestBody?.content['application/json']?.example,
       statuses: Object.keys(operation.responses).map(Number),
+      isJson:
+        !operation.responses['200']?.content || 'application/json' in operation.responses['200'].content,
+      /** What cannot be left out. */
+      query: (operation.parameters ?? [])
+        .filter((one) => one.in === 'query' && one.required)
+        .map(({ name, schema }) => `${name}=${schema?.example}`),
     })),
   );
 const answering = (status: number) => operations.filter(({ statuses }) => statuses.includes(status));
 const readers = operations.filter(({ method }) => method === 'GET');
+const jsonReaders = readers.filter(({ isJson }) => isJson);
 const writers = operations.filter(({ example }) => example !== undefined);
 const batchWriters = answering(202);
 const isOfBatches = ({ template }: { template: string }) => template.includes('/v2.0/');
@@ -64,8 +79,10 @@ const addressOf = (template: string, mandator = 'school') => {
     .replace('{mandator}', mandator)
     .replace('{batchId}', batchId)
     .replace('{pinId}', String(pinId))
+    .replace('{tokenId}', String(tokenId))
     .replace('{locationId}', String(locationId))
     .replace('{resourceId}', String(resources[0]!.id))
+    .replace('/bookings/{id}', `/bookings/${mailItemId}`)
     .replace('/locations/{id}', `/locations/${locationId}`)
     .replace('/resources/{id}', `/resources/${resources[0]!.id}`)
     .replace('/persons/{id}', `/persons/${person('Admin').id}`);
@@ -74,6 +91,8 @@ const addressOf = (template: string, mandator = 'school') => {
 const bearer = (text: string) => ({ Authorization: `Bearer ${text}` });
 
 type Change = {
+  /** The id of another booking than the one of the operation. */
+  booking?: number;
   credential?: Record<string, string>;
   headers?: Record<string, string>;
   body?: string;
@@ -83,7 +102,7 @@ type Change = {
 
 /** A right call of an operation with its own example, but for `change`. */
 function call(
-  { method, template, example, statuses }: (typeof operations)[number],
+  { name, method, template, example, statuses, query }: (typeof operations)[number],
   change: Change = {},
   options: { wrong?: boolean } = {},
 ): Promise<Response> {
@@ -94,7 +113,10 @@ function call(
     ...(statuses.includes(412) ? { 'If-Match': '*' } : {}),
     ...change.headers,
   };
-  const address = `${addressOf(template, change.mandator)}${change.query ?? ''}`;
+  const asked = [...query, ...(change.query ? [change.query] : [])].join('&');
+  const booking = change.booking ?? bookingIds[name] ?? mailItemId;
+  const pattern = template.replace('/bookings/{id}', `/bookings/${booking}`);
+  const address = `${addressOf(pattern, change.mandator)}${asked && '?'}${asked}`;
   return proxy.fetch(address, { method, headers, ...(body === undefined ? {} : { body }) }, options);
 }
 
@@ -121,6 +143,15 @@ beforeAll(async () => {
   const { mandatorId } = tenant;
   ({ pin } = await createPin(context.db, pepper, { mandatorId, personId: tenant.person('User').id }));
   ({ pinId } = await createPin(context.db, pepper, { mandatorId, personId: tenant.person('Admin').id }));
+  ({ id: tokenId } = await context.db
+    .insertInto('calendar_token')
+    .values({
+      ...{ mandator_id: mandatorId, resource_id: tenant.resources[0]!.id, hash: Buffer.alloc(32) },
+      person_id: tenant.person('Admin').id,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow());
+  await makeBookings();
   await makeTenant(context.db, { code: 'other' });
 });
 afterAll(async () => {
@@ -130,6 +161,23 @@ afterAll(async () => {
   await wire.close();
   await database.drop();
 });
+
+/** One of the present moment, and on each of the next days one more. */
+async function makeBookings(): Promise<void> {
+  const { tenant, context } = service;
+  const names = ['postBookingsByIdCheckIn', 'patchBookingsById', 'deleteBookingsById'];
+  names.push('postBookingsByIdRelease', 'postBookingsByIdExtend', 'mail item');
+  const { rows } = await sql<{ id: number }>`
+    insert into booking (mandator_id, resource_id, kind, status, origin, subject, occupied, check_in_from, check_in_until)
+    select ${tenant.mandatorId}, ${tenant.resources[0]!.id}, case name when 'mail item' then 'MailItem' else 'Booking' end,
+      'Confirmed', 'Api', name, tstzrange(start, start + interval '10 minutes'),
+      case day when 1 then start end, case day when 1 then start + interval '10 minutes' end
+    from unnest(${names}::text[]) with ordinality as booking(name, day),
+      lateral (select now() - interval '1 minute' + interval '1 day' * (day - 1) as start) as slot
+    order by day returning id`.execute(context.db);
+  for (const [index, name] of names.entries()) bookingIds[name] = rows[index]!.id;
+  mailItemId = bookingIds['mail item'] as number;
+}
 
 describe('the committed document', () => {
   const run = (start: (finish: (error: ExecException | null, out: string, err: string) => void) => void) =>
@@ -262,7 +310,7 @@ describe('answers keep to the document', () => {
   test('200 or 201 for the example of each change of a record', async () => {
     for (const operation of operations.filter((one) => one.method !== 'GET' && !isOfBatches(one))) {
       const answer = await call(operation, { headers: { 'Idempotency-Key': `example-${operation.name}` } });
-      const done = operation.method === 'POST' ? 201 : 200;
+      const done = operation.statuses.find((status) => status < 300);
       expect([operation.name, answer.status]).toEqual([operation.name, done]);
       expect(answer.headers.get('cache-control')).toBe('no-store');
     }
@@ -285,8 +333,8 @@ describe('answers keep to the document', () => {
     const bad = await client.importJobs([{ JobID: 'J-1', LektionList: [{ ...lesson, RessourceName: '?' }] }]);
     expect(bad.ImportStatus).toBe('LessonsImportFailed');
     batchId = bad.BatchId;
-    for (const reader of readers) {
-      const query = reader.template.endsWith('/batches') ? '?ImportStatus=All&Mine=true&Limit=3' : '';
+    for (const reader of jsonReaders) {
+      const query = reader.template.endsWith('/batches') ? 'ImportStatus=All&Mine=true&Limit=3' : '';
       const answer = await call(reader, { query });
       const body = (await answer.json()) as { Items?: unknown[]; Errors?: unknown[] };
       expect([reader.name, answer.status]).toEqual([reader.name, 200]);
@@ -296,7 +344,7 @@ describe('answers keep to the document', () => {
 
   test('200 in camel case, with the same values', async () => {
     const headers = { 'X-JsonPropertyFormat': 'camel' };
-    for (const reader of readers) {
+    for (const reader of jsonReaders) {
       const camel = JSON.stringify(await (await call(reader, { headers })).json());
       const pascal = JSON.stringify(await (await call(reader)).json());
       expect(camel).toBe(
@@ -343,7 +391,10 @@ describe('answers keep to the document', () => {
     patchLocationsById: { body: '{"Active":false}' },
     patchPersonsById: { body: '{"Active":false}' },
     postPersonsByIdPins: { headers: { 'Idempotency-Key': 'example-postPersonsByIdPins' } },
+    getChanges: { query: `Cursor=${cursorAt(1_000_000_000)}` },
   };
+
+  const isOfOneBooking = ({ template }: { template: string }) => template.includes('/bookings/{id}');
 
   /** How each status is provoked from any operation of `from`. */
   const provoked: [
@@ -351,13 +402,21 @@ describe('answers keep to the document', () => {
     from: typeof operations,
     change: (operation: (typeof operations)[number]) => Change,
   ][] = [
-    [400, operations, () => ({ query: '?Nonsense=1' })],
+    [400, operations, () => ({ query: 'Nonsense=1' })],
     [401, operations, () => ({ credential: {} })],
     [403, answering(403), () => ({ credential: bearer(tokens.display) })],
     [404, operations, () => ({ mandator: 'other' })],
     [406, operations, () => ({ headers: { Accept: 'text/html' } })],
-    [409, conflicting, ({ name }) => conflictOf[name] ?? {}],
-    [412, answering(412), () => ({ headers: { 'If-Match': '"0"' } })],
+    [
+      409,
+      conflicting,
+      (operation) => conflictOf[operation.name] ?? (isOfOneBooking(operation) ? { booking: mailItemId } : {}),
+    ],
+    [
+      412,
+      answering(412),
+      () => ({ headers: { 'If-Match': '"0"' }, booking: bookingIds['patchBookingsById'] as number }),
+    ],
     [413, writers, () => ({ body: JSON.stringify([{ JobID: 'J', Bemerkung: 'x'.repeat(3_000) }]) })],
     [415, writers, () => ({ headers: { 'Content-Type': 'text/plain' } })],
     [

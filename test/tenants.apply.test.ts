@@ -162,6 +162,11 @@ describe('a tenant file', () => {
       (file) => void (file.Locations[0]!.Resources[0]!['Equipment'] = ['Projector']),
       { changed: 1 },
     ],
+    [
+      'the check-in',
+      (file) => void Object.assign(file.Locations[0]!.Resources[0]!, { CheckInMinutes: 15 }),
+      { changed: 1 },
+    ],
     ['a role', (file) => void (file.Persons[1]!.Role = 'User'), { changed: 1 }],
     [
       'a rule of a location',

@@ -35,7 +35,7 @@ describe('POST resources', () => {
     const answer = await admin.post('/resources', { locationId: LocationId, name: '  A 1 ' });
     const record = {
       ...{ Id: expect.any(Number), LocationId, Name: 'A 1', Kind: 'Room', Capacity: null, Equipment: [] },
-      ...{ Mailbox: null, Active: true, Version: 1 },
+      ...{ Mailbox: null, CheckInMinutes: null, Active: true, Version: 1 },
     };
     expect([answer.status, answer.body]).toEqual([201, record]);
     expect(answer.headers.get('etag')).toBe('"1"');
@@ -71,6 +71,8 @@ describe('POST resources', () => {
     [{ LocationId: 1, Name: 'x'.repeat(201) }, 'InvalidValue', 'Name'],
     [{ LocationId: 1, Name: 'A', Capacity: -1 }, 'InvalidValue', 'Capacity'],
     [{ LocationId: 1, Name: 'A', Capacity: '12' }, 'InvalidType', 'Capacity'],
+    [{ LocationId: 1, Name: 'A', CheckInMinutes: 241 }, 'InvalidValue', 'CheckInMinutes'],
+    [{ LocationId: 1, Name: 'A', CheckInMinutes: 0 }, 'InvalidValue', 'CheckInMinutes'],
     [{ LocationId: [1], Name: 'A' }, 'InvalidType', 'LocationId'],
     [{ LocationId: 1, Name: 'A', Equipment: 'Beamer' }, 'InvalidType', 'Equipment'],
     // Mass assignment (S28).
@@ -97,10 +99,11 @@ describe('PATCH resources/{id}', () => {
       room(LocationId, 'Lab', { Capacity: 20, Mailbox: 'lab@x.example', Equipment: ['Sink'] }),
     );
     const path = `/resources/${body['Id']}`;
-    const changed = await admin.patch(path, { Mailbox: null, Kind: 'Laboratory' }, 1);
-    expect(changed.body).toEqual({ ...body, Mailbox: null, Kind: 'Laboratory', Version: 2 });
+    const changes = { Mailbox: null, Kind: 'Laboratory', CheckInMinutes: 15 };
+    const changed = await admin.patch(path, changes, 1);
+    expect(changed.body).toEqual({ ...body, ...changes, Version: 2 });
     expect(changed.headers.get('etag')).toBe('"2"');
-    for (const same of [{}, { Kind: 'Laboratory' }])
+    for (const same of [{}, { Kind: 'Laboratory', CheckInMinutes: 15 }])
       expect((await admin.patch(path, same)).body).toEqual(changed.body);
   });
 
@@ -263,7 +266,7 @@ describe('GET resources', () => {
 });
 
 describe('GraphQL', () => {
-  const record = 'id locationId name kind capacity equipment mailbox active version';
+  const record = 'id locationId name kind capacity equipment mailbox checkInMinutes active version';
 
   test('answers the values of REST, in camel case', async () => {
     const { id } = service.tenant.resources[0]!;

@@ -27,7 +27,7 @@ function faultsOf(json: unknown) {
 }
 
 describe('each fault names its path, its value and what is allowed', () => {
-  const members = 'Name, Kind, Capacity, Equipment, Mailbox, OpeningRules, OpeningExceptions';
+  const members = 'Name, Kind, Capacity, Equipment, Mailbox, CheckInMinutes, OpeningRules, OpeningExceptions';
   const table: [json: unknown, code: string, pointer: string, field: string | null, message: string][] = [
     [7, 'InvalidType', '', null, 'the file: is 7; must be an object in braces'],
     [[], 'InvalidType', '', null, 'the file: is []; must be an object in braces'],
@@ -345,6 +345,7 @@ test('names are trimmed and in NFC, the tenant in lower case, and what is left o
             Capacity: null,
             Equipment: [],
             Mailbox: null,
+            CheckInMinutes: null,
             OpeningRules: [],
             OpeningExceptions: [],
           },

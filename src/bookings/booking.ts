@@ -1,5 +1,6 @@
 /** What a booking is, here and on the wire (contract 5.2). */
 import type { Viewer } from '../context.ts';
+import type { Lektion } from './lektion.ts';
 
 export const bookingStatuses = ['Confirmed', 'Tentative', 'Cancelled', 'Released'] as const;
 export type BookingStatus = (typeof bookingStatuses)[number];
@@ -13,15 +14,6 @@ export type Scope = (typeof scopes)[number];
 /** What happens to a series of which some bookings meet others: none is made, or those are left out. */
 export const conflictHandlings = ['Fail', 'Skip'] as const;
 export type ConflictHandling = (typeof conflictHandlings)[number];
-
-export type Lektion = {
-  fach: string | null;
-  klassen: string[] | null;
-  lehrpersonen: string[] | null;
-  status: string;
-  /** How it was before its first change; names as on the wire. */
-  ursprung: object | null;
-};
 
 export type Booking = {
   id: number;
@@ -68,8 +60,13 @@ export type StoredBooking = Booking;
 /** Occupies its resource. */
 export const isActive = ({ status }: { status: string }) => status === 'Confirmed' || status === 'Tentative';
 
+type Somebody = { personId: number } | null;
+
 /** Whether somebody may see what a private booking is about. */
-export function maySee(viewer: Viewer, { isPrivate, organizer, createdBy }: StoredBooking): boolean {
+export function maySee(
+  viewer: Viewer,
+  { isPrivate, organizer, createdBy }: { isPrivate: boolean; organizer: Somebody; createdBy: Somebody },
+): boolean {
   const own = [organizer?.personId, createdBy?.personId].includes(viewer.personId);
   return !isPrivate || own || viewer.role === 'Admin';
 }

@@ -29,6 +29,8 @@ const scalars: Record<string, 'String' | 'Int' | 'Boolean' | 'DateTime'> = {
   date: 'DateTime',
 };
 
+const formats: Record<string, 'Date' | 'DateTime'> = { date: 'Date', datetime: 'DateTime' };
+
 type Definition = { innerType: z.ZodType; element: z.ZodType; in: z.ZodType };
 const definitionOf = (schema: z.ZodType) => schema.def as unknown as Definition;
 
@@ -53,7 +55,7 @@ function typeOf(schema: z.ZodType, members: Members): unknown {
   const known = members.get(schema) ?? (parent && members.get(parent));
   if (known) return known;
   if (isId(schema)) return 'ID';
-  return (schema as z.ZodISODate).format === 'date' ? 'Date' : scalars[type];
+  return formats[(schema as z.ZodISODate).format ?? ''] ?? scalars[type];
 }
 
 const describe = (schema: z.ZodType) => schema.description ?? bare(schema).description ?? '';
@@ -118,7 +120,7 @@ export function bodyType(
 }
 
 /**
- * What an input of `bodyType` holds, judged as REST judges the body. Ids came as texts.
+ * What an input of `bodyType` holds, judged as REST judges the body. Ids came as texts, instants have been read.
  * @throws InvalidInput with every fault
  */
 export function readBody<Schema extends z.ZodObject>(schema: Schema, sent: object): z.output<Schema> {
@@ -126,9 +128,12 @@ export function readBody<Schema extends z.ZodObject>(schema: Schema, sent: objec
     const [, member] = Object.entries(schema.shape).find(([key]) => camel(key) === name) ?? [];
     return member !== undefined && bare(member).def.type === 'number';
   };
-  const members = Object.entries(sent).map(([name, value]) => [
-    name,
-    typeof value === 'string' && isNumber(name) && /^\d{1,15}$/.test(value) ? Number(value) : value,
-  ]);
+  const members = Object.entries(sent).map(([name, value]) => {
+    if (value instanceof Date) return [name, value.toISOString()];
+    return [
+      name,
+      typeof value === 'string' && isNumber(name) && /^\d{1,15}$/.test(value) ? Number(value) : value,
+    ];
+  });
   return readInput(schema, Object.fromEntries(members));
 }

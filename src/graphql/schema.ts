@@ -1,4 +1,8 @@
 import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
+import { addTypes as addAvailabilityTypes } from '../availability/graphql.ts';
+import { addTypes as addBookingTypes } from '../bookings/graphql.ts';
+import { addTypes as addCalendarFeedTypes } from '../calendar-feed/graphql.ts';
+import { addTypes as addChangeTypes } from '../changes/graphql.ts';
 import { addTypes as addIdentityTypes } from '../identity/graphql.ts';
 import { addTypes as addLessonTypes } from '../lessons/graphql.ts';
 import { addTypes as addOpeningHoursTypes } from '../opening-hours/graphql.ts';
@@ -17,8 +21,12 @@ export function createSchema(): GraphQLSchema {
   );
   addTenantTypes(builder);
   addIdentityTypes(builder);
+  addBookingTypes(builder);
   addLessonTypes(builder);
   addOpeningHoursTypes(builder);
+  addAvailabilityTypes(builder);
+  addCalendarFeedTypes(builder);
+  addChangeTypes(builder);
   return builder.toSchema();
 }
 

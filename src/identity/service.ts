@@ -22,6 +22,7 @@ import { type Keys, openKeys, tokenLifetime } from './tokens.ts';
 /** Holders of PINs are found by mandator and e-mail address. */
 export { getPerson } from '../tenants/service.ts';
 export { createPin, deletePin, listPins, pepperOf, revokePin } from './pins.ts';
+export { deriveKey } from './tokens.ts';
 
 /** The state of this room in one process; ends with the context's notifications. */
 export type Identity = {

@@ -1,5 +1,6 @@
 /** The bodies of lesson jobs, as documented. They are judged by SQL out of the same table: every fault is the batch's. */
 import { z } from 'zod';
+import { lessonStatus } from '../bookings/service.ts';
 import type { Operation } from './batch.ts';
 import {
   type Field,
@@ -11,10 +12,7 @@ import {
   mostTexts,
 } from './fields.ts';
 
-export const lessonStatus = z.enum(['Geplant', 'Vertretung', 'Entfaellt']).meta({
-  id: 'LessonStatus',
-  description: 'Whether a lesson takes place as planned, is held by a substitute, or is cancelled.',
-});
+export { lessonStatus };
 
 /** As far as a pattern can tell; staging also knows the 30th of February. */
 const dateTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?([Zz]|[+-]\d\d(:?\d\d)?)?$/;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Conflict, InvalidInput, LimitExceeded, Malformed, NotFound } from '../errors.ts';
-import type { AddTypes, Builder } from '../graphql/builder.ts';
+import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import {
   bodyType,
@@ -16,7 +16,7 @@ import { asBody, jobSchemas, lessonSchemas, lessonStatus } from './bodies.ts';
 import { longestName } from './fields.ts';
 import * as lessons from './service.ts';
 import { jobList, lessonList, listJobs, listLessons } from './timetable.ts';
-import { batchTopic, findBatch, watchBatch, watchBatches } from './watch.ts';
+import { batchTopic, watchBatch, watchBatches } from './watch.ts';
 import * as wire from './wire.ts';
 
 /** What an id, a key or a name may hold: PostgreSQL takes no U+0000 and no half of a surrogate pair. */
@@ -33,7 +33,7 @@ function addBatch(builder: Builder) {
   const importStatus = enumType(builder, wire.importStatus);
   const operation = enumType(builder, wire.operation);
   const conflictRule = enumType(builder, wire.conflictRule);
-  const author = recordType(builder, 'PersonReference', wire.personReference, (person: object) => person);
+  const author = typeNamed('PersonReference');
   const members: Members = new Map<z.ZodType, MemberType>([
     [wire.importStatus, importStatus],
     [wire.operation, operation],
@@ -98,7 +98,7 @@ function addQueries(builder: Builder, { batch, importStatus, operation }: BatchT
       nullable: true,
       args: { id: t.arg.id({ required: true, description: 'The BatchId.' }) },
       description: 'One batch; null when this tenant has none of that id.',
-      resolve: (_root, { id }, { context, viewer }) => findBatch(context.db, viewer, id),
+      resolve: (_root, { id }, { context, viewer }) => lessons.findBatch(context.db, viewer, id),
     }),
     batches: t.field({
       type: batches,
@@ -124,16 +124,14 @@ function addQueries(builder: Builder, { batch, importStatus, operation }: BatchT
 }
 
 function addTimetable(builder: Builder, { members }: BatchTypes): void {
-  const origin = recordType(builder, 'LessonOrigin', wire.lessonOrigin, (record: object) => record);
-  const status = enumType(builder, lessonStatus);
   const lesson = recordType(
     builder,
     'Lesson',
     wire.lessonRecord,
     wire.toLessonRecord,
     new Map<z.ZodType, MemberType>([
-      [wire.lessonOrigin, origin],
-      [lessonStatus, status],
+      [wire.lessonOrigin, typeNamed('LessonOrigin')],
+      [lessonStatus, typeNamed('LessonStatus')],
     ]),
   );
   const job = recordType(builder, 'LessonJob', wire.jobRecord, wire.toJobRecord, members);

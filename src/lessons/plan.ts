@@ -125,7 +125,8 @@ export async function beginPlan(trx: Transaction, batch: Running): Promise<void>
     update booking set status = 'Cancelled', version = version + 1, changed_at = now()
     from booking_plan
     where booking.mandator_id = ${batch.mandatorId} and booking.id = booking_plan.id and fate in ('cancel', 'displace')
-      and booking.status <> 'Cancelled'`.execute(trx);
+      -- One that was in the way may have been released meanwhile: that is final.
+      and booking.status in ('Confirmed', 'Tentative')`.execute(trx);
 }
 
 /** Bookings and lessons of the rows from `first` to `last`, in one statement. */

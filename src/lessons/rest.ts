@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { readPage } from '../db/paging.ts';
 import { requestBody } from '../rest/body.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
-import { flag, paging } from '../rest/parameters.ts';
+import { flag, instant, paging, waitSeconds } from '../rest/parameters.ts';
 import { type Call, type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
 import {
   type Batch,
@@ -39,13 +39,6 @@ import {
 const path = '/v2.0/jobs';
 
 const batchParams = z.object({ batchId: z.uuid().meta({ description: 'The BatchId of the 202.' }) });
-const instant = (description: string) =>
-  z.iso
-    .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z' })
-    .max(40)
-    .transform((written) => new Date(written))
-    .optional()
-    .meta({ description });
 const name = (description: string, most = longestKey) =>
   z.string().min(1).max(most).optional().meta({ description });
 
@@ -162,8 +155,8 @@ export const routes = [
     query: z.strictObject({
       JobID: name('Only those of the job of this JobID.'),
       RessourceName: name('Only those in rooms of this name, in whatever case.', longestName),
-      From: instant('Only those that end after this instant.'),
-      To: instant('Only those that begin before this instant.'),
+      From: instant('Only those that end after this instant.').optional(),
+      To: instant('Only those that begin before this instant.').optional(),
       ...paging,
     }),
     answers: {
@@ -196,8 +189,8 @@ export const routes = [
       JobID: name(
         'Only those that name a job of this JobID, whatever became of it; the ended ones too, where `ImportStatus` lets them in.',
       ),
-      CreatedAfter: instant('Only those accepted after this instant.'),
-      CreatedBefore: instant('Only those accepted before this instant.'),
+      CreatedAfter: instant('Only those accepted after this instant.').optional(),
+      CreatedBefore: instant('Only those accepted before this instant.').optional(),
       Mine: flag('Only those of the person who asks.'),
       ...paging,
     }),
@@ -231,9 +224,9 @@ export const routes = [
       'A batch with its first errors. Poll after `Retry-After` seconds, or let the server wait for the next change with `WaitSeconds`, until `ImportStatus` is LessonsCreated or LessonsImportFailed.',
     params: batchParams,
     query: z.strictObject({
-      WaitSeconds: z.coerce.number('must be a number').int().min(0).max(30).default(0).meta({
-        description: 'Answer as soon as the batch changes, or after these seconds with its present state.',
-      }),
+      WaitSeconds: waitSeconds(
+        'Answer as soon as the batch changes, or after these seconds with its present state.',
+      ),
     }),
     answers: {
       200: {

@@ -32,6 +32,9 @@ import {
 } from './batch.ts';
 import { openBody } from './submission.ts';
 
+// Other rooms see this one through its service alone.
+export type { Batch };
+
 export type Submission = {
   operation: Operation;
   /** The bytes of a JSON array of jobs. */
@@ -142,6 +145,16 @@ export async function getBatch(db: Database, viewer: Viewer, batchId: string): P
     : undefined;
   if (!row) throw new NotFound(`There is no batch ${batchId.slice(0, 64)}.`);
   return toBatch(row);
+}
+
+/** The batch, or null for one that does not exist for this viewer. */
+export async function findBatch(db: Database, viewer: Viewer, id: string): Promise<Batch | null> {
+  try {
+    return await getBatch(db, viewer, id);
+  } catch (error) {
+    if (error instanceof NotFound) return null;
+    throw error;
+  }
 }
 
 /** Newest first (contract 4.4). */

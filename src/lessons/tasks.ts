@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineTask } from '../worker/task.ts';
+import { defineTask, type Sweep } from '../worker/task.ts';
 import { batchFigures } from './batch.ts';
 import { forgetOldBatches, recoverBatches, runNextBatch } from './runs.ts';
 import { batchTask } from './service.ts';
@@ -10,9 +10,10 @@ export const tasks = [
     payload: z.object({ mandatorId: z.int().positive() }),
     run: (context, { mandatorId }) => runNextBatch(context, mandatorId),
     figures: batchFigures,
-    async recover(context) {
-      await recoverBatches(context.work);
-      await forgetOldBatches(context);
-    },
   }),
+];
+
+export const sweeps: readonly Sweep[] = [
+  { name: 'recover batches', run: ({ work }) => recoverBatches(work) },
+  { name: 'forget old batches', run: forgetOldBatches },
 ];

@@ -1,6 +1,7 @@
 /** The timetable as it has been imported: jobs and their lessons, read by contract 4. */
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
+import type { LessonOrigin } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
@@ -22,15 +23,6 @@ export type Job = {
 };
 
 export const jobList: List<Job> = { name: 'jobs', key: numberKey, keyOf: ({ id }) => id };
-
-/** How a lesson was before its first change; instants are RFC 3339 texts. */
-export type Origin = {
-  RessourceName: string;
-  Lehrpersonen: string[] | null;
-  Fach: string | null;
-  Beginn: string;
-  Ende: string;
-};
 
 /**
  * Beginn in microseconds, the job's id, LektionId: beginnings coincide, and a LektionId is unique in its job only. The
@@ -55,7 +47,7 @@ export type Lesson = {
   kopplungId: string | null;
   privat: boolean;
   bookingId: number;
-  origin: Origin | null;
+  origin: LessonOrigin | null;
 };
 
 export const lessonList: List<Lesson, LessonKey> = {

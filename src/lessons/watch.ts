@@ -4,22 +4,11 @@ import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Change } from '../db/notifications.ts';
 import { mostPerPage } from '../db/paging.ts';
-import { NotFound } from '../errors.ts';
 import { type Batch, type BatchFilter, type ImportStatus, isTerminal } from './batch.ts';
-import { getBatch, listBatches } from './service.ts';
+import { findBatch, getBatch, listBatches } from './service.ts';
 
 /** Where every insert and update of a tenant's batches is announced, with the BatchId as key. */
 export const batchTopic = (viewer: Viewer) => `batch:${viewer.mandatorId}`;
-
-/** The batch, or null for one that does not exist for this viewer. */
-export async function findBatch(db: Database, viewer: Viewer, id: string): Promise<Batch | null> {
-  try {
-    return await getBatch(db, viewer, id);
-  } catch (error) {
-    if (error instanceof NotFound) return null;
-    throw error;
-  }
-}
 
 /** Seconds after which a poller should look again, by the age of a batch in seconds (specification section 8). */
 const pollingSteps = [

@@ -1,5 +1,7 @@
 /** The records of lessons, jobs and batches as clients see them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
+import { lessonOrigin, toLessonOrigin } from '../bookings/service.ts';
+import { personReference, toPersonReference } from '../tenants/service.ts';
 import {
   type Batch,
   conflictRules,
@@ -11,6 +13,9 @@ import {
 import { valueSchemas } from './bodies.ts';
 import { type Field, jobFields, lessonFields } from './fields.ts';
 import type { Job, Lesson } from './timetable.ts';
+
+// For the types of GraphQL.
+export { lessonOrigin, personReference };
 
 export const importStatus = z.enum(importStatuses).meta({
   id: 'ImportStatus',
@@ -41,13 +46,6 @@ const maybeText = (most: number, description: string) =>
 const instant = (description: string) => z.date().meta({ description });
 const maybeInstant = (description: string) => z.date().nullable().meta({ description });
 const batchId = z.uuid().meta({ description: 'The id of the batch, a UUIDv7.' });
-
-export const personReference = z
-  .object({
-    PersonId: z.int().min(1).meta({ description: 'The id of the person.' }),
-    DisplayName: text(200, 'As it is shown.'),
-  })
-  .meta({ id: 'PersonReference', description: 'A person, as others see it.' });
 
 /** The answer to a POST of jobs. */
 export const acceptedBatch = z
@@ -126,16 +124,6 @@ const { LektionId, ...otherLessonFields } = answered(lessonFields) as Record<str
 };
 const { JobID } = answered(jobFields) as { JobID: z.ZodType };
 
-export const lessonOrigin = z
-  .object({
-    RessourceName: text(200, 'The name of its room.'),
-    Lehrpersonen: valueSchemas.texts.nullable().meta({ description: 'Its teachers.' }),
-    Fach: maybeText(4_000, 'Its subject.'),
-    Beginn: instant('Its start.'),
-    Ende: instant('Its end.'),
-  })
-  .meta({ id: 'LessonOrigin', description: 'A lesson as it was before its first change.' });
-
 export const lessonRecord = z
   .object({
     LektionId,
@@ -198,11 +186,6 @@ export function toErrorEntry(error: LessonError) {
   };
 }
 
-const toPersonReference = ({ personId, displayName }: Batch['createdBy']) => ({
-  PersonId: personId,
-  DisplayName: displayName,
-});
-
 export function toJobRecord(job: Job) {
   return {
     JobID: job.jobId,
@@ -219,7 +202,6 @@ export function toJobRecord(job: Job) {
 }
 
 export function toLessonRecord(lesson: Lesson) {
-  const { origin } = lesson;
   return {
     LektionId: lesson.lektionId,
     JobID: lesson.jobId,
@@ -236,6 +218,6 @@ export function toLessonRecord(lesson: Lesson) {
     KopplungId: lesson.kopplungId,
     Privat: lesson.privat,
     BookingId: lesson.bookingId,
-    Ursprung: origin && { ...origin, Beginn: new Date(origin.Beginn), Ende: new Date(origin.Ende) },
+    Ursprung: lesson.origin && toLessonOrigin(lesson.origin),
   };
 }

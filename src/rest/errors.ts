@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import {
   asDomainError,
+  Conflict,
   type DomainError,
   Malformed,
   MethodNotAllowed,
@@ -10,6 +11,7 @@ import {
   UnsupportedMediaType,
 } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { toAlternativeRecord, toConflictRecord } from './conflicts.ts';
 import { writeJson } from './json.ts';
 
 /** The schemes that are taken, as the door has noted them. */
@@ -42,6 +44,12 @@ function writeProblem(request: Request, response: Response, error: DomainError):
     Code: error.code,
     TraceId: response.locals['requestId'],
     ...(errors.length > 0 ? { Errors: errors } : {}),
+    ...(error instanceof Conflict && error.conflicts.length > 0
+      ? {
+          Conflicts: error.conflicts.map(toConflictRecord),
+          Alternatives: error.alternatives.map(toAlternativeRecord),
+        }
+      : {}),
   });
 }
 

@@ -49,14 +49,19 @@ function isKnown(request: Request, etag: string): boolean {
 }
 
 /**
- * Writes the 200 of a GET or HEAD as `writeJson` does, with the ETag of its bytes unless it has one already; or 304 and
- * no body where the caller has them (`If-None-Match`, contract 2).
+ * Writes the 200 of a GET or HEAD as `writeJson` does, or a text of another type, with the ETag of its bytes unless it has
+ * one already; or 304 and no body where the caller has them (`If-None-Match`, contract 2).
  */
-export function writeTagged(request: Request, response: Response, body: unknown): void {
+export function writeTagged(
+  request: Request,
+  response: Response,
+  body: unknown,
+  type = 'application/json',
+): void {
   response.vary(varies);
-  const bytes = toBytes(request, body);
+  const bytes = type === 'application/json' ? toBytes(request, body) : Buffer.from(String(body));
   const etag = response.get('ETag') ?? `"${hash('sha1', bytes, 'base64url')}"`;
   response.set('ETag', etag);
   if (isKnown(request, etag)) response.status(304).end();
-  else writeBytes(response, bytes, 'application/json');
+  else writeBytes(response, bytes, type);
 }

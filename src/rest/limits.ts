@@ -76,6 +76,13 @@ export function countRequest(context: Context, viewer: Viewer): void {
   if (used > limit.most) throw refusal(limit, resetsAt);
 }
 
+/** Counts a wrong token in the address of a request, by whom it comes from. @throws LimitExceeded */
+export function countWrongToken({ rates, config }: Context, ip = ''): void {
+  const limit = { name: 'wrong-tokens', most: config.Limits.TokenRequestsPerMinute, each: 'address' };
+  const { used, resetsAt } = rates.count(nameIn(limit, ipKeyGenerator(ip, 64)));
+  if (used > limit.most) throw refusal(limit, resetsAt);
+}
+
 /** Limits the requests for tokens of an address, of IPv6 the /64. */
 export function limitTokenRequests({ rates, config }: Context): RequestHandler {
   const limit = { name: 'token-requests', most: config.Limits.TokenRequestsPerMinute, each: 'address' };

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { longestCursor, mostPerPage, type Page } from '../db/paging.ts';
 import type { Answer } from './route.ts';
 
-/** A page of `items`. */
-export function listOf(items: z.ZodType, id: string) {
+/** A page of `items`, or all of them where a list has one page alone: then `most` says how many. */
+export function listOf(items: z.ZodType, id: string, most = mostPerPage) {
   return z
     .object({
-      Items: z.array(items).max(mostPerPage).meta({ description: 'The items of this page.' }),
+      Items: z.array(items).max(most).meta({ description: 'The items of this page.' }),
       NextCursor: z
         .string()
         .max(longestCursor)

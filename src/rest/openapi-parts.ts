@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type ErrorCode, statusOfCode } from '../errors.ts';
+import { alternative, roomConflict } from './conflicts.ts';
 
 /** Values are those of one story: the demo tenant on the day that it was set up. */
 const exampleRequestId = '6f1c2b0a-9f0e-4c57-9d0b-2f6a5f6f3b1d';
@@ -179,6 +180,16 @@ const problem = z
       .max(1_000)
       .optional()
       .meta({ description: 'The single faults, where there are some.' }),
+    Conflicts: z
+      .array(roomConflict)
+      .max(100)
+      .optional()
+      .meta({ description: 'Of a 409 about a booking: the bookings in its way, the first 100.' }),
+    Alternatives: z
+      .array(alternative)
+      .max(5)
+      .optional()
+      .meta({ description: 'With `Conflicts`: where and when it would be possible.' }),
   })
   .meta({
     id: 'Problem',

@@ -64,26 +64,37 @@ const tags = [
 
 /** `/v2.0/jobs/batches/:batchId/errors` by GET is getJobsBatchesByBatchIdErrors. */
 function operationIdOf({ method, path }: Route): string {
-  const words = path.split(/[/-]/).filter((word) => word && !/^v\d/.test(word));
+  const words = path
+    .replace(/^\/v[\d.]+/, '')
+    .split(/[/.-]/)
+    .filter(Boolean);
   const pascal = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
   const name = words.map((word) => (word.startsWith(':') ? `By${pascal(word.slice(1))}` : pascal(word)));
   return method.toLowerCase() + name.join('');
 }
 
-function describeAnswer(answer: DescribedAnswer, tagged: boolean): ZodOpenApiResponseObject {
+function describeAnswer(answer: DescribedAnswer, tagged: boolean, type: string): ZodOpenApiResponseObject {
   const { description, body, example } = answer;
   const own = new Set([...(tagged ? (['ETag'] as const) : []), ...(answer.headers ?? [])]);
   return {
     description,
     headers: headerRefs(...commonHeaders, ...own),
-    ...(body
-      ? { content: { 'application/json': { schema: body, ...(example === undefined ? {} : { example }) } } }
-      : {}),
+    ...(body ? { content: { [type]: { schema: body, ...(example === undefined ? {} : { example }) } } } : {}),
   };
 }
 
 function describeRoute(route: Route): ZodOpenApiOperationObject {
-  const { method, path, summary, description, params, query, body, answers } = route;
+  const {
+    method,
+    path,
+    summary,
+    description,
+    params,
+    query,
+    body,
+    answers,
+    type = 'application/json',
+  } = route;
   const own = route.headers ?? [];
   // Written by the hallway: `writeTagged`.
   const tagged = method === 'GET';
@@ -118,13 +129,14 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
       : {}),
     responses: {
       ...Object.fromEntries(
-        Object.entries(shown).map(([status, answer]) => [status, describeAnswer(answer, tagged)]),
+        Object.entries(shown).map(([status, answer]) => [status, describeAnswer(answer, tagged, type)]),
       ),
       ...problemAnswers(route.problems ?? {}, {
         body: body !== undefined,
         checked: body !== undefined && !body.streamed,
         idempotencyKey: own.includes('Idempotency-Key'),
-        ifMatch: own.includes('If-Match'),
+        // What is cancelled needs no version.
+        ifMatch: own.includes('If-Match') && method !== 'DELETE',
       }),
     },
   };

@@ -19,6 +19,33 @@ export const flag = (description: string) =>
     .optional()
     .meta({ type: 'boolean', description });
 
+export const instant = (description: string) =>
+  z.iso
+    .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z' })
+    .max(40)
+    .transform((written) => new Date(written))
+    .meta({ description });
+
+/** Which resources. */
+export const resourceFilter = {
+  MinCapacity: z.coerce
+    .number('must be a whole number')
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .optional()
+    .meta({ description: 'Only those for at least so many persons.' }),
+  Equipment: z
+    .preprocess((sent) => [sent].flat(), z.array(z.string().min(1).max(100)).max(20))
+    .optional()
+    .meta({
+      type: 'array',
+      items: { type: 'string', minLength: 1, maxLength: 100 },
+      maxItems: 20,
+      description: 'Only those that have this; sent several times, that have all of it.',
+    }),
+};
+
 /** Of a list (contract 2). */
 export const paging = {
   Limit: z.coerce
@@ -36,3 +63,7 @@ export const paging = {
     .optional()
     .meta({ description: 'The `NextCursor` of the page before.' }),
 };
+
+/** Of a read that may wait (contract 4.4). */
+export const waitSeconds = (description: string) =>
+  z.coerce.number('must be a number').int().min(0).max(30).default(0).meta({ description });

@@ -30,7 +30,7 @@ export type Call<Params = unknown, Query = unknown, Body = unknown> = {
 
 export type Answer = {
   status: number;
-  /** Written as JSON in the casing that the caller asked for. */
+  /** Written as JSON in the casing that the caller asked for; a text where the route has a `type` of its own. */
   body?: unknown;
   headers?: Record<string, string>;
 };
@@ -71,6 +71,8 @@ export type Route<
    * It is checked before `handle` runs, but for a streamed one: `handle` reads and judges that itself.
    */
   body?: { schema: Body; example: unknown; streamed?: true };
+  /** What a 200 is where it is no JSON. */
+  type?: 'text/calendar';
   /** By status. */
   answers: Record<number, DescribedAnswer>;
   /** Problems besides those that every route may answer, by status. */
@@ -85,6 +87,7 @@ export function route<Params extends z.ZodType, Query extends z.ZodType, Body ex
   return definition as unknown as Route;
 }
 
+const json = 'application/json';
 const nothing = z.object({});
 const noQuery = z.strictObject({});
 
@@ -160,16 +163,21 @@ function viewerOf(response: Response): Viewer {
 }
 
 /** What an Accept may ask for; many clients name the charset. */
-const writable = ['application/json', 'application/json; charset=utf-8'];
+const writable = (type: string) => [type, `${type}; charset=utf-8`];
 
-function writeAnswer(request: Request, response: Response, { status, headers = {}, body }: Answer): void {
+function writeAnswer(
+  request: Request,
+  response: Response,
+  { status, headers = {}, body }: Answer,
+  type: string,
+): void {
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   response
     .status(status)
     .set('Cache-Control', isRead ? 'private, no-cache' : 'no-store')
     .set(headers);
   if (body === undefined) response.end();
-  else if (isRead && status === 200) writeTagged(request, response, body);
+  else if (isRead && status === 200) writeTagged(request, response, body, type);
   else writeJson(request, response, body);
 }
 
@@ -184,12 +192,12 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
   // An address that is spelled out comes before a pattern that would take it too, with all of its methods.
   for (const [pattern, siblings] of Map.groupBy(routes, patternOf)) {
     for (const definition of siblings) {
-      const { params = nothing, query = noQuery, body, headers = [] } = definition;
+      const { params = nothing, query = noQuery, body, headers = [], type = json } = definition;
       const varies = headers.filter((name) => name.startsWith('X-'));
       router[definition.method.toLowerCase() as 'get'](pattern, async (request, response) => {
         for (const name of varies) response.vary(name);
-        if (!request.accepts(writable))
-          throw new NotAcceptable('This answers with application/json only; allow it in Accept.');
+        if (!request.accepts(writable(type)))
+          throw new NotAcceptable(`This answers with ${type} only; allow it in Accept.`);
         const gone = new AbortController();
         response.once('close', () => gone.abort());
         const read = {
@@ -208,7 +216,7 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
           request,
           signal: gone.signal,
         });
-        writeAnswer(request, response, answer);
+        writeAnswer(request, response, answer, type);
       });
     }
     router.all(pattern, (request, response) => {

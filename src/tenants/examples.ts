@@ -12,6 +12,7 @@ export const resource = {
   Capacity: 120,
   Equipment: ['Beamer', 'Mikrofonanlage', 'Wandtafel'],
   Mailbox: 'hs101@demo.example',
+  CheckInMinutes: null,
   Active: true,
   Version: 1,
 };

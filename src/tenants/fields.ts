@@ -43,6 +43,11 @@ export const resourceFields = {
     .array(text(100), 'must be a list in brackets')
     .max(mostEquipment, `must have at most ${mostEquipment} entries`),
   Mailbox: text(320).nullable(),
+  CheckInMinutes: z
+    .int('must be a whole number')
+    .min(1, 'must be 1 or more')
+    .max(240, 'must be at most 240')
+    .nullable(),
 };
 
 export const personFields = {

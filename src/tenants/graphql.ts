@@ -14,6 +14,7 @@ import {
   recordFields,
   recordType,
 } from '../graphql/record.ts';
+import { textArgument } from '../graphql/texts.ts';
 import { readId } from '../input.ts';
 import type { Act, Versions } from './access.ts';
 import * as locations from './locations.ts';
@@ -22,14 +23,6 @@ import * as persons from './persons.ts';
 import * as resources from './resources.ts';
 import * as wire from './wire.ts';
 
-/** What a text of a filter may hold. */
-const plain = (most: number): { schema: z.ZodType<string> } => ({
-  schema: z
-    .string()
-    .min(1)
-    .max(most)
-    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'holds unusable characters'),
-});
 const activeFilter = 'That are, or are not, active; both when left out.';
 
 function addLocation(builder: Builder): ObjectRef<Types, Location> {
@@ -71,16 +64,16 @@ function addResource(builder: Builder, location: ObjectRef<Types, Location>) {
     description: 'Which resources; members that are left out do not count.',
     fields: (t) => ({
       locationId: t.id({ description: 'Of this location.', validate: idArgument }),
-      kind: t.string({ description: 'Of this kind, in whatever case.', validate: plain(50) }),
+      kind: t.string({ description: 'Of this kind, in whatever case.', validate: textArgument(50) }),
       minCapacity: t.int({
         description: 'For at least so many persons.',
         validate: { min: 0, max: 1_000_000 },
       }),
       equipment: t.stringList({
         description: 'That have all of this.',
-        validate: { schema: z.array(plain(100).schema).max(20) },
+        validate: { schema: z.array(textArgument(100).schema).max(20) },
       }),
-      name: t.string({ description: 'Of this name, in whatever case.', validate: plain(200) }),
+      name: t.string({ description: 'Of this name, in whatever case.', validate: textArgument(200) }),
       active: t.boolean({ description: activeFilter }),
     }),
   });
@@ -125,7 +118,10 @@ function addPerson(builder: Builder) {
   const filter = builder.inputType('PersonFilter', {
     description: 'Which persons; members that are left out do not count.',
     fields: (t) => ({
-      email: t.string({ description: 'Of this e-mail address, in whatever case.', validate: plain(254) }),
+      email: t.string({
+        description: 'Of this e-mail address, in whatever case.',
+        validate: textArgument(254),
+      }),
       role: t.field({ type: role, description: 'Of this role.' }),
       active: t.boolean({ description: activeFilter }),
     }),
@@ -236,6 +232,7 @@ export const addTypes: AddTypes = (builder) => {
   const location = addLocation(builder);
   const resource = addResource(builder, location);
   const person = addPerson(builder);
+  recordType(builder, 'PersonReference', wire.personReference, (reference: object) => reference);
   addChanges(
     builder,
     'Location',

@@ -23,6 +23,8 @@ export type Resource = {
   capacity: number | null;
   equipment: string[];
   mailbox: string | null;
+  /** By how long after its start a booking must be checked in, or else it is released; null: no check-in. */
+  checkInMinutes: number | null;
   active: boolean;
   version: number;
 };
@@ -32,6 +34,7 @@ export type NewResource = Omit<Resource, 'id' | 'active' | 'version'>;
 export type ResourceChanges = Partial<Omit<Resource, 'id' | 'locationId' | 'version'>>;
 
 export type ResourceFilter = {
+  ids?: readonly number[] | undefined;
   locationId?: number | undefined;
   /** Kind, equipment and name are compared as names are everywhere. */
   kind?: string | undefined;
@@ -46,7 +49,7 @@ export const resourceList: List<Resource> = { name: 'resources', key: numberKey,
 
 const columns = [
   ...(['id', 'location_id as locationId', 'name', 'kind', 'capacity', 'equipment'] as const),
-  ...(['mailbox', 'active', 'version'] as const),
+  ...(['mailbox', 'check_in_minutes as checkInMinutes', 'active', 'version'] as const),
 ] as const;
 const nameTaken = refuseDuplicate('Another resource of this location has this name already; choose another.');
 const unknown = () => new NotFound('There is no resource of this id.');
@@ -70,7 +73,7 @@ export async function listResources(
 export function selectResources(
   db: Database,
   { mandatorId }: Viewer,
-  { locationId, kind, minCapacity, equipment, name, active }: ResourceFilter,
+  { ids, locationId, kind, minCapacity, equipment, name, active }: ResourceFilter,
   { limit, after }: PageRequest,
 ) {
   const hasAll = sql<boolean>`not exists (
@@ -80,6 +83,7 @@ export function selectResources(
     .selectFrom('resource')
     .where('mandator_id', '=', mandatorId)
     .select(columns)
+    .$if(ids !== undefined, (query) => query.where('id', '=', sql<number>`any (${ids}::integer[])`))
     .$if(locationId !== undefined, (query) => query.where('location_id', '=', locationId as number))
     .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`))
     .$if(kind !== undefined, (query) => query.where(sql`name_key(kind)`, '=', sql`name_key(${kind})`))
@@ -133,12 +137,17 @@ async function checkLocation(trx: Transaction, mandatorId: number, locationId: n
 export function createResource(db: Database, act: Act, fields: NewResource): Promise<Resource> {
   checkAdmin(act.viewer);
   const { mandatorId } = act.viewer;
-  const { locationId, ...others } = fields;
+  const { locationId, checkInMinutes, ...others } = fields;
   return db.transaction().execute(async (trx) => {
     await checkLocation(trx, mandatorId, locationId);
     const resource = await trx
       .insertInto('resource')
-      .values({ mandator_id: mandatorId, location_id: locationId, ...others })
+      .values({
+        mandator_id: mandatorId,
+        location_id: locationId,
+        check_in_minutes: checkInMinutes,
+        ...others,
+      })
       .returning(columns)
       .executeTakeFirstOrThrow()
       .catch(nameTaken);
@@ -148,7 +157,7 @@ export function createResource(db: Database, act: Act, fields: NewResource): Pro
 }
 
 /**
- * Changes what is given; null clears Capacity and Mailbox. A resource is never deleted, only retired.
+ * Changes what is given; null clears Capacity, Mailbox and CheckInMinutes. A resource is never deleted, only retired.
  * @throws Forbidden, NotFound, PreconditionFailed; Conflict when the name is taken or the location is retired
  */
 export function changeResource(
@@ -160,6 +169,7 @@ export function changeResource(
 ): Promise<Resource> {
   checkAdmin(act.viewer);
   const { mandatorId } = act.viewer;
+  const { checkInMinutes, ...others } = changes;
   return db.transaction().execute(async (trx) => {
     const found = await trx
       .selectFrom('resource')
@@ -174,7 +184,7 @@ export function changeResource(
     if (Object.keys(changes).length === 0) return found;
     const changed = await trx
       .updateTable('resource')
-      .set(changes)
+      .set({ ...others, ...(checkInMinutes !== undefined && { check_in_minutes: checkInMinutes }) })
       .where('mandator_id', '=', mandatorId)
       .where('id', '=', id)
       .returning(columns)

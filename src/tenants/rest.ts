@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { readPage } from '../db/paging.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
-import { flag, id, paging } from '../rest/parameters.ts';
+import { flag, id, paging, resourceFilter } from '../rest/parameters.ts';
 import { type DescribedAnswer, type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import type { Act, Versions } from './access.ts';
@@ -100,15 +100,6 @@ function adminRoutes<Record extends { id: number }, New extends Body, Changes ex
     }),
   ];
 }
-const equipment = z
-  .preprocess((sent) => [sent].flat(), z.array(z.string().min(1).max(100)).max(20))
-  .optional()
-  .meta({
-    type: 'array',
-    items: { type: 'string', minLength: 1, maxLength: 100 },
-    maxItems: 20,
-    description: 'Only those that have this; sent several times, that have all of it.',
-  });
 
 const resourceRoutes = [
   route({
@@ -119,14 +110,7 @@ const resourceRoutes = [
     query: z.strictObject({
       LocationId: id('Only those of this location.').optional(),
       Kind: ofName(50, 'Only those of this kind, in whatever case.'),
-      MinCapacity: z.coerce
-        .number('must be a whole number')
-        .int()
-        .min(0)
-        .max(1_000_000)
-        .optional()
-        .meta({ description: 'Only those for at least so many persons.' }),
-      Equipment: equipment,
+      ...resourceFilter,
       Name: ofName(200, 'Only those of this name, in whatever case.'),
       Active: active,
       ...paging,

@@ -10,7 +10,10 @@ import { readTenantFile, type TenantFile } from './tenant-file.ts';
 
 // Other rooms see this one through its service alone.
 export { type Act, checkAdmin, checkReader, checkVersion, recordAct, type Versions } from './access.ts';
+export { getLocation, type Location } from './locations.ts';
 export { getPersonById } from './persons.ts';
+export { getResource, type Resource, type ResourceFilter, selectResources } from './resources.ts';
+export { personReference, toFields, toPersonReference } from './wire.ts';
 export { readTenantFile, type TenantFile };
 
 /** How many records were made, changed, or found as wanted: the tenant, its locations, resources and persons. */
@@ -119,16 +122,20 @@ async function writeResources(
   const { rows } = await sql<Written>`
     with file as (
       select * from rows from (jsonb_to_recordset(${JSON.stringify(resources)}) as (
-        "LocationId" integer, "Name" text, "Kind" text, "Capacity" integer, "Equipment" text[], "Mailbox" text
-      )) with ordinality as file(location_id, name, kind, capacity, equipment, mailbox, position)
+        "LocationId" integer, "Name" text, "Kind" text, "Capacity" integer, "Equipment" text[], "Mailbox" text,
+        "CheckInMinutes" smallint
+      )) with ordinality as file(location_id, name, kind, capacity, equipment, mailbox, check_in_minutes, position)
     ), upserted as (
-      insert into resource (mandator_id, location_id, name, kind, capacity, equipment, mailbox)
-      select ${mandatorId}::integer, location_id, name, kind, capacity, equipment, mailbox from file order by position
+      insert into resource (mandator_id, location_id, name, kind, capacity, equipment, mailbox, check_in_minutes)
+      select ${mandatorId}::integer, location_id, name, kind, capacity, equipment, mailbox, check_in_minutes
+      from file order by position
       on conflict (mandator_id, name_key, location_id) do update set
         name = excluded.name, kind = excluded.kind, capacity = excluded.capacity,
-        equipment = excluded.equipment, mailbox = excluded.mailbox
-        where (resource.name, resource.kind, resource.capacity, resource.equipment, resource.mailbox)
-          is distinct from (excluded.name, excluded.kind, excluded.capacity, excluded.equipment, excluded.mailbox)
+        equipment = excluded.equipment, mailbox = excluded.mailbox, check_in_minutes = excluded.check_in_minutes
+        where (resource.name, resource.kind, resource.capacity, resource.equipment, resource.mailbox,
+            resource.check_in_minutes)
+          is distinct from (excluded.name, excluded.kind, excluded.capacity, excluded.equipment, excluded.mailbox,
+            excluded.check_in_minutes)
       returning id, location_id, name_key, case when xmax = 0 then 'created' else 'changed' end as fate
     )
     select coalesce(upserted.id, resource.id) as id, coalesce(upserted.fate, 'unchanged') as fate

@@ -68,6 +68,7 @@ const resource = record({
   Capacity: resourceFields.Capacity.default(null),
   Equipment: resourceFields.Equipment.default([]),
   Mailbox: resourceFields.Mailbox.default(null),
+  CheckInMinutes: resourceFields.CheckInMinutes.default(null),
   ...hours,
 });
 

@@ -23,6 +23,8 @@ const told = {
     Capacity: 'For how many persons; null where nobody has counted.',
     Equipment: 'What is there.',
     Mailbox: 'The address of its calendar on the mail server; null where it has none.',
+    CheckInMinutes:
+      'Minutes after its start by which a booking must be checked in, or else it is released; null where nobody checks in.',
     Active: 'Whether it can be booked; resources are retired, never deleted.',
   },
   location: {
@@ -48,6 +50,7 @@ export const resourceRecord = z
     Capacity: z.int().min(0).max(1_000_000).nullable().meta({ description: told.resource.Capacity }),
     Equipment: z.array(z.string().max(100)).max(100).meta({ description: told.resource.Equipment }),
     Mailbox: z.string().max(320).nullable().meta({ description: told.resource.Mailbox }),
+    CheckInMinutes: z.int().min(1).max(240).nullable().meta({ description: told.resource.CheckInMinutes }),
     Active: flag(told.resource.Active),
     Version: version,
   })
@@ -75,6 +78,13 @@ export const personRecord = z
   })
   .meta({ id: 'Person', description: 'A user of a tenant.' });
 
+export const personReference = z
+  .object({
+    PersonId: id('The id of the person.'),
+    DisplayName: text(200, 'As it is shown.'),
+  })
+  .meta({ id: 'PersonReference', description: 'A person, as others see it.' });
+
 /** The same fields, described. */
 function described<Shape extends Record<string, z.ZodType>>(
   fields: Shape,
@@ -100,12 +110,16 @@ export const newResource = z
     Capacity: resourceMembers.Capacity.default(null),
     Equipment: resourceMembers.Equipment.default([]),
     Mailbox: resourceMembers.Mailbox.default(null),
+    CheckInMinutes: resourceMembers.CheckInMinutes.default(null),
   })
   .meta({ id: 'NewResource', description: 'A resource to be made.' });
 export const resourceChanges = z
   .strictObject({ ...resourceMembers, Active: flag(told.resource.Active) })
   .partial()
-  .meta({ id: 'ResourceChanges', description: 'What to change; null clears a capacity or a mailbox.' });
+  .meta({
+    id: 'ResourceChanges',
+    description: 'What to change; null clears a capacity, a mailbox or the check-in.',
+  });
 
 export const newLocation = z
   .strictObject(locationMembers)
@@ -133,6 +147,7 @@ export function toResourceRecord(resource: Resource) {
     Capacity: resource.capacity,
     Equipment: resource.equipment,
     Mailbox: resource.mailbox,
+    CheckInMinutes: resource.checkInMinutes,
     Active: resource.active,
     Version: resource.version,
   };
@@ -148,6 +163,11 @@ export function toPersonRecord({ id: Id, name, email, timeZone, version: Version
     ...{ Active: others.active, Version },
   };
 }
+
+export const toPersonReference = ({ personId, displayName }: { personId: number; displayName: string }) => ({
+  PersonId: personId,
+  DisplayName: displayName,
+});
 
 /** The members of a body as the services name them. */
 export type Fields<Body> = {

@@ -7,13 +7,16 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, type LogLevel, type Runner, run, type WorkerEvents } from 'graphile-worker';
 import { type Kysely, sql } from 'kysely';
+import * as bookings from '../bookings/tasks.ts';
+import * as changes from '../changes/tasks.ts';
 import type { Context } from '../context.ts';
 import { type Database, openPool } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
-import { tasks as lessons } from '../lessons/tasks.ts';
+import { isOutage } from '../errors.ts';
+import * as lessons from '../lessons/tasks.ts';
 import type { Log } from '../log.ts';
 import { queueFigures } from './queue.ts';
-import type { Figure, Task, TaskContext } from './task.ts';
+import type { Figure, Sweep, Task, TaskContext } from './task.ts';
 
 export type WorkerHandle = {
   /** Whether jobs are being taken right now. */
@@ -22,19 +25,22 @@ export type WorkerHandle = {
   stop(): Promise<void>;
 };
 
-const allTasks: readonly Task[] = [...lessons];
+const allTasks: readonly Task[] = lessons.tasks;
+const allSweeps: readonly Sweep[] = [...lessons.sweeps, ...bookings.sweeps, ...changes.sweeps];
 const concurrentJobs = 8;
-const sweepEvery = 5_000;
+const sweepEvery = 2_000;
+const tidyEvery = 5_000;
 const lockClass = 7_002;
-/** Time for the tasks to give back what they are doing. */
+/** Time for the tasks to give back what they are doing, and for the sweeps to end. */
 const stopTimeout = 5_000;
 
 /** What /metrics tells besides the process itself, by Prometheus name. */
 export function openFigures(db: Database): Record<string, { help: string; read(): Promise<number> }> {
-  const figures = Object.assign({}, queueFigures, ...allTasks.map((task) => task.figures)) as Record<
-    string,
-    Figure
-  >;
+  const figures = Object.assign(
+    {},
+    queueFigures,
+    ...[...allTasks, ...allSweeps].map(({ figures }) => figures),
+  ) as Record<string, Figure>;
   return Object.fromEntries(
     Object.entries(figures).map(([name, { help, read }]) => [name, { help, read: () => read(db) }]),
   );
@@ -44,6 +50,8 @@ export function openFigures(db: Database): Record<string, { help: string; read()
 export function startWorker(context: Context, work: Database): WorkerHandle {
   const stopping = new AbortController();
   const state = { running: false };
+  // Beside the queue, whose outages they outlive.
+  const sweeping = allSweeps.map((sweep) => repeat(sweep, { ...context, work, signal: stopping.signal }));
   const supervised = (async () => {
     for (let failures = 0; !stopping.signal.aborted; failures++) {
       const since = Date.now();
@@ -63,7 +71,10 @@ export function startWorker(context: Context, work: Database): WorkerHandle {
     },
     async stop() {
       stopping.abort();
-      await supervised;
+      await Promise.all([
+        supervised,
+        Promise.race([Promise.all(sweeping), sleep(stopTimeout, undefined, { ref: false })]),
+      ]);
     },
   };
 }
@@ -114,7 +125,7 @@ async function serve(
       for (const pool of pools)
         await sql`select pg_advisory_lock(${lockClass}, hashtext(${pool}))`.execute(session);
       state.running = true;
-      await sweepUntilEnd(taskContext, session, pools);
+      await tidyUntilEnd(taskContext, session, pools);
     } finally {
       state.running = false;
       end();
@@ -133,13 +144,25 @@ async function stopRunner(runner: Runner | undefined): Promise<void> {
   await runner?.promise.catch(() => {});
 }
 
-/** Looks after the dead and the forgotten until the runner ends or the process stops. */
-async function sweepUntilEnd(context: TaskContext, session: Kysely<DB>, own: string[]): Promise<void> {
+/** Runs a sweep again and again until the process stops; what it fails at it finds again the next time. */
+async function repeat({ name, run }: Sweep, context: TaskContext): Promise<void> {
+  while (!context.signal.aborted) {
+    try {
+      await run(context);
+    } catch (error) {
+      const level = isOutage(error) ? 'warn' : 'error';
+      context.log[level]({ sweep: name, err: (error as Error).stack }, 'sweep failed');
+    }
+    await sleep(sweepEvery, undefined, { signal: context.signal }).catch(() => {});
+  }
+}
+
+/** Looks after the queue's dead and forgotten until the runner ends or the process stops. */
+async function tidyUntilEnd(context: TaskContext, session: Kysely<DB>, own: string[]): Promise<void> {
   while (!context.signal.aborted) {
     await releaseJobsOfTheDead(session, own, context.log);
     await removeReplacedJobs(session);
-    for (const task of allTasks) await task.recover?.(context);
-    await sleep(sweepEvery, undefined, { signal: context.signal }).catch(() => {});
+    await sleep(tidyEvery, undefined, { signal: context.signal }).catch(() => {});
   }
 }
 

@@ -14,14 +14,23 @@ export type TaskContext = Context & {
 export type Figure = { help: string; read(db: Database): Promise<number> };
 
 /**
- * A kind of background work. Jobs may run twice or be lost, so `run` starts from what is in the database, and `recover`
+ * A kind of background work. Jobs may run twice or be lost, so `run` starts from what is in the database, and a sweep
  * queues again whatever is unfinished and has nobody working on it.
  */
 export type Task = {
   name: string;
   run(context: TaskContext, payload: unknown): Promise<void>;
-  recover?(context: TaskContext): Promise<void>;
   /** What /metrics tells of this work, by Prometheus name. */
+  figures?: Record<string, Figure>;
+};
+
+/**
+ * Work that nobody asks for: it comes round every two seconds in every worker, finds by itself what there is to do, and
+ * may meet itself in another process, never in its own.
+ */
+export type Sweep = {
+  name: string;
+  run(context: TaskContext): Promise<void>;
   figures?: Record<string, Figure>;
 };
 
@@ -29,7 +38,6 @@ export function defineTask<Payload extends z.ZodType>(definition: {
   name: string;
   payload: Payload;
   run(context: TaskContext, payload: z.output<Payload>): Promise<void>;
-  recover?(context: TaskContext): Promise<void>;
   figures?: Record<string, Figure>;
 }): Task {
   return {

@@ -1,20 +1,27 @@
 /**
- * The lesson API through each of its fronts. A call and its result are neutral: REST's records with names in camel case,
- * a list as `{items, nextCursor}`, a failure as `{failed}` with the code that GraphQL has for it.
+ * Lessons and bookings through each of their fronts. A call and its result are neutral: REST's records with names in
+ * camel case, a list as `{items, nextCursor}`, a failure as `{failed}` with the code that GraphQL has for it.
  */
 import { createClient } from 'graphql-sse';
 import { graphqlCodeOf } from '../../src/graphql/errors.ts';
 import type { ContractProxy } from './contract-proxy.ts';
+import {
+  askBooking,
+  type BookingCall,
+  type BookingCalls,
+  bookingRequest,
+  type Paging,
+  type Request,
+} from './fronts-bookings.ts';
 import type { BatchFilter, BatchOptions } from './operations/generated/graphql.ts';
 import * as operations from './operations/generated/graphql.ts';
 
-export type Paging = { limit?: number; cursor?: string };
 type SubmitOptions = Pick<BatchOptions, 'idempotencyKey' | 'onConflict' | 'validateOnly'>;
 export type BatchQuery = Omit<BatchFilter, 'importStatus'> & Paging & { importStatus?: string };
 export type LessonQuery = Paging & { jobID?: string; ressourceName?: string; from?: string; to?: string };
 
 /** What can be asked of a front. */
-export type Calls = {
+export type Calls = BookingCalls & {
   create: SubmitOptions & { jobs: unknown };
   update: SubmitOptions & { jobs: unknown };
   delete: SubmitOptions & { jobs: unknown };
@@ -52,11 +59,19 @@ function renamed(value: unknown, rename: (name: string) => string): unknown {
 /** Both fronts tell the same text, but for what was wrong with the words of a call: each speaks of its own. */
 const sameText = new Set(['CONFLICT', 'FORBIDDEN', 'LIMIT']);
 
-function failure(code: string, message: string, retryAfter: number | null | undefined) {
+type OfBookings = { conflicts?: unknown[]; alternatives?: unknown[] };
+
+function failure(
+  code: string,
+  message: string,
+  retryAfter: number | null | undefined,
+  { conflicts = [], alternatives = [] }: OfBookings = {},
+) {
   return {
     failed: code,
     ...(sameText.has(code) && { message }),
     ...(retryAfter != null && { retryAfter }),
+    ...(conflicts.length > 0 && { conflicts, alternatives }),
   };
 }
 
@@ -66,12 +81,13 @@ const standardMembers = new Set(['type', 'title', 'status', 'detail', 'instance'
 async function readProblem(answer: Response, casing: Casing) {
   const problem = (await answer.json()) as Tree;
   const members = Object.fromEntries(Object.entries(problem).filter(([name]) => !standardMembers.has(name)));
-  const { code } = neutralNames(members, casing) as { code: keyof typeof graphqlCodeOf };
+  const { code, ...others } = neutralNames(members, casing) as { code: keyof typeof graphqlCodeOf };
   const retryAfter = answer.headers.get('retry-after');
   return failure(
     graphqlCodeOf[code] ?? code,
     String(problem['detail']),
     retryAfter === null ? null : Number(retryAfter),
+    others,
   );
 }
 
@@ -84,9 +100,8 @@ function neutralNames(value: unknown, casing: Casing): unknown {
   });
 }
 
-type Request = { route: string; query?: Tree; body?: unknown; key?: string | null | undefined };
-
-function restRequest({ name, args }: Call): Request {
+function restRequest(call: Call): Request {
+  const { name, args } = call;
   switch (name) {
     case 'create':
     case 'update':
@@ -110,6 +125,8 @@ function restRequest({ name, args }: Call): Request {
       return { route: 'GET /v2.0/jobs', query: args };
     case 'lessons':
       return { route: 'GET /v2.0/lessons', query: args };
+    default:
+      return bookingRequest(call as BookingCall);
   }
 }
 
@@ -125,20 +142,21 @@ export function restFront(options: {
   const { proxy, mandator, casing, used } = options;
   const spelled = (value: unknown) => (casing === 'pascal' ? renamed(value, upperFirst) : value);
   return async function ask(call, credential, wrong): Promise<unknown> {
-    const { route, query = {}, body, key } = restRequest(call);
+    const { route, query = {}, body, key, version } = restRequest(call);
     const [method = '', template = ''] = route.split(' ');
     const id = 'id' in call.args ? call.args.id : '';
     const parameters = new URLSearchParams(
       Object.entries(spelled(query) as Tree).map(([name, value]) => [name, String(value)]),
     );
     const answer = await proxy.fetch(
-      `/${mandator}/api${template.replace(':batchId', id)}?${parameters}`,
+      `/${mandator}/api${template.replace(/:\w+/, id)}?${parameters}`,
       {
         method,
         headers: {
           ...credential,
           ...(casing === 'camel' && { 'X-JsonPropertyFormat': 'camel' }),
           ...(key != null && { 'Idempotency-Key': key }),
+          ...(version !== undefined && { 'If-Match': `"${version}"` }),
           ...(body !== undefined && { 'Content-Type': 'application/json' }),
         },
         body: body === undefined ? null : JSON.stringify(spelled(body)),
@@ -154,15 +172,19 @@ export function restFront(options: {
 }
 
 type Page = { nodes: unknown[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } };
-type Problem = { code: keyof typeof graphqlCodeOf; message: string; retryAfterSeconds?: number | null };
+type Problem = OfBookings & {
+  code: keyof typeof graphqlCodeOf;
+  message: string;
+  retryAfterSeconds?: number | null;
+};
 type Batch = { id: string; errors?: Page };
 
 const listOf = ({ nodes, pageInfo }: Page) => ({
   items: nodes,
   nextCursor: pageInfo.hasNextPage ? pageInfo.endCursor : null,
 });
-const problemOf = ({ code, message, retryAfterSeconds }: Problem) =>
-  failure(graphqlCodeOf[code], message, retryAfterSeconds);
+const problemOf = ({ code, message, retryAfterSeconds, ...others }: Problem) =>
+  failure(graphqlCodeOf[code], message, retryAfterSeconds, others);
 const recordOf = ({ id, errors, ...members }: Batch) => ({
   batchId: id,
   ...members,
@@ -304,6 +326,12 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
           ({ lessons }) => listOf(lessons),
         );
       }
+      default:
+        return await askBooking(call as BookingCall, {
+          ...{ ask, pageOf, orNotFound },
+          problemOf: (problem) => problemOf(problem as Problem),
+          listOf: (connection) => listOf(connection as Page),
+        });
     }
   };
 }

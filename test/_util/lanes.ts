@@ -1,7 +1,8 @@
-/** The lanes in which scenarios of the lesson API run: each front and credential, with a tenant of its own. */
+/** The lanes in which scenarios of lessons and bookings run: each front and credential, with a tenant of its own. */
 import { sql } from 'kysely';
 import { createPin } from '../../src/identity/service.ts';
 import { recoverBatches } from '../../src/lessons/runs.ts';
+import { insertBookings } from './bookings-table.ts';
 import type { ContractProxy } from './contract-proxy.ts';
 import { makeTenant } from './factories.ts';
 import { type Call, type Credential, type Front, graphqlFront, restFront } from './fronts.ts';
@@ -19,19 +20,33 @@ const rooms = ['R001', 'R002', 'R003', 'Hall'];
 /** Who has it from ten to eleven is no lesson. */
 const bookedRoom = 'R003';
 export const day = '2090-01-02';
+/** Midnight in UTC of the day of bookings, which may not be as far away as lessons. */
+export const bookingDay = (Math.floor(Date.now() / 86_400_000) + 40) * 86_400_000;
+/** Where bookings are to be checked in. */
+const checkInRoom = 'R003';
 /** The lock under which a worker runs the batches of a tenant. */
 const workerLock = 7_001;
 
 const kinds: Record<string, string> = {
   batchId: 'batch',
   bookingId: 'booking',
+  id: 'booking',
+  bookingIds: 'booking',
+  seriesId: 'series',
   ressourceId: 'room',
+  resourceId: 'room',
+  locationId: 'location',
   personId: 'person',
   nextCursor: 'cursor',
 };
-const instants = new Set(['createdAt', 'startedAt', 'finishedAt', 'changedAt']);
-const texts = new Set(['message', 'errorMessages', 'displayName']);
+const instants = new Set([
+  ...['createdAt', 'startedAt', 'finishedAt', 'changedAt'],
+  ...['from', 'until', 'checkedInAt'],
+]);
+const texts = new Set(['message', 'errorMessages', 'displayName', 'email', 'uid']);
 const uuids = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
+
+const uids = /\bbooking-\d+@[0-9a-f-]{36}/g;
 
 /**
  * Stable names for what differs from tenant to tenant. An id or a cursor is named when it first appears: `batch 1`.
@@ -53,6 +68,7 @@ function openNames(known: [kind: string, value: unknown, name: string][], mandat
 
   const inText = (text: string) =>
     text
+      .replaceAll(uids, '(uid)')
       .replaceAll(uuids, (id) => nameOf('batch', id))
       .replaceAll(/\bbooking (\d+)/g, (_, id) => nameOf('booking', id))
       .replaceAll(/(?<=RessourceId |which is )\d+/g, (id) => nameOf('room', id))
@@ -60,7 +76,9 @@ function openNames(known: [kind: string, value: unknown, name: string][], mandat
 
   function scrubMember(name: string, value: unknown): unknown {
     if (value === null) return null;
-    if (kinds[name]) return nameOf(kinds[name], value);
+    const kind = kinds[name];
+    if (kind && Array.isArray(value)) return value.map((each) => nameOf(kind, each));
+    if (kind) return nameOf(kind, value);
     if (instants.has(name)) return /^\d{4}-\d\d-\d\dT.*Z$/.test(String(value)) ? '(instant)' : value;
     if (texts.has(name)) return inText(String(value));
     // In the spelling of what was sent.
@@ -133,6 +151,9 @@ async function makeLaneTenant(service: Service, mandator: string) {
       closes: '18:00',
     })
     .execute();
+  await sql`update resource set check_in_minutes = 15 where mandator_id = ${mandatorId} and name = ${checkInRoom}`.execute(
+    db,
+  );
   const persons = {
     user: tenant.person('User'),
     admin: tenant.person('Admin'),
@@ -159,6 +180,12 @@ export async function openLanes(service: Service, proxy: ContractProxy, used: Se
   const stranger = lessonClient(service, await service.signIn());
   const foreign = (await (await stranger.post([{ JobID: 'J-1' }])).json()) as { BatchId: string };
 
+  const [foreignBooking] = await insertBookings(
+    db,
+    service.tenant.mandatorId,
+    service.tenant.resources[0]!.id,
+  );
+
   async function openLane(scheme: Scheme, number: number) {
     const [frontName, openFront] = fronts[number] as (typeof fronts)[number];
     const mandator = `lane-${scheme.toLowerCase()}-${number}`;
@@ -177,7 +204,9 @@ export async function openLanes(service: Service, proxy: ContractProxy, used: Se
     const known: [string, unknown, string][] = [
       ...tenant.resources.map(({ id, name }): [string, unknown, string] => ['room', id, `room ${name}`]),
       ...Object.entries(persons).map(([caller, { id }]): [string, unknown, string] => ['person', id, caller]),
+      ['location', tenant.locationId, 'campus'],
       ['foreign batch', foreign.BatchId, 'foreign batch'],
+      ['foreign booking', foreignBooking, 'foreign booking'],
     ];
     let names = openNames(known, mandator);
     return {
@@ -234,7 +263,14 @@ export async function openLanes(service: Service, proxy: ContractProxy, used: Se
     /** Every tenant is as it was in the beginning. */
     async clear(): Promise<void> {
       await stopWorker();
-      for (const table of ['lesson', 'lesson_job', 'booking', 'batch', 'idempotent_request'])
+      for (const table of [
+        'lesson',
+        'lesson_job',
+        'booking',
+        'booking_series',
+        'batch',
+        'idempotent_request',
+      ])
         await sql`delete from ${sql.table(table)} where mandator_id = any (${mandatorIds}::int[])`.execute(
           db,
         );

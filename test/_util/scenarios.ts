@@ -1,6 +1,6 @@
-/** The words in which scenarios of the lesson API are written. Names such as `batch 1` are those of `lanes.ts`. */
+/** The words in which scenarios of lessons and bookings are written. Names such as `batch 1` are those of `lanes.ts`. */
 import type { Call, Calls } from './fronts.ts';
-import { type Caller, day } from './lanes.ts';
+import { bookingDay, type Caller, day } from './lanes.ts';
 
 /** What a result must have; `wrong` where the call may break the description of the API. */
 export type Result = { has: object; wrong?: boolean };
@@ -32,12 +32,30 @@ export const batches = (filter: Calls['batches'] = {}) => on('batches', filter);
 export const jobs = (filter: Calls['jobs'] = {}) => on('jobs', filter);
 export const lessons = (filter: Calls['lessons'] = {}) => on('lessons', filter);
 
+export const book = (input: object, idempotencyKey?: string) =>
+  on('book', { input, ...(idempotencyKey !== undefined && { idempotencyKey }) });
+export const booking = (id: string) => on('booking', { id });
+export const bookings = (filter: Calls['bookings'] = {}) => on('bookings', filter);
+export const change = (
+  id: string,
+  input: object,
+  options: Omit<Calls['changeBooking'], 'id' | 'input'> = {},
+) => on('changeBooking', { id, input, ...options });
+export const cancelBooking = (id: string, options: Omit<Calls['cancelBooking'], 'id'> = {}) =>
+  on('cancelBooking', { id, ...options });
+export const checkIn = (id: string) => on('checkIn', { id });
+export const release = (id: string) => on('releaseBooking', { id });
+export const extend = (id: string, minutes: number) => on('extendBooking', { id, minutes });
+
 export const has = (members: object): Result => ({ has: members });
 export const items = (...members: object[]) => has({ items: members });
 /** A page that another one follows. */
 export const page = (nextCursor: string | null, ...members: object[]) => has({ items: members, nextCursor });
 export const queued = (batchId: string) => has({ batchId, importStatus: 'AwaitingLessonCreation' });
-export const refused = (failed: string): Result => ({ has: { failed }, wrong: true });
+export const refused = (failed: string, more: object = {}): Result => ({
+  has: { failed, ...more },
+  wrong: true,
+});
 
 /** `ResourceConflict 0.1.beginn` is about Beginn of lesson 1 of job 0. */
 function findings(severity: 'Error' | 'Warning', told: string[]) {
@@ -69,6 +87,14 @@ export const answered = (hour: number) => at(hour).replace('Z', '.000Z');
 /** A lesson of one hour. */
 export const lesson = (lektionId: string, ressourceName: string, hour: number, more: object = {}) => ({
   ...{ lektionId, ressourceName, beginn: at(hour), ende: at(hour + 1) },
+  ...more,
+});
+/** An hour on a day after tomorrow, when every clock of the tests shows a time of the working day. */
+export const slot = (hour: number, days = 0) =>
+  new Date(bookingDay + (days * 24 + hour) * 3_600_000).toISOString();
+/** What books an hour. */
+export const hourOf = (resourceId: string, hour: number, more: object = {}) => ({
+  ...{ resourceId, subject: 'Sitzung', start: slot(hour), end: slot(hour + 1) },
   ...more,
 });
 export const job = (jobID: string, ...lektionList: object[]) => ({ jobID, lektionList });

@@ -30,11 +30,103 @@ export type BatchOptions = {
   validateOnly?: boolean | null | undefined;
 };
 
+/** Which bookings; members that are left out do not count. */
+export type BookingFilter = {
+  /** That were made or changed after this instant. */
+  changedAfter?: string | null | undefined;
+  /** That end after this instant, teardown included; now when left out. */
+  from?: string | null | undefined;
+  /** Of this kind. */
+  kind?: BookingKind | null | undefined;
+  /** At this location. */
+  locationId?: string | number | null | undefined;
+  /** For this person. */
+  personId?: string | number | null | undefined;
+  /** Of this resource. */
+  resourceId?: string | number | null | undefined;
+  /** Of this series; all of it where `from` and `to` are left out. */
+  seriesId?: string | number | null | undefined;
+  /** Of this status. */
+  status?: BookingStatus | null | undefined;
+  /** That begin before this instant, setup included, at most 366 days after `from`; 31 days after it when left out. */
+  to?: string | null | undefined;
+};
+
+/** A booking by a person, a lesson of the timetable, an item of a mailbox, or a block. */
+export type BookingKind =
+  | 'Block'
+  | 'Booking'
+  | 'Lesson'
+  | 'MailItem';
+
+/** Confirmed and Tentative occupy the resource, Cancelled and Released do not. */
+export type BookingStatus =
+  | 'Cancelled'
+  | 'Confirmed'
+  | 'Released'
+  | 'Tentative';
+
+/** What to change; null clears a description. */
+export type ChangeBookingInput = {
+  description?: string | null | undefined;
+  end?: string | null | undefined;
+  /** Whether only its organizer, who made it, and Admins see what it is about. */
+  isPrivate?: boolean | null | undefined;
+  /** The resource that it occupies. */
+  resourceId?: string | number | null | undefined;
+  /** Minutes before its start for which it occupies the resource too. */
+  setupMinutes?: number | null | undefined;
+  start?: string | null | undefined;
+  /** Confirmed or Tentative; either occupies the resource. */
+  status?: string | null | undefined;
+  /** What it is about. */
+  subject?: string | null | undefined;
+  /** Minutes after its end for which it occupies the resource too. */
+  teardownMinutes?: number | null | undefined;
+};
+
+/** What happens to a series of which some bookings meet others: nothing is done at all, or those are left as they are. */
+export type ConflictHandling =
+  | 'Fail'
+  | 'Skip';
+
 /** What becomes of lessons whose room is occupied: Fail fails the batch, Skip leaves them out with a warning, Displace cancels the manual bookings in their way, never other lessons. */
 export type ConflictRule =
   | 'Displace'
   | 'Fail'
   | 'Skip';
+
+/** A booking, or a series of them, to be made. */
+export type CreateBookingInput = {
+  /** Of a series: with Skip the bookings that meet others are left out, with Fail none is made then. */
+  conflictHandling?: string | null | undefined;
+  /** More about it. */
+  description?: string | null | undefined;
+  /** Required. When it ends; the teardown lies behind. */
+  end?: string | null | undefined;
+  /** The same key and input within 24 hours give the same bookings again. */
+  idempotencyKey?: string | null | undefined;
+  /** Whether only its organizer, who made it, and Admins see what it is about. */
+  isPrivate?: boolean | null | undefined;
+  /** Booking, or Block to keep the resource from being booked, for Admins. */
+  kind?: string | null | undefined;
+  /** Whom it is for: another person only for Admins, oneself when left out or null. */
+  organizerId?: string | number | null | undefined;
+  /** How its series repeats: an RRULE of RFC 5545. With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single one. */
+  recurrenceRule?: string | null | undefined;
+  /** Required. The resource that it occupies. */
+  resourceId?: string | number | null | undefined;
+  /** Minutes before its start for which it occupies the resource too. */
+  setupMinutes?: number | null | undefined;
+  /** Required. When it begins; the setup lies before. */
+  start?: string | null | undefined;
+  /** Confirmed or Tentative; either occupies the resource. */
+  status?: string | null | undefined;
+  /** Required. What it is about. */
+  subject?: string | null | undefined;
+  /** Minutes after its end for which it occupies the resource too. */
+  teardownMinutes?: number | null | undefined;
+};
 
 /** Why a batch failed: its data, something technical, or it was cancelled. */
 export type FailureKind =
@@ -222,11 +314,24 @@ export type OpeningRuleInput = {
   weekdays?: Array<number> | null | undefined;
 };
 
+/** Through what a booking came. */
+export type OriginSystem =
+  | 'Api'
+  | 'Display'
+  | 'Import'
+  | 'Mail';
+
 /** What a person may do (contract 3). */
 export type Role =
   | 'Admin'
   | 'Display'
   | 'User';
+
+/** Which bookings of a series: the one that is named, it and those that start later, or all that have not ended. */
+export type Scope =
+  | 'ALL'
+  | 'FOLLOWING'
+  | 'THIS';
 
 /** An error fails the batch, a warning does not. */
 export type Severity =
@@ -299,6 +404,133 @@ export type WatchBatchesSubscriptionVariables = Exact<{
 
 
 export type WatchBatchesSubscription = { batches: { id: string, importStatus: ImportStatus, queuePosition: number | null } };
+
+export type BookingMembersFragment = { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string, displayName: string, email: string } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null };
+
+export type ConflictMembersFragment = { bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string };
+
+type BookingProblem_ConflictProblem_Fragment = { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> };
+
+type BookingProblem_ForbiddenProblem_Fragment = { code: string, message: string };
+
+type BookingProblem_LimitProblem_Fragment = { code: string, message: string };
+
+type BookingProblem_NotFoundProblem_Fragment = { code: string, message: string };
+
+type BookingProblem_ValidationProblem_Fragment = { code: string, message: string };
+
+type BookingProblem_VersionProblem_Fragment = { code: string, message: string };
+
+export type BookingProblemFragment =
+  | BookingProblem_ConflictProblem_Fragment
+  | BookingProblem_ForbiddenProblem_Fragment
+  | BookingProblem_LimitProblem_Fragment
+  | BookingProblem_NotFoundProblem_Fragment
+  | BookingProblem_ValidationProblem_Fragment
+  | BookingProblem_VersionProblem_Fragment
+;
+
+export type MakeBookingMutationVariables = Exact<{
+  input: CreateBookingInput;
+}>;
+
+
+export type MakeBookingMutation = { result:
+    | { booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string, displayName: string, email: string } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null } }
+    | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
+    | { code: string, message: string }
+    | { seriesId: string, recurrenceRule: string, bookingIds: Array<string>, booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string, displayName: string, email: string } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }, skipped: Array<{ start: string, end: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }> }> }
+    | { code: string, message: string }
+   };
+
+export type ReadBookingQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type ReadBookingQuery = { booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string, displayName: string, email: string } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null } | null };
+
+export type ListBookingsQueryVariables = Exact<{
+  filter: BookingFilter;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type ListBookingsQuery = { bookings: { nodes: Array<{ id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string, displayName: string, email: string } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+
+export type ChangeBookingMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: ChangeBookingInput;
+  scope?: Scope | null | undefined;
+  conflictHandling?: ConflictHandling | null | undefined;
+}>;
+
+
+export type ChangeBookingMutation = { result:
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string, displayName: string, email: string } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
+    | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
+    | { code: string, message: string }
+    | { code: string, message: string }
+    | { code: string, message: string }
+    | { code: string, message: string }
+   };
+
+export type CancelBookingMutationVariables = Exact<{
+  id: string | number;
+  version?: number | null | undefined;
+  scope?: Scope | null | undefined;
+}>;
+
+
+export type CancelBookingMutation = { result:
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string, displayName: string, email: string } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
+    | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
+    | { code: string, message: string }
+    | { code: string, message: string }
+    | { code: string, message: string }
+   };
+
+export type CheckInMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type CheckInMutation = { result:
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string, displayName: string, email: string } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
+    | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
+    | { code: string, message: string }
+    | { code: string, message: string }
+    | { code: string, message: string }
+   };
+
+export type ReleaseBookingMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type ReleaseBookingMutation = { result:
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string, displayName: string, email: string } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
+    | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
+    | { code: string, message: string }
+    | { code: string, message: string }
+    | { code: string, message: string }
+   };
+
+export type ExtendBookingMutationVariables = Exact<{
+  id: string | number;
+  minutes: number;
+}>;
+
+
+export type ExtendBookingMutation = { result:
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string, displayName: string, email: string } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
+    | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
+    | { code: string, message: string }
+    | { code: string, message: string }
+    | { code: string, message: string }
+   };
 
 export type UpdateLessonJobsMutationVariables = Exact<{
   jobs: Array<LessonJobChangeInput> | LessonJobChangeInput;
@@ -521,6 +753,101 @@ export const BatchStateFragmentDoc = new TypedDocumentString(`
   errorMessages
 }
     `, {"fragmentName":"BatchState"}) as unknown as TypedDocumentString<BatchStateFragment, unknown>;
+export const BookingMembersFragmentDoc = new TypedDocumentString(`
+    fragment BookingMembers on Booking {
+  id
+  uid
+  resourceId
+  resourceName
+  locationId
+  subject
+  description
+  start
+  end
+  timeZone
+  status
+  kind
+  organizer {
+    personId
+    displayName
+    email
+  }
+  isPrivate
+  seriesId
+  recurrenceRule
+  setupMinutes
+  teardownMinutes
+  checkIn {
+    required
+    from
+    until
+    checkedInAt
+  }
+  origin {
+    system
+    batchId
+    jobID
+    lektionId
+    mailItemId
+  }
+  lektion {
+    fach
+    klassen
+    lehrpersonen
+    status
+    ursprung {
+      ressourceName
+      lehrpersonen
+      fach
+      beginn
+      ende
+    }
+  }
+  createdAt
+  createdBy {
+    personId
+    displayName
+  }
+  changedAt
+  version
+}
+    `, {"fragmentName":"BookingMembers"}) as unknown as TypedDocumentString<BookingMembersFragment, unknown>;
+export const ConflictMembersFragmentDoc = new TypedDocumentString(`
+    fragment ConflictMembers on RoomConflict {
+  bookingId
+  resourceId
+  kind
+  subject
+  start
+  end
+  wantedStart
+}
+    `, {"fragmentName":"ConflictMembers"}) as unknown as TypedDocumentString<ConflictMembersFragment, unknown>;
+export const BookingProblemFragmentDoc = new TypedDocumentString(`
+    fragment BookingProblem on Problem {
+  code
+  message
+  ... on ConflictProblem {
+    conflicts {
+      ...ConflictMembers
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+}
+    fragment ConflictMembers on RoomConflict {
+  bookingId
+  resourceId
+  kind
+  subject
+  start
+  end
+  wantedStart
+}`, {"fragmentName":"BookingProblem"}) as unknown as TypedDocumentString<BookingProblemFragment, unknown>;
 export const OwnRulesFragmentDoc = new TypedDocumentString(`
     fragment OwnRules on OpeningRuleList {
   resourceId
@@ -812,6 +1139,691 @@ export const WatchBatchesDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<WatchBatchesSubscription, WatchBatchesSubscriptionVariables>;
+export const MakeBookingDocument = new TypedDocumentString(`
+    mutation MakeBooking($input: CreateBookingInput!) {
+  result: createBooking(input: $input) {
+    ... on BookingCreated {
+      booking {
+        ...BookingMembers
+      }
+    }
+    ... on SeriesCreated {
+      booking {
+        ...BookingMembers
+      }
+      seriesId
+      recurrenceRule
+      bookingIds
+      skipped {
+        start
+        end
+        conflicts {
+          ...ConflictMembers
+        }
+      }
+    }
+    ...BookingProblem
+  }
+}
+    fragment BookingMembers on Booking {
+  id
+  uid
+  resourceId
+  resourceName
+  locationId
+  subject
+  description
+  start
+  end
+  timeZone
+  status
+  kind
+  organizer {
+    personId
+    displayName
+    email
+  }
+  isPrivate
+  seriesId
+  recurrenceRule
+  setupMinutes
+  teardownMinutes
+  checkIn {
+    required
+    from
+    until
+    checkedInAt
+  }
+  origin {
+    system
+    batchId
+    jobID
+    lektionId
+    mailItemId
+  }
+  lektion {
+    fach
+    klassen
+    lehrpersonen
+    status
+    ursprung {
+      ressourceName
+      lehrpersonen
+      fach
+      beginn
+      ende
+    }
+  }
+  createdAt
+  createdBy {
+    personId
+    displayName
+  }
+  changedAt
+  version
+}
+fragment ConflictMembers on RoomConflict {
+  bookingId
+  resourceId
+  kind
+  subject
+  start
+  end
+  wantedStart
+}
+fragment BookingProblem on Problem {
+  code
+  message
+  ... on ConflictProblem {
+    conflicts {
+      ...ConflictMembers
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+}`) as unknown as TypedDocumentString<MakeBookingMutation, MakeBookingMutationVariables>;
+export const ReadBookingDocument = new TypedDocumentString(`
+    query ReadBooking($id: ID!) {
+  booking(id: $id) {
+    ...BookingMembers
+  }
+}
+    fragment BookingMembers on Booking {
+  id
+  uid
+  resourceId
+  resourceName
+  locationId
+  subject
+  description
+  start
+  end
+  timeZone
+  status
+  kind
+  organizer {
+    personId
+    displayName
+    email
+  }
+  isPrivate
+  seriesId
+  recurrenceRule
+  setupMinutes
+  teardownMinutes
+  checkIn {
+    required
+    from
+    until
+    checkedInAt
+  }
+  origin {
+    system
+    batchId
+    jobID
+    lektionId
+    mailItemId
+  }
+  lektion {
+    fach
+    klassen
+    lehrpersonen
+    status
+    ursprung {
+      ressourceName
+      lehrpersonen
+      fach
+      beginn
+      ende
+    }
+  }
+  createdAt
+  createdBy {
+    personId
+    displayName
+  }
+  changedAt
+  version
+}`) as unknown as TypedDocumentString<ReadBookingQuery, ReadBookingQueryVariables>;
+export const ListBookingsDocument = new TypedDocumentString(`
+    query ListBookings($filter: BookingFilter!, $first: Int, $after: String) {
+  bookings(filter: $filter, first: $first, after: $after) {
+    nodes {
+      ...BookingMembers
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment BookingMembers on Booking {
+  id
+  uid
+  resourceId
+  resourceName
+  locationId
+  subject
+  description
+  start
+  end
+  timeZone
+  status
+  kind
+  organizer {
+    personId
+    displayName
+    email
+  }
+  isPrivate
+  seriesId
+  recurrenceRule
+  setupMinutes
+  teardownMinutes
+  checkIn {
+    required
+    from
+    until
+    checkedInAt
+  }
+  origin {
+    system
+    batchId
+    jobID
+    lektionId
+    mailItemId
+  }
+  lektion {
+    fach
+    klassen
+    lehrpersonen
+    status
+    ursprung {
+      ressourceName
+      lehrpersonen
+      fach
+      beginn
+      ende
+    }
+  }
+  createdAt
+  createdBy {
+    personId
+    displayName
+  }
+  changedAt
+  version
+}`) as unknown as TypedDocumentString<ListBookingsQuery, ListBookingsQueryVariables>;
+export const ChangeBookingDocument = new TypedDocumentString(`
+    mutation ChangeBooking($id: ID!, $version: Int!, $input: ChangeBookingInput!, $scope: Scope, $conflictHandling: ConflictHandling) {
+  result: changeBooking(
+    id: $id
+    version: $version
+    input: $input
+    scope: $scope
+    conflictHandling: $conflictHandling
+  ) {
+    ...BookingMembers
+    ...BookingProblem
+  }
+}
+    fragment BookingMembers on Booking {
+  id
+  uid
+  resourceId
+  resourceName
+  locationId
+  subject
+  description
+  start
+  end
+  timeZone
+  status
+  kind
+  organizer {
+    personId
+    displayName
+    email
+  }
+  isPrivate
+  seriesId
+  recurrenceRule
+  setupMinutes
+  teardownMinutes
+  checkIn {
+    required
+    from
+    until
+    checkedInAt
+  }
+  origin {
+    system
+    batchId
+    jobID
+    lektionId
+    mailItemId
+  }
+  lektion {
+    fach
+    klassen
+    lehrpersonen
+    status
+    ursprung {
+      ressourceName
+      lehrpersonen
+      fach
+      beginn
+      ende
+    }
+  }
+  createdAt
+  createdBy {
+    personId
+    displayName
+  }
+  changedAt
+  version
+}
+fragment ConflictMembers on RoomConflict {
+  bookingId
+  resourceId
+  kind
+  subject
+  start
+  end
+  wantedStart
+}
+fragment BookingProblem on Problem {
+  code
+  message
+  ... on ConflictProblem {
+    conflicts {
+      ...ConflictMembers
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+}`) as unknown as TypedDocumentString<ChangeBookingMutation, ChangeBookingMutationVariables>;
+export const CancelBookingDocument = new TypedDocumentString(`
+    mutation CancelBooking($id: ID!, $version: Int, $scope: Scope) {
+  result: cancelBooking(id: $id, version: $version, scope: $scope) {
+    ...BookingMembers
+    ...BookingProblem
+  }
+}
+    fragment BookingMembers on Booking {
+  id
+  uid
+  resourceId
+  resourceName
+  locationId
+  subject
+  description
+  start
+  end
+  timeZone
+  status
+  kind
+  organizer {
+    personId
+    displayName
+    email
+  }
+  isPrivate
+  seriesId
+  recurrenceRule
+  setupMinutes
+  teardownMinutes
+  checkIn {
+    required
+    from
+    until
+    checkedInAt
+  }
+  origin {
+    system
+    batchId
+    jobID
+    lektionId
+    mailItemId
+  }
+  lektion {
+    fach
+    klassen
+    lehrpersonen
+    status
+    ursprung {
+      ressourceName
+      lehrpersonen
+      fach
+      beginn
+      ende
+    }
+  }
+  createdAt
+  createdBy {
+    personId
+    displayName
+  }
+  changedAt
+  version
+}
+fragment ConflictMembers on RoomConflict {
+  bookingId
+  resourceId
+  kind
+  subject
+  start
+  end
+  wantedStart
+}
+fragment BookingProblem on Problem {
+  code
+  message
+  ... on ConflictProblem {
+    conflicts {
+      ...ConflictMembers
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+}`) as unknown as TypedDocumentString<CancelBookingMutation, CancelBookingMutationVariables>;
+export const CheckInDocument = new TypedDocumentString(`
+    mutation CheckIn($id: ID!) {
+  result: checkIn(id: $id) {
+    ...BookingMembers
+    ...BookingProblem
+  }
+}
+    fragment BookingMembers on Booking {
+  id
+  uid
+  resourceId
+  resourceName
+  locationId
+  subject
+  description
+  start
+  end
+  timeZone
+  status
+  kind
+  organizer {
+    personId
+    displayName
+    email
+  }
+  isPrivate
+  seriesId
+  recurrenceRule
+  setupMinutes
+  teardownMinutes
+  checkIn {
+    required
+    from
+    until
+    checkedInAt
+  }
+  origin {
+    system
+    batchId
+    jobID
+    lektionId
+    mailItemId
+  }
+  lektion {
+    fach
+    klassen
+    lehrpersonen
+    status
+    ursprung {
+      ressourceName
+      lehrpersonen
+      fach
+      beginn
+      ende
+    }
+  }
+  createdAt
+  createdBy {
+    personId
+    displayName
+  }
+  changedAt
+  version
+}
+fragment ConflictMembers on RoomConflict {
+  bookingId
+  resourceId
+  kind
+  subject
+  start
+  end
+  wantedStart
+}
+fragment BookingProblem on Problem {
+  code
+  message
+  ... on ConflictProblem {
+    conflicts {
+      ...ConflictMembers
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+}`) as unknown as TypedDocumentString<CheckInMutation, CheckInMutationVariables>;
+export const ReleaseBookingDocument = new TypedDocumentString(`
+    mutation ReleaseBooking($id: ID!) {
+  result: releaseBooking(id: $id) {
+    ...BookingMembers
+    ...BookingProblem
+  }
+}
+    fragment BookingMembers on Booking {
+  id
+  uid
+  resourceId
+  resourceName
+  locationId
+  subject
+  description
+  start
+  end
+  timeZone
+  status
+  kind
+  organizer {
+    personId
+    displayName
+    email
+  }
+  isPrivate
+  seriesId
+  recurrenceRule
+  setupMinutes
+  teardownMinutes
+  checkIn {
+    required
+    from
+    until
+    checkedInAt
+  }
+  origin {
+    system
+    batchId
+    jobID
+    lektionId
+    mailItemId
+  }
+  lektion {
+    fach
+    klassen
+    lehrpersonen
+    status
+    ursprung {
+      ressourceName
+      lehrpersonen
+      fach
+      beginn
+      ende
+    }
+  }
+  createdAt
+  createdBy {
+    personId
+    displayName
+  }
+  changedAt
+  version
+}
+fragment ConflictMembers on RoomConflict {
+  bookingId
+  resourceId
+  kind
+  subject
+  start
+  end
+  wantedStart
+}
+fragment BookingProblem on Problem {
+  code
+  message
+  ... on ConflictProblem {
+    conflicts {
+      ...ConflictMembers
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+}`) as unknown as TypedDocumentString<ReleaseBookingMutation, ReleaseBookingMutationVariables>;
+export const ExtendBookingDocument = new TypedDocumentString(`
+    mutation ExtendBooking($id: ID!, $minutes: Int!) {
+  result: extendBooking(id: $id, minutes: $minutes) {
+    ...BookingMembers
+    ...BookingProblem
+  }
+}
+    fragment BookingMembers on Booking {
+  id
+  uid
+  resourceId
+  resourceName
+  locationId
+  subject
+  description
+  start
+  end
+  timeZone
+  status
+  kind
+  organizer {
+    personId
+    displayName
+    email
+  }
+  isPrivate
+  seriesId
+  recurrenceRule
+  setupMinutes
+  teardownMinutes
+  checkIn {
+    required
+    from
+    until
+    checkedInAt
+  }
+  origin {
+    system
+    batchId
+    jobID
+    lektionId
+    mailItemId
+  }
+  lektion {
+    fach
+    klassen
+    lehrpersonen
+    status
+    ursprung {
+      ressourceName
+      lehrpersonen
+      fach
+      beginn
+      ende
+    }
+  }
+  createdAt
+  createdBy {
+    personId
+    displayName
+  }
+  changedAt
+  version
+}
+fragment ConflictMembers on RoomConflict {
+  bookingId
+  resourceId
+  kind
+  subject
+  start
+  end
+  wantedStart
+}
+fragment BookingProblem on Problem {
+  code
+  message
+  ... on ConflictProblem {
+    conflicts {
+      ...ConflictMembers
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+}`) as unknown as TypedDocumentString<ExtendBookingMutation, ExtendBookingMutationVariables>;
 export const UpdateLessonJobsDocument = new TypedDocumentString(`
     mutation UpdateLessonJobs($jobs: [LessonJobChangeInput!]!, $options: BatchOptions) {
   updateLessonJobs(jobs: $jobs, options: $options) {

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import type { AddTypes } from '../graphql/builder.ts';
+import { idArgument } from '../graphql/ids.ts';
+import { type Members, recordType } from '../graphql/record.ts';
+import { textArgument } from '../graphql/texts.ts';
+import { readId } from '../input.ts';
+import { listAvailability, mostDays, mostResources } from './service.ts';
+import * as wire from './wire.ts';
+
+/** A record as REST has it, which is the source of its type here. */
+const asItIs = (record: object) => record;
+
+export const addTypes: AddTypes = (builder) => {
+  const timeSpan = recordType(builder, 'TimeSpan', wire.timeSpan, asItIs);
+  const members: Members = new Map([[wire.timeSpan, timeSpan]]);
+  const availability = recordType(
+    builder,
+    'ResourceAvailability',
+    wire.resourceAvailability,
+    asItIs,
+    members,
+  );
+  const input = builder.inputType('AvailabilityInput', {
+    description: 'Which resources, and when; members that are left out do not count.',
+    fields: (t) => ({
+      from: t.field({
+        type: 'DateTime',
+        required: true,
+        description: 'The beginning of the time asked for.',
+      }),
+      to: t.field({
+        type: 'DateTime',
+        required: true,
+        description: `Its end, at most ${mostDays} days later.`,
+      }),
+      locationId: t.id({ description: 'Of this location.', validate: idArgument }),
+      resourceIds: t.idList({
+        description: 'These; each must be a resource of the tenant.',
+        validate: { schema: z.array(idArgument.schema).max(mostResources) },
+      }),
+      minCapacity: t.int({
+        description: 'For at least so many persons.',
+        validate: { min: 0, max: 1_000_000 },
+      }),
+      equipment: t.stringList({
+        description: 'That have all of this.',
+        validate: { schema: z.array(textArgument(100).schema).max(20) },
+      }),
+      durationMinutes: t.int({
+        description: 'Leaves out of `free` what is shorter.',
+        validate: { min: 1, max: mostDays * 24 * 60 },
+      }),
+    }),
+  });
+  builder.queryField('availability', (t) =>
+    t.field({
+      type: [availability],
+      args: { input: t.arg({ type: input, required: true, description: 'Which resources, and when.' }) },
+      // All of it is worked out, whatever of it is asked for.
+      complexity: { field: 3_000, multiplier: 60 },
+      description: `When the active resources can be booked, by their ids; at most ${mostResources} of them.`,
+      resolve: async (_root, { input: wanted }, { context, viewer }) =>
+        wire.toAvailabilityRecords(
+          await listAvailability(context.db, viewer, {
+            ...{ from: wanted.from, to: wanted.to },
+            locationId: wanted.locationId == null ? undefined : readId(wanted.locationId),
+            resourceIds: wanted.resourceIds ? [...new Set(wanted.resourceIds.map(readId))] : undefined,
+            minCapacity: wanted.minCapacity ?? undefined,
+            equipment: wanted.equipment ?? undefined,
+            durationMinutes: wanted.durationMinutes ?? undefined,
+          }),
+        ),
+    }),
+  );
+};

@@ -1,0 +1,141 @@
+/**
+ * When resources can be booked (contract 5.2). **Busy** is what their active bookings occupy, setup and teardown included;
+ * **free** is when they are open and not busy. Both lie within the window that is asked for, and end at its edges.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { type FieldError, Malformed } from '../errors.ts';
+import { listOpenIntervals, type OpenStretch } from '../opening-hours/service.ts';
+import { checkReader, type ResourceFilter, selectResources } from '../tenants/service.ts';
+import { clip, type Spans, subtract } from './spans.ts';
+
+export const mostResources = 500;
+export const mostDays = 92;
+const minute = 60_000;
+const day = 24 * 60 * minute;
+
+export type AvailabilityQuery = {
+  from: Date;
+  to: Date;
+  /** Each of them must be a resource of the tenant; those that the other members leave out are not answered. */
+  resourceIds?: readonly number[] | undefined;
+  /** The shortest time that counts as free; any when left out. */
+  durationMinutes?: number | undefined;
+} & Pick<ResourceFilter, 'locationId' | 'minCapacity' | 'equipment'>;
+
+export type ResourceAvailability = {
+  resourceId: number;
+  resourceName: string;
+  locationId: number;
+  /** IANA zone of the location. */
+  timeZone: string;
+  capacity: number | null;
+  free: Spans;
+  busy: Spans;
+};
+
+/**
+ * The active resources that the query names, in the order of their ids. One without known opening hours is always open.
+ * @throws Forbidden for a display; Malformed for a window that ends before it begins or is longer than 92 days, for more
+ * than 500 resources, and, with one text, for the id of no resource and for another tenant's
+ */
+export async function listAvailability(
+  db: Database,
+  viewer: Viewer,
+  query: AvailabilityQuery,
+): Promise<ResourceAvailability[]> {
+  checkReader(viewer);
+  checkWindow(query);
+  const { from, to, resourceIds, durationMinutes } = query;
+  if (resourceIds && resourceIds.length > mostResources) throw tooMany();
+  const { rows } = await selectBusy(db, viewer, query).execute(db);
+  if (rows.length > mostResources) throw tooMany();
+  if (resourceIds && rows.length < resourceIds.length) await checkIds(db, viewer, resourceIds);
+  const hours = await listOpenIntervals(
+    ...([db, viewer.mandatorId, rows.map(({ resourceId }) => resourceId), from, to] as const),
+  );
+  const [begin, end] = [from.getTime(), to.getTime()];
+  const always = [begin, end];
+  const openSpans = new Map<OpenStretch[], Spans>();
+  const openOf = (id: number): Spans => {
+    const stretches = hours.get(id);
+    if (!stretches) return always;
+    let spans = openSpans.get(stretches);
+    if (!spans) {
+      const whole = stretches.flatMap((stretch) => [stretch.start.getTime(), stretch.end.getTime()]);
+      openSpans.set(stretches, (spans = clip(whole, begin, end)));
+    }
+    return spans;
+  };
+  const least = Math.max(1, (durationMinutes ?? 0) * minute);
+  return rows.map(({ occupied, ...resource }) => {
+    const busy = clip(readOccupied(occupied), begin, end);
+    return { ...resource, busy, free: subtract(openOf(resource.resourceId), busy, least) };
+  });
+}
+
+/** `1790000000,1790003600.5,…`: seconds of Unix time, in order. */
+const readOccupied = (text: string | null): number[] =>
+  (JSON.parse(`[${text ?? ''}]`) as number[]).map((seconds) => Math.round(seconds * 1_000));
+
+type Row = Omit<ResourceAvailability, 'free' | 'busy'> & { occupied: string | null };
+
+/**
+ * The resources with what their active bookings occupy, merged. A booking is of the tenant of its resource, by its foreign
+ * key; because no other column is asked for, the index of the constraint answers alone.
+ */
+export function selectBusy(
+  db: Database,
+  viewer: Viewer,
+  { from, to, resourceIds: ids, locationId, minCapacity, equipment }: AvailabilityQuery,
+): RawBuilder<Row> {
+  const filter = { ids, locationId, minCapacity, equipment, active: true };
+  const resources = selectResources(db, viewer, filter, { limit: mostResources, after: undefined });
+  return sql<Row>`
+    select room.id as "resourceId", room.name as "resourceName", room."locationId", location.time_zone as "timeZone",
+      room.capacity, busy.occupied
+    from ${resources} as room
+    join location on location.mandator_id = ${viewer.mandatorId} and location.id = room."locationId"
+    cross join lateral (
+      select string_agg(date_part('epoch', lower(span)) || ',' || date_part('epoch', upper(span)), ',') as occupied
+      from (
+        select unnest(range_agg(booking.occupied)) as span from booking
+        where booking.resource_id = room.id and booking.occupied && tstzrange(${from}, ${to})
+          and booking.status in ('Confirmed', 'Tentative')
+      ) as merged
+    ) as busy
+    order by room.id`;
+}
+
+function refuse(field: string | null, code: string, text: string): Malformed {
+  const message = field === null ? text : `${field}: ${text}`;
+  const fault: FieldError = { field, pointer: null, code, message };
+  return new Malformed(message, [fault]);
+}
+
+const tooMany = () =>
+  refuse(
+    null,
+    'LimitExceeded',
+    `More than ${mostResources} resources are asked for; name a LocationId, MinCapacity, Equipment or fewer ResourceIds.`,
+  );
+
+function checkWindow({ from, to }: AvailabilityQuery): void {
+  if (to <= from) throw refuse('To', 'InvalidValue', 'must be after From.');
+  if (to.getTime() - from.getTime() > mostDays * day)
+    throw refuse('To', 'LimitExceeded', `must be at most ${mostDays} days after From; ask in parts.`);
+}
+
+async function checkIds(db: Database, { mandatorId }: Viewer, ids: readonly number[]): Promise<void> {
+  const known = await db
+    .selectFrom('resource')
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', sql<number>`any (${ids}::integer[])`)
+    .select('id')
+    .execute();
+  const ofTenant = new Set(known.map(({ id }) => id));
+  const unknown = ids.filter((id) => !ofTenant.has(id));
+  if (unknown.length > 0)
+    throw refuse('ResourceIds', 'UnknownResource', `there is no resource of the id ${unknown.join(', ')}.`);
+}

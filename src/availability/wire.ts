@@ -1,0 +1,77 @@
+/** Availability as clients see it: REST in Pascal case, GraphQL in camel case. */
+import { z } from 'zod';
+import { mostDays, type ResourceAvailability } from './service.ts';
+import type { Spans } from './spans.ts';
+
+/** More than a window of bookings of a minute each. */
+const mostSpans = mostDays * 24 * 60;
+
+const id = (description: string) => z.int().min(1).meta({ description });
+
+export const timeSpan = z
+  .object({
+    Start: z.date().meta({ description: 'Its beginning.' }),
+    End: z.date().meta({ description: 'Its end, which is no part of it.' }),
+  })
+  .meta({ id: 'TimeSpan', description: 'A time without gaps.' });
+
+export const resourceAvailability = z
+  .object({
+    ResourceId: id('The id of the resource.'),
+    ResourceName: z.string().max(200).meta({ description: 'Its name.' }),
+    LocationId: id('The location where it is.'),
+    TimeZone: z.string().max(64).meta({ description: 'IANA name of the zone of the location.' }),
+    Capacity: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .nullable()
+      .meta({ description: 'For how many persons; null where nobody has counted.' }),
+    Free: z.array(timeSpan).max(mostSpans).meta({
+      description:
+        'When it is open and not booked, for at least `DurationMinutes`. Without known opening hours it is always open.',
+    }),
+    Busy: z.array(timeSpan).max(mostSpans).meta({
+      description: 'What its bookings occupy, setup and teardown included; those that touch are one.',
+    }),
+  })
+  .meta({ id: 'ResourceAvailability', description: 'When a resource can be booked.' });
+
+/** The records of contract 5.2, with instants as texts: many are the same, and each is written once. */
+export function toAvailabilityRecords(found: readonly ResourceAvailability[]) {
+  const texts = new Map<number, string>();
+  const textOf = (instant: number): string => {
+    let text = texts.get(instant);
+    if (text === undefined) texts.set(instant, (text = new Date(instant).toISOString()));
+    return text;
+  };
+  const toTimeSpans = (spans: Spans) => {
+    const records: { Start: string; End: string }[] = [];
+    for (let at = 0; at < spans.length; at += 2)
+      records.push({ Start: textOf(spans[at] as number), End: textOf(spans[at + 1] as number) });
+    return records;
+  };
+  return found.map(({ free, busy, ...resource }) => ({
+    ResourceId: resource.resourceId,
+    ResourceName: resource.resourceName,
+    LocationId: resource.locationId,
+    TimeZone: resource.timeZone,
+    Capacity: resource.capacity,
+    Free: toTimeSpans(free),
+    Busy: toTimeSpans(busy),
+  }));
+}
+
+export const example = {
+  Items: [
+    {
+      ...{ ResourceId: 2, ResourceName: 'HS 101', LocationId: 1, TimeZone: 'Europe/Zurich', Capacity: 120 },
+      Free: [
+        { Start: '2027-03-01T06:00:00.000Z', End: '2027-03-01T09:00:00.000Z' },
+        { Start: '2027-03-01T10:30:00.000Z', End: '2027-03-01T19:00:00.000Z' },
+      ],
+      Busy: [{ Start: '2027-03-01T09:00:00.000Z', End: '2027-03-01T10:30:00.000Z' }],
+    },
+  ],
+  NextCursor: null,
+};

@@ -1,0 +1,120 @@
+/** Where and when a booking would be possible whose place is occupied. */
+import { sql } from 'kysely';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import type { Alternative } from '../errors.ts';
+import { listOpenIntervals } from '../opening-hours/service.ts';
+import { occupiedBy, readOpenness, type Wanted } from './occupation.ts';
+
+const mostAlternatives = 5;
+const mostResources = 3;
+/** Free resources that are looked at, of which some may be closed. */
+const mostCandidates = 20;
+const daysAhead = 7;
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+
+/**
+ * Up to 5 places for a wanted booking: first up to 3 other active resources of the location, of the same kind and at least
+ * the capacity (nearest first), that are open and free at the same time, then the next times within 7 days at which the
+ * resource itself is open and free.
+ * @param others the other bookings of its series: a resource must be free for these too, and other times are not suggested
+ */
+export async function suggestAlternatives(
+  db: Database,
+  viewer: Viewer,
+  wanted: Wanted,
+  others: readonly Wanted[] = [],
+): Promise<Alternative[]> {
+  const resources = await findResources(db, viewer.mandatorId, [wanted, ...others]);
+  if (others.length > 0) return resources;
+  const times = await findTimes(db, viewer.mandatorId, wanted, new Date());
+  return [...resources, ...times].slice(0, mostAlternatives);
+}
+
+async function findResources(
+  db: Database,
+  mandatorId: number,
+  series: readonly Wanted[],
+): Promise<Alternative[]> {
+  const [{ resourceId, start, end }] = series as [Wanted];
+  const places = series.map(occupiedBy);
+  const { rows } = await sql<{ id: number; name: string }>`
+    select other.id, other.name
+    from resource as room
+    join resource as other on other.mandator_id = room.mandator_id and other.location_id = room.location_id
+      and other.id <> room.id
+    where room.mandator_id = ${mandatorId} and room.id = ${resourceId}
+      and other.active and name_key(other.kind) = name_key(room.kind)
+      and (room.capacity is null or other.capacity >= room.capacity)
+      and not exists (
+        select from unnest(${places.map(({ from }) => from)}::timestamptz[], ${places.map(({ to }) => to)}::timestamptz[])
+          as place(opens, closes)
+        cross join lateral (
+          select from booking
+          where booking.resource_id = other.id and booking.mandator_id = ${mandatorId}
+            and booking.status in ('Confirmed', 'Tentative') and booking.occupied && tstzrange(place.opens, place.closes)
+          limit 1
+        ) as way
+      )
+    order by other.capacity - room.capacity nulls last, other.id
+    limit ${mostCandidates}`.execute(db);
+  if (rows.length === 0) return [];
+  const inRoom = (id: number) => series.map((place) => ({ ...place, resourceId: id }));
+  const isOpen = await readOpenness(
+    db,
+    mandatorId,
+    rows.flatMap(({ id }) => inRoom(id)),
+  );
+  return rows
+    .filter(({ id }) => inRoom(id).every(isOpen))
+    .slice(0, mostResources)
+    .map(({ id, name }) => ({ resourceId: id, resourceName: name, start, end }));
+}
+
+/** The earliest in each gap between the bookings of the resource. */
+async function findTimes(
+  db: Database,
+  mandatorId: number,
+  wanted: Wanted,
+  now: Date,
+): Promise<Alternative[]> {
+  const { resourceId, setupMinutes, teardownMinutes } = wanted;
+  const length = wanted.end.getTime() - wanted.start.getTime();
+  // Who looks for a time from now on gets whole minutes.
+  const first = Math.max(wanted.start.getTime(), Math.ceil(now.getTime() / minute) * minute);
+  const last = first + daysAhead * day;
+  const [open, { rows }] = await Promise.all([
+    listOpenIntervals(db, mandatorId, [resourceId], new Date(first), new Date(last + length)),
+    sql<{ name: string; from: Date | null; to: Date | null }>`
+      select resource.name, lower(booking.occupied) as from, upper(booking.occupied) as to
+      from resource
+      left join booking on booking.resource_id = resource.id and booking.mandator_id = resource.mandator_id
+        and booking.status in ('Confirmed', 'Tentative') and booking.occupied && tstzrange(
+          ${new Date(first - setupMinutes * minute)}, ${new Date(last + length + teardownMinutes * minute)})
+      where resource.mandator_id = ${mandatorId} and resource.id = ${resourceId}
+      order by lower(booking.occupied)`.execute(db),
+  ]);
+  const taken = rows.flatMap(({ from, to }) =>
+    from && to ? [{ from: from.getTime(), to: to.getTime() }] : [],
+  );
+  const starts = (open.get(resourceId) ?? [always]).flatMap((stretch) => {
+    let start = Math.max(Number(stretch.start), first);
+    const found: number[] = [];
+    for (const { from, to } of [...taken, forever]) {
+      const end = start + length;
+      if (end > Number(stretch.end) || start > last) break;
+      if (end + teardownMinutes * minute <= from) found.push(start);
+      start = Math.max(start, to + setupMinutes * minute);
+    }
+    return found;
+  });
+  return starts.slice(0, mostAlternatives).map((start) => ({
+    ...{ resourceId, resourceName: rows[0]!.name },
+    ...{ start: new Date(start), end: new Date(start + length) },
+  }));
+}
+
+const always = { start: Number.NEGATIVE_INFINITY, end: Number.POSITIVE_INFINITY };
+const forever = { from: Number.POSITIVE_INFINITY, to: Number.POSITIVE_INFINITY };

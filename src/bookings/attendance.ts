@@ -1,0 +1,94 @@
+/** Who comes, who goes early, who stays longer, and who never comes. */
+import { sql } from 'kysely';
+import type { Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { Conflict } from '../errors.ts';
+import type { Booking } from './booking.ts';
+import { checkIsActive, checkNotOver, type Held, holdBookings } from './held.ts';
+import { checkBooker, getBooking } from './service.ts';
+
+/**
+ * Says that somebody has come; again it changes nothing.
+ * @throws Conflict that says when, before and after the time for it; where nobody checks in; for what is cancelled or
+ * released; Forbidden, NotFound
+ */
+export function checkIn(db: Database, viewer: Viewer, id: number): Promise<Booking> {
+  return attend(db, viewer, id, async (trx, held, now) => {
+    checkIsActive(held);
+    const { checkInFrom: from, checkInUntil: until } = held;
+    if (!from || !until) throw new Conflict('This booking needs no check-in.');
+    if (held.checkedInAt) return;
+    if (now < from) throw new Conflict(`The check-in opens at ${from.toISOString()}; come back then.`);
+    if (now >= until)
+      throw new Conflict(`The check-in has been closed since ${until.toISOString()}; make a new booking.`);
+    await sql`
+      update booking set checked_in_at = now(), version = version + 1, changed_at = now()
+      where mandator_id = ${viewer.mandatorId} and id = ${id}`.execute(trx);
+  });
+}
+
+/**
+ * Gives the resource free before the end; Start and End stay as they were planned. Again it changes nothing.
+ * @throws Conflict for what is cancelled or over; Forbidden, NotFound
+ */
+export function releaseBooking(db: Database, viewer: Viewer, id: number): Promise<Booking> {
+  return attend(db, viewer, id, async (trx, held, now) => {
+    if (held.status === 'Released') return;
+    checkIsActive(held);
+    checkNotOver(held, now);
+    await sql`
+      update booking set status = 'Released', version = version + 1, changed_at = now()
+      where mandator_id = ${viewer.mandatorId} and id = ${id}`.execute(trx);
+  });
+}
+
+/**
+ * What takes no room needs no lock but the booking's own: nobody at a door waits for an import, and who holds one lock and
+ * wants no other is in nobody's circle.
+ */
+async function attend(
+  db: Database,
+  viewer: Viewer,
+  id: number,
+  act: (trx: Transaction, held: Held, now: Date) => Promise<void>,
+): Promise<Booking> {
+  checkBooker(viewer);
+  await db.transaction().execute(async (trx) => {
+    const { named, now } = await holdBookings(trx, viewer, id);
+    await act(trx, named, now);
+  });
+  return await getBooking(db, viewer, id);
+}
+
+const isNoShow = sql<boolean>`check_in_until <= now() and checked_in_at is null and status in ('Confirmed', 'Tentative')`;
+/** No-shows that one sweep releases. */
+const releasedAtOnce = 1_000;
+
+/**
+ * Releases the bookings, of all tenants, that nobody has checked in by their limit.
+ *
+ * Unlike every writer who takes room, it locks no resource first, and waits for no booking either: whoever has one locked
+ * is just about to check it in, change or cancel it, and the next sweep sees what has become of it. Giving room free
+ * cannot violate the exclusion constraint, and who waits for nobody is in no deadlock. A writer who has found the booking
+ * in its way a moment before is refused as if it had come before the release.
+ * @returns how many there were
+ */
+export async function releaseNoShows(db: Database): Promise<number> {
+  const { numAffectedRows } = await sql`
+    with due as materialized (
+      select mandator_id, id from booking where ${isNoShow}
+      order by check_in_until limit ${releasedAtOnce} for no key update skip locked
+    )
+    update booking set status = 'Released', version = version + 1, changed_at = now()
+    from due where booking.mandator_id = due.mandator_id and booking.id = due.id`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
+export async function countNoShows(db: Database): Promise<number> {
+  const { n } = await db
+    .selectFrom('booking')
+    .where(isNoShow)
+    .select(({ fn }) => fn.countAll<number>().as('n'))
+    .executeTakeFirstOrThrow();
+  return n;
+}

@@ -1,0 +1,238 @@
+/** New bookings, one or a series. */
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { claimIdempotencyKey } from '../db/idempotency.ts';
+import { type Conflict, type FieldError, Forbidden, InvalidInput, type RoomConflict } from '../errors.ts';
+import { suggestAlternatives } from './alternatives.ts';
+import { asSeenBy, type Booking, type NewBooking, type StoredBooking } from './booking.ts';
+import {
+  checkOpeningHours,
+  findConflicts,
+  lockRooms,
+  occupiedBy,
+  type Room,
+  readRooms,
+  roomOccupied,
+  type Wanted,
+  writeBookings,
+} from './occupation.ts';
+import { atSameClock, expandRule } from './recurrence.ts';
+import { checkActive, checkApart, checkInOf, checkTimes } from './rules.ts';
+import { checkBooker } from './service.ts';
+import { readStored } from './stored.ts';
+
+export type Created = {
+  /** Of a series the first that was made. */
+  booking: Booking;
+  series: {
+    seriesId: number;
+    recurrenceRule: string;
+    bookingIds: number[];
+    /** Occurrences that are left out because of what is in their way. */
+    skipped: Skipped[];
+  } | null;
+};
+
+type Skipped = { start: Date; end: Date; conflicts: RoomConflict[] };
+
+/** What is kept under an Idempotency-Key. */
+type Made = { ids: number[]; seriesId: number | null; skipped: Skipped[] };
+type Refused = { conflicts: RoomConflict[]; places: Wanted[] };
+
+/**
+ * Makes a booking, or all of a series. For one that is occupied nothing is made, or with ConflictHandling Skip the rest of
+ * its series (contract 5.2).
+ * @param options.idempotencyKey the same key of the same person gives the same bookings again, for 24 hours
+ * @throws Forbidden for a display, and for a User who books for somebody else or blocks a resource; InvalidInput with every
+ * fault of `wanted`, and for a key that came with another one; Conflict with what is in the way and what would be possible
+ * instead, and for an inactive resource
+ */
+export async function createBooking(
+  db: Database,
+  viewer: Viewer,
+  wanted: NewBooking,
+  { idempotencyKey }: { idempotencyKey?: string | undefined },
+): Promise<Created> {
+  checkBooker(viewer);
+  if (viewer.role !== 'Admin') checkUser(viewer, wanted);
+  const outcome = await writeBookings(db, viewer, async (trx): Promise<Made | Refused> => {
+    const claim = idempotencyKey ? await claimIdempotencyKey<Made>(trx, viewer, idempotencyKey) : undefined;
+    const fingerprint = fingerprintOf(wanted);
+    if (claim?.answered) {
+      const earlier = await claim.settle(fingerprint, { ids: [], seriesId: null, skipped: [] });
+      return restore(earlier as Made);
+    }
+    const places = await planPlaces(trx, viewer, wanted);
+    const made = await make(trx, viewer, wanted, places);
+    if ('ids' in made) await claim?.settle(fingerprint, made);
+    return made;
+  });
+  // Looked for when the rooms are no longer locked.
+  if ('conflicts' in outcome) throw await refuse(db, viewer, outcome);
+  const { ids, seriesId, skipped } = outcome;
+  const [first] = ids as [number];
+  const booking = (await readStored(db, viewer.mandatorId, [first])).get(first) as StoredBooking;
+  const { recurrenceRule } = wanted;
+  return {
+    booking: asSeenBy(viewer, booking),
+    series:
+      seriesId !== null && recurrenceRule !== undefined
+        ? { seriesId, recurrenceRule, bookingIds: ids, skipped }
+        : null,
+  };
+}
+
+/** @throws Forbidden */
+function checkUser({ personId }: Viewer, { kind, organizerId = personId }: NewBooking): void {
+  if (kind === 'Block') throw new Forbidden('Only an Admin blocks a resource; ask one of yours.');
+  if (organizerId !== personId)
+    throw new Forbidden('Only an Admin books for somebody else; leave OrganizerId out to book for yourself.');
+}
+
+/** Of the members in the order of their names, whatever order they came in. */
+function fingerprintOf(wanted: NewBooking): Buffer {
+  const members = Object.entries(wanted).sort(([one], [other]) => (one < other ? -1 : 1));
+  return createHash('sha256')
+    .update(JSON.stringify(['create booking', members]))
+    .digest();
+}
+
+/** What JSON has made of it. */
+function restore({ ids, seriesId, skipped }: Made): Made {
+  return {
+    ids,
+    seriesId,
+    skipped: skipped.map(({ start, end, conflicts }) => ({
+      start: new Date(start),
+      end: new Date(end),
+      conflicts: conflicts.map((conflict) => ({
+        ...conflict,
+        ...{ start: new Date(conflict.start), end: new Date(conflict.end) },
+        wantedStart: new Date(conflict.wantedStart),
+      })),
+    })),
+  };
+}
+
+async function refuse(db: Database, viewer: Viewer, { conflicts, places }: Refused): Promise<Conflict> {
+  const [first, ...others] = places as [Wanted, ...Wanted[]];
+  return roomOccupied(conflicts, await suggestAlternatives(db, viewer, first, others));
+}
+
+/**
+ * The places of a booking or of all of a series, if everything about it is right; locks nothing.
+ * @throws InvalidInput with every fault
+ */
+async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking): Promise<Wanted[]> {
+  const faults: FieldError[] = [];
+  async function gather<T>(work: () => T | Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof InvalidInput)) throw error;
+      faults.push(...error.errors);
+      return undefined;
+    }
+  }
+  const rooms = await gather(() => readRooms(trx, viewer.mandatorId, [wanted.resourceId]));
+  await gather(() => checkOrganizer(trx, viewer, wanted));
+  await gather(() => checkTimes(viewer, wanted.kind, wanted, new Date()));
+  const timesAreRight = faults.every(({ field }) => field !== 'Start' && field !== 'End');
+  if (rooms && timesAreRight) {
+    const [room] = rooms as [Room];
+    const places = await gather(() => listPlaces(wanted, room.timeZone));
+    await gather(() => checkOpeningHours(trx, viewer, places ?? [], wanted.kind));
+    if (places && faults.length === 0) return places;
+  }
+  throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+}
+
+/** @throws InvalidInput for somebody whom the tenant does not have, and for an inactive person */
+async function checkOrganizer(
+  trx: Transaction,
+  { mandatorId, personId }: Viewer,
+  { organizerId = personId }: NewBooking,
+): Promise<void> {
+  if (organizerId === personId) return;
+  const organizer = await trx
+    .selectFrom('person')
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', sql<number>`${organizerId}::bigint`)
+    .select('active')
+    .executeTakeFirst();
+  if (organizer?.active) return;
+  const [code, text] = organizer
+    ? ['InactivePerson', 'the person is not active: choose another']
+    : ['UnknownPerson', 'there is no person of this id'];
+  const message = `OrganizerId: ${text}.`;
+  throw new InvalidInput(message, [{ field: 'OrganizerId', pointer: '/OrganizerId', code, message }]);
+}
+
+/** In order. @throws InvalidInput for a rule that is wrong or makes bookings that overlap each other */
+function listPlaces(wanted: NewBooking, timeZone: string): Wanted[] {
+  const { start, end, recurrenceRule, resourceId, setupMinutes, teardownMinutes } = wanted;
+  const starts = recurrenceRule === undefined ? [start] : expandRule(recurrenceRule, start, timeZone);
+  const places = starts.map((occurrence) => ({
+    ...atSameClock(occurrence, start, end, timeZone),
+    ...{ resourceId, setupMinutes, teardownMinutes },
+  }));
+  checkApart(places);
+  return places;
+}
+
+/** @throws Conflict for an inactive resource */
+async function make(
+  trx: Transaction,
+  viewer: Viewer,
+  wanted: NewBooking,
+  places: Wanted[],
+): Promise<Made | Refused> {
+  const [room] = (await lockRooms(trx, viewer.mandatorId, [wanted.resourceId])) as [Room];
+  checkActive(room);
+  const conflicts = await findConflicts(trx, viewer, places);
+  const inTheWay = Map.groupBy(conflicts, ({ wantedStart }) => wantedStart.getTime());
+  const free = places.filter(({ start }) => !inTheWay.has(start.getTime()));
+  if (free.length === 0 || (inTheWay.size > 0 && wanted.conflictHandling === 'Fail'))
+    return { conflicts, places };
+  const skipped = places.flatMap(({ start, end }) => {
+    const own = inTheWay.get(start.getTime());
+    return own ? [{ start, end, conflicts: own }] : [];
+  });
+  return { ...(await insert(trx, viewer, wanted, room, free)), skipped };
+}
+
+/** All bookings and their series in one statement. */
+async function insert(
+  trx: Transaction,
+  { mandatorId, personId }: Viewer,
+  wanted: NewBooking,
+  room: Room,
+  places: readonly Wanted[],
+): Promise<{ ids: number[]; seriesId: number | null }> {
+  const { kind, status, subject, description, isPrivate, setupMinutes, teardownMinutes } = wanted;
+  const { organizerId = personId, recurrenceRule = null } = wanted;
+  const occupied = places.map(occupiedBy);
+  const now = new Date();
+  const checkIns = places.map((place) => checkInOf(room, kind, place, now));
+  const { rows } = await sql<{ id: number; seriesId: number | null }>`
+    with series as (
+      insert into booking_series (mandator_id, recurrence_rule)
+      select ${mandatorId}::integer, ${recurrenceRule}::text where ${recurrenceRule}::text is not null
+      returning id
+    ), inserted as (
+      insert into booking (mandator_id, resource_id, kind, status, origin, subject, description, is_private,
+        occupied, setup_minutes, teardown_minutes, organizer_id, created_by, series_id, check_in_from, check_in_until)
+      select ${mandatorId}, ${room.id}, ${kind}, ${status}, 'Api', ${subject}, ${description}, ${isPrivate},
+        tstzrange(place.opens, place.closes), ${setupMinutes}, ${teardownMinutes}, ${organizerId}, ${personId},
+        (select id from series), place.check_in_from, place.check_in_until
+      from unnest(${occupied.map(({ from }) => from)}::timestamptz[], ${occupied.map(({ to }) => to)}::timestamptz[],
+        ${checkIns.map((times) => times?.from ?? null)}::timestamptz[],
+        ${checkIns.map((times) => times?.until ?? null)}::timestamptz[])
+        as place(opens, closes, check_in_from, check_in_until)
+      returning id, series_id
+    )
+    select id, series_id as "seriesId" from inserted order by id`.execute(trx);
+  return { ids: rows.map(({ id }) => id), seriesId: rows[0]?.seriesId ?? null };
+}

@@ -1,0 +1,340 @@
+import type { ObjectRef } from '@pothos/core';
+import { z } from 'zod';
+import {
+  Conflict,
+  Forbidden,
+  InvalidInput,
+  NotFound,
+  PreconditionFailed,
+  type RoomConflict,
+} from '../errors.ts';
+import { type AddTypes, type Builder, type Types, typeNamed } from '../graphql/builder.ts';
+import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { idArgument } from '../graphql/ids.ts';
+import { bodyType, enumType, type MemberType, readBody, recordType } from '../graphql/record.ts';
+import { resolveFrame } from '../graphql/streams.ts';
+import { readId } from '../input.ts';
+import { checkIn, releaseBooking } from './attendance.ts';
+import type { Booking, BookingFilter } from './booking.ts';
+import { cancelBooking } from './cancellation.ts';
+import { changeBooking, extendBooking } from './change.ts';
+import { type Created, createBooking } from './creation.ts';
+import { lessonOrigin, lessonStatus } from './lektion.ts';
+import { bookingList, findBooking, listBookings } from './service.ts';
+import { type BookingFrame, bookingTopic, frameLength, watchBookings } from './watch.ts';
+import * as wire from './wire.ts';
+
+/** A record as REST has it, which is the source of its type here. */
+const asItIs = (record: object) => record;
+
+function addBooking(builder: Builder) {
+  const status = enumType(builder, wire.bookingStatus);
+  const kind = enumType(builder, wire.bookingKind);
+  const members = new Map<z.ZodType, MemberType>([
+    [wire.bookingStatus, status],
+    [wire.bookingKind, kind],
+    [wire.originSystem, enumType(builder, wire.originSystem)],
+    [wire.personReference, typeNamed('PersonReference')],
+    [lessonStatus, enumType(builder, lessonStatus)],
+  ]);
+  const parts: [string, z.ZodObject][] = [
+    ['LessonOrigin', lessonOrigin],
+    ['Lektion', wire.lektion],
+    ['Organizer', wire.organizer],
+    ['CheckIn', wire.checkIn],
+    ['BookingOrigin', wire.origin],
+  ];
+  for (const [name, schema] of parts) members.set(schema, recordType(builder, name, schema, asItIs, members));
+  const booking = recordType(builder, 'Booking', wire.bookingRecord, wire.toBookingRecord, members);
+  return { booking, status, kind };
+}
+
+type BookingTypes = ReturnType<typeof addBooking>;
+
+function addFilter(builder: Builder, { status, kind }: BookingTypes) {
+  return builder.inputType('BookingFilter', {
+    description: 'Which bookings; members that are left out do not count.',
+    fields: (t) => ({
+      from: t.field({
+        type: 'DateTime',
+        description: 'That end after this instant, teardown included; now when left out.',
+      }),
+      to: t.field({
+        type: 'DateTime',
+        description:
+          'That begin before this instant, setup included, at most 366 days after `from`; 31 days after it when left out.',
+      }),
+      resourceId: t.id({ description: 'Of this resource.', validate: idArgument }),
+      locationId: t.id({ description: 'At this location.', validate: idArgument }),
+      personId: t.id({ description: 'For this person.', validate: idArgument }),
+      seriesId: t.id({
+        description: 'Of this series; all of it where `from` and `to` are left out.',
+        validate: idArgument,
+      }),
+      status: t.field({ type: status, description: 'Of this status.' }),
+      kind: t.field({ type: kind, description: 'Of this kind.' }),
+      changedAfter: t.field({
+        type: 'DateTime',
+        description: 'That were made or changed after this instant.',
+      }),
+    }),
+  });
+}
+
+type FilterType = ReturnType<typeof addFilter>;
+
+function toFilter(wanted: FilterType['$inferInput']): BookingFilter {
+  const idOf = (text: string | null | undefined) => (text == null ? undefined : readId(text));
+  return {
+    ...{ from: wanted.from ?? undefined, to: wanted.to ?? undefined },
+    ...{ resourceId: idOf(wanted.resourceId), locationId: idOf(wanted.locationId) },
+    ...{ personId: idOf(wanted.personId), seriesId: idOf(wanted.seriesId) },
+    ...{ status: wanted.status ?? undefined, kind: wanted.kind ?? undefined },
+    changedAfter: wanted.changedAfter ?? undefined,
+  };
+}
+
+function addQueries(builder: Builder, { booking }: BookingTypes, filter: FilterType): void {
+  const connection = connectionType(builder, booking, bookingList);
+  builder.queryFields((t) => ({
+    booking: t.field({
+      type: booking,
+      nullable: true,
+      args: { id: t.arg.id({ required: true, description: 'The id of the booking.' }) },
+      description: 'One booking; null when this tenant has none of that id.',
+      resolve: async (_root, { id }, { context, viewer }) =>
+        (await findBooking(context.db, viewer, readId(id))) ?? null,
+    }),
+    bookings: t.field({
+      type: connection,
+      args: {
+        filter: t.arg({ type: filter, required: true, description: 'Which ones.' }),
+        ...pageArguments(t.arg),
+      },
+      complexity: pageCost,
+      description:
+        'The bookings that occupy their resources in a window, whatever their status, in the order in which they begin to.',
+      resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
+        listBookings(context.db, viewer, toFilter(wanted), pageOf(bookingList, page)),
+    }),
+  }));
+}
+
+type Series = NonNullable<Created['series']>;
+
+/** What is made of a series, besides its first booking. */
+function addSeries(builder: Builder, booking: ObjectRef<Types, Booking>) {
+  const skipped = builder.objectRef<Series['skipped'][number]>('SkippedBooking').implement({
+    description: 'A booking of a series that was left out.',
+    fields: (t) => ({
+      start: t.expose('start', { type: 'DateTime', description: 'When it would have begun.' }),
+      end: t.expose('end', { type: 'DateTime', description: 'When it would have ended.' }),
+      conflicts: t.field({
+        type: [typeNamed<RoomConflict>('RoomConflict')],
+        description: 'What is in its way.',
+        resolve: ({ conflicts }) => conflicts,
+      }),
+    }),
+  });
+  return builder.objectRef<{ booking: Booking; series: Series }>('SeriesCreated').implement({
+    description: 'A series was made.',
+    fields: (t) => ({
+      booking: t.expose('booking', { type: booking, description: 'Its first booking.' }),
+      seriesId: t.id({ description: 'The id of the series.', resolve: ({ series }) => series.seriesId }),
+      recurrenceRule: t.string({
+        description: 'How it repeats.',
+        resolve: ({ series }) => series.recurrenceRule,
+      }),
+      bookingIds: t.idList({
+        description: 'The ids of its bookings, in their order.',
+        resolve: ({ series }) => series.bookingIds,
+      }),
+      skipped: t.field({
+        type: [skipped],
+        description: 'Which were left out.',
+        resolve: ({ series }) => series.skipped,
+      }),
+    }),
+  });
+}
+
+function addCreation(builder: Builder, { booking }: BookingTypes): void {
+  const created = builder.objectRef<{ booking: Booking }>('BookingCreated').implement({
+    description: 'A single booking was made.',
+    fields: (t) => ({
+      booking: t.expose('booking', { type: booking, description: 'The booking.' }),
+    }),
+  });
+  const seriesCreated = addSeries(builder, booking);
+  const result = builder.errorUnion('CreateBookingResult', {
+    description: 'What was made, or why nothing.',
+    types: [created, seriesCreated, Conflict, Forbidden, InvalidInput],
+    resolveType: (made) => ((made as Created).series ? seriesCreated : created),
+  });
+  const body = z.strictObject({
+    ...wire.newBooking.shape,
+    IdempotencyKey: z
+      .string()
+      .min(1, 'must not be empty')
+      .max(255, 'must have at most 255 characters')
+      .nullable()
+      .default(null)
+      .meta({ description: 'The same key and input within 24 hours give the same bookings again.' }),
+  });
+  const input = bodyType(builder, 'CreateBookingInput', body.meta(wire.newBooking.meta() ?? {}));
+  builder.mutationField('createBooking', (t) =>
+    t.field({
+      type: result,
+      args: {
+        input: t.arg({ type: input, required: true, description: 'What to make.' }),
+      },
+      description:
+        'Books a resource for a time in which it is open and free, once or, with a recurrence rule, as a series.',
+      resolve: (_root, args, { context, viewer }) => {
+        const { IdempotencyKey, ...wanted } = readBody(body, args.input);
+        const idempotencyKey = IdempotencyKey ?? undefined;
+        return createBooking(context.db, viewer, wire.toNewBooking(wanted), { idempotencyKey });
+      },
+    }),
+  );
+}
+
+function addChanges(builder: Builder, { booking }: BookingTypes): void {
+  const { description: ofScope = '' } = wire.scope.meta() ?? {};
+  const scope = builder.enumType('Scope', {
+    description: ofScope,
+    values: { THIS: { value: 'This' }, FOLLOWING: { value: 'Following' }, ALL: { value: 'All' } } as const,
+  });
+  const conflictHandling = enumType(builder, wire.conflictHandling);
+  const input = bodyType(builder, 'ChangeBookingInput', wire.bookingChanges);
+  const description = 'The booking, or why not.';
+  const result = builder.errorUnion('BookingResult', {
+    description,
+    types: [booking, Conflict, Forbidden, InvalidInput, NotFound],
+    resolveType: () => booking,
+  });
+  builder.mutationFields((t) => {
+    const id = t.arg.id({ required: true, description: 'The id of the booking.' });
+    const whichOnes = t.arg({
+      type: scope,
+      defaultValue: 'This',
+      description: 'Which bookings of its series are meant too.',
+    });
+    return {
+      changeBooking: t.field({
+        type: booking,
+        errors: {
+          types: [Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed],
+          union: { name: 'ChangeBookingResult', description },
+        },
+        args: {
+          id,
+          version: t.arg.int({ required: true, description: 'The version that was read.' }),
+          input: t.arg({ type: input, required: true, description: 'What to change.' }),
+          scope: whichOnes,
+          conflictHandling: t.arg({
+            type: conflictHandling,
+            defaultValue: 'Fail',
+            description: 'What happens to those of several that would meet others.',
+          }),
+        },
+        description:
+          'Changes a booking that was made here; with a scope the others of its series, each at the same local time of its own day.',
+        resolve: (_root, args, { context, viewer }) => {
+          const changes = wire.toChanges(readBody(wire.bookingChanges, args.input));
+          return changeBooking(context.db, viewer, readId(args.id), [args.version], changes, {
+            ...{ scope: args.scope ?? 'This', conflictHandling: args.conflictHandling ?? 'Fail' },
+          });
+        },
+      }),
+      cancelBooking: t.field({
+        type: booking,
+        errors: {
+          types: [Conflict, Forbidden, NotFound, PreconditionFailed],
+          union: { name: 'CancelBookingResult', description },
+        },
+        args: {
+          id,
+          version: t.arg.int({ description: 'The version that was read; whichever there is when left out.' }),
+          scope: whichOnes,
+        },
+        description: 'Cancels a booking that was made here; cancelling it again changes nothing.',
+        resolve: (_root, { id, version, scope }, { context, viewer }) => {
+          const versions = version == null ? undefined : [version];
+          return cancelBooking(context.db, viewer, readId(id), versions, scope ?? 'This');
+        },
+      }),
+      checkIn: t.field({
+        type: result,
+        args: { id },
+        description: 'Says that somebody is there; who does not is taken for a no-show.',
+        resolve: (_root, { id }, { context, viewer }) => checkIn(context.db, viewer, readId(id)),
+      }),
+      releaseBooking: t.field({
+        type: result,
+        args: { id },
+        description: 'Frees the resource of a booking that is not needed any more.',
+        resolve: (_root, { id }, { context, viewer }) => releaseBooking(context.db, viewer, readId(id)),
+      }),
+      extendBooking: t.field({
+        type: result,
+        args: {
+          id,
+          minutes: t.arg.int({ required: true, description: 'By how many minutes it ends later.' }),
+        },
+        description: 'Lets a booking end later, where its resource is free and open.',
+        resolve: (_root, { id, minutes }, { context, viewer }) => {
+          const { Minutes } = readBody(wire.extension, { minutes });
+          return extendBooking(context.db, viewer, readId(id), Minutes);
+        },
+      }),
+    };
+  });
+}
+
+function addSubscription(builder: Builder, { booking }: BookingTypes, filter: FilterType): void {
+  const frame = builder.objectRef<BookingFrame>('BookingFrame').implement({
+    description: 'What has changed since the frame before; without bookings a sign that the stream lives.',
+    fields: (t) => ({
+      cursor: t.exposeString('cursor', {
+        description: 'For `after`: goes on behind this frame. A cursor of `changes` and as good there.',
+      }),
+      serverTime: t.expose('serverTime', { type: 'DateTime', description: "The server's clock." }),
+      bookings: t.field({
+        type: [booking],
+        complexity: { field: 1, multiplier: frameLength },
+        description: `At most ${frameLength}, each once and as it is now.`,
+        resolve: ({ bookings }) => bookings,
+      }),
+    }),
+  });
+  builder.subscriptionField('bookings', (t) =>
+    t.field({
+      type: frame,
+      args: {
+        filter: t.arg({
+          type: filter,
+          required: true,
+          description: 'Which ones; a window that is left out does not count here.',
+        }),
+        after: t.arg.string({ description: 'The `cursor` of the last frame that was received.' }),
+      },
+      description:
+        'A frame at once: with the present cursor, so that whoever then lists bookings misses nothing, or with what has changed since `after`. Then one after each change, and an empty one every 30 seconds. A new booking is told when it fits the filter; a changed one when its resource (the one before or the one after), location, kind and series do, whatever its time, status and person are now: it may have to go from where it is shown.',
+      subscribe: (_root, { filter: wanted, after }, call) =>
+        call.streams.open(call, [bookingTopic(call.viewer)], (changes) =>
+          watchBookings(call.context.db, call.viewer, toFilter(wanted), after, changes),
+        ),
+      resolve: resolveFrame,
+    }),
+  );
+}
+
+export const addTypes: AddTypes = (builder) => {
+  const types = addBooking(builder);
+  const filter = addFilter(builder, types);
+  addQueries(builder, types, filter);
+  addCreation(builder, types);
+  addChanges(builder, types);
+  addSubscription(builder, types, filter);
+};

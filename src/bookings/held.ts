@@ -1,0 +1,97 @@
+/** Bookings that are held for a change: nobody else changes them until the transaction ends. */
+import { sql } from 'kysely';
+import type { Viewer } from '../context.ts';
+import type { Transaction } from '../db/database.ts';
+import { Conflict, Forbidden, NotFound } from '../errors.ts';
+import { type BookingKind, type BookingStatus, isActive, type Scope } from './booking.ts';
+import type { Wanted } from './occupation.ts';
+
+/** What a change may have to know or to write. */
+export type Held = Wanted & {
+  id: number;
+  kind: BookingKind;
+  status: BookingStatus;
+  subject: string | null;
+  description: string | null;
+  isPrivate: boolean;
+  seriesId: number | null;
+  checkInFrom: Date | null;
+  checkInUntil: Date | null;
+  checkedInAt: Date | null;
+  version: number;
+};
+
+/** The booking that a change names, and those of its series that it is meant for too. */
+export type Holding = { named: Held; meant: Held[]; now: Date };
+
+type HeldRow = Held & { organizerId: number | null; createdBy: number | null; now: Date };
+
+/**
+ * The booking that a change names, and the database's time. With a scope, also what else of its series the change is meant
+ * for: of all, or of this one and those that start later, those that are active and not over. The bookings are locked in
+ * the order of their ids.
+ * @throws NotFound; Conflict for a lesson and for what comes from the mail server, with the remedy; Forbidden for what a
+ * person who is no Admin has neither made nor organizes
+ */
+export async function holdBookings(
+  trx: Transaction,
+  viewer: Viewer,
+  id: number,
+  scope: Scope = 'This',
+): Promise<Holding> {
+  const { mandatorId } = viewer;
+  const series = sql`series_id = (select series_id from booking where mandator_id = ${mandatorId} and id = ${id}::bigint)`;
+  const { rows } = await sql<HeldRow>`
+    select id, resource_id as "resourceId", kind, status, subject, description, is_private as "isPrivate",
+      lower(occupied) + make_interval(mins => setup_minutes) as start,
+      upper(occupied) - make_interval(mins => teardown_minutes) as "end",
+      setup_minutes as "setupMinutes", teardown_minutes as "teardownMinutes", series_id as "seriesId",
+      check_in_from as "checkInFrom", check_in_until as "checkInUntil", checked_in_at as "checkedInAt",
+      version, organizer_id as "organizerId", created_by as "createdBy", now() as now
+    from booking
+    where mandator_id = ${mandatorId} and (id = ${id}::bigint ${scope === 'This' ? sql`` : sql`or ${series}`})
+    order by id for no key update`.execute(trx);
+  const named = rows.find((row) => row.id === id);
+  if (!named) throw new NotFound('There is no booking of this id.');
+  if (named.kind === 'Lesson' || named.kind === 'MailItem') throw await refuseForeign(trx, mandatorId, named);
+  if (viewer.role !== 'Admin' && ![named.organizerId, named.createdBy].includes(viewer.personId))
+    throw new Forbidden('This booking is another person’s; ask its organizer or an Admin.');
+  const { now } = named;
+  if (scope === 'This') return { named, meant: [named], now };
+  const isMeant = (row: Held) =>
+    isActive(row) && row.end > now && (scope === 'All' || row.id === id || row.start > named.start);
+  return { named, meant: rows.filter(isMeant), now };
+}
+
+/** For bookings whose master is elsewhere. */
+async function refuseForeign(trx: Transaction, mandatorId: number, { id, kind }: Held): Promise<Conflict> {
+  if (kind === 'MailItem')
+    return new Conflict('This booking comes from the mail server; change it in the calendar of its mailbox.');
+  const lesson = await trx
+    .selectFrom('lesson')
+    .innerJoin('lesson_job', (join) =>
+      join
+        .onRef('lesson_job.mandator_id', '=', 'lesson.mandator_id')
+        .onRef('lesson_job.id', '=', 'lesson.job'),
+    )
+    .where('lesson.mandator_id', '=', mandatorId)
+    .where('lesson.booking_id', '=', id)
+    .orderBy('lesson.job')
+    .orderBy('lesson.lektion_id')
+    .select(['lesson_job.job_id as jobId', 'lesson.lektion_id as lektionId'])
+    .limit(1)
+    .executeTakeFirst();
+  const of = lesson ? `is lesson ${lesson.lektionId} of job ${lesson.jobId}` : 'was a lesson';
+  return new Conflict(`This booking ${of}; change lessons through api/v2.0/jobs/update.`);
+}
+
+/** @throws Conflict for what is cancelled or released */
+export function checkIsActive({ status }: Held): void {
+  if (status === 'Cancelled') throw new Conflict('This booking is cancelled; make a new one.');
+  if (status === 'Released') throw new Conflict('This booking is released; make a new one.');
+}
+
+/** @throws Conflict for what has ended */
+export function checkNotOver({ end }: Held, now: Date): void {
+  if (end <= now) throw new Conflict(`This booking is over since ${end.toISOString()}; it stays as it is.`);
+}

@@ -1,0 +1,65 @@
+/** What a booking tells of its lesson, in the terms of lesson jobs (contract 4.1). */
+import { z } from 'zod';
+
+const longestText = 4_000;
+const longestName = 200;
+const mostNames = 1_000;
+
+const name = (description: string) => z.string().max(longestName).meta({ description });
+const maybeNames = (description: string) =>
+  z.array(z.string().max(longestName)).max(mostNames).nullable().meta({ description });
+const maybeText = (description: string) => z.string().max(longestText).nullable().meta({ description });
+const instant = (description: string) => z.date().meta({ description });
+
+export const lessonStatus = z.enum(['Geplant', 'Vertretung', 'Entfaellt']).meta({
+  id: 'LessonStatus',
+  description: 'Whether a lesson takes place as planned, is held by a substitute, or is cancelled.',
+});
+
+/** How a lesson was before its first change, as it is stored; instants are RFC 3339 texts. */
+export type LessonOrigin = {
+  RessourceName: string;
+  Lehrpersonen: string[] | null;
+  Fach: string | null;
+  Beginn: string;
+  Ende: string;
+};
+
+export type Lektion = {
+  fach: string | null;
+  klassen: string[] | null;
+  lehrpersonen: string[] | null;
+  status: string;
+  ursprung: LessonOrigin | null;
+};
+
+export const lessonOrigin = z
+  .object({
+    RessourceName: name('The name of its room.'),
+    Lehrpersonen: maybeNames('Its teachers.'),
+    Fach: maybeText('Its subject.'),
+    Beginn: instant('Its start.'),
+    Ende: instant('Its end.'),
+  })
+  .meta({ id: 'LessonOrigin', description: 'A lesson as it was before its first change.' });
+
+export const lektion = z
+  .object({
+    Fach: maybeText('Its subject.'),
+    Klassen: maybeNames('Its classes; of coupled lessons those of all.'),
+    Lehrpersonen: maybeNames('Its teachers; of coupled lessons those of all.'),
+    Status: lessonStatus.meta({ description: 'Whether it takes place as planned.' }),
+    Ursprung: lessonOrigin.nullable().meta({ description: 'Null while the lesson is as it was created.' }),
+  })
+  .meta({ id: 'Lektion', description: 'The lesson that a booking is for.' });
+
+export function toLessonOrigin({ Beginn, Ende, ...others }: LessonOrigin) {
+  return { ...others, Beginn: new Date(Beginn), Ende: new Date(Ende) };
+}
+
+export function toLektion({ fach, klassen, lehrpersonen, status, ursprung }: Lektion) {
+  return {
+    ...{ Fach: fach, Klassen: klassen, Lehrpersonen: lehrpersonen, Status: status },
+    Ursprung: ursprung && toLessonOrigin(ursprung),
+  };
+}

@@ -1,0 +1,245 @@
+/**
+ * Who occupies a resource, and how one is taken. Every writer of bookings locks the rows of its resources first, in the
+ * order of their ids, as imports do: what it then finds to be free stays so until it commits. The exclusion constraint
+ * stands behind it.
+ */
+import { sql } from 'kysely';
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { type Alternative, Conflict, InvalidInput, type RoomConflict } from '../errors.ts';
+import { listOpenIntervals } from '../opening-hours/service.ts';
+import { type BookingKind, maySee, occupiedOnly } from './booking.ts';
+
+/** A resource, as far as its bookings must know it. */
+export type Room = {
+  id: number;
+  name: string;
+  locationId: number;
+  /** IANA zone of the location. */
+  timeZone: string;
+  capacity: number | null;
+  kind: string;
+  /** Null: no check-in. */
+  checkInMinutes: number | null;
+  active: boolean;
+};
+
+/** A place that a booking is to have; it occupies `[start - setup, end + teardown)`. */
+export type Wanted = {
+  resourceId: number;
+  start: Date;
+  end: Date;
+  setupMinutes: number;
+  teardownMinutes: number;
+};
+
+const mostConflicts = 100;
+/** Of each of several wanted bookings: enough to see what is in its way. */
+const mostPerWanted = 10;
+
+const minute = 60_000;
+
+/** From when to when a booking occupies its resource. */
+export function occupiedBy({ start, end, setupMinutes, teardownMinutes }: Omit<Wanted, 'resourceId'>): {
+  from: Date;
+  to: Date;
+} {
+  return {
+    from: new Date(start.getTime() - setupMinutes * minute),
+    to: new Date(end.getTime() + teardownMinutes * minute),
+  };
+}
+
+/**
+ * The resources in the order of their ids.
+ * @throws InvalidInput for one that the tenant does not have
+ */
+export function readRooms(db: Database, mandatorId: number, ids: readonly number[]): Promise<Room[]> {
+  return selectRooms(db, mandatorId, ids, sql``);
+}
+
+/**
+ * The resources in the order of their ids, which nobody else books, changes or imports lessons into until the
+ * transaction ends.
+ * @throws InvalidInput for one that the tenant does not have
+ */
+export function lockRooms(trx: Transaction, mandatorId: number, ids: readonly number[]): Promise<Room[]> {
+  return selectRooms(trx, mandatorId, ids, sql`for no key update of resource`);
+}
+
+async function selectRooms(
+  db: Database,
+  mandatorId: number,
+  ids: readonly number[],
+  locking: ReturnType<typeof sql>,
+): Promise<Room[]> {
+  // bigint: an id that no resource can have is an unknown one.
+  const { rows } = await sql<Room>`
+    select resource.id, resource.name, resource.location_id as "locationId", location.time_zone as "timeZone",
+      resource.capacity, resource.kind, resource.check_in_minutes as "checkInMinutes", resource.active
+    from resource
+    join location on location.mandator_id = resource.mandator_id and location.id = resource.location_id
+    where resource.mandator_id = ${mandatorId} and resource.id = any (${ids}::bigint[])
+    order by resource.id ${locking}`.execute(db);
+  if (rows.length < new Set(ids).size) throw unknownResource();
+  return rows;
+}
+
+function unknownResource(): InvalidInput {
+  const message = 'ResourceId: there is no resource of this id.';
+  return new InvalidInput(message, [
+    { field: 'ResourceId', pointer: '/ResourceId', code: 'UnknownResource', message },
+  ]);
+}
+
+type Found = {
+  id: number;
+  resourceId: number;
+  kind: string;
+  subject: string | null;
+  isPrivate: boolean;
+  organizerId: number | null;
+  createdBy: number | null;
+  from: Date;
+  to: Date;
+  wantedStart: Date;
+};
+
+/**
+ * What stands in the way of each wanted booking, in their order; private ones as the viewer may see them. One query. Of
+ * one wanted booking the first 100, of each of several the first 10.
+ * @param wanted of resources of the viewer's tenant
+ * @param except bookings that do not count, because they are to be moved away themselves
+ */
+export async function findConflicts(
+  db: Database | Transaction,
+  viewer: Viewer,
+  wanted: readonly Wanted[],
+  except: readonly number[] = [],
+): Promise<RoomConflict[]> {
+  const places = wanted.map(occupiedBy);
+  // Place by place: joined, all bookings of the rooms would be compared with all places. `offset 0`, because an index that
+  // has them in their order, from the oldest on, would be taken for the limit otherwise.
+  const { rows } = await sql<Found>`
+    select way.id, way.resource_id as "resourceId", way.kind, way.subject, way.is_private as "isPrivate",
+      way.organizer_id as "organizerId", coalesce(way.created_by, lesson.created_by) as "createdBy",
+      lower(way.occupied) as from, upper(way.occupied) as to, wanted.start as "wantedStart"
+    from unnest(${wanted.map(({ resourceId }) => resourceId)}::int[], ${wanted.map(({ start }) => start)}::timestamptz[],
+      ${places.map(({ from }) => from)}::timestamptz[], ${places.map(({ to }) => to)}::timestamptz[])
+      with ordinality as wanted(resource_id, start, opens, closes, position)
+    cross join lateral (
+      select * from (
+        select * from booking
+        where booking.resource_id = wanted.resource_id and booking.mandator_id = ${viewer.mandatorId}
+          and booking.status in ('Confirmed', 'Tentative') and booking.occupied && tstzrange(wanted.opens, wanted.closes)
+          and booking.id <> all (${except}::bigint[])
+        offset 0
+      ) as overlapping
+      order by lower(occupied) limit ${wanted.length > 1 ? mostPerWanted : mostConflicts}
+    ) as way
+    left join lateral (
+      select job.created_by
+      from lesson join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
+      where lesson.mandator_id = ${viewer.mandatorId} and lesson.booking_id = way.id and way.is_private
+      order by lesson.job, lesson.lektion_id limit 1
+    ) as lesson on true
+    order by wanted.position, lower(way.occupied)`.execute(db);
+  return rows.map(({ id, resourceId, kind, subject, isPrivate, organizerId, createdBy, ...row }) => {
+    const owners = {
+      organizer: organizerId === null ? null : { personId: organizerId },
+      createdBy: createdBy === null ? null : { personId: createdBy },
+    };
+    return {
+      ...{ bookingId: id, resourceId, kind },
+      subject: maySee(viewer, { isPrivate, ...owners }) ? subject : occupiedOnly.subject,
+      ...{ start: row.from, end: row.to, wantedStart: row.wantedStart },
+    };
+  });
+}
+
+/** For bookings that are in the way of wanted ones; tells of the first 100. */
+export function roomOccupied(
+  conflicts: readonly RoomConflict[],
+  alternatives: readonly Alternative[] = [],
+): Conflict {
+  const count = conflicts.length;
+  return new Conflict(
+    `The resource is occupied: ${count === 1 ? 'a booking is' : `${count} bookings are`} in the way; choose another time or another resource.`,
+    { conflicts: conflicts.slice(0, mostConflicts), alternatives },
+  );
+}
+
+/**
+ * Whether [start, end) lies within opening hours (contract 5.1), on the clocks of the resource's own location; setup and
+ * teardown may lie outside. A resource without known hours is always open. Admins and Blocks are not checked.
+ * @throws InvalidInput code OutsideOpeningHours that names the first one which does not
+ */
+export async function checkOpeningHours(
+  db: Database,
+  viewer: Viewer,
+  wanted: readonly Wanted[],
+  kind: BookingKind,
+): Promise<void> {
+  if (viewer.role === 'Admin' || kind === 'Block' || wanted.length === 0) return;
+  const isOpen = await readOpenness(db, viewer.mandatorId, wanted);
+  const closed = wanted.find((each) => !isOpen(each));
+  if (!closed) return;
+  const message = `Start: the resource is not open from ${closed.start.toISOString()} to ${closed.end.toISOString()}; look at its opening hours.`;
+  throw new InvalidInput(message, [
+    { field: 'Start', pointer: '/Start', code: 'OutsideOpeningHours', message },
+  ]);
+}
+
+/** Reads the opening hours around all of `places`, of which it then tells whether they are open throughout. */
+export async function readOpenness(
+  db: Database,
+  mandatorId: number,
+  places: readonly Pick<Wanted, 'resourceId' | 'start' | 'end'>[],
+): Promise<(place: Pick<Wanted, 'resourceId' | 'start' | 'end'>) => boolean> {
+  const ids = [...new Set(places.map(({ resourceId }) => resourceId))];
+  const from = new Date(Math.min(...places.map(({ start }) => start.getTime())));
+  const to = new Date(Math.max(...places.map(({ end }) => end.getTime())));
+  const open = await listOpenIntervals(db, mandatorId, ids, from, to);
+  return ({ resourceId, start, end }) =>
+    open.get(resourceId)?.some((stretch) => stretch.start <= start && end <= stretch.end) ?? true;
+}
+
+/** Writers of one tenant that are in the database at once: the others leave their connections to everybody else. */
+const mostWriters = 4;
+const writers = new WeakMap<Database, Map<number, LimitFunction>>();
+
+/** Another writer was first: what it wrote is seen the next time. */
+const retried = new Set(['40P01', '40001', '23P01']);
+
+/**
+ * Runs a write of bookings in a transaction; at most 4 of a tenant are at it in this process, so that writers who wait for
+ * the rooms that an import holds do not take all connections. Repeated once after a deadlock, and when the exclusion
+ * constraint refuses what `work` had found to be free, so that it sees what is in the way.
+ * @throws Conflict when the constraint refuses it twice; whatever `work` throws
+ */
+export function writeBookings<T>(
+  db: Database,
+  { mandatorId }: Viewer,
+  work: (trx: Transaction) => Promise<T>,
+): Promise<T> {
+  const tenants = writers.get(db) ?? new Map<number, LimitFunction>();
+  writers.set(db, tenants);
+  const limit = tenants.get(mandatorId) ?? pLimit(mostWriters);
+  tenants.set(mandatorId, limit);
+  const attempt = () => db.transaction().execute(work);
+  return limit(() =>
+    attempt()
+      .catch((error) => {
+        if (retried.has(error.code)) return attempt();
+        throw error;
+      })
+      .catch((error) => {
+        if (error.code === '23P01')
+          throw new Conflict(
+            'Another booking of the resource was made at this moment; send the same request again.',
+          );
+        throw error;
+      }),
+  );
+}

@@ -1,0 +1,194 @@
+/**
+ * Series: a rule of RFC 5545 as the starts of its occurrences, and bookings that keep their local clock time. Pure.
+ *
+ * An occurrence begins at the clock time of the first one on the clocks of the location. Where these skip that time, it
+ * begins as much later (02:30 becomes 03:30), and where they show it twice, at the first of the two.
+ */
+import { RRuleTemporal } from 'rrule-temporal';
+import { Temporal } from 'temporal-polyfill';
+import { InvalidInput } from '../errors.ts';
+
+const mostOccurrences = 366;
+const mostYears = 10;
+
+const positive = (most: string) => `(?:${most})`;
+const signed = (most: string) => `[+-]?${positive(most)}`;
+const listOf = (one: string) => `${one}(?:,${one})*`;
+const weekday = '(?:MO|TU|WE|TH|FR|SA|SU)';
+const upTo366 = '[1-9]|[1-9]\\d|[12]\\d\\d|3[0-5]\\d|36[0-6]';
+const upTo53 = '[1-9]|[1-4]\\d|5[0-3]';
+const upTo31 = '[1-9]|[12]\\d|3[01]';
+const upTo12 = '[1-9]|1[0-2]';
+
+/** What each part may be; others have no place in a series of bookings. */
+const parts: ReadonlyMap<string, { form: RegExp; allowed: string }> = new Map(
+  (
+    [
+      ['FREQ', 'DAILY|WEEKLY|MONTHLY|YEARLY', 'DAILY, WEEKLY, MONTHLY or YEARLY'],
+      ['INTERVAL', upTo366, 'a whole number from 1 to 366'],
+      ['COUNT', upTo366, `a whole number from 1 to ${mostOccurrences}`],
+      [
+        'UNTIL',
+        '\\d{8}(?:T\\d{6}Z)?',
+        'a date such as 20261231 or an instant in UTC such as 20261231T170000Z',
+      ],
+      ['BYDAY', listOf(`(?:${signed(upTo53)})?${weekday}`), 'a list of weekdays such as MO,TH or -1FR'],
+      ['BYMONTHDAY', listOf(signed(upTo31)), 'a list of days from 1 to 31, or from -31 to -1'],
+      ['BYYEARDAY', listOf(signed(upTo366)), 'a list of days from 1 to 366, or from -366 to -1'],
+      ['BYWEEKNO', listOf(signed(upTo53)), 'a list of weeks from 1 to 53, or from -53 to -1'],
+      ['BYMONTH', listOf(positive(upTo12)), 'a list of months from 1 to 12'],
+      ['BYSETPOS', listOf(signed(upTo366)), 'a list of positions from 1 to 366, or from -366 to -1'],
+      ['WKST', weekday, 'a weekday such as MO'],
+    ] as const
+  ).map(([name, form, allowed]) => [name, { form: new RegExp(`^(?:${form})$`), allowed }]),
+);
+
+/** For whatever is wrong with a rule. */
+function invalidRule(text: string): InvalidInput {
+  const message = `RecurrenceRule: ${text}.`;
+  return new InvalidInput(message, [
+    { field: 'RecurrenceRule', pointer: '/RecurrenceRule', code: 'InvalidValue', message },
+  ]);
+}
+
+/** The parts of a rule by name. @throws InvalidInput */
+function readRule(rule: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const text of rule.split(';')) {
+    const [name = '', value = ''] = text.split('=', 2);
+    const part = parts.get(name);
+    if (!part)
+      throw invalidRule(
+        `${JSON.stringify(text.slice(0, 50))} is not understood; its parts are NAME=VALUE, separated by semicolons, of ${[...parts.keys()].join(', ')}`,
+      );
+    if (found.has(name)) throw invalidRule(`has ${name} twice`);
+    if (text !== `${name}=${value}` || !part.form.test(value))
+      throw invalidRule(`${name} must be ${part.allowed}`);
+    found.set(name, value);
+  }
+  const frequency = found.get('FREQ');
+  if (!frequency) throw invalidRule('must have FREQ');
+  if (found.has('COUNT') === found.has('UNTIL'))
+    throw invalidRule('must have exactly one of COUNT and UNTIL, so that the series ends');
+  checkCombination(found, frequency);
+  return found;
+}
+
+/** What RFC 5545, 3.3.10 does not allow beside each other. @throws InvalidInput */
+function checkCombination(found: ReadonlyMap<string, string>, frequency: string): void {
+  const only = (name: string, ...frequencies: string[]) => {
+    if (found.has(name) && !frequencies.includes(frequency))
+      throw invalidRule(`${name} goes with FREQ=${frequencies.join(' or ')} only`);
+  };
+  only('BYWEEKNO', 'YEARLY');
+  only('BYYEARDAY', 'YEARLY');
+  only('BYMONTHDAY', 'DAILY', 'MONTHLY', 'YEARLY');
+  const weekdays = found.get('BYDAY')?.split(',') ?? [];
+  const numbered = weekdays.some((each) => /\d/.test(each));
+  if (numbered && !['MONTHLY', 'YEARLY'].includes(frequency))
+    throw invalidRule('BYDAY with numbers goes with FREQ=MONTHLY or YEARLY only');
+  if (numbered && found.has('BYWEEKNO')) throw invalidRule('BYDAY with numbers does not go with BYWEEKNO');
+  // rrule-temporal 2.2.7 would look at the numbered weekdays of a year alone.
+  const others =
+    ['BYMONTHDAY', 'BYYEARDAY'].some((name) => found.has(name)) || !weekdays.every((each) => /\d/.test(each));
+  if (numbered && others && frequency === 'YEARLY' && !found.has('BYMONTH'))
+    throw invalidRule(
+      'BYDAY with numbers goes with other days in a year only where BYMONTH names the months',
+    );
+  if (found.has('BYSETPOS') && ![...found.keys()].some((name) => /^BY(?!SETPOS)/.test(name)))
+    throw invalidRule('BYSETPOS needs another part that begins with BY');
+}
+
+/** The last instant that a rule may have. @throws InvalidInput for a date that cannot be */
+function readUntil(until: string, timeZone: string): Temporal.ZonedDateTime {
+  try {
+    if (until.includes('T')) return Temporal.Instant.from(until).toZonedDateTimeISO(timeZone);
+    return Temporal.PlainDate.from(until)
+      .add({ days: 1 })
+      .toZonedDateTime(timeZone)
+      .subtract({ milliseconds: 1 });
+  } catch {
+    throw invalidRule(`UNTIL=${until} is not in the calendar`);
+  }
+}
+
+/**
+ * The starts of a series, in order; the first is `start` itself.
+ * @param rule the value of an RRULE (RFC 5545, 3.3.10) with COUNT or UNTIL, without `RRULE:`
+ * @param timeZone the IANA zone whose clocks count
+ * @throws InvalidInput that says what is wrong with the rule: it cannot be read, `start` is not one of its occurrences, it
+ * has more than 366 or reaches further than 10 years
+ */
+export function expandRule(rule: string, start: Date, timeZone: string): Date[] {
+  const found = readRule(rule);
+  const first = atClock(start, timeZone);
+  const date = first.toPlainDate();
+  const horizon = first.add({ years: mostYears });
+  const last = found.has('UNTIL') ? readUntil(found.get('UNTIL')!, timeZone) : horizon;
+  const tooFar = `must end within ${mostYears} years of Start`;
+  if (Temporal.ZonedDateTime.compare(last, horizon) > 0) throw invalidRule(tooFar);
+  const starts = listDates(found, date, last.toPlainDate())
+    .map((each) =>
+      each.equals(date) ? first : each.toZonedDateTime({ timeZone, plainTime: first.toPlainTime() }),
+    )
+    .filter((each) => Temporal.ZonedDateTime.compare(each, last) <= 0);
+  if (starts[0] !== first)
+    throw invalidRule(
+      `its first occurrence must be Start, and ${date} is none of its dates; choose Start or the rule so that they meet`,
+    );
+  if (starts.length > mostOccurrences)
+    throw invalidRule(
+      `must have at most ${mostOccurrences} occurrences; end it earlier and make another series`,
+    );
+  if (starts.length < Number(found.get('COUNT') ?? 0)) throw invalidRule(tooFar);
+  return starts.map(({ epochMilliseconds }) => new Date(epochMilliseconds));
+}
+
+/** The local dates of a rule from `first` to `last`, of more than may be one too many. */
+function listDates(
+  found: ReadonlyMap<string, string>,
+  first: Temporal.PlainDate,
+  last: Temporal.PlainDate,
+): Temporal.PlainDate[] {
+  const bounded = [...found].filter(([name]) => name !== 'UNTIL');
+  // In UTC, where no clock changes: a library that knows the zone leaves out the days that skip the clock time.
+  const rule = new RRuleTemporal({
+    rruleString: bounded.map((part) => part.join('=')).join(';'),
+    dtstart: first.toZonedDateTime('UTC'),
+    until: last.toZonedDateTime('UTC'),
+    temporal: Temporal,
+  });
+  return rule.all((_date, index) => index <= mostOccurrences).map((date) => date.toPlainDate());
+}
+
+const atClock = (instant: Date, timeZone: string) =>
+  Temporal.Instant.fromEpochMilliseconds(instant.getTime()).toZonedDateTimeISO(timeZone);
+
+/** Whether the clocks of a zone show the same date at both instants. */
+export function areOnSameDate(one: Date, other: Date, timeZone: string): boolean {
+  return atClock(one, timeZone).toPlainDate().equals(atClock(other, timeZone).toPlainDate());
+}
+
+/**
+ * A booking on the local date of `occurrence`, at the clock time and with the local duration of [start, end). On the date
+ * of `start` that is [start, end) itself.
+ */
+export function atSameClock(
+  occurrence: Date,
+  start: Date,
+  end: Date,
+  timeZone: string,
+): { start: Date; end: Date } {
+  const [from, to, here] = [start, end, occurrence].map((instant) => atClock(instant, timeZone)) as [
+    Temporal.ZonedDateTime,
+    Temporal.ZonedDateTime,
+    Temporal.ZonedDateTime,
+  ];
+  if (here.toPlainDate().equals(from.toPlainDate())) return { start, end };
+  const begins = here.toPlainDate().toZonedDateTime({ timeZone, plainTime: from.toPlainTime() });
+  const shown = from.toPlainDateTime().until(to.toPlainDateTime());
+  // While the clocks are set back, they may show an earlier time at the end than at the start.
+  const lasts = shown.sign > 0 ? shown : from.until(to);
+  const ends = begins.toPlainDateTime().add(lasts).toZonedDateTime(timeZone);
+  return { start: new Date(begins.epochMilliseconds), end: new Date(ends.epochMilliseconds) };
+}

@@ -1,0 +1,245 @@
+import { z } from 'zod';
+import { readPage } from '../db/paging.ts';
+import { roomConflict, toConflictRecord } from '../rest/conflicts.ts';
+import { listAnswer, listOf } from '../rest/lists.ts';
+import { id, instant, paging } from '../rest/parameters.ts';
+import { type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
+import { readIfMatch, recordAnswer } from '../rest/versions.ts';
+import { checkIn, releaseBooking } from './attendance.ts';
+import { cancelBooking } from './cancellation.ts';
+import { changeBooking, extendBooking } from './change.ts';
+import { type Created, createBooking } from './creation.ts';
+import * as examples from './examples.ts';
+import { bookingList, getBooking, listBookings } from './service.ts';
+import * as wire from './wire.ts';
+
+const path = '/v1.0/bookings';
+
+const params = z.object({ id: id('The Id of the booking.') });
+const scope = wire.scope
+  .default('This')
+  .meta({ description: 'Which bookings of its series are meant too; This alone when left out.' });
+
+const forDisplays = { 403: 'A display reads the status of its own resources only.' };
+const forOthers = {
+  403: 'Only whom it is for, who made it, and an Admin change a booking; a display changes none.',
+};
+const ofOthers =
+  'A lesson is changed through `/v2.0/jobs/update`, and an item of a mailbox in its calendar: here that is a conflict.';
+
+const series = z
+  .object({
+    SeriesId: z.int().min(1).meta({ description: 'The id of the series.' }),
+    RecurrenceRule: z.string().max(500).meta({ description: 'How it repeats.' }),
+    BookingIds: z
+      .array(z.int().min(1))
+      .max(366)
+      .meta({ description: 'The ids of its bookings, in their order.' }),
+    Skipped: z
+      .array(
+        z.object({
+          Start: z.date().meta({ description: 'When it would have begun.' }),
+          End: z.date().meta({ description: 'When it would have ended.' }),
+          Conflicts: z.array(roomConflict).max(100).meta({ description: 'What is in its way.' }),
+        }),
+      )
+      .max(366)
+      .meta({ description: 'Which were left out.' }),
+  })
+  .meta({ id: 'Series', description: 'What was made of a series.' });
+const createdBooking = z
+  .object({
+    ...wire.bookingRecord.shape,
+    Series: series.nullable().meta({ description: 'The whole series; null for a single booking.' }),
+  })
+  .meta({ id: 'CreatedBooking', description: 'A booking that was made, the first one of a series.' });
+
+function toCreatedRecord({ booking, series }: Created) {
+  return {
+    ...wire.toBookingRecord(booking),
+    Series: series && {
+      ...{ SeriesId: series.seriesId, RecurrenceRule: series.recurrenceRule, BookingIds: series.bookingIds },
+      Skipped: series.skipped.map(({ start, end, conflicts }) => ({
+        ...{ Start: start, End: end },
+        Conflicts: conflicts.map(toConflictRecord),
+      })),
+    },
+  };
+}
+
+const one = (description: string, changes: object = {}): Record<200, DescribedAnswer> => ({
+  200: { description, body: wire.bookingRecord, example: examples.changed(changes), headers: ['ETag'] },
+});
+
+export const routes = [
+  route({
+    method: 'GET',
+    path,
+    summary: 'List bookings',
+    description:
+      'The bookings of the tenant that occupy their resources between `From` and `To`, whatever their status, in the order in which they begin to. Of a private one others see only that it is there.',
+    query: z.strictObject({
+      From: instant(
+        'Only those that end after this instant, teardown included; now when left out.',
+      ).optional(),
+      To: instant(
+        'Only those that begin before this instant, setup included, at most 366 days after `From`; 31 days after it when left out.',
+      ).optional(),
+      ResourceId: id('Only those of this resource.').optional(),
+      LocationId: id('Only those at this location.').optional(),
+      PersonId: id('Only those for this person.').optional(),
+      SeriesId: id('Only those of this series; all of it where `From` and `To` are left out.').optional(),
+      Status: wire.bookingStatus.optional().meta({ description: 'Only those of this status.' }),
+      Kind: wire.bookingKind.optional().meta({ description: 'Only those of this kind.' }),
+      ChangedAfter: instant('Only those that were made or changed after this instant.').optional(),
+      ...paging,
+    }),
+    answers: {
+      200: {
+        description: 'One page of bookings.',
+        body: listOf(wire.bookingRecord, 'BookingList'),
+        example: examples.page,
+        headers: ['ETag'],
+      },
+    },
+    problems: forDisplays,
+    handle: async ({ db }, { viewer, query }) => {
+      const filter = {
+        ...{ from: query.From, to: query.To, resourceId: query.ResourceId, locationId: query.LocationId },
+        ...{ personId: query.PersonId, seriesId: query.SeriesId, status: query.Status, kind: query.Kind },
+        changedAfter: query.ChangedAfter,
+      };
+      const page = readPage(bookingList, query.Limit, query.Cursor);
+      return listAnswer(await listBookings(db, viewer, filter, page), wire.toBookingRecord);
+    },
+  }),
+  route({
+    method: 'POST',
+    path,
+    summary: 'Make a booking or a series',
+    description:
+      'Books a resource for a time in which it is open and free. With a `RecurrenceRule` it makes a series, expanded on the clocks of the location: every booking begins at the same local time, the first one at `Start`. A user books for itself and what is not over yet; an Admin also for others, outside opening hours, and blocks.',
+    headers: ['Idempotency-Key'],
+    body: { schema: wire.newBooking, example: examples.newBooking },
+    answers: {
+      201: {
+        description: 'The booking, of a series the first; `Location` is where it is read.',
+        body: createdBooking,
+        example: examples.createdBooking,
+        headers: ['Location', 'ETag'],
+      },
+    },
+    problems: {
+      403: 'Only an Admin books for another person or makes a block; a display books nothing.',
+      409: 'The resource is occupied or not active, `Conflicts` and `Alternatives` say by what and what is possible instead; or a request with this `Idempotency-Key` is still being answered.',
+    },
+    handle: async ({ db, config }, { viewer, body, request }) => {
+      const idempotencyKey = readIdempotencyKey(request);
+      const created = await createBooking(db, viewer, wire.toNewBooking(body), { idempotencyKey });
+      const location = `${config.BaseUrl}/${viewer.mandator}/api${path}/${created.booking.id}`;
+      return recordAnswer(toCreatedRecord(created), { status: 201, location });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/:id`,
+    summary: 'Read a booking',
+    description: 'One booking. Of a private one others see only that it is there.',
+    params,
+    answers: one('The booking.'),
+    problems: forDisplays,
+    handle: async ({ db }, { viewer, params }) =>
+      recordAnswer(wire.toBookingRecord(await getBooking(db, viewer, params.id))),
+  }),
+  route({
+    method: 'PATCH',
+    path: `${path}/:id`,
+    summary: 'Change a booking',
+    description: `Changes the members that are sent, and only in the version of \`If-Match\`. Of a series \`Scope\` takes the following bookings, or all that have not ended, along: each gets the same local time and duration, on its own day. ${ofOthers}`,
+    headers: ['If-Match'],
+    params,
+    query: z.strictObject({
+      Scope: scope,
+      ConflictHandling: wire.conflictHandling.default('Fail').meta({
+        description:
+          'With a `Scope` of several: with Skip those that would meet others stay as they are, with Fail all do.',
+      }),
+    }),
+    body: { schema: wire.bookingChanges, example: examples.bookingChanges },
+    answers: one('The booking as it is now.', examples.bookingChanges),
+    problems: {
+      ...forOthers,
+      409: 'The resource is occupied then, as `Conflicts` and `Alternatives` tell, or not active; or the booking is over, cancelled, released, or not made here.',
+    },
+    handle: async ({ db }, { viewer, params, query, body, headers }) => {
+      const options = { scope: query.Scope, conflictHandling: query.ConflictHandling };
+      const versions = readIfMatch(headers);
+      const changed = await changeBooking(db, viewer, params.id, versions, wire.toChanges(body), options);
+      return recordAnswer(wire.toBookingRecord(changed));
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${path}/:id`,
+    summary: 'Cancel a booking',
+    description: `The booking stays, with the status Cancelled, and its resource is free; cancelling it again changes nothing. \`If-Match\` may be left out. ${ofOthers}`,
+    headers: ['If-Match'],
+    params,
+    query: z.strictObject({ Scope: scope }),
+    answers: one('The cancelled booking.', { Status: 'Cancelled' }),
+    problems: {
+      ...forOthers,
+      409: 'The booking is over, released, or not made here.',
+      412: 'The record has changed since the version of `If-Match`.',
+    },
+    handle: async ({ db }, { viewer, params, query, headers }) => {
+      const versions = headers['if-match'] === undefined ? undefined : readIfMatch(headers);
+      return recordAnswer(
+        wire.toBookingRecord(await cancelBooking(db, viewer, params.id, versions, query.Scope)),
+      );
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/:id/check-in`,
+    summary: 'Check a booking in',
+    description:
+      'Says that somebody is there, between `CheckIn.From` and `CheckIn.Until`; who does not is taken for a no-show, and the booking released. Checking in again changes nothing.',
+    params,
+    answers: one('The booking.', {
+      CheckIn: { ...examples.booking.CheckIn, CheckedInAt: '2027-02-01T07:58:12Z' },
+    }),
+    problems: {
+      ...forOthers,
+      409: 'It is too early or too late, nobody has to check in, or the booking is cancelled or released.',
+    },
+    handle: async ({ db }, { viewer, params }) =>
+      recordAnswer(wire.toBookingRecord(await checkIn(db, viewer, params.id))),
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/:id/release`,
+    summary: 'Release a booking',
+    description: `Frees the resource of a booking that is not needed any more, or not to its end; it keeps its times and gets the status Released. Releasing it again changes nothing. ${ofOthers}`,
+    params,
+    answers: one('The released booking.', { Status: 'Released' }),
+    problems: { ...forOthers, 409: 'The booking is over, cancelled, or not made here.' },
+    handle: async ({ db }, { viewer, params }) =>
+      recordAnswer(wire.toBookingRecord(await releaseBooking(db, viewer, params.id))),
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/:id/extend`,
+    summary: 'Extend a booking',
+    description: `Lets a booking end later, where its resource is free and open. ${ofOthers}`,
+    params,
+    body: { schema: wire.extension, example: examples.extension },
+    answers: one('The booking with its new `End`.', { End: '2027-02-01T09:45:00Z' }),
+    problems: {
+      ...forOthers,
+      409: 'The resource is occupied then, as `Conflicts` tell; or the booking is over, cancelled, released, or not made here.',
+    },
+    handle: async ({ db }, { viewer, params, body }) =>
+      recordAnswer(wire.toBookingRecord(await extendBooking(db, viewer, params.id, body.Minutes))),
+  }),
+];

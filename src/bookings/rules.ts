@@ -1,0 +1,72 @@
+/** What every booking keeps to, whether it is made or changed (contract 5.2). */
+import type { Viewer } from '../context.ts';
+import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
+import type { BookingKind } from './booking.ts';
+import { occupiedBy, type Room, type Wanted } from './occupation.ts';
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+const mostDays: Partial<Record<BookingKind, number>> = { Booking: 1, Block: 366 };
+const earliest = new Date('2000-01-01T00:00:00Z');
+const mostDaysAhead = 3 * 366;
+const checkInOpens = 15 * minute;
+
+/**
+ * Who is no Admin books nothing that is over already.
+ * @throws InvalidInput with each fault: codes InvalidTime, TooLong, InPast
+ */
+export function checkTimes(
+  viewer: Viewer,
+  kind: BookingKind,
+  { start, end }: { start: Date; end: Date },
+  now: Date,
+): void {
+  const faults: FieldError[] = [];
+  const fault = (field: 'Start' | 'End', code: string, text: string) =>
+    faults.push({ field, pointer: `/${field}`, code, message: `${field}: ${text}.` });
+  const most = mostDays[kind] ?? 1;
+  if (start < earliest || start.getTime() > now.getTime() + mostDaysAhead * day)
+    fault('Start', 'InvalidTime', 'must be between the year 2000 and three years from now');
+  if (end <= start) fault('End', 'InvalidTime', 'must be after Start');
+  else if (end.getTime() - start.getTime() > most * day)
+    fault('End', 'TooLong', `must be at most ${most === 1 ? '24 hours' : `${most} days`} after Start`);
+  else if (viewer.role !== 'Admin' && end <= now)
+    fault('End', 'InPast', 'is over already; only an Admin books what has been');
+  if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+}
+
+/** @throws Conflict for a resource that is retired */
+export function checkActive({ name, active }: Room): void {
+  if (!active) throw new Conflict(`The resource ${name} is not active; choose another.`);
+}
+
+/** @throws InvalidInput when two of a series would occupy their resource at once */
+export function checkApart(series: readonly Wanted[]): void {
+  const places = series.map((wanted) => ({ resourceId: wanted.resourceId, ...occupiedBy(wanted) }));
+  places.sort((one, other) => one.resourceId - other.resourceId || one.from.getTime() - other.from.getTime());
+  const overlaps = places.some(({ resourceId, from }, at) => {
+    const before = places[at - 1];
+    return before?.resourceId === resourceId && before.to > from;
+  });
+  if (!overlaps) return;
+  const message = 'End: bookings of the series would overlap each other; make them shorter.';
+  throw new InvalidInput(message, [{ field: 'End', pointer: '/End', code: 'OverlapsItself', message }]);
+}
+
+/**
+ * When a booking must be checked in: from 15 minutes before its start until the minutes of its resource after it, or after
+ * `now` for one that has begun; at its end at the latest. Null where nobody checks in, also for what is over.
+ */
+export function checkInOf(
+  { checkInMinutes }: Pick<Room, 'checkInMinutes'>,
+  kind: BookingKind,
+  { start, end }: { start: Date; end: Date },
+  now: Date,
+): { from: Date; until: Date } | null {
+  if (checkInMinutes === null || kind !== 'Booking' || end <= now) return null;
+  const begins = Math.max(start.getTime(), now.getTime());
+  return {
+    from: new Date(start.getTime() - checkInOpens),
+    until: new Date(Math.min(begins + checkInMinutes * minute, end.getTime())),
+  };
+}

@@ -1,0 +1,119 @@
+/**
+ * Bookings: who has a resource when (contract 5.2).
+ *
+ * Terms: a booking **occupies** its resource from its Start less its setup to its End plus its teardown, half-open, while
+ * it is **active**: Confirmed or Tentative. A **lesson** is a booking of Kind Lesson, which the import alone writes; a
+ * **block** keeps a resource from being booked. A **series** is bookings that were made together by one recurrence rule and
+ * live on their own from then on. A **no-show** is a booking that nobody has checked in by its limit.
+ *
+ * Invariants:
+ * - No two active bookings of a resource overlap; a constraint of the database refuses it, whoever writes.
+ * - Whoever takes room locks the rows of the resources first, in the order of their ids; who only gives room free need not.
+ * - Cancelled and Released are final; only a lesson that was cancelled may take place again.
+ * - `version` grows with every change and with nothing else; every change leaves a row in the outbox.
+ * - What a private booking is about leaves this room only for its organizer, who made it, and Admins.
+ */
+import { z } from 'zod';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { Forbidden, Malformed, NotFound } from '../errors.ts';
+import { checkReader } from '../tenants/service.ts';
+import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
+import { type BookingKey, type ListFilter, listStored, readStored, type StoredWithKey } from './stored.ts';
+
+// Other rooms see this one through its service alone.
+export { type Booking, isActive } from './booking.ts';
+export { type LessonOrigin, lessonOrigin, lessonStatus, toLessonOrigin } from './lektion.ts';
+
+const day = 86_400_000;
+const defaultDays = 31;
+const mostDays = 366;
+/** More than anybody books of one resource in a year. */
+const mostOfResource = 100_000;
+
+/** Where a booking of a list stands in it. */
+type Listed = Booking & Pick<StoredWithKey, 'key'>;
+
+/** In the order in which they begin to occupy their resources. */
+export const bookingList: List<Listed, BookingKey> = {
+  name: 'bookings',
+  key: z.tuple([
+    // As far as the instants of PostgreSQL go.
+    z.string().regex(/^(-\d{1,17}|\d{1,18})$/),
+    z.int().min(0),
+  ]),
+  keyOf: ({ key }) => key,
+};
+
+/** @throws Forbidden for a display */
+export function checkBooker({ role }: Viewer): void {
+  if (role === 'Display')
+    throw new Forbidden('A display books, changes and releases nothing; use the PIN of a user.');
+}
+
+/** @throws Forbidden for a display */
+export async function findBooking(db: Database, viewer: Viewer, id: number): Promise<Booking | undefined> {
+  checkReader(viewer);
+  const stored = (await readStored(db, viewer.mandatorId, [id])).get(id);
+  return stored && asSeenBy(viewer, stored);
+}
+
+/** @throws Forbidden for a display; NotFound, also for another tenant's */
+export async function getBooking(db: Database, viewer: Viewer, id: number): Promise<Booking> {
+  const found = await findBooking(db, viewer, id);
+  if (!found) throw new NotFound('There is no booking of this id.');
+  return found;
+}
+
+/**
+ * The bookings of the tenant whatever their status, in the order of their beginning, setup included.
+ * @throws Forbidden for a display; Malformed for a window that ends before it begins or is longer than 366 days
+ */
+export async function listBookings(
+  db: Database,
+  viewer: Viewer,
+  filter: BookingFilter,
+  page: PageRequest<BookingKey>,
+): Promise<Page<Listed>> {
+  checkReader(viewer);
+  const found = await listStored(db, viewer, withWindow(filter), page);
+  const seen = found.map((stored) => ({ ...asSeenBy(viewer, stored), key: stored.key }));
+  return toPage(bookingList, seen, page.limit);
+}
+
+/** All bookings of a resource in [from, to), as `listBookings` has them. @throws Forbidden for a display */
+export async function listForResource(
+  db: Database,
+  viewer: Viewer,
+  resourceId: number,
+  from: Date,
+  to: Date,
+): Promise<Booking[]> {
+  checkReader(viewer);
+  const all = { limit: mostOfResource, after: undefined };
+  const found = await listStored(db, viewer, { resourceId, from, to }, all);
+  return found.map((stored) => asSeenBy(viewer, stored));
+}
+
+/** The 31 days from now on unless the filter says others; of a series all of it. */
+function withWindow(filter: BookingFilter): ListFilter {
+  const { from: begin, to: end, seriesId } = filter;
+  if (!begin && !end && seriesId !== undefined) return { ...filter, seriesId };
+  const from = begin ?? new Date();
+  const to = end ?? new Date(from.getTime() + defaultDays * day);
+  if (to <= from)
+    throw new Malformed('To must be after From, which is now when it is left out.', [
+      { field: 'To', pointer: null, code: 'InvalidValue', message: 'To: must be after From.' },
+    ]);
+  if (to.getTime() - from.getTime() > mostDays * day)
+    throw new Malformed(`From and To may be at most ${mostDays} days apart; ask in parts.`, [
+      {
+        field: 'To',
+        pointer: null,
+        code: 'InvalidValue',
+        message: `To: is more than ${mostDays} days after From.`,
+      },
+    ]);
+  return { ...filter, from, to };
+}

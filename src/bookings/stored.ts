@@ -1,0 +1,207 @@
+/** Bookings as they are stored, with the names around them: by their ids, and as a list. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import type { PageRequest } from '../db/paging.ts';
+import type { BookingFilter, StoredBooking } from './booking.ts';
+import type { Lektion } from './lektion.ts';
+
+/**
+ * The beginning of what a booking occupies, in microseconds, and its id: beginnings coincide. The microseconds are a text,
+ * for from 2255 on they are more than a number holds.
+ */
+export type BookingKey = [micros: string, id: number];
+export type StoredWithKey = StoredBooking & { key: BookingKey };
+
+type StoredRow = Omit<StoredBooking, 'uid' | 'organizer' | 'checkIn' | 'origin' | 'lektion' | 'createdBy'> & {
+  mandatorUid: string;
+  organizerId: number | null;
+  organizerName: string;
+  organizerEmail: string;
+  checkInFrom: Date | null;
+  checkInUntil: Date;
+  checkedInAt: Date | null;
+  system: StoredBooking['origin']['system'];
+  batchId: string | null;
+  /** Of a lesson: the coupled ones in their order. */
+  lessons: (Lektion & { jobId: string; lektionId: string })[] | null;
+  creatorId: number | null;
+  creatorName: string;
+  micros: string;
+};
+
+/**
+ * The bookings of `found`, a query of rows of the table, each with the names around it. Every join goes by a primary key;
+ * lessons are looked for where there are some. An imported booking was made by whoever sent its job.
+ */
+const describeBookings = (found: RawBuilder<unknown>): RawBuilder<StoredRow> => sql<StoredRow>`
+  select booking.id, mandator.uid as "mandatorUid", booking.resource_id as "resourceId", resource.name as "resourceName",
+    resource.location_id as "locationId", booking.subject, booking.description,
+    lower(booking.occupied) + make_interval(mins => booking.setup_minutes) as start,
+    upper(booking.occupied) - make_interval(mins => booking.teardown_minutes) as "end",
+    location.time_zone as "timeZone", booking.status, booking.kind,
+    organizer.id as "organizerId", organizer.name as "organizerName", organizer.email as "organizerEmail",
+    booking.is_private as "isPrivate", booking.series_id as "seriesId", series.recurrence_rule as "recurrenceRule",
+    booking.setup_minutes as "setupMinutes", booking.teardown_minutes as "teardownMinutes",
+    booking.check_in_from as "checkInFrom", booking.check_in_until as "checkInUntil",
+    booking.checked_in_at as "checkedInAt", booking.origin as system, booking.batch_id as "batchId",
+    lesson.list as lessons, creator.id as "creatorId", creator.name as "creatorName",
+    booking.created_at as "createdAt", booking.changed_at as "changedAt", booking.version,
+    (extract(epoch from lower(booking.occupied)) * 1000000)::bigint::text as micros
+  from (${found}) as booking
+  join mandator on mandator.id = booking.mandator_id
+  join resource on resource.mandator_id = booking.mandator_id and resource.id = booking.resource_id
+  join location on location.mandator_id = booking.mandator_id and location.id = resource.location_id
+  left join booking_series as series on series.mandator_id = booking.mandator_id and series.id = booking.series_id
+  left join person as organizer on organizer.mandator_id = booking.mandator_id and organizer.id = booking.organizer_id
+  left join lateral (
+    select (array_agg(job.created_by order by lesson.job, lesson.lektion_id))[1] as created_by,
+      json_agg(json_build_object('jobId', job.job_id, 'lektionId', lesson.lektion_id, 'fach', lesson.fach,
+        'klassen', lesson.klassen, 'lehrpersonen', lesson.lehrpersonen, 'status', lesson.status,
+        'ursprung', lesson.ursprung) order by lesson.job, lesson.lektion_id) as list
+    from lesson
+    join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
+    where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id and booking.kind = 'Lesson'
+  ) as lesson on true
+  left join person as creator
+    on creator.mandator_id = booking.mandator_id and creator.id = coalesce(booking.created_by, lesson.created_by)`;
+
+/** What all of them have, each once, in its order; null where nobody says any. */
+function together(lists: readonly (string[] | null)[]): string[] | null {
+  const said = lists.filter((list) => list !== null);
+  return said.length > 0 ? [...new Set(said.flat())] : null;
+}
+
+function toStored(row: StoredRow): StoredWithKey {
+  const {
+    mandatorUid,
+    organizerId,
+    organizerName,
+    organizerEmail,
+    checkInFrom,
+    checkInUntil,
+    checkedInAt,
+    ...rest
+  } = row;
+  const { system, batchId, lessons, creatorId, creatorName, micros, ...booking } = rest;
+  const [first] = lessons ?? [];
+  return {
+    ...booking,
+    key: [micros, booking.id],
+    uid: `booking-${booking.id}@${mandatorUid}`,
+    organizer:
+      organizerId === null
+        ? null
+        : { personId: organizerId, displayName: organizerName, email: organizerEmail },
+    checkIn:
+      checkInFrom === null ? null : { required: true, from: checkInFrom, until: checkInUntil, checkedInAt },
+    origin: {
+      ...{ system, batchId, jobId: first?.jobId ?? null, lektionId: first?.lektionId ?? null },
+      mailItemId: null,
+    },
+    lektion:
+      lessons && first
+        ? {
+            ...{ fach: first.fach, status: first.status, ursprung: first.ursprung },
+            klassen: together(lessons.map(({ klassen }) => klassen)),
+            lehrpersonen: together(lessons.map(({ lehrpersonen }) => lehrpersonen)),
+          }
+        : null,
+    createdBy: creatorId === null ? null : { personId: creatorId, displayName: creatorName },
+  };
+}
+
+/** The bookings of these ids that the tenant has. */
+export async function readStored(
+  db: Database,
+  mandatorId: number,
+  ids: readonly number[],
+): Promise<Map<number, StoredBooking>> {
+  const { rows } = await selectStored(mandatorId, ids).execute(db);
+  return new Map(rows.map(toStored).map((stored) => [stored.id, stored]));
+}
+
+/** The query of `readStored`. */
+export const selectStored = (mandatorId: number, ids: readonly number[]) =>
+  describeBookings(
+    sql`select * from booking where mandator_id = ${mandatorId} and id = any (${ids}::bigint[])`,
+  );
+
+/** A filter with its window, which only the bookings of a series may go without. */
+export type ListFilter = BookingFilter & ({ from: Date; to: Date } | { seriesId: number });
+
+/** One page, and one booking more where another page follows. */
+export async function listStored(
+  db: Database,
+  viewer: Viewer,
+  filter: ListFilter,
+  page: PageRequest<BookingKey>,
+): Promise<StoredWithKey[]> {
+  const { rows } = await selectBookings(viewer, filter, page).execute(db);
+  return rows.map(toStored);
+}
+
+/** Whose a private booking is stays hidden from a filter as it is from a record (`maySee`). */
+function organizedBy(viewer: Viewer, personId: number): RawBuilder<unknown> {
+  const seesAll = viewer.role === 'Admin' || viewer.personId === personId;
+  return sql`and booking.organizer_id = ${personId}
+    ${seesAll ? sql`` : sql`and (not booking.is_private or booking.created_by = ${viewer.personId})`}`;
+}
+
+/**
+ * The query of `listStored`. A series, an organizer and a recent change have an index of their own. All else goes room by
+ * room: those of its bookings that begin in the window, in their order, and before them the few that reach into it.
+ */
+export function selectBookings(
+  viewer: Viewer,
+  filter: ListFilter,
+  { limit, after }: PageRequest<BookingKey>,
+): RawBuilder<StoredRow> {
+  const { mandatorId } = viewer;
+  const { from, to, resourceId, locationId, personId, seriesId, status, kind, changedAfter } = filter;
+  const nothing = sql``;
+  const begin = sql`lower(booking.occupied)`;
+  const order = sql`${begin}, booking.id`;
+  const wanted = sql`booking.mandator_id = ${mandatorId}
+    ${after ? sql`and (${order}) > (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint)` : nothing}
+    ${seriesId === undefined ? nothing : sql`and booking.series_id = ${seriesId}::bigint`}
+    ${personId === undefined ? nothing : organizedBy(viewer, personId)}
+    ${status === undefined ? nothing : sql`and booking.status = ${status}`}
+    ${kind === undefined ? nothing : sql`and booking.kind = ${kind}`}
+    ${changedAfter ? sql`and booking.changed_at > ${changedAfter}` : nothing}`;
+  const inWindow = sql`${from ? sql`and upper(booking.occupied) > ${from}` : nothing}
+    ${to ? sql`and ${begin} < ${to}` : nothing}`;
+  const room = sql`room.mandator_id = ${mandatorId}
+    ${resourceId === undefined ? nothing : sql`and room.id = ${resourceId}`}
+    ${locationId === undefined ? nothing : sql`and room.location_id = ${locationId}`}`;
+  const page = sql`order by ${order} limit ${sql`${limit + 1}::int`}`;
+
+  const hasIndex = seriesId !== undefined || (personId ?? changedAfter) !== undefined;
+  if (!from || (hasIndex && resourceId === undefined))
+    return sql`${describeBookings(sql`
+      select booking.* from booking
+      where ${wanted} ${inWindow}
+        ${(resourceId ?? locationId) === undefined ? nothing : sql`and booking.resource_id in (select room.id from resource as room where ${room})`}
+      ${page}`)} order by ${order}`;
+
+  const ofRoom = sql`from booking where booking.resource_id = room.id and ${wanted}`;
+  const beginning = sql`${ofRoom} and ${begin} >= ${from} and ${begin} < ${to}`;
+  // Of many rooms the page ends long before most of their bookings: as many as it holds begin up to this instant.
+  const horizon = sql`and ${begin} <= coalesce((
+    select early.begin from resource as room
+    cross join lateral (
+      select ${begin} as begin ${beginning} order by ${begin} limit ${Math.ceil(limit / 50)}) as early
+    where ${room} order by early.begin offset ${limit} limit 1), 'infinity')`;
+  const reaching = sql`${ofRoom} and ${begin} < ${from} and booking.occupied @> ${from}::timestamptz`;
+  // Past the first of them in the order no other follows.
+  const hasBegun = after !== undefined && BigInt(after[0]) >= BigInt(from.getTime()) * 1_000n;
+  const earlier = sql`
+    union all select booking.* ${reaching} and booking.status in ('Confirmed', 'Tentative')
+    union all select booking.* ${reaching} and booking.status in ('Cancelled', 'Released')`;
+  return sql`${describeBookings(sql`
+    select booking.* from resource as room
+    cross join lateral (
+      (select booking.* ${beginning} ${resourceId === undefined ? horizon : nothing} ${page})
+      ${hasBegun ? nothing : earlier}) as booking
+    where ${room} ${page}`)} order by ${order}`;
+}

@@ -1,0 +1,259 @@
+/** Bookings as clients see and send them: REST in Pascal case, GraphQL in camel case (contract 5.2). */
+import { z } from 'zod';
+import { personReference, toFields, toPersonReference } from '../tenants/service.ts';
+import {
+  type Booking,
+  type BookingChanges,
+  bookingKinds,
+  bookingStatuses,
+  conflictHandlings,
+  type NewBooking,
+  originSystems,
+  scopes,
+} from './booking.ts';
+import { lektion, toLektion } from './lektion.ts';
+
+// For the types of GraphQL.
+export { lektion, personReference };
+
+export const bookingStatus = z.enum(bookingStatuses).meta({
+  id: 'BookingStatus',
+  description: 'Confirmed and Tentative occupy the resource, Cancelled and Released do not.',
+});
+export const bookingKind = z.enum(bookingKinds).meta({
+  id: 'BookingKind',
+  description: 'A booking by a person, a lesson of the timetable, an item of a mailbox, or a block.',
+});
+export const originSystem = z
+  .enum(originSystems)
+  .meta({ id: 'OriginSystem', description: 'Through what a booking came.' });
+export const scope = z.enum(scopes).meta({
+  id: 'Scope',
+  description:
+    'Which bookings of a series: the one that is named, it and those that start later, or all that have not ended.',
+});
+export const conflictHandling = z.enum(conflictHandlings).meta({
+  id: 'ConflictHandling',
+  description:
+    'What happens to a series of which some bookings meet others: nothing is done at all, or those are left as they are.',
+});
+
+const largest = 2 ** 31 - 1;
+const id = (description: string) => z.int().min(1).meta({ description });
+const text = (most: number, description: string) => z.string().max(most).meta({ description });
+const maybeText = (most: number, description: string) =>
+  z.string().max(most).nullable().meta({ description });
+const instant = (description: string) => z.date().meta({ description });
+const flag = (description: string) => z.boolean('must be true or false').meta({ description });
+
+const longestSubject = 200;
+const longestDescription = 4_000;
+const mostMinutes = 1_440;
+/** Of a lesson it is its Titel or its Fach. */
+const longestText = 4_000;
+const longestRule = 500;
+
+const told = {
+  resourceId: 'The resource that it occupies.',
+  subject: 'What it is about.',
+  description: 'More about it.',
+  start: 'When it begins; the setup lies before.',
+  end: 'When it ends; the teardown lies behind.',
+  isPrivate: 'Whether only its organizer, who made it, and Admins see what it is about.',
+  setupMinutes: 'Minutes before its start for which it occupies the resource too.',
+  teardownMinutes: 'Minutes after its end for which it occupies the resource too.',
+  recurrenceRule: 'How its series repeats: an RRULE of RFC 5545.',
+};
+
+export const organizer = z
+  .object({
+    PersonId: id('The id of the person.'),
+    DisplayName: text(200, 'As it is shown.'),
+    Email: text(254, 'The address by which the person is reached.'),
+  })
+  .meta({ id: 'Organizer', description: 'Whom a booking is for.' });
+
+export const checkIn = z
+  .object({
+    Required: z.boolean().meta({ description: 'Whether it is released when nobody checks in.' }),
+    From: instant('The first instant at which it can be checked in.'),
+    Until: instant('The instant from which it is released as a no-show.'),
+    CheckedInAt: z.date().nullable().meta({ description: 'When it was checked in; null while it is not.' }),
+  })
+  .meta({ id: 'CheckIn', description: 'When a booking is to be checked in.' });
+
+export const origin = z
+  .object({
+    System: originSystem.meta({ description: 'Through what it came.' }),
+    BatchId: z.uuid().nullable().meta({ description: 'Of a lesson: the batch that wrote it last.' }),
+    JobID: maybeText(128, 'Of a lesson: its job; of coupled lessons that of the first.'),
+    LektionId: maybeText(128, 'Of a lesson: its id in the job; of coupled lessons that of the first.'),
+    MailItemId: maybeText(1_000, 'Of an item of a mailbox: its id there.'),
+  })
+  .meta({ id: 'BookingOrigin', description: 'Where a booking came from.' });
+
+export const bookingRecord = z
+  .object({
+    Id: id('The id of the booking.'),
+    Uid: text(100, 'The UID of its iCalendar event.'),
+    ResourceId: id(told.resourceId),
+    ResourceName: text(200, 'The name of the resource.'),
+    LocationId: id('The location of the resource.'),
+    Subject: maybeText(longestText, `${told.subject} Belegt where it is private.`),
+    Description: maybeText(longestDescription, `${told.description} Null where it is private.`),
+    Start: instant(told.start),
+    End: instant(told.end),
+    TimeZone: text(64, 'IANA name of the zone of the location.'),
+    Status: bookingStatus.meta({ description: 'Whether it takes place.' }),
+    Kind: bookingKind.meta({ description: 'What it is.' }),
+    Organizer: organizer
+      .nullable()
+      .meta({ description: 'Whom it is for; null for a lesson, and where it is private.' }),
+    IsPrivate: z.boolean().meta({ description: told.isPrivate }),
+    SeriesId: z
+      .int()
+      .min(1)
+      .nullable()
+      .meta({ description: 'The series that it belongs to; null for a single booking.' }),
+    RecurrenceRule: maybeText(longestRule, told.recurrenceRule),
+    SetupMinutes: z.int().min(0).max(mostMinutes).meta({ description: told.setupMinutes }),
+    TeardownMinutes: z.int().min(0).max(mostMinutes).meta({ description: told.teardownMinutes }),
+    CheckIn: checkIn.nullable().meta({ description: 'Null where nobody checks in.' }),
+    Origin: origin,
+    Lektion: lektion.nullable().meta({ description: 'Null for what is no lesson, and where it is private.' }),
+    CreatedAt: instant('When it was made.'),
+    CreatedBy: personReference.nullable().meta({ description: 'Who made it; null where it is private.' }),
+    ChangedAt: instant('When it was last changed.'),
+    Version: z
+      .int()
+      .min(1)
+      .max(largest)
+      .meta({ description: 'Counts the changes of the booking; its ETag.' }),
+  })
+  .meta({ id: 'Booking', description: 'A resource, occupied for a time.' });
+
+const sentInstant = (description: string) =>
+  z.iso
+    .datetime({
+      offset: true,
+      error: 'must be a date-time in UTC or with an offset, such as 2027-02-01T08:00:00Z',
+    })
+    .max(40)
+    .transform((written) => new Date(written))
+    .meta({ description });
+const sentText = (most: number, description: string) =>
+  z
+    .string('must be a text')
+    .trim()
+    .min(1, 'must not be empty')
+    .max(most, `must have at most ${most} characters`)
+    .meta({ description });
+const sentId = (description: string) =>
+  z.int('must be a whole number').min(1, 'must be 1 or more').meta({ description });
+const sentMinutes = (least: number, description: string) =>
+  z
+    .int('must be a whole number')
+    .min(least, `must be ${least} or more`)
+    .max(mostMinutes, `must be at most ${mostMinutes}`)
+    .meta({ description });
+
+const sent = {
+  ResourceId: sentId(told.resourceId),
+  Subject: sentText(longestSubject, told.subject),
+  Description: z
+    .string('must be a text')
+    .max(longestDescription, `must have at most ${longestDescription} characters`)
+    .nullable()
+    .meta({ description: told.description }),
+  Start: sentInstant(told.start),
+  End: sentInstant(told.end),
+  Status: z.enum(['Confirmed', 'Tentative'], 'must be Confirmed or Tentative').meta({
+    description: 'Confirmed or Tentative; either occupies the resource.',
+  }),
+  IsPrivate: flag(told.isPrivate),
+  SetupMinutes: sentMinutes(0, told.setupMinutes),
+  TeardownMinutes: sentMinutes(0, told.teardownMinutes),
+};
+
+export const newBooking = z
+  .strictObject({
+    ...sent,
+    Description: sent.Description.default(null).meta({ description: told.description }),
+    Kind: z
+      .enum(['Booking', 'Block'], 'must be Booking or Block')
+      .default('Booking')
+      .meta({ description: 'Booking, or Block to keep the resource from being booked, for Admins.' }),
+    Status: sent.Status.default('Confirmed'),
+    IsPrivate: sent.IsPrivate.default(false),
+    SetupMinutes: sent.SetupMinutes.default(0),
+    TeardownMinutes: sent.TeardownMinutes.default(0),
+    OrganizerId: sentId('Whom it is for: another person only for Admins, oneself when left out or null.')
+      .nullable()
+      .default(null),
+    RecurrenceRule: sentText(
+      longestRule,
+      `${told.recurrenceRule} With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single one.`,
+    )
+      .nullable()
+      .default(null),
+    ConflictHandling: z.enum(conflictHandlings, 'must be Fail or Skip').default('Fail').meta({
+      description:
+        'Of a series: with Skip the bookings that meet others are left out, with Fail none is made then.',
+    }),
+  })
+  .meta({ id: 'NewBooking', description: 'A booking, or a series of them, to be made.' });
+
+export const bookingChanges = z
+  .strictObject(sent)
+  .partial()
+  .meta({ id: 'BookingChanges', description: 'What to change; null clears a description.' });
+
+export const extension = z
+  .strictObject({ Minutes: sentMinutes(1, 'By how many minutes it ends later.') })
+  .meta({ id: 'Extension', description: 'How long a booking is extended.' });
+
+/** A body that was read by `newBooking`. */
+export function toNewBooking(body: z.output<typeof newBooking>): NewBooking {
+  const { organizerId, recurrenceRule, ...others } = toFields(body);
+  return { ...others, organizerId: organizerId ?? undefined, recurrenceRule: recurrenceRule ?? undefined };
+}
+
+/** A body that was read by `bookingChanges`. */
+export const toChanges = (body: z.output<typeof bookingChanges>): BookingChanges => toFields(body);
+
+export function toBookingRecord(booking: Booking) {
+  const { organizer, checkIn, origin, lektion, createdBy } = booking;
+  return {
+    Id: booking.id,
+    Uid: booking.uid,
+    ResourceId: booking.resourceId,
+    ResourceName: booking.resourceName,
+    LocationId: booking.locationId,
+    Subject: booking.subject,
+    Description: booking.description,
+    Start: booking.start,
+    End: booking.end,
+    TimeZone: booking.timeZone,
+    Status: booking.status,
+    Kind: booking.kind,
+    Organizer: organizer && { ...toPersonReference(organizer), Email: organizer.email },
+    IsPrivate: booking.isPrivate,
+    SeriesId: booking.seriesId,
+    RecurrenceRule: booking.recurrenceRule,
+    SetupMinutes: booking.setupMinutes,
+    TeardownMinutes: booking.teardownMinutes,
+    CheckIn: checkIn && {
+      ...{ Required: checkIn.required, From: checkIn.from, Until: checkIn.until },
+      CheckedInAt: checkIn.checkedInAt,
+    },
+    Origin: {
+      ...{ System: origin.system, BatchId: origin.batchId, JobID: origin.jobId },
+      ...{ LektionId: origin.lektionId, MailItemId: origin.mailItemId },
+    },
+    Lektion: lektion && toLektion(lektion),
+    CreatedAt: booking.createdAt,
+    CreatedBy: createdBy && toPersonReference(createdBy),
+    ChangedAt: booking.changedAt,
+    Version: booking.version,
+  };
+}

@@ -1,0 +1,72 @@
+import { Forbidden, InvalidInput, NotFound } from '../errors.ts';
+import type { AddTypes } from '../graphql/builder.ts';
+import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { recordType } from '../graphql/record.ts';
+import { readId, readInput } from '../input.ts';
+import type { CreatedToken } from './service.ts';
+import * as feed from './service.ts';
+import * as wire from './wire.ts';
+
+export const addTypes: AddTypes = (builder) => {
+  const token = recordType(builder, 'CalendarToken', wire.tokenRecord, wire.toTokenRecord);
+  const tokens = connectionType(builder, token, feed.tokenList);
+  const created = builder.objectRef<CreatedToken>('CalendarTokenCreated').implement({
+    description: 'A token that was made.',
+    fields: (t) => ({
+      token: t.exposeString('token', {
+        description: 'The token. It is told this once and can never be read again.',
+      }),
+      url: t.exposeString('url', { description: 'The address for calendar programs, with the token.' }),
+      record: t.field({ type: token, description: 'What is kept of it.', resolve: ({ record }) => record }),
+    }),
+  });
+  builder.queryField('calendarTokens', (t) =>
+    t.field({
+      type: tokens,
+      nullable: true,
+      args: {
+        resourceId: t.arg.id({ required: true, description: 'The resource whose feed they open.' }),
+        ...pageArguments(t.arg),
+      },
+      complexity: pageCost,
+      description:
+        'Your own tokens for the calendar feed of a resource, for Admins those of everybody, oldest first; null when this tenant has no resource of that id.',
+      resolve: (_root, { resourceId, ...page }, { context, viewer }) =>
+        feed
+          .listTokens(context.db, viewer, readId(resourceId), pageOf(feed.tokenList, page))
+          .catch((error: unknown) => {
+            if (error instanceof NotFound) return null;
+            throw error;
+          }),
+    }),
+  );
+  builder.mutationFields((t) => ({
+    createCalendarToken: t.field({
+      type: created,
+      errors: {
+        types: [Forbidden, InvalidInput, NotFound],
+        union: { name: 'CreateCalendarTokenResult', description: 'The token, or why not.' },
+      },
+      args: {
+        resourceId: t.arg.id({ required: true, description: 'The resource whose feed it shall open.' }),
+        label: t.arg.string({ description: 'What it is for.' }),
+      },
+      description:
+        'Makes an address for calendar programs, which shows the bookings of a resource as you see them.',
+      resolve: (_root, { resourceId, label }, { context, viewer }) => {
+        const { Label } = readInput(wire.newToken, { Label: label ?? null });
+        return feed.createToken(context, viewer, readId(resourceId), Label);
+      },
+    }),
+    revokeCalendarToken: t.field({
+      type: token,
+      errors: {
+        types: [Forbidden, NotFound],
+        union: { name: 'RevokeCalendarTokenResult', description: 'The token, revoked, or why not.' },
+      },
+      args: { id: t.arg.id({ required: true, description: 'The id of the token.' }) },
+      description: 'Ends a token of a calendar feed at once; again is no error.',
+      resolve: (_root, { id }, { context, viewer }) => feed.revokeToken(context.db, viewer, readId(id)),
+    }),
+  }));
+};

@@ -1,0 +1,118 @@
+import type { RequestHandler } from 'express';
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { readPage } from '../db/paging.ts';
+import { NotAuthenticated } from '../errors.ts';
+import { countWrongToken } from '../rest/limits.ts';
+import { listAnswer, listOf } from '../rest/lists.ts';
+import { id, paging } from '../rest/parameters.ts';
+import { type Route, route } from '../rest/route.ts';
+import * as feed from './service.ts';
+import * as wire from './wire.ts';
+
+export const feedPath = feed.pathOfFeed(':id');
+const tokensPath = '/v1.0/resources/:id/calendar-tokens';
+const resourceId = id('The Id of the resource.');
+const forDisplays = { 403: 'A display reads the status of its own resources only.' };
+
+/** Before the door, at `feedPath`: who sends a token is let in as the person who made it; who sends none goes on. */
+export function admitTokens(context: Context): RequestHandler {
+  return async (request, response, next) => {
+    const token: unknown = request.query['token'] ?? request.query['Token'];
+    if (token !== undefined) {
+      const { mandator, id: resource } = request.params;
+      const named = { mandator: String(mandator), resourceId: String(resource) };
+      response.locals['viewer'] = await feed
+        .viewerOfToken(context, named, String(token))
+        .catch((error: unknown) => {
+          if (error instanceof NotAuthenticated) countWrongToken(context, request.ip);
+          throw error;
+        });
+    }
+    next();
+  };
+}
+
+export const routes: Route[] = [
+  route({
+    method: 'GET',
+    path: feedPath,
+    summary: 'Read the calendar of a resource',
+    description:
+      'Its bookings as an iCalendar file (RFC 5545), for calendar programs: from 31 days ago to 366 days ahead, those of a series one by one, cancelled and released ones as CANCELLED. `Token` stands for every other credential; without one, the usual is needed. What is private is what the person who calls, or who made the token, may see.',
+    params: z.object({ id: resourceId }),
+    query: z.strictObject({
+      Token: z
+        .string()
+        .max(100)
+        .optional()
+        .meta({ description: 'A token of this feed, from `POST …/calendar-tokens`.' }),
+    }),
+    type: 'text/calendar',
+    answers: {
+      200: {
+        description: 'The calendar.',
+        body: z.string().max(50_000_000),
+        example: wire.examples.calendar,
+        headers: ['ETag'],
+      },
+    },
+    problems: forDisplays,
+    handle: async ({ db }, { viewer, params }) => ({
+      status: 200,
+      body: await feed.readFeed(db, viewer, params.id),
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: tokensPath,
+    summary: 'List the calendar tokens of a resource',
+    description: 'Your own, for Admins those of everybody; oldest first, revoked ones too; never the tokens.',
+    params: z.object({ id: resourceId }),
+    query: z.strictObject(paging),
+    answers: {
+      200: {
+        description: 'One page of tokens.',
+        body: listOf(wire.tokenRecord, 'CalendarTokenList'),
+        example: wire.examples.page,
+        headers: ['ETag'],
+      },
+    },
+    problems: forDisplays,
+    handle: async ({ db }, { viewer, params, query }) => {
+      const page = readPage(feed.tokenList, query.Limit, query.Cursor);
+      return listAnswer(await feed.listTokens(db, viewer, params.id, page), wire.toTokenRecord);
+    },
+  }),
+  route({
+    method: 'POST',
+    path: tokensPath,
+    summary: 'Make a calendar token',
+    description:
+      'An address for calendar programs, which shows the bookings of the resource as you see them. The answer alone tells it, and must not be stored.',
+    params: z.object({ id: resourceId }),
+    body: { schema: wire.newToken, example: wire.examples.new },
+    answers: {
+      201: { description: 'The token.', body: wire.createdToken, example: wire.examples.created },
+    },
+    problems: forDisplays,
+    handle: async (context, { viewer, params, body }) => {
+      const made = await feed.createToken(context, viewer, params.id, body.Label);
+      return { status: 201, body: wire.toCreatedRecord(made) };
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${tokensPath}/:tokenId`,
+    summary: 'Revoke a calendar token',
+    description:
+      'Its address is refused at once. Again it answers the same. Admins revoke those of everybody.',
+    params: z.object({ id: resourceId, tokenId: id('The Id of the token.') }),
+    answers: { 204: { description: 'It no longer counts.' } },
+    problems: forDisplays,
+    handle: async ({ db }, { viewer, params }) => {
+      await feed.revokeToken(db, viewer, params.tokenId, params.id);
+      return { status: 204 };
+    },
+  }),
+];

@@ -1,0 +1,86 @@
+/** The tokens of calendar feeds as clients see them: REST in Pascal case, GraphQL in camel case. */
+import { z } from 'zod';
+import type { CalendarToken, CreatedToken } from './service.ts';
+
+const mostLabel = 200;
+
+const id = (description: string) => z.int().min(1).meta({ description });
+const maybeInstant = (description: string) => z.date().nullable().meta({ description });
+
+export const tokenRecord = z
+  .object({
+    Id: id('The id of the token.'),
+    ResourceId: id('The resource whose feed it opens.'),
+    PersonId: id('The person who made it and as whom it sees the bookings.'),
+    Label: z.string().max(mostLabel).nullable().meta({ description: 'What it is for.' }),
+    CreatedAt: z.date().meta({ description: 'When it was made.' }),
+    RevokedAt: maybeInstant('When it was ended; null while it counts.'),
+    LastUsedAt: maybeInstant('When it was last sent.'),
+  })
+  .meta({ id: 'CalendarToken', description: 'A token of a calendar feed, without the token itself.' });
+
+export const newToken = z
+  .strictObject({
+    Label: z
+      .string('must be a text in quotes')
+      .trim()
+      .normalize('NFC')
+      .min(1, 'must not be empty')
+      .max(mostLabel, `must have at most ${mostLabel} characters`)
+      .nullable()
+      .default(null)
+      .meta({ description: 'What it is for.' }),
+  })
+  .meta({ id: 'NewCalendarToken', description: 'A token to be made.' });
+
+const told = 'It is told this once and can never be read again.';
+export const createdToken = z
+  .object({
+    Token: z
+      .string()
+      .max(100)
+      .meta({ description: `The token. ${told}` }),
+    Url: z
+      .url()
+      .max(2_000)
+      .meta({ description: `The address for calendar programs, with the token. ${told}` }),
+    ...tokenRecord.shape,
+  })
+  .meta({ id: 'CreatedCalendarToken', description: 'A token that was made.' });
+
+export function toTokenRecord({ id: Id, resourceId, personId, label, ...instants }: CalendarToken) {
+  return {
+    ...{ Id, ResourceId: resourceId, PersonId: personId, Label: label },
+    ...{ CreatedAt: instants.createdAt, RevokedAt: instants.revokedAt, LastUsedAt: instants.lastUsedAt },
+  };
+}
+
+export const toCreatedRecord = ({ token, url, record }: CreatedToken) => ({
+  Token: token,
+  Url: url,
+  ...toTokenRecord(record),
+});
+
+const example = {
+  ...{ Id: 4, ResourceId: 2, PersonId: 1, Label: 'Phone', CreatedAt: '2026-11-20T08:00:00.000Z' },
+  ...{ RevokedAt: null, LastUsedAt: null },
+};
+const exampleToken = 'q0hJ7tqk2sYl8m3nV5xw9zBcDfGhJkLm';
+export const examples = {
+  new: { Label: example.Label },
+  created: {
+    Token: exampleToken,
+    Url: `http://127.0.0.1:8080/demo/api/v1.0/resources/2/calendar.ics?token=${exampleToken}`,
+    ...example,
+  },
+  page: { Items: [example], NextCursor: null },
+  calendar: [
+    ...['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//roomgate//calendar feed//DE', 'METHOD:PUBLISH'],
+    ...['NAME:HS 101', 'X-WR-CALNAME:HS 101', 'REFRESH-INTERVAL;VALUE=DURATION:PT15M'],
+    ...['X-PUBLISHED-TTL:PT15M', 'BEGIN:VEVENT', 'UID:booking-17@0f0e4c57-9d0b-4b6a-8f6f-3b1d6f1c2b0a'],
+    ...['SEQUENCE:0', 'DTSTAMP:20261120T080000Z', 'DTSTART:20261123T090000Z', 'DTEND:20261123T103000Z'],
+    ...['SUMMARY:Sitzung', 'TRANSP:OPAQUE', 'LOCATION:HS 101', 'STATUS:CONFIRMED'],
+    ...['CREATED:20261120T080000Z', 'LAST-MODIFIED:20261120T080000Z', 'CLASS:PUBLIC', 'END:VEVENT'],
+    ...['END:VCALENDAR', ''],
+  ].join('\r\n'),
+};

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { paging, waitSeconds } from '../rest/parameters.ts';
+import { type Route, route } from '../rest/route.ts';
+import * as examples from './examples.ts';
+import { readChangePage, waitForChanges } from './service.ts';
+import { changePage, toChangePage } from './wire.ts';
+
+export const routes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/v1.0/changes',
+    summary: 'Follow the changes',
+    description:
+      'What has changed of bookings, batches, resources and locations, in the order in which it came to be seen; kept for 30 days. Without `Cursor` it begins with the oldest that is kept; `Cursor=now` gives the present end, for whoever then reads everything and follows from there. Nothing is missed and nothing told twice to who goes on with each `NextCursor`.',
+    query: z.strictObject({
+      ...paging,
+      Cursor: paging.Cursor.meta({
+        description: 'The `NextCursor` of the answer before, or `now` for the present end.',
+      }),
+      WaitSeconds: waitSeconds(
+        'Answer as soon as something has changed, or after these seconds with nothing.',
+      ),
+    }),
+    answers: {
+      200: {
+        description: 'The next changes; none at the present end.',
+        body: changePage,
+        example: examples.changes,
+        headers: ['ETag'],
+      },
+    },
+    problems: {
+      403: 'A display reads the status of its own resources only.',
+      409: 'Changes behind the cursor are no longer kept; begin anew with `Cursor=now`.',
+    },
+    handle: async (context, { viewer, query, signal }) => {
+      const wanted = readChangePage(query.Limit, query.Cursor);
+      const page = await waitForChanges(context, viewer, wanted, query.WaitSeconds, signal);
+      return { status: 200, body: toChangePage(page) };
+    },
+  }),
+];

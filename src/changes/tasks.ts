@@ -1,0 +1,11 @@
+import type { Sweep } from '../worker/task.ts';
+import { changeFigures, forgetOldChanges, placeChanges } from './upkeep.ts';
+
+export const sweeps: readonly Sweep[] = [
+  {
+    name: 'place changes',
+    run: ({ work, signal }) => placeChanges(work, signal),
+    figures: changeFigures,
+  },
+  { name: 'forget old changes', run: ({ work }) => forgetOldChanges(work) },
+];

@@ -1,0 +1,49 @@
+/** What a 409 tells of bookings: those in the way, and where else it would be possible (contract 5.2). */
+import { z } from 'zod';
+import type { Alternative, RoomConflict } from '../errors.ts';
+
+const id = (description: string) => z.int().min(1).meta({ description });
+const instant = (description: string) => z.date().meta({ description });
+
+export const roomConflict = z
+  .object({
+    BookingId: id('The id of the booking in the way.'),
+    ResourceId: id('The resource that it occupies.'),
+    Kind: z.string().max(20).meta({ description: 'What it is: Booking, Lesson, MailItem or Block.' }),
+    Subject: z
+      .string()
+      .max(4_000)
+      .nullable()
+      .meta({ description: 'What it is about; Belegt where it is private.' }),
+    Start: instant('From when it occupies the resource, setup included.'),
+    End: instant('Until when it occupies the resource, teardown included.'),
+    WantedStart: instant(
+      'The start of the wanted booking that it is in the way of; of a series one of many.',
+    ),
+  })
+  .meta({ id: 'RoomConflict', description: 'A booking that is in the way of a wanted one.' });
+
+export const alternative = z
+  .object({
+    ResourceId: id('The resource.'),
+    ResourceName: z.string().max(200).meta({ description: 'Its name.' }),
+    Start: instant('From when it is free and open.'),
+    End: instant('Until when the booking would last.'),
+  })
+  .meta({ id: 'Alternative', description: 'Where and when the wanted booking would be possible.' });
+
+export function toConflictRecord(conflict: RoomConflict) {
+  return {
+    BookingId: conflict.bookingId,
+    ResourceId: conflict.resourceId,
+    Kind: conflict.kind,
+    Subject: conflict.subject,
+    Start: conflict.start,
+    End: conflict.end,
+    WantedStart: conflict.wantedStart,
+  };
+}
+
+export function toAlternativeRecord({ resourceId, resourceName, start, end }: Alternative) {
+  return { ResourceId: resourceId, ResourceName: resourceName, Start: start, End: end };
+}

@@ -1,0 +1,20 @@
+import { sql } from 'kysely';
+import type { Database } from '../../src/db/database.ts';
+
+/** Rows straight into the table of bookings: one after another in one room, an hour each; from `first` on, counted in hours. */
+export async function insertBookings(
+  db: Database,
+  mandatorId: number,
+  resourceId: number,
+  options: { count?: number; first?: number; kind?: 'Booking' | 'Block' } = {},
+): Promise<number[]> {
+  const { count = 1, first = 0, kind = 'Booking' } = options;
+  const { rows } = await sql<{ id: number }>`
+    insert into booking (mandator_id, resource_id, kind, status, origin, subject, occupied)
+    select ${mandatorId}, ${resourceId}, ${kind}, 'Confirmed', 'Api', 'Sitzung',
+      tstzrange(start, start + interval '1 hour')
+    from (select timestamptz '2027-03-01T00:00Z' + make_interval(hours => ${first} + hour) as start
+      from generate_series(0, ${count} - 1) as hour) as slot
+    returning id`.execute(db);
+  return rows.map(({ id }) => id);
+}

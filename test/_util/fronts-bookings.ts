@@ -1,0 +1,145 @@
+/** Bookings through each front, as `fronts.ts` has the lesson API. */
+import * as operations from './operations/generated/graphql.ts';
+
+export type Paging = { limit?: number; cursor?: string };
+type Scope = 'This' | 'Following' | 'All';
+type Named = { id: string };
+export type BookingQuery = Paging & {
+  from?: string;
+  to?: string;
+  resourceId?: string;
+  locationId?: string;
+  personId?: string;
+  seriesId?: string;
+  status?: string;
+  kind?: string;
+  changedAfter?: string;
+};
+
+export type BookingCalls = {
+  book: { input: object; idempotencyKey?: string };
+  booking: Named;
+  bookings: BookingQuery;
+  changeBooking: Named & {
+    version?: number;
+    input: object;
+    scope?: Scope;
+    conflictHandling?: 'Fail' | 'Skip';
+  };
+  cancelBooking: Named & { version?: number; scope?: Scope };
+  checkIn: Named;
+  releaseBooking: Named;
+  extendBooking: Named & { minutes: number };
+};
+export type BookingCall = {
+  [Name in keyof BookingCalls]: { name: Name; args: BookingCalls[Name] };
+}[keyof BookingCalls];
+
+type Tree = Record<string, unknown>;
+export type Request = {
+  route: string;
+  query?: Tree;
+  body?: unknown;
+  key?: string | null | undefined;
+  version?: number | undefined;
+};
+
+const path = '/v1.0/bookings';
+
+export function bookingRequest({ name, args }: BookingCall): Request {
+  switch (name) {
+    case 'book':
+      return { route: `POST ${path}`, body: args.input, key: args.idempotencyKey };
+    case 'booking':
+      return { route: `GET ${path}/:id` };
+    case 'bookings':
+      return { route: `GET ${path}`, query: args };
+    case 'changeBooking': {
+      const { id: _, version, input, ...query } = args;
+      return { route: `PATCH ${path}/:id`, version, body: input, query };
+    }
+    case 'cancelBooking': {
+      const { id: _, version, ...query } = args;
+      return { route: `DELETE ${path}/:id`, version, query };
+    }
+    case 'checkIn':
+      return { route: `POST ${path}/:id/check-in` };
+    case 'releaseBooking':
+      return { route: `POST ${path}/:id/release` };
+    case 'extendBooking':
+      return { route: `POST ${path}/:id/extend`, body: { minutes: args.minutes } };
+  }
+}
+
+/** What `fronts.ts` gives for a GraphQL front of bookings. */
+type Asking = {
+  ask<Data, Variables extends object>(
+    field: string,
+    document: operations.TypedDocumentString<Data, Variables>,
+    variables: Variables,
+    read: (data: Data) => unknown,
+  ): Promise<unknown>;
+  problemOf(problem: object): unknown;
+  pageOf(paging: Paging): { first?: number; after?: string };
+  listOf(connection: object): { items: unknown[]; nextCursor: string | null };
+  orNotFound<Found>(found: Found | null | undefined, read: (found: Found) => unknown): unknown;
+};
+
+const scopes = { This: 'THIS', Following: 'FOLLOWING', All: 'ALL' } as const;
+const scopeOf = (scope: Scope | undefined) =>
+  scope === undefined ? {} : { scope: (scopes[scope] ?? scope) as never };
+
+const simple = {
+  checkIn: ['Mutation.checkIn', operations.CheckInDocument],
+  releaseBooking: ['Mutation.releaseBooking', operations.ReleaseBookingDocument],
+} as const;
+
+export async function askBooking({ name, args }: BookingCall, asking: Asking): Promise<unknown> {
+  const { ask, problemOf, pageOf, listOf, orNotFound } = asking;
+  const record = ({ result }: { result: object }) => ('code' in result ? problemOf(result) : result);
+  switch (name) {
+    case 'book': {
+      const { input, idempotencyKey } = args;
+      const sent = { ...input, ...(idempotencyKey !== undefined && { idempotencyKey }) };
+      return await ask(
+        'Mutation.createBooking',
+        operations.MakeBookingDocument,
+        { input: sent },
+        ({ result }) => {
+          if (!('booking' in result)) return problemOf(result);
+          const { booking, ...series } = result;
+          return { ...booking, series: 'seriesId' in series ? series : null };
+        },
+      );
+    }
+    case 'booking':
+      return await ask('Query.booking', operations.ReadBookingDocument, args, ({ booking }) =>
+        orNotFound(booking, (found) => found),
+      );
+    case 'bookings': {
+      const { limit, cursor, ...filter } = args;
+      return await ask(
+        'Query.bookings',
+        operations.ListBookingsDocument,
+        { filter: filter as operations.BookingFilter, ...pageOf({ limit, cursor } as Paging) },
+        ({ bookings }) => listOf(bookings),
+      );
+    }
+    case 'changeBooking': {
+      const { scope, version, ...others } = args;
+      const variables = { ...others, version: version as number, ...scopeOf(scope) };
+      return await ask('Mutation.changeBooking', operations.ChangeBookingDocument, variables, record);
+    }
+    case 'cancelBooking': {
+      const { scope, ...others } = args;
+      const variables = { ...others, ...scopeOf(scope) };
+      return await ask('Mutation.cancelBooking', operations.CancelBookingDocument, variables, record);
+    }
+    case 'extendBooking':
+      return await ask('Mutation.extendBooking', operations.ExtendBookingDocument, args, record);
+    default: {
+      const [field, document] = simple[name];
+      return await ask(field, document, args, record);
+    }
+  }
+}
