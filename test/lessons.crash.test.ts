@@ -7,7 +7,7 @@ import { killPrograms, type Program, startProgram, until } from './_util/process
 import { type Service, startService } from './_util/service.ts';
 
 const rooms = Array.from({ length: 10 }, (_, number) => `R${number}`);
-const lessons = 3_000;
+const lessons = 1_500;
 const open = sql`import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')`;
 
 type Tenant = Awaited<ReturnType<typeof makeTenant>>;
@@ -91,7 +91,7 @@ const count = async (what: ReturnType<typeof sql>) =>
 
 const startWorker = () => startProgram(service.databaseUrl, { Role: 'Worker' });
 
-const mostKills = Number(process.env['KILLS'] ?? 12);
+const mostKills = Number(process.env['KILLS'] ?? 4);
 
 describe(`kill -9 of a worker, ${mostKills} times over the states of its batches`, () => {
   const posted: Posted[] = [];
