@@ -1,6 +1,7 @@
 import { Kysely, type Transaction as KyselyTransaction, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Log } from '../log.ts';
+import { registerPool } from './prepared.ts';
 import type { DB } from './tables.ts';
 
 export type Database = Kysely<DB>;
@@ -45,5 +46,8 @@ export function openDatabase(
   url: string,
   options: { max: number; log: Log; statementTimeout: number },
 ): Database {
-  return new Kysely<DB>({ dialect: new PostgresDialect({ pool: openPool(url, options) }) });
+  const pool = openPool(url, options);
+  const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
+  registerPool(db, pool);
+  return db;
 }

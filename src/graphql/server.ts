@@ -86,7 +86,7 @@ export function createGraphqlServer(
       const call: Call = {
         context,
         streams,
-        loaders: new Map(),
+
         viewer: response.locals['viewer'] as Viewer,
         requestId: String(response.locals['requestId']),
         credentials: response.locals['credentials'] as Credentials,
