@@ -25,11 +25,26 @@ export function withoutSecrets(text: string): string {
   return secretTexts.reduce((cleaned, [pattern, replacement]) => cleaned.replace(pattern, replacement), text);
 }
 
+/** Standard error, where the lines of one turn of the event loop are one write: under load that is most of their cost. */
+function standardError(): DestinationStream {
+  const stream = pino.destination({ fd: 2, sync: true });
+  let lines = '';
+  function flush(): void {
+    if (lines === '') return;
+    stream.write(lines);
+    lines = '';
+  }
+  process.on('exit', flush);
+  return {
+    write(line) {
+      if (lines === '') setImmediate(flush);
+      lines += line;
+    },
+  };
+}
+
 /** JSON lines on `destination` (standard error by default, so that a command's output stays clean). */
-export function openLog(
-  level: string,
-  destination: DestinationStream = pino.destination({ fd: 2, sync: true }),
-) {
+export function openLog(level: string, destination: DestinationStream = standardError()) {
   return pino(
     {
       level,

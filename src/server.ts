@@ -1,7 +1,7 @@
 /** One running process: HTTP and WebSocket, and the worker, by its role. Stops in the reverse order. */
 import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, createHealthApp } from './app.ts';
 import { type Config, ConfigError, listeningOn } from './config.ts';
@@ -50,11 +50,12 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
     ...(config.Role === 'Web' ? {} : { worker: () => worker?.running === true }),
   };
   const app = config.Role === 'Worker' ? createHealthApp(context, health) : createApp(context, health);
-  const answering = new Set<http.ServerResponse>();
-  server.on('request', (_request, response) => {
+  // By connection: of a set that answers enter and leave all the time, V8 would keep old ones until its next full collection.
+  const answering = new Map<Socket, http.ServerResponse>();
+  server.on('connection', (socket) => socket.on('close', () => answering.delete(socket)));
+  server.on('request', (request, response) => {
     if (stopping.signal.aborted) response.shouldKeepAlive = false;
-    answering.add(response);
-    response.once('close', () => answering.delete(response));
+    answering.set(request.socket, response);
   });
   server.on('request', app.handler);
   server.on('upgrade', app.upgrade);
@@ -76,7 +77,7 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
       stopping.abort();
       const closed = new Promise((resolve) => server.close(resolve));
       // Streams tell their readers and end; what answers from now on asks the client to come back on another connection.
-      for (const response of answering) response.shouldKeepAlive = false;
+      for (const response of answering.values()) response.shouldKeepAlive = false;
       context.notifications.stop();
       // A connection whose last answer was already under way is idle after it, and nobody will use it again.
       const closing = setInterval(() => server.closeIdleConnections(), 50);

@@ -66,7 +66,8 @@ export function readById<Row extends object>(
     gathering.scheduled = true;
     setImmediate(async () => {
       const some = [...gathering.waiting.values()];
-      gathering.waiting.clear();
+      // A map that is cleared would keep what it held reachable until the next full collection.
+      gathering.waiting = new Map();
       gathering.scheduled = false;
       gathering.running++;
       await run(db, some);

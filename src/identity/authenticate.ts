@@ -62,10 +62,11 @@ export function authenticate(identity: Identity): RequestHandler {
     documentation: config.SwaggerEnabled ? `${config.BaseUrl}/swagger` : undefined,
     successor: tokenSource(config),
   };
+  const takesPins = schemes.includes('APIKEY');
+  const varies = takesPins ? 'Authorization, APIKEY' : 'Authorization';
   return async (request, response, next) => {
     const credentials = credentialsOf(request);
-    const takesPins = schemes.includes('APIKEY');
-    response.vary(takesPins ? 'Authorization, APIKEY' : 'Authorization');
+    response.setHeader('Vary', varies);
     if (takesPins && credentials.apiKey !== undefined) markDeprecated(response, replacement);
     Object.assign(response.locals, { credentials, schemes });
     const mandator = String(request.params['mandator']);

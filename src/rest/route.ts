@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Request, type Response, Router } from 'express';
+import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
 import type { Context, Viewer } from '../context.ts';
 import {
@@ -12,6 +12,7 @@ import {
 } from '../errors.ts';
 import { readJson } from './body.ts';
 import { writeJson, writeTagged } from './json.ts';
+import { signalOf } from './request.ts';
 
 /** One call of a route, with its input already checked. */
 export type Call<Params = unknown, Query = unknown, Body = unknown> = {
@@ -161,6 +162,13 @@ function viewerOf(response: Response): Viewer {
 
 /** What an Accept may ask for; many clients name the charset. */
 const writable = ['application/json', 'application/json; charset=utf-8'];
+/** What nearly all requests say, which needs no negotiation. */
+const plainAccepts = new Set([undefined, '*/*', 'application/json']);
+
+function checkAccept(request: Request): void {
+  if (!plainAccepts.has(request.headers.accept) && !request.accepts(writable))
+    throw new NotAcceptable('This answers with application/json only; allow it in Accept.');
+}
 
 function writeAnswer(request: Request, response: Response, { status, headers = {}, body }: Answer): void {
   const isRead = request.method === 'GET' || request.method === 'HEAD';
@@ -174,10 +182,24 @@ function writeAnswer(request: Request, response: Response, { status, headers = {
 }
 
 /**
- * A router of these routes, behind the door of `/:mandator/api`. A known path with another method answers 405 and says which
+ * A handler of these routes, behind the door of `/:mandator/api`. A known path with another method answers 405 and says which
  * are allowed, as OPTIONS does.
  */
-export function mountRoutes(context: Context, routes: readonly Route[]): Router {
+export function mountRoutes(context: Context, routes: readonly Route[]): RequestHandler {
+  // Express tries one route after the other: so each version and noun has a router of its own.
+  const nounOf = (path: string) => path.toLowerCase().split('/', 3).join('/');
+  const routers = new Map<string, Router>();
+  for (const [noun, own] of Map.groupBy(routes, ({ path }) => nounOf(path)))
+    routers.set(noun, mountNoun(context, own));
+  return (request, response, next) => {
+    const below = request.path.indexOf('/', request.path.indexOf('/', 1) + 1);
+    const router = routers.get(nounOf(request.path.slice(below)));
+    if (router) router(request, response, next);
+    else next();
+  };
+}
+
+function mountNoun(context: Context, routes: readonly Route[]): Router {
   const router = Router();
   // The whole path, so that logs and metrics have it from Express.
   const patternOf = ({ path }: Route) => `/:mandator/api${path}`;
@@ -188,10 +210,7 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
       const varies = headers.filter((name) => name.startsWith('X-'));
       router[definition.method.toLowerCase() as 'get'](pattern, async (request, response) => {
         for (const name of varies) response.vary(name);
-        if (!request.accepts(writable))
-          throw new NotAcceptable('This answers with application/json only; allow it in Accept.');
-        const gone = new AbortController();
-        response.once('close', () => gone.abort());
+        checkAccept(request);
         const read = {
           viewer: viewerOf(response),
           params: readParams(params, request),
@@ -206,7 +225,7 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
           headers: request.headers,
           requestId: response.locals['requestId'],
           request,
-          signal: gone.signal,
+          signal: signalOf(response),
         });
         writeAnswer(request, response, answer);
       });
