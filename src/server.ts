@@ -20,6 +20,12 @@ export type Server = {
   stop(): Promise<void>;
 };
 
+/**
+ * With the answer that is under way. It stands on the connection itself: of a set that answers enter and leave all the time,
+ * V8 keeps what has left, and all that it leads to, until the next full collection.
+ */
+type Connection = Socket & { answering?: http.ServerResponse | undefined };
+
 /** Time that requests in flight have to finish at a stop. */
 const drainTimeout = 7_000;
 
@@ -50,12 +56,18 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
     ...(config.Role === 'Web' ? {} : { worker: () => worker?.running === true }),
   };
   const app = config.Role === 'Worker' ? createHealthApp(context, health) : createApp(context, health);
-  // By connection: of a set that answers enter and leave all the time, V8 would keep old ones until its next full collection.
-  const answering = new Map<Socket, http.ServerResponse>();
-  server.on('connection', (socket) => socket.on('close', () => answering.delete(socket)));
+  const connections = new Set<Connection>();
+  server.on('connection', (connection: Connection) => {
+    connections.add(connection);
+    connection.on('close', () => connections.delete(connection));
+  });
   server.on('request', (request, response) => {
+    const connection: Connection = request.socket;
     if (stopping.signal.aborted) response.shouldKeepAlive = false;
-    answering.set(request.socket, response);
+    connection.answering = response;
+    response.on('close', () => {
+      if (connection.answering === response) connection.answering = undefined;
+    });
   });
   server.on('request', app.handler);
   server.on('upgrade', app.upgrade);
@@ -77,7 +89,7 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
       stopping.abort();
       const closed = new Promise((resolve) => server.close(resolve));
       // Streams tell their readers and end; what answers from now on asks the client to come back on another connection.
-      for (const response of answering.values()) response.shouldKeepAlive = false;
+      for (const { answering } of connections) if (answering) answering.shouldKeepAlive = false;
       context.notifications.stop();
       // A connection whose last answer was already under way is idle after it, and nobody will use it again.
       const closing = setInterval(() => server.closeIdleConnections(), 50);
