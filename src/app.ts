@@ -87,13 +87,17 @@ export function createApp(context: Context, health: Health): App {
     addressOf: (request) => Object.setPrototypeOf(request, app.request).ip ?? '',
     countRequest: (viewer) => countRequest(context, viewer),
   });
-  const door = [authenticate(identity), limitRequests(context)];
-  app.use('/:mandator/api', ...door);
+  const authenticated = authenticate(identity);
+  const limited = limitRequests(context);
+  // One handler, because Express reads the path anew for each.
+  const door: RequestHandler = (request, response, next) =>
+    authenticated(request, response, () => limited(request, response, next));
+  app.use('/:mandator/api', door);
   app.use(mountRoutes(context, routes));
   app.get('/:mandator/graphql', async (request, response, next) => {
     if (!(await graphql.explorer(request, response))) next();
   });
-  app.use('/:mandator/graphql', ...door, graphql.handler);
+  app.use('/:mandator/graphql', door, graphql.handler);
   app.use(identityRoutes(identity));
   if (context.config.SwaggerEnabled)
     app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));

@@ -46,9 +46,21 @@ export async function authenticateCall(
   return viewer;
 }
 
-/** Of a header sent twice, `request.headers` would hide the second. */
-function credentialsOf({ headersDistinct, ip = '' }: Request): Credentials {
-  return { authorization: headersDistinct['authorization'], apiKey: headersDistinct['apikey'], address: ip };
+/** Of a header sent twice, `request.headers` would hide the second; and `headersDistinct` looks at all there are. */
+function valuesOf({ rawHeaders }: Request, name: string): string[] | undefined {
+  const values: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name)
+      values.push(rawHeaders[at + 1] as string);
+  return values.length > 0 ? values : undefined;
+}
+
+function credentialsOf(request: Request): Credentials {
+  return {
+    authorization: valuesOf(request, 'authorization'),
+    apiKey: valuesOf(request, 'apikey'),
+    address: request.ip ?? '',
+  };
 }
 
 /**

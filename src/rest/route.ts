@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Request, type RequestHandler, type Response, Router } from 'express';
+import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import type { Context, Viewer } from '../context.ts';
 import {
@@ -182,33 +182,20 @@ function writeAnswer(request: Request, response: Response, { status, headers = {
 }
 
 /**
- * A handler of these routes, behind the door of `/:mandator/api`. A known path with another method answers 405 and says which
+ * A router of these routes, behind the door of `/:mandator/api`. A known path with another method answers 405 and says which
  * are allowed, as OPTIONS does.
  */
-export function mountRoutes(context: Context, routes: readonly Route[]): RequestHandler {
-  // Express tries one route after the other: so each version and noun has a router of its own.
-  const nounOf = (path: string) => path.toLowerCase().split('/', 3).join('/');
-  const routers = new Map<string, Router>();
-  for (const [noun, own] of Map.groupBy(routes, ({ path }) => nounOf(path)))
-    routers.set(noun, mountNoun(context, own));
-  return (request, response, next) => {
-    const below = request.path.indexOf('/', request.path.indexOf('/', 1) + 1);
-    const router = routers.get(nounOf(request.path.slice(below)));
-    if (router) router(request, response, next);
-    else next();
-  };
-}
-
-function mountNoun(context: Context, routes: readonly Route[]): Router {
+export function mountRoutes(context: Context, routes: readonly Route[]): Router {
   const router = Router();
   // The whole path, so that logs and metrics have it from Express.
   const patternOf = ({ path }: Route) => `/:mandator/api${path}`;
   // An address that is spelled out comes before a pattern that would take it too, with all of its methods.
   for (const [pattern, siblings] of Map.groupBy(routes, patternOf)) {
+    const mounted = router.route(pattern);
     for (const definition of siblings) {
       const { params = nothing, query = noQuery, body, headers = [] } = definition;
       const varies = headers.filter((name) => name.startsWith('X-'));
-      router[definition.method.toLowerCase() as 'get'](pattern, async (request, response) => {
+      mounted[definition.method.toLowerCase() as 'get'](async (request, response) => {
         for (const name of varies) response.vary(name);
         checkAccept(request);
         const read = {
@@ -230,7 +217,7 @@ function mountNoun(context: Context, routes: readonly Route[]): Router {
         writeAnswer(request, response, answer);
       });
     }
-    router.all(pattern, (request, response) => {
+    mounted.all((request, response) => {
       const allow = siblings.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
       if (request.method === 'OPTIONS') response.status(204).set('Allow', allow.join(', ')).end();
       else
