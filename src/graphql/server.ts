@@ -31,14 +31,15 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /** Not as an async iterator, which costs as much as the rest of reading. */
 function readBytes(request: IncomingMessage, most: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const tooLarge = new TooLarge(`A GraphQL call may have ${most} bytes; send larger imports through REST.`);
-  if (Number(request.headers['content-length']) > most) throw tooLarge;
+  const tooLarge = () =>
+    new TooLarge(`A GraphQL call may have ${most} bytes; send larger imports through REST.`);
+  if (Number(request.headers['content-length']) > most) throw tooLarge();
   const chunks: Buffer[] = [];
   let size = 0;
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;
     // What follows is read past: the connection has yet to carry the answer.
-    if (size > most) reject(tooLarge);
+    if (size > most) reject(tooLarge());
     else chunks.push(chunk);
   });
   request.on('end', () => resolve(Buffer.concat(chunks)));
