@@ -39,6 +39,8 @@ export function readById<Row extends object>(
   name: string,
   select: (db: Database, asked: Asked) => { compile(): CompiledQuery<Row & { position: number }> },
 ): ReadById<Row> {
+  type Positioned = Row & { position: number };
+  const recordOf = ({ position: _, ...record }: Positioned) => record as unknown as Row;
   const gatherings = new WeakMap<Database, Gathering<Row>>();
   let statement: Statement | undefined;
 
@@ -50,11 +52,11 @@ export function readById<Row extends object>(
 
   async function run(db: Database, some: readonly Waiting<Row>[]): Promise<void> {
     try {
-      const rows = await runPrepared<Row & { position: number }>(db, statementOf(db), [
+      const rows = await runPrepared<Positioned>(db, statementOf(db), [
         some.map(({ mandatorId }) => mandatorId),
         some.map(({ id }) => id),
       ]);
-      for (const { position, ...row } of rows) some[position - 1]?.answer.resolve(row as unknown as Row);
+      for (const row of rows) some[row.position - 1]?.answer.resolve(recordOf(row));
       for (const { answer } of some) answer.resolve(undefined);
     } catch (error) {
       for (const { answer } of some) answer.reject(error);
@@ -79,9 +81,9 @@ export function readById<Row extends object>(
   return async (db, mandatorId, id) => {
     if (db.isTransaction) {
       const { rows } = await db.executeQuery(
-        CompiledQuery.raw(statementOf(db).sql, [[mandatorId], [id]]) as CompiledQuery<Row>,
+        CompiledQuery.raw(statementOf(db).sql, [[mandatorId], [id]]) as CompiledQuery<Positioned>,
       );
-      return rows[0];
+      return rows[0] && recordOf(rows[0]);
     }
     let gathering = gatherings.get(db);
     if (!gathering) {

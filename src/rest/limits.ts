@@ -43,7 +43,7 @@ function limitBy(
   return (request, response, next) => {
     const key = keyFor(request, response);
     const { used, resetsAt } = rates.count(nameIn(limit, key));
-    const partition = hash('sha256', key, 'base64').slice(0, 16);
+    const partition = hash('sha256', key, 'hex').slice(0, 16);
     response.setHeader('RateLimit', `"${name}"; r=${Math.max(0, most - used)}; t=${secondsUntil(resetsAt)}`);
     response.setHeader('RateLimit-Policy', `"${name}"; q=${most}; w=60; pk=:${partition}:`);
     if (used > most) throw refusal(limit, resetsAt);
