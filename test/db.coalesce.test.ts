@@ -91,6 +91,11 @@ describe('records by id', () => {
   });
 
   test('are planned once, for whatever number of them', async () => {
+    await sql`insert into resource (mandator_id, location_id, name)
+      select ${one.mandatorId}, ${one.locationId}, 'many ' || n from generate_series(1, 2000) as n`.execute(
+      db,
+    );
+    await sql`analyze resource`.execute(db);
     const name = 'planned once';
     const readPlanned = reader(name);
     for (let round = 0; round < 8; round++) await readPlanned(db, one.mandatorId, idOf(one, 0));
