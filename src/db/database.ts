@@ -1,7 +1,6 @@
 import { Kysely, type Transaction as KyselyTransaction, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Log } from '../log.ts';
-import { registerPool } from './prepared.ts';
 import type { DB } from './tables.ts';
 
 export type Database = Kysely<DB>;
@@ -42,12 +41,21 @@ export function openPool(url: string, options: { max: number; log: Log; statemen
   return pool;
 }
 
+const pools = new WeakMap<Database, pg.Pool>();
+
+/** What a database of `openDatabase` runs on. */
+export function poolOf(db: Database): pg.Pool {
+  const pool = pools.get(db);
+  if (!pool) throw new Error('Only a database of openDatabase has a pool; a transaction has a connection.');
+  return pool;
+}
+
 export function openDatabase(
   url: string,
   options: { max: number; log: Log; statementTimeout: number },
 ): Database {
   const pool = openPool(url, options);
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
-  registerPool(db, pool);
+  pools.set(db, pool);
   return db;
 }

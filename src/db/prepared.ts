@@ -1,15 +1,10 @@
-import type pg from 'pg';
-import type { Database } from './database.ts';
+import { type Database, poolOf } from './database.ts';
 
 /** A statement that PostgreSQL parses and plans once per connection instead of at each call. */
 export type Statement = { name: string; sql: string };
 
-const pools = new WeakMap<Database, { pool: pg.Pool; generation: number }>();
-
-/** Makes `runPrepared` possible on `db`, which runs on `pool`. */
-export function registerPool(db: Database, pool: pg.Pool): void {
-  pools.set(db, { pool, generation: 1 });
-}
+/** How often the statements of a database had to get new names. */
+const generations = new WeakMap<Database, number>();
 
 /** A column that the statement reads has got another type since it was prepared. */
 const isOutdated = (error: unknown) => (error as { code?: unknown }).code === '0A000';
@@ -23,17 +18,16 @@ export async function runPrepared<Row extends object>(
   { name, sql }: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  const own = pools.get(db);
-  if (!own) throw new Error('runPrepared is for databases of openDatabase');
-  const { generation } = own;
+  const generationNow = () => generations.get(db) ?? 1;
   const run = () =>
-    own.pool.query<Row>({ name: `${name} ${own.generation}`, text: sql, values: [...values] });
+    poolOf(db).query<Row>({ name: `${name} ${generationNow()}`, text: sql, values: [...values] });
+  const generation = generationNow();
   try {
     return (await run()).rows;
   } catch (error) {
     if (!isOutdated(error)) throw error;
     // A migration has run under this process: from here on every connection prepares anew, under new names.
-    if (own.generation === generation) own.generation++;
+    if (generationNow() === generation) generations.set(db, generation + 1);
     return (await run()).rows;
   }
 }
