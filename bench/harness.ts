@@ -25,10 +25,12 @@ async function startProcess(
   databaseUrl: string,
   role: 'Web' | 'Worker',
   port: number,
+  settings: Record<string, string>,
 ): Promise<ChildProcess> {
   const child = spawn(process.execPath, ['src/main.ts', 'serve'], {
     cwd: project,
-    stdio: ['ignore', 'ignore', 'inherit'],
+    // Only what goes wrong is for the reader of the bench.
+    stdio: ['ignore', 'ignore', settings['LogLevel'] === 'info' ? 'ignore' : 'inherit'],
     env: {
       ...process.env,
       Role: role,
@@ -39,6 +41,7 @@ async function startProcess(
       Limits__JobBodyBytes: String(1024 ** 3),
       Limits__JobsPerBatch: '1000000',
       Limits__LessonsPerBatch: '10000000',
+      ...settings,
     },
   });
   for (const deadline = Date.now() + 20_000; ; await sleep(50)) {
@@ -51,8 +54,11 @@ async function startProcess(
 
 export type Bench = Awaited<ReturnType<typeof openBench>>;
 
-/** @param rooms how many rooms the tenant has */
-export async function openBench(rooms: number) {
+/**
+ * @param rooms how many rooms the tenant has
+ * @param settings of the processes, written like the environment
+ */
+export async function openBench(rooms: number, settings: Record<string, string> = {}) {
   const log = openLog('warn');
   const server = await startEmbeddedPostgres(path.join(dataDirectory(project), 'bench'), 'postgres', log);
   const database = `bench_${Date.now()}`;
@@ -76,8 +82,8 @@ export async function openBench(rooms: number) {
     mandatorId: tenant.mandatorId,
     personId: tenant.person('User').id,
   });
-  const web = await startProcess(databaseUrl, 'Web', 18_731);
-  const worker = await startProcess(databaseUrl, 'Worker', 18_732);
+  const web = await startProcess(databaseUrl, 'Web', 18_731, settings);
+  const worker = await startProcess(databaseUrl, 'Worker', 18_732, settings);
   const url = 'http://127.0.0.1:18731';
   const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
   const { access_token: token } = (await (
@@ -87,6 +93,8 @@ export async function openBench(rooms: number) {
 
   return {
     url,
+    databaseUrl,
+    token,
     db,
     client,
     tenant,

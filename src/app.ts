@@ -1,7 +1,7 @@
 /** The HTTP surface, read from top to bottom. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import * as availability from './availability/rest.ts';
 import * as bookings from './bookings/rest.ts';
@@ -48,17 +48,29 @@ export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {
   return describeApi(routes, roots);
 }
 
+/** Headers that keep browsers from trusting an answer too far: made once, as they depend on no request. */
+function guardBrowsers(): RequestHandler {
+  const guards = new Map<string, string>();
+  const collector = {
+    setHeader: (name: string, value: string) => guards.set(name, value),
+    removeHeader() {},
+  };
+  helmet({
+    strictTransportSecurity: false,
+    contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
+  })({} as IncomingMessage, collector as unknown as ServerResponse, () => {});
+  return (_request, response, next) => {
+    response.setHeaders(guards);
+    next();
+  };
+}
+
+/** What stands before every route. */
 function createExpress(context: Context, health: Health): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
   app.set('trust proxy', context.config.TrustProxy);
-  app.use(identifyRequests(context.log));
-  app.use(
-    helmet({
-      strictTransportSecurity: false,
-      contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
-    }),
-  );
+  app.use(identifyRequests(context.log), guardBrowsers());
   app.use(healthRoutes(context, health));
   return app;
 }
@@ -88,16 +100,20 @@ export function createApp(context: Context, health: Health): App {
     addressOf: (request) => Object.setPrototypeOf(request, app.request).ip ?? '',
     countRequest: (viewer) => countRequest(context, viewer),
   });
-  app.use(identityRoutes(identity));
-  if (context.config.SwaggerEnabled)
-    app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
+  const authenticated = authenticate(identity);
+  const limited = limitRequests(context);
+  // One handler, because Express reads the path anew for each.
+  const door: RequestHandler = (request, response, next) =>
+    authenticated(request, response, () => limited(request, response, next));
+  app.get(`/:mandator/api${calendarFeed.feedPath}`, calendarFeed.admitTokens(context));
+  app.use('/:mandator/api', door);
+  app.use(mountRoutes(context, routes));
   app.get('/:mandator/graphql', async (request, response, next) => {
     if (!(await graphql.explorer(request, response))) next();
   });
-  const limit = limitRequests(context);
-  app.use('/:mandator/graphql', authenticate(identity), limit, graphql.handler);
-  app.get(`/:mandator/api${calendarFeed.feedPath}`, calendarFeed.admitTokens(context));
-  app.use('/:mandator/api', authenticate(identity), limit);
-  app.use(mountRoutes(context, routes));
+  app.use('/:mandator/graphql', door, graphql.handler);
+  app.use(identityRoutes(identity));
+  if (context.config.SwaggerEnabled)
+    app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
   return { handler: finish(app, context), upgrade: graphql.upgrade, close: graphql.close };
 }

@@ -1,7 +1,7 @@
 /** One running process: HTTP and WebSocket, and the worker, by its role. Stops in the reverse order. */
 import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, createHealthApp } from './app.ts';
 import { type Config, ConfigError, listeningOn } from './config.ts';
@@ -19,6 +19,12 @@ export type Server = {
   ready: Promise<void>;
   stop(): Promise<void>;
 };
+
+/**
+ * With the answer that is under way. It stands on the connection itself: of a set that answers enter and leave all the time,
+ * V8 keeps what has left, and all that it leads to, until the next full collection.
+ */
+type Connection = Socket & { answering?: http.ServerResponse | undefined };
 
 /** Time that requests in flight have to finish at a stop. */
 const drainTimeout = 7_000;
@@ -50,11 +56,18 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
     ...(config.Role === 'Web' ? {} : { worker: () => worker?.running === true }),
   };
   const app = config.Role === 'Worker' ? createHealthApp(context, health) : createApp(context, health);
-  const answering = new Set<http.ServerResponse>();
-  server.on('request', (_request, response) => {
+  const connections = new Set<Connection>();
+  server.on('connection', (connection: Connection) => {
+    connections.add(connection);
+    connection.on('close', () => connections.delete(connection));
+  });
+  server.on('request', (request, response) => {
+    const connection: Connection = request.socket;
     if (stopping.signal.aborted) response.shouldKeepAlive = false;
-    answering.add(response);
-    response.once('close', () => answering.delete(response));
+    connection.answering = response;
+    response.on('close', () => {
+      if (connection.answering === response) connection.answering = undefined;
+    });
   });
   server.on('request', app.handler);
   server.on('upgrade', app.upgrade);
@@ -76,7 +89,7 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
       stopping.abort();
       const closed = new Promise((resolve) => server.close(resolve));
       // Streams tell their readers and end; what answers from now on asks the client to come back on another connection.
-      for (const response of answering) response.shouldKeepAlive = false;
+      for (const { answering } of connections) if (answering) answering.shouldKeepAlive = false;
       context.notifications.stop();
       // A connection whose last answer was already under way is idle after it, and nobody will use it again.
       const closing = setInterval(() => server.closeIdleConnections(), 50);

@@ -41,9 +41,21 @@ export function openPool(url: string, options: { max: number; log: Log; statemen
   return pool;
 }
 
+const pools = new WeakMap<Database, pg.Pool>();
+
+/** What a database of `openDatabase` runs on. */
+export function poolOf(db: Database): pg.Pool {
+  const pool = pools.get(db);
+  if (!pool) throw new Error('Only a database of openDatabase has a pool; a transaction has a connection.');
+  return pool;
+}
+
 export function openDatabase(
   url: string,
   options: { max: number; log: Log; statementTimeout: number },
 ): Database {
-  return new Kysely<DB>({ dialect: new PostgresDialect({ pool: openPool(url, options) }) });
+  const pool = openPool(url, options);
+  const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
+  pools.set(db, pool);
+  return db;
 }

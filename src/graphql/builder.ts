@@ -17,11 +17,10 @@ import {
   PreconditionFailed,
   type RoomConflict,
 } from '../errors.ts';
-import type { Loaders } from './loaders.ts';
 import type { Caller, Streams } from './streams.ts';
 
-/** What every resolver gets: who calls, in which request, what is read together, and the way to open a stream. */
-export type Call = Caller & { context: Context; requestId: string; loaders: Loaders; streams: Streams };
+/** What every resolver gets: who calls, in which request, and the way to open a stream. */
+export type Call = Caller & { context: Context; requestId: string; streams: Streams };
 
 /** What a room's `graphql.ts` exports: adds its types and fields to the schema. */
 export type AddTypes = (builder: Builder) => void;

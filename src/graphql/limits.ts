@@ -1,14 +1,21 @@
 /** What a document may cost, checked before anything of it runs (contract 6). */
 import { complexityFromQuery } from '@pothos/plugin-complexity';
 import {
+  type DefinitionNode,
+  type DocumentNode,
   type ExecutionArgs,
+  type FieldNode,
   GraphQLError,
   getOperationAST,
   getVariableValues,
   Kind,
   parse,
+  print,
+  TypeInfo,
   type ValidationRule,
   validate,
+  visit,
+  visitWithTypeInfo,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
@@ -49,32 +56,54 @@ function checkCost({ schema, document, operationName, variableValues, contextVal
   return undefined;
 }
 
-type Stop = { args: ExecutionArgs; setResultAndStopExecution(result: { errors: GraphQLError[] }): void };
-
-function stopIfTooCostly({ args, setResultAndStopExecution }: Stop): void {
-  try {
-    const error = checkCost(args);
-    if (error) setResultAndStopExecution({ errors: [error] });
-  } catch (error) {
-    // Variables that do not fit; said again in the words of execution, which suggest no names.
-    if (!(error instanceof GraphQLError)) throw error;
-    const { schema, document, operationName, variableValues } = args;
-    const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
-    const read = getVariableValues(schema, definitions, variableValues ?? {}, { hideSuggestions: true });
-    setResultAndStopExecution({ errors: [...(read.errors ?? [error])] });
+/** Whether variables change what the operation costs: as arguments of a field whose cost is a function of its arguments. */
+function dependsOnVariables({ schema, document }: ExecutionArgs): boolean {
+  const types = new TypeInfo(schema);
+  let depends = false;
+  function Field({ arguments: sent = [] }: FieldNode): void {
+    const isFunction = typeof types.getFieldDef()?.extensions['complexity'] === 'function';
+    depends ||= isFunction && sent.some((argument) => print(argument).includes('$'));
   }
+  visit(document, visitWithTypeInfo(types, { Field }));
+  return depends;
 }
 
-export const limits: Plugin = {
-  onParse({ setParseFn }) {
-    setParseFn((source, options) => parse(source, { ...options, maxTokens: most.tokens }));
-  },
-  onValidate({ setValidationFn, addValidationRule }) {
-    addValidationRule(refuseIntrospectionAliases);
-    setValidationFn((schema, document, rules) =>
-      validate(schema, document, rules, { maxErrors: 20, hideSuggestions: true }),
-    );
-  },
-  onExecute: (payload) => stopIfTooCostly(payload as Stop),
-  onSubscribe: (payload) => stopIfTooCostly(payload as Stop),
-};
+const isOperation = ({ kind }: DefinitionNode) => kind === Kind.OPERATION_DEFINITION;
+
+type Stop = { args: ExecutionArgs; setResultAndStopExecution(result: { errors: GraphQLError[] }): void };
+
+export function limitCalls(): Plugin {
+  /** Documents of one operation that is cheap enough with whatever variables; the same text has the same document again. */
+  const affordable = new WeakSet<DocumentNode>();
+
+  function stopIfTooCostly({ args, setResultAndStopExecution }: Stop): void {
+    const { schema, document, operationName, variableValues } = args;
+    if (affordable.has(document)) return;
+    try {
+      const error = checkCost(args);
+      if (error) setResultAndStopExecution({ errors: [error] });
+      else if (document.definitions.filter(isOperation).length === 1 && !dependsOnVariables(args))
+        affordable.add(document);
+    } catch (error) {
+      // Variables that do not fit; said again in the words of execution, which suggest no names.
+      if (!(error instanceof GraphQLError)) throw error;
+      const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
+      const read = getVariableValues(schema, definitions, variableValues ?? {}, { hideSuggestions: true });
+      setResultAndStopExecution({ errors: [...(read.errors ?? [error])] });
+    }
+  }
+
+  return {
+    onParse({ setParseFn }) {
+      setParseFn((source, options) => parse(source, { ...options, maxTokens: most.tokens }));
+    },
+    onValidate({ setValidationFn, addValidationRule }) {
+      addValidationRule(refuseIntrospectionAliases);
+      setValidationFn((schema, document, rules) =>
+        validate(schema, document, rules, { maxErrors: 20, hideSuggestions: true }),
+      );
+    },
+    onExecute: (payload) => stopIfTooCostly(payload as Stop),
+    onSubscribe: (payload) => stopIfTooCostly(payload as Stop),
+  };
+}

@@ -4,16 +4,16 @@ import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Log } from '../log.ts';
 import type { Call } from './builder.ts';
 import { presentError } from './errors.ts';
-import { limits } from './limits.ts';
+import { limitCalls } from './limits.ts';
 import { createSchema } from './schema.ts';
 
 /** GraphQL's own executor, which hands a client's leaving to the source at once, even while that waits. */
 const engine: Plugin = {
   onExecute({ setExecuteFn }) {
-    setExecuteFn(execute);
+    setExecuteFn((args) => execute({ ...args, hideSuggestions: true }));
   },
   onSubscribe({ setSubscribeFn }) {
-    setSubscribeFn(subscribe);
+    setSubscribeFn((args) => subscribe({ ...args, hideSuggestions: true }));
   },
 };
 
@@ -55,13 +55,21 @@ const unbuffered: Plugin = {
   },
 };
 
+/** A call that has been run already, and whose `result` is only to be written. */
+const knownResults: Plugin = {
+  onParams({ context, setResult }) {
+    const { result } = context as { result?: Result };
+    if (result) setResult(result);
+  },
+};
+
 export type Pipeline = ReturnType<typeof createPipeline>;
 
 export function createPipeline(log: Log) {
   return createYoga<Call>({
     schema: createSchema(),
     graphqlEndpoint: '/:mandator/graphql',
-    plugins: [engine, presentErrors(log), limits, unbuffered],
+    plugins: [engine, presentErrors(log), limitCalls(), unbuffered, knownResults],
     // The body is here already, and within its limit.
     maxRequestBodySize: false,
     cors: false,
@@ -78,4 +86,18 @@ export function createPipeline(log: Log) {
       error: (...parts: unknown[]) => log.error({ err: parts.map(String).join(' ') }, 'GraphQL'),
     },
   });
+}
+
+/** What a call over HTTP may hold, when it is no subscription. */
+export type PlainCall = {
+  query: string;
+  variables?: Record<string, unknown>;
+  operationName?: string;
+};
+
+/** Runs a query or a mutation without what Yoga does for HTTP: with its caches, plugins and masking, and nothing else. */
+export async function runPlain(pipeline: Pipeline, params: PlainCall, call: Call): Promise<Result> {
+  // Of the request, plugins look at the method alone.
+  const request = { method: 'POST' } as unknown as Request;
+  return (await pipeline.getResultForParams({ params, request }, { ...call } as never)) as Result;
 }

@@ -60,6 +60,15 @@ function typeOf(schema: z.ZodType, members: Members): unknown {
 
 const describe = (schema: z.ZodType) => schema.description ?? bare(schema).description ?? '';
 
+/** All fields of an object are resolved one after the other: so the record is made once, not for each. */
+function madeOnce<Source extends object>(toRecord: (source: Source) => object): (source: Source) => object {
+  let last: { source: Source; record: object } | undefined;
+  return (source) => {
+    if (last?.source !== source) last = { source, record: toRecord(source) };
+    return last.record;
+  };
+}
+
 /** The fields of a record; `toRecord` gives its members as REST has them. */
 export function recordFields<Source extends object>(
   t: ObjectFieldBuilder<Types, Source>,
@@ -67,6 +76,7 @@ export function recordFields<Source extends object>(
   toRecord: (source: Source) => object,
   members: Members = new Map(),
 ) {
+  const recordOf = madeOnce(toRecord);
   return Object.fromEntries(
     Object.entries(shape as Record<string, z.ZodType>).map(([name, schema]) => [
       camel(name),
@@ -74,7 +84,7 @@ export function recordFields<Source extends object>(
         type: typeOf(bare(schema), members) as 'String',
         nullable: schema.isNullable() as false,
         description: describe(schema),
-        resolve: (source) => (toRecord(source) as Record<string, string>)[name] as string,
+        resolve: (source) => (recordOf(source) as Record<string, string>)[name] as string,
       }),
     ]),
   );

@@ -5,7 +5,7 @@ import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import type { Call } from './builder.ts';
 import { openExplorer } from './explorer.ts';
-import { createPipeline } from './pipeline.ts';
+import { createPipeline, type PlainCall, runPlain } from './pipeline.ts';
 import { type Authenticate, createStreams } from './streams.ts';
 import { createWebSockets } from './websocket.ts';
 
@@ -26,22 +26,62 @@ function checkRequest({ method, headers }: IncomingMessage): void {
     );
 }
 
-async function readText(request: IncomingMessage, most: number): Promise<string> {
-  const tooLarge = new TooLarge(`A GraphQL call may have ${most} bytes; send larger imports through REST.`);
-  if (Number(request.headers['content-length']) > most) throw tooLarge;
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Not as an async iterator, which costs as much as the rest of reading. */
+function readBytes(request: IncomingMessage, most: number): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const tooLarge = () =>
+    new TooLarge(`A GraphQL call may have ${most} bytes; send larger imports through REST.`);
+  if (Number(request.headers['content-length']) > most) throw tooLarge();
   const chunks: Buffer[] = [];
   let size = 0;
-  // Not destroyed on the way out: the connection has yet to carry the answer.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    chunks.push(chunk);
+  request.on('data', (chunk: Buffer) => {
     size += chunk.length;
-    if (size > most) throw tooLarge;
-  }
+    // What follows is read past: the connection has yet to carry the answer.
+    if (size > most) reject(tooLarge());
+    else chunks.push(chunk);
+  });
+  request.on('end', () => resolve(Buffer.concat(chunks)));
+  request.on('error', reject);
+  return promise;
+}
+
+async function readText(request: IncomingMessage, most: number): Promise<string> {
+  const bytes = await readBytes(request, most);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return utf8.decode(bytes);
   } catch {
     throw new Malformed('The body is not UTF-8.');
   }
+}
+
+const isText = (value: unknown) => typeof value === 'string';
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A call as nearly all are; undefined for one that is faulty, a stream or out of the ordinary. */
+function readParams(body: string): PlainCall | undefined {
+  try {
+    const { query, variables, operationName, ...others } = JSON.parse(body);
+    const isPlain =
+      isText(query) &&
+      !query.includes('subscription') &&
+      isObject(variables ?? {}) &&
+      isText(operationName ?? '') &&
+      Object.keys(others).length === 0;
+    return isPlain ? { query, variables, operationName } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** As what a plain result is sent, by what stands first in Accept; undefined where Yoga has to find that out. */
+function plainType(accept = '*/*'): string | undefined {
+  const [first = ''] = accept.split(',', 1);
+  const [type = '', ...parameters] = first.trim().toLowerCase().split(/ *; */);
+  if (parameters.some((parameter) => !parameter.startsWith('q='))) return undefined;
+  if (type === 'application/graphql-response+json') return type;
+  return ['application/json', 'application/*', '*/*'].includes(type) ? 'application/json' : undefined;
 }
 
 /** What Express adds, as far as it is used here. */
@@ -82,20 +122,36 @@ export function createGraphqlServer(
       checkRequest(request);
       const body = await readText(request, context.config.Limits.BodyBytes);
       const gone = new AbortController();
-      response.once('close', () => gone.abort());
+      // What Yoga has answered may have left a stream behind; ending a signal that nobody heeds is costly.
+      let isWritten = false;
+      response.on('close', () => {
+        if (!isWritten || !response.writableFinished) gone.abort();
+      });
       const call: Call = {
         context,
         streams,
-        loaders: new Map(),
+
         viewer: response.locals['viewer'] as Viewer,
         requestId: String(response.locals['requestId']),
         credentials: response.locals['credentials'] as Credentials,
         signal: gone.signal,
       };
+      response.setHeader('Cache-Control', 'no-store');
+      // Most calls need nothing of what Yoga knows about HTTP, which costs more than all the rest.
+      const params = readParams(body);
+      const type = plainType(request.headers.accept);
+      const result = params && type && (await runPlain(yoga, params, call));
+      if (result && !result.errors) {
+        const text = JSON.stringify(result);
+        response.setHeader('Content-Type', `${type}; charset=utf-8`);
+        response.setHeader('Content-Length', Buffer.byteLength(text));
+        response.end(text);
+        isWritten = true;
+        return;
+      }
       request.body = body;
       request.headers['content-type'] = 'application/json';
-      response.setHeader('Cache-Control', 'no-store');
-      await yoga(request, response, call);
+      await yoga(request, response, { ...call, ...(result && { result }) });
     },
     explorer: openExplorer(context),
     upgrade: sockets.upgrade,

@@ -92,7 +92,7 @@ export function createWebSockets(
     const call: Call = {
       context,
       streams,
-      loaders: new Map(),
+
       viewer,
       requestId,
       credentials: credentialsOf(link),

@@ -46,9 +46,21 @@ export async function authenticateCall(
   return viewer;
 }
 
-/** Of a header sent twice, `request.headers` would hide the second. */
-function credentialsOf({ headersDistinct, ip = '' }: Request): Credentials {
-  return { authorization: headersDistinct['authorization'], apiKey: headersDistinct['apikey'], address: ip };
+/** Of a header sent twice, `request.headers` would hide the second; and `headersDistinct` looks at all there are. */
+function valuesOf({ rawHeaders }: Request, name: string): string[] | undefined {
+  const values: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name)
+      values.push(rawHeaders[at + 1] as string);
+  return values.length > 0 ? values : undefined;
+}
+
+function credentialsOf(request: Request): Credentials {
+  return {
+    authorization: valuesOf(request, 'authorization'),
+    apiKey: valuesOf(request, 'apikey'),
+    address: request.ip ?? '',
+  };
 }
 
 /**
@@ -62,12 +74,13 @@ export function authenticate(identity: Identity): RequestHandler {
     documentation: config.SwaggerEnabled ? `${config.BaseUrl}/swagger` : undefined,
     successor: tokenSource(config),
   };
+  const takesPins = schemes.includes('APIKEY');
+  const varies = takesPins ? 'Authorization, APIKEY' : 'Authorization';
   return async (request, response, next) => {
     // Let in already, by a token that opens this one address.
     if (response.locals['viewer']) return next();
     const credentials = credentialsOf(request);
-    const takesPins = schemes.includes('APIKEY');
-    response.vary(takesPins ? 'Authorization, APIKEY' : 'Authorization');
+    response.setHeader('Vary', varies);
     if (takesPins && credentials.apiKey !== undefined) markDeprecated(response, replacement);
     Object.assign(response.locals, { credentials, schemes });
     const mandator = String(request.params['mandator']);

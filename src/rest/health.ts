@@ -69,7 +69,7 @@ export function healthRoutes(context: Context, health: Health): Router {
 
   router.use((request, response, next) => {
     const stop = duration.startTimer();
-    response.once('close', () =>
+    response.on('close', () =>
       stop({ method: request.method, route: routeOf(request), status: statusOf(response) }),
     );
     next();

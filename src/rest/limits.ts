@@ -1,6 +1,7 @@
 /** Limits per minute (contract 6), counted over all processes; every answer behind one tells how much of it is left. */
+import { hash } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
-import { ipKeyGenerator, type Options, rateLimit } from 'express-rate-limit';
+import { ipKeyGenerator } from 'express-rate-limit';
 import type { Context, Viewer } from '../context.ts';
 import { LimitExceeded } from '../errors.ts';
 
@@ -22,44 +23,32 @@ const keyOf = ({ mandatorId, credential }: Viewer) => `${mandatorId} ${credentia
 
 const nameIn = ({ name }: Limit, key: string) => `${name} ${key}`;
 
-function refusal({ most, each }: Limit, resetsAt: Date | undefined): LimitExceeded {
-  const seconds = Math.max(1, Math.ceil(((resetsAt?.getTime() ?? 0) - Date.now()) / 1_000));
+const secondsUntil = (resetsAt: Date) => Math.max(0, Math.ceil((resetsAt.getTime() - Date.now()) / 1_000));
+
+function refusal({ most, each }: Limit, resetsAt: Date): LimitExceeded {
+  const seconds = Math.max(1, secondsUntil(resetsAt));
   return new LimitExceeded(
     `More than ${most} requests in a minute for one ${each}; wait ${seconds} seconds.`,
     seconds,
   );
 }
 
-/** `RateLimit` and `RateLimit-Policy` on every answer, LimitExceeded past the limit. */
+/** `RateLimit` and `RateLimit-Policy` (draft 8) on every answer, LimitExceeded past the limit. */
 function limitBy(
   rates: Context['rates'],
   limit: Limit,
-  keyGenerator: (request: Request, response: Response) => string,
+  keyFor: (request: Request, response: Response) => string,
 ): RequestHandler {
-  const store: Options['store'] = {
-    increment(key) {
-      const { used, resetsAt } = rates.count(nameIn(limit, key));
-      return { totalHits: used, resetTime: resetsAt };
-    },
-    // Only for counts that depend on the answer, and for taking a limit back.
-    decrement() {},
-    resetKey() {},
+  const { name, most } = limit;
+  return (request, response, next) => {
+    const key = keyFor(request, response);
+    const { used, resetsAt } = rates.count(nameIn(limit, key));
+    const partition = hash('sha256', key, 'hex').slice(0, 16);
+    response.setHeader('RateLimit', `"${name}"; r=${Math.max(0, most - used)}; t=${secondsUntil(resetsAt)}`);
+    response.setHeader('RateLimit-Policy', `"${name}"; q=${most}; w=60; pk=:${partition}:`);
+    if (used > most) throw refusal(limit, resetsAt);
+    next();
   };
-  return rateLimit({
-    windowMs: 60_000,
-    limit: limit.most,
-    identifier: limit.name,
-    standardHeaders: 'draft-8',
-    legacyHeaders: false,
-    store,
-    keyGenerator,
-    // They guess at faults of the set-up and write to the console; trust proxy is checked with the settings.
-    validate: false,
-    handler(request, _response, next) {
-      const { rateLimit: info } = request as Request & { rateLimit?: { resetTime?: Date } };
-      next(refusal(limit, info?.resetTime));
-    },
-  });
 }
 
 /** Limits the requests of a token; stands behind `authenticate`. */

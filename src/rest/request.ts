@@ -14,6 +14,15 @@ export function routeOf({ route, originalUrl }: Request): string {
   return door ? `/:mandator/${door.toLowerCase()}` : 'none';
 }
 
+/** Ends when the client has gone without its whole answer; afterwards nobody asks, and ending a signal is costly. */
+export function signalOf(response: Response): AbortSignal {
+  const gone = new AbortController();
+  response.on('close', () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}
+
 /** The status that was sent; 499 for a client that left before there was one. */
 export function statusOf(response: Response): number {
   return response.headersSent ? response.statusCode : 499;
@@ -30,7 +39,7 @@ export function identifyRequests(log: Log): RequestHandler {
     response.locals['requestId'] = requestId;
     response.set('X-Request-Id', requestId);
     const started = performance.now();
-    response.once('close', () => {
+    response.on('close', () => {
       const viewer: Viewer | undefined = response.locals['viewer'];
       const route = routeOf(request);
       const line = {

@@ -12,6 +12,7 @@ import {
 } from '../errors.ts';
 import { readJson } from './body.ts';
 import { writeJson, writeTagged } from './json.ts';
+import { signalOf } from './request.ts';
 
 /** One call of a route, with its input already checked. */
 export type Call<Params = unknown, Query = unknown, Body = unknown> = {
@@ -162,8 +163,13 @@ function viewerOf(response: Response): Viewer {
   return viewer;
 }
 
-/** What an Accept may ask for; many clients name the charset. */
-const writable = (type: string) => [type, `${type}; charset=utf-8`];
+/** What an Accept may ask for; many clients name the charset. What nearly all say needs no negotiation. */
+function checkAccept(request: Request, type: string): void {
+  const { accept } = request.headers;
+  if (accept === undefined || accept === '*/*' || accept === type) return;
+  if (!request.accepts([type, `${type}; charset=utf-8`]))
+    throw new NotAcceptable(`This answers with ${type} only; allow it in Accept.`);
+}
 
 function writeAnswer(
   request: Request,
@@ -191,15 +197,13 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
   const patternOf = ({ path }: Route) => `/:mandator/api${path}`;
   // An address that is spelled out comes before a pattern that would take it too, with all of its methods.
   for (const [pattern, siblings] of Map.groupBy(routes, patternOf)) {
+    const mounted = router.route(pattern);
     for (const definition of siblings) {
       const { params = nothing, query = noQuery, body, headers = [], type = json } = definition;
       const varies = headers.filter((name) => name.startsWith('X-'));
-      router[definition.method.toLowerCase() as 'get'](pattern, async (request, response) => {
+      mounted[definition.method.toLowerCase() as 'get'](async (request, response) => {
         for (const name of varies) response.vary(name);
-        if (!request.accepts(writable(type)))
-          throw new NotAcceptable(`This answers with ${type} only; allow it in Accept.`);
-        const gone = new AbortController();
-        response.once('close', () => gone.abort());
+        checkAccept(request, type);
         const read = {
           viewer: viewerOf(response),
           params: readParams(params, request),
@@ -214,12 +218,12 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
           headers: request.headers,
           requestId: response.locals['requestId'],
           request,
-          signal: gone.signal,
+          signal: signalOf(response),
         });
         writeAnswer(request, response, answer, type);
       });
     }
-    router.all(pattern, (request, response) => {
+    mounted.all((request, response) => {
       const allow = siblings.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
       if (request.method === 'OPTIONS') response.status(204).set('Allow', allow.join(', ')).end();
       else

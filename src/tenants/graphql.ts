@@ -5,7 +5,6 @@ import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from 
 import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { idArgument } from '../graphql/ids.ts';
-import { load } from '../graphql/loaders.ts';
 import {
   bodyType,
   enumType,
@@ -17,8 +16,8 @@ import {
 import { textArgument } from '../graphql/texts.ts';
 import { readId } from '../input.ts';
 import type { Act, Versions } from './access.ts';
+import type { Location } from './locations.ts';
 import * as locations from './locations.ts';
-import { findLocations, type Location } from './locations.ts';
 import * as persons from './persons.ts';
 import * as resources from './resources.ts';
 import * as wire from './wire.ts';
@@ -39,8 +38,8 @@ function addLocation(builder: Builder): ObjectRef<Types, Location> {
       nullable: true,
       args: { id: t.arg.id({ required: true, description: 'The id of the location.' }) },
       description: 'One location; null when this tenant has none of that id.',
-      resolve: async (_root, { id }, call) =>
-        (await findLocations(call.context.db, call.viewer, [readId(id)])).get(readId(id)) ?? null,
+      resolve: async (_root, { id }, { context, viewer }) =>
+        (await locations.findLocation(context.db, viewer, readId(id))) ?? null,
     }),
   }));
   return location;
@@ -54,8 +53,8 @@ function addResource(builder: Builder, location: ObjectRef<Types, Location>) {
       location: t.field({
         type: location,
         description: 'Where it is.',
-        resolve: async ({ locationId }, _args, call) =>
-          (await load(call, findLocations, locationId)) as Location,
+        resolve: ({ locationId }, _args, { context, viewer }) =>
+          locations.getLocation(context.db, viewer, locationId),
       }),
     }),
   });

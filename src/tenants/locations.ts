@@ -1,5 +1,6 @@
 /** Locations over the API: everybody but displays reads them, Admins make, change and retire them. */
 import type { Viewer } from '../context.ts';
+import { readById } from '../db/coalesce.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotFound } from '../errors.ts';
@@ -26,6 +27,15 @@ const unknown = () => new NotFound('There is no location of this id.');
 const locationsOf = (db: Database, { mandatorId }: Viewer) =>
   db.selectFrom('location').where('mandator_id', '=', mandatorId).select(columns);
 
+const locationById = readById<Location>('location by id', (db, asked) =>
+  db
+    .selectFrom(asked)
+    .innerJoin('location', (join) =>
+      join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'),
+    )
+    .select([...columns, 'position']),
+);
+
 /** The locations of the tenant by id, retired ones too. @throws Forbidden for a display */
 export async function listLocations(
   db: Database,
@@ -50,20 +60,15 @@ export async function listAllLocations(db: Database, viewer: Viewer): Promise<Lo
   return await locationsOf(db, viewer).orderBy('id').execute();
 }
 
-/** Locations of the tenant by their ids; those that it does not have are left out. @throws Forbidden for a display */
-export async function findLocations(
-  db: Database,
-  viewer: Viewer,
-  ids: readonly number[],
-): Promise<ReadonlyMap<number, Location>> {
+/** @throws Forbidden for a display */
+export async function findLocation(db: Database, viewer: Viewer, id: number): Promise<Location | undefined> {
   checkReader(viewer);
-  const rows = await locationsOf(db, viewer).where('id', 'in', ids).execute();
-  return new Map(rows.map((row) => [row.id, row]));
+  return await locationById(db, viewer.mandatorId, id);
 }
 
 /** @throws Forbidden for a display; NotFound, also for another tenant's */
 export async function getLocation(db: Database, viewer: Viewer, id: number): Promise<Location> {
-  const found = (await findLocations(db, viewer, [id])).get(id);
+  const found = await findLocation(db, viewer, id);
   if (!found) throw unknown();
   return found;
 }

@@ -1,6 +1,7 @@
 /** Persons over the API: each reads itself, Admins read, make, change and retire all. A tenant keeps an active Admin. */
 import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
+import { readById } from '../db/coalesce.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotFound } from '../errors.ts';
@@ -40,6 +41,16 @@ const personsOf = (db: Database, { mandatorId }: Viewer) =>
     .select(columns)
     .$narrowType<Pick<PersonRecord, 'role'>>();
 
+const personById = readById<PersonRecord>('person by id', (db, asked) =>
+  db
+    .selectFrom(asked)
+    .innerJoin('person', (join) =>
+      join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'),
+    )
+    .select([...columns, 'position'])
+    .$narrowType<Pick<PersonRecord, 'role'>>(),
+);
+
 /** The persons of the tenant by id, retired ones too. @throws Forbidden */
 export async function listPersons(
   db: Database,
@@ -60,8 +71,10 @@ export async function listPersons(
 }
 
 /** Whose credential this is. */
-export async function getOwnPerson(db: Database, viewer: Viewer): Promise<PersonRecord> {
-  return await personsOf(db, viewer).where('id', '=', viewer.personId).executeTakeFirstOrThrow();
+export async function getOwnPerson(db: Database, { mandatorId, personId }: Viewer): Promise<PersonRecord> {
+  const own = await personById(db, mandatorId, personId);
+  if (!own) throw unknown();
+  return own;
 }
 
 /** @throws Forbidden */
@@ -71,7 +84,7 @@ export async function findPersonById(
   id: number,
 ): Promise<PersonRecord | undefined> {
   checkAdmin(viewer);
-  return await personsOf(db, viewer).where('id', '=', id).executeTakeFirst();
+  return await personById(db, viewer.mandatorId, id);
 }
 
 /** @throws Forbidden; NotFound, also for another tenant's */

@@ -1,6 +1,7 @@
 /** Resources over the API: everybody but displays reads them, Admins make, change and retire them. */
 import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
+import { readById } from '../db/coalesce.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
@@ -54,6 +55,15 @@ const columns = [
 const nameTaken = refuseDuplicate('Another resource of this location has this name already; choose another.');
 const unknown = () => new NotFound('There is no resource of this id.');
 
+const resourceById = readById<Resource>('resource by id', (db, asked) =>
+  db
+    .selectFrom(asked)
+    .innerJoin('resource', (join) =>
+      join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'),
+    )
+    .select([...columns, 'position']),
+);
+
 /** The resources of the tenant by id. @throws Forbidden for a display */
 export async function listResources(
   db: Database,
@@ -98,12 +108,7 @@ export function selectResources(
 /** @throws Forbidden for a display */
 export async function findResource(db: Database, viewer: Viewer, id: number): Promise<Resource | undefined> {
   checkReader(viewer);
-  return await db
-    .selectFrom('resource')
-    .where('mandator_id', '=', viewer.mandatorId)
-    .where('id', '=', id)
-    .select(columns)
-    .executeTakeFirst();
+  return await resourceById(db, viewer.mandatorId, id);
 }
 
 /** @throws Forbidden for a display; NotFound, also for another tenant's */

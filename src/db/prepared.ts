@@ -1,0 +1,33 @@
+import { type Database, poolOf } from './database.ts';
+
+/** A statement that PostgreSQL parses and plans once per connection instead of at each call. */
+export type Statement = { name: string; sql: string };
+
+/** How often the statements of a database had to get new names. */
+const generations = new WeakMap<Database, number>();
+
+/** A column that the statement reads has got another type since it was prepared. */
+const isOutdated = (error: unknown) => (error as { code?: unknown }).code === '0A000';
+
+/**
+ * Runs a statement outside of any transaction. Kysely has no names for statements, so these go to the pool itself.
+ * @param statement.name at most 60 characters, the same for the same SQL alone
+ */
+export async function runPrepared<Row extends object>(
+  db: Database,
+  { name, sql }: Statement,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  const generationNow = () => generations.get(db) ?? 1;
+  const run = () =>
+    poolOf(db).query<Row>({ name: `${name} ${generationNow()}`, text: sql, values: [...values] });
+  const generation = generationNow();
+  try {
+    return (await run()).rows;
+  } catch (error) {
+    if (!isOutdated(error)) throw error;
+    // A migration has run under this process: from here on every connection prepares anew, under new names.
+    if (generationNow() === generation) generations.set(db, generation + 1);
+    return (await run()).rows;
+  }
+}

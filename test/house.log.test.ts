@@ -1,0 +1,38 @@
+import { describe, expect, test } from '@jest/globals';
+import { openLog } from '../src/log.ts';
+
+const pin = 'ABCDE-FGHJK-MNPQR-STVWX';
+
+function written(fields: object, message = ''): string {
+  const lines: string[] = [];
+  openLog('info', { write: (line) => void lines.push(line) }).info(fields, message);
+  return lines.join('');
+}
+
+describe('a log line', () => {
+  test.each([
+    ['a member', { pin: 'p-1' }],
+    ['a member in another case', { Authorization: 'p-1' }],
+    ['a number', { pin: 4711 }],
+    ['a list', { cookie: ['p-1', 'p-2'] }],
+    ['a member of a member', { request: { token: 'p-1' } }],
+    ['a member far below', { a: { b: { c: [{ secret: 'p-1' }] } } }],
+    ['a text with quotes', { password: 'p-1"p-2\\' }],
+  ])('holds no secret that is %s, and is JSON all the same', (_name, fields) => {
+    const line = written(fields);
+    expect(line).not.toMatch(/p-[12]|4711/);
+    expect(line).toContain('"[secret]"');
+    JSON.parse(line);
+  });
+
+  test.each([pin, 'eyJhbGciOi.eyJzdWIi.c2ln', 'postgres://user:p-1@host/db', 'apikey=p-1'])(
+    'holds no secret of its text: %s',
+    (text) => {
+      expect(written({}, `bad ${text}`)).not.toMatch(/ABCDE|eyJ|p-1/);
+    },
+  );
+
+  test('keeps what only looks like it', () => {
+    expect(JSON.parse(written({ pinId: 7, tokens: 'three' }))).toMatchObject({ pinId: 7, tokens: 'three' });
+  });
+});
