@@ -179,15 +179,29 @@ describe('a change of one booking', () => {
     }
   });
 
-  test('of what is over the text may be corrected, and the times by an Admin', async () => {
+  test('of what is over the text may be corrected, and its place by an Admin', async () => {
     const booking = await school.book(hours(8, 9, nextDay()));
     await school.shift(booking.id, { from: -120, to: -60 });
     const { start, end } = await school.read(booking.id);
     const corrected = await change(booking, { subject: 'Protokoll' });
     expect(corrected).toMatchObject({ subject: 'Protokoll', start, end });
-    const shorter = { end: new Date(end.getTime() - 60_000) };
-    await expect(change(corrected, shorter)).rejects.toEqual(invalid('InPast'));
+    const places = [
+      { end: new Date(end.getTime() - 60_000) },
+      // It would occupy the room again, and what is over cannot be cancelled.
+      { teardownMinutes: 600 },
+      { resourceId: school.roomId('B') },
+    ];
+    for (const place of places)
+      await expect(change(corrected, place)).rejects.toEqual(fails('Conflict', /is over since/));
+    const [shorter = {}] = places;
     expect(await change(corrected, shorter, { viewer: school.admin })).toMatchObject(shorter);
+  });
+
+  test('a series that reaches further than three years gets another time as it was made', async () => {
+    const yearly = await school.series({ ...hours(8, 9, nextDay()), recurrenceRule: 'FREQ=YEARLY;COUNT=5' });
+    const changed = await change(yearly[0] as Booking, hours(10, 11), { scope: 'All' });
+    expect(changed).toMatchObject(hours(10, 11));
+    expect((await school.read((yearly[4] as Booking).id)).version).toBe(2);
   });
 
   test.each([

@@ -43,8 +43,8 @@ type Refused = { conflicts: RoomConflict[]; places: Wanted[] };
  * the one that is named. What a booking has already changes nothing, and its version stays.
  * @param options.conflictHandling Skip leaves those of a series as they are whose new place is occupied
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for times that cannot be, and for a series on another date;
- * Conflict with what is in the way and what would be possible instead, for what is cancelled or released, and for an
- * inactive resource
+ * Conflict with what is in the way and what would be possible instead, for what is cancelled or released, for an inactive
+ * resource, and for another place of what is over unless the viewer is an Admin
  */
 export async function changeBooking(
   db: Database,
@@ -220,10 +220,14 @@ async function checkPlaces(
 ): Promise<void> {
   const [first] = moved;
   if (!first) return;
-  for (const step of moved) {
-    if (hasOtherTimes(step)) checkTimes(viewer, step.to.kind, step.to, now);
-    checkActive(roomOf(rooms, step.to.resourceId));
+  for (const { old, to } of moved) {
+    checkActive(roomOf(rooms, to.resourceId));
+    if (viewer.role !== 'Admin') checkNotOver(old, now);
   }
+  // As of a series that is made: its first decides.
+  const timed = moved.filter(hasOtherTimes).map(({ to }) => to);
+  const [earliest] = timed.toSorted((one, other) => one.start.getTime() - other.start.getTime());
+  if (earliest) checkTimes(viewer, earliest.kind, earliest, now);
   checkApart(moved.map(({ to }) => to));
   const opened = moved.filter((step) => hasOtherTimes(step) || step.old.resourceId !== step.to.resourceId);
   await checkOpeningHours(

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { type Alternative, Conflict, InvalidInput, type RoomConflict } from '../errors.ts';
+import { type Alternative, Conflict, InvalidInput, type RoomConflict, Unavailable } from '../errors.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { type BookingKind, maySee, occupiedOnly } from './booking.ts';
 
@@ -208,38 +208,58 @@ export async function readOpenness(
 /** Writers of one tenant that are in the database at once: the others leave their connections to everybody else. */
 const mostWriters = 4;
 const writers = new WeakMap<Database, Map<number, LimitFunction>>();
+/** A writer stands back then, so that those who want other rooms go on; an import holds its rooms until it ends. */
+const lockTimeout = sql.lit('200ms');
+/** How long a writer tries to get its rooms, in milliseconds: clients wait no longer. */
+const mostPatience = 30_000;
 
 /** Another writer was first: what it wrote is seen the next time. */
 const retried = new Set(['40P01', '40001', '23P01']);
 
-/**
- * Runs a write of bookings in a transaction; at most 4 of a tenant are at it in this process, so that writers who wait for
- * the rooms that an import holds do not take all connections. Repeated once after a deadlock, and when the exclusion
- * constraint refuses what `work` had found to be free, so that it sees what is in the way.
- * @throws Conflict when the constraint refuses it twice; whatever `work` throws
- */
-export function writeBookings<T>(
-  db: Database,
-  { mandatorId }: Viewer,
-  work: (trx: Transaction) => Promise<T>,
-): Promise<T> {
+function writersOf(db: Database, mandatorId: number): LimitFunction {
   const tenants = writers.get(db) ?? new Map<number, LimitFunction>();
   writers.set(db, tenants);
   const limit = tenants.get(mandatorId) ?? pLimit(mostWriters);
   tenants.set(mandatorId, limit);
-  const attempt = () => db.transaction().execute(work);
-  return limit(() =>
-    attempt()
-      .catch((error) => {
-        if (retried.has(error.code)) return attempt();
-        throw error;
-      })
-      .catch((error) => {
-        if (error.code === '23P01')
-          throw new Conflict(
-            'Another booking of the resource was made at this moment; send the same request again.',
-          );
-        throw error;
-      }),
-  );
+  return limit;
+}
+
+/**
+ * Runs a write of bookings in a transaction. At most 4 of a tenant are at it in this process; who does not get a lock at
+ * once goes to the end of the queue, so that waiting for an import takes neither the connections nor the turns of others.
+ * Repeated once after a deadlock, and when the exclusion constraint refuses what `work` had found to be free, so that it
+ * sees what is in the way.
+ * @throws Conflict when the constraint refuses it twice; Unavailable when the rooms or bookings were held for 30 seconds;
+ * whatever `work` throws
+ */
+export async function writeBookings<T>(
+  db: Database,
+  { mandatorId }: Viewer,
+  work: (trx: Transaction) => Promise<T>,
+): Promise<T> {
+  const limit = writersOf(db, mandatorId);
+  const attempt = () =>
+    db.transaction().execute(async (trx) => {
+      await sql`set local lock_timeout = ${lockTimeout}`.execute(trx);
+      return await work(trx);
+    });
+  const until = Date.now() + mostPatience;
+  for (let isAgain = false; ; ) {
+    try {
+      return await limit(attempt);
+    } catch (error) {
+      const { code = '' } = error as { code?: string };
+      if (code === '55P03' && Date.now() < until) continue;
+      if (code === '55P03')
+        throw new Unavailable(
+          'The resource is held by others, such as an import of lessons; send the same request again.',
+        );
+      if (!retried.has(code) || (isAgain && code !== '23P01')) throw error;
+      if (isAgain)
+        throw new Conflict(
+          'Another booking of the resource was made at this moment; send the same request again.',
+        );
+      isAgain = true;
+    }
+  }
 }
