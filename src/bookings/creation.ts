@@ -21,7 +21,7 @@ import {
 import { atSameClock, expandRule } from './recurrence.ts';
 import { checkActive, checkApart, checkInOf, checkTimes } from './rules.ts';
 import { checkBooker } from './service.ts';
-import { readStored } from './stored.ts';
+import { findStored } from './stored.ts';
 
 export type Created = {
   /** Of a series the first that was made. */
@@ -73,7 +73,7 @@ export async function createBooking(
   if ('conflicts' in outcome) throw await refuse(db, viewer, outcome);
   const { ids, seriesId, skipped } = outcome;
   const [first] = ids as [number];
-  const booking = (await readStored(db, viewer.mandatorId, [first])).get(first) as StoredBooking;
+  const booking = (await findStored(db, viewer.mandatorId, first)) as StoredBooking;
   const { recurrenceRule } = wanted;
   return {
     booking: asSeenBy(viewer, booking),

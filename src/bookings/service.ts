@@ -20,7 +20,7 @@ import { type List, type Page, type PageRequest, toPage } from '../db/paging.ts'
 import { Forbidden, Malformed, NotFound } from '../errors.ts';
 import { checkReader } from '../tenants/service.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
-import { type BookingKey, type ListFilter, listStored, readStored, type StoredWithKey } from './stored.ts';
+import { type BookingKey, findStored, type ListFilter, listStored, type StoredWithKey } from './stored.ts';
 
 // Other rooms see this one through its service alone.
 export { type Booking, isActive } from './booking.ts';
@@ -55,7 +55,7 @@ export function checkBooker({ role }: Viewer): void {
 /** @throws Forbidden for a display */
 export async function findBooking(db: Database, viewer: Viewer, id: number): Promise<Booking | undefined> {
   checkReader(viewer);
-  const stored = (await readStored(db, viewer.mandatorId, [id])).get(id);
+  const stored = await findStored(db, viewer.mandatorId, id);
   return stored && asSeenBy(viewer, stored);
 }
 

@@ -1,6 +1,7 @@
 /** Bookings as they are stored, with the names around them: by their ids, and as a list. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Viewer } from '../context.ts';
+import { type Asked, readById } from '../db/coalesce.ts';
 import type { Database } from '../db/database.ts';
 import type { PageRequest } from '../db/paging.ts';
 import type { BookingFilter, StoredBooking } from './booking.ts';
@@ -34,7 +35,10 @@ type StoredRow = Omit<StoredBooking, 'uid' | 'organizer' | 'checkIn' | 'origin' 
  * The bookings of `found`, a query of rows of the table, each with the names around it. Every join goes by a primary key;
  * lessons are looked for where there are some. An imported booking was made by whoever sent its job.
  */
-const describeBookings = (found: RawBuilder<unknown>): RawBuilder<StoredRow> => sql<StoredRow>`
+const describeBookings = <More = unknown>(
+  found: RawBuilder<unknown>,
+  more: RawBuilder<unknown> = sql``,
+): RawBuilder<StoredRow & More> => sql<StoredRow & More>`
   select booking.id, mandator.uid as "mandatorUid", booking.resource_id as "resourceId", resource.name as "resourceName",
     resource.location_id as "locationId", booking.subject, booking.description,
     lower(booking.occupied) + make_interval(mins => booking.setup_minutes) as start,
@@ -48,6 +52,7 @@ const describeBookings = (found: RawBuilder<unknown>): RawBuilder<StoredRow> => 
     lesson.list as lessons, creator.id as "creatorId", creator.name as "creatorName",
     booking.created_at as "createdAt", booking.changed_at as "changedAt", booking.version,
     (extract(epoch from lower(booking.occupied)) * 1000000)::bigint::text as micros
+    ${more}
   from (${found}) as booking
   join mandator on mandator.id = booking.mandator_id
   join resource on resource.mandator_id = booking.mandator_id and resource.id = booking.resource_id
@@ -111,21 +116,27 @@ function toStored(row: StoredRow): StoredWithKey {
   };
 }
 
-/** The bookings of these ids that the tenant has. */
-export async function readStored(
+/** The query of `findStored`. */
+export const selectStored = (asked: RawBuilder<unknown> | Asked) =>
+  describeBookings<{ position: number }>(
+    sql`select booking.*, asked.position from ${asked}
+      join booking on booking.mandator_id = asked."askedMandator" and booking.id = asked."askedId"`,
+    sql`, booking.position`,
+  );
+
+const bookingById = readById<StoredRow>('booking by id', (db, asked) => ({
+  compile: () => selectStored(asked).compile(db),
+}));
+
+/** The booking of an id that the tenant has. */
+export async function findStored(
   db: Database,
   mandatorId: number,
-  ids: readonly number[],
-): Promise<Map<number, StoredBooking>> {
-  const { rows } = await selectStored(mandatorId, ids).execute(db);
-  return new Map(rows.map(toStored).map((stored) => [stored.id, stored]));
+  id: number,
+): Promise<StoredBooking | undefined> {
+  const row = await bookingById(db, mandatorId, id);
+  return row && toStored(row);
 }
-
-/** The query of `readStored`. */
-export const selectStored = (mandatorId: number, ids: readonly number[]) =>
-  describeBookings(
-    sql`select * from booking where mandator_id = ${mandatorId} and id = any (${ids}::bigint[])`,
-  );
 
 /** A filter with its window, which only the bookings of a series may go without. */
 export type ListFilter = BookingFilter & ({ from: Date; to: Date } | { seriesId: number });

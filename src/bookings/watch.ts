@@ -5,8 +5,8 @@ import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Change } from '../db/notifications.ts';
 import { checkReader } from '../tenants/service.ts';
-import { asSeenBy, type Booking, type BookingFilter, type StoredBooking } from './booking.ts';
-import { readStored } from './stored.ts';
+import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
+import { findStored } from './stored.ts';
 
 /** `cursor` is where the feed of changes goes on behind this frame. */
 export type BookingFrame = { cursor: string; serverTime: Date; bookings: Booking[] };
@@ -74,19 +74,6 @@ async function* withPulse<T>(changes: AsyncIterable<T>, every: number): AsyncGen
   }
 }
 
-const bookingsOf = new WeakMap<Stretch, Promise<ReadonlyMap<number, StoredBooking>>>();
-
-/** The bookings of a stretch as they are now, read once for all streams that have got it. */
-function readBookings(db: Database, mandatorId: number, stretch: Stretch) {
-  let bookings = bookingsOf.get(stretch);
-  if (!bookings) {
-    const ids = stretch.changes.filter(({ kind }) => kind === 'Booking').map(({ id }) => Number(id));
-    bookings = readStored(db, mandatorId, [...new Set(ids)]);
-    bookingsOf.set(stretch, bookings);
-  }
-  return bookings;
-}
-
 /** What a stretch of the feed has for a filter, in the order of the feed. */
 async function readNews(
   db: Database,
@@ -104,10 +91,10 @@ async function readNews(
     const id = Number(change.id);
     news.set(id, (news.get(id) ?? true) && change.action === 'Created');
   }
-  if (news.size === 0) return [];
-  const found = await readBookings(db, viewer.mandatorId, stretch);
-  return [...news].flatMap(([id, isNew]) => {
-    const stored = found.get(id);
+  const found = await Promise.all(
+    [...news].map(async ([id, isNew]) => ({ isNew, stored: await findStored(db, viewer.mandatorId, id) })),
+  );
+  return found.flatMap(({ isNew, stored }) => {
     if (!stored || stored.kind !== (kind ?? stored.kind) || stored.seriesId !== (seriesId ?? stored.seriesId))
       return [];
     const booking = asSeenBy(viewer, stored);

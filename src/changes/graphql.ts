@@ -35,6 +35,7 @@ function addChange(builder: Builder) {
       batch: t.field({
         type: typeNamed<Batch>('Batch'),
         nullable: true,
+        complexity: 10,
         description: 'Of a batch: how it is now; null once it is forgotten.',
         resolve: ({ kind, id }, _args, { context, viewer }) =>
           kind === 'Batch' ? findBatch(context.db, viewer, id) : null,

@@ -130,8 +130,8 @@ function checkKept(after: number, forgotten: number, last: number): void {
 const underWay = new WeakMap<Database, Map<string, Promise<Stretch>>>();
 
 /**
- * The next stretch behind a position, as `readStretch`. The streams of a process wake together when something has changed; those that stand
- * at one place then get one and the same stretch, read once.
+ * The next stretch behind a position, as `readStretch`. The streams of a process wake together when something has
+ * changed; those that stand at one place then get one and the same stretch, read once.
  * @throws Conflict as `readStretch`
  */
 export function readTogether(
