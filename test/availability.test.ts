@@ -199,7 +199,12 @@ describe('GET availability', () => {
     ['From=2027-03-01T00:00:00Z&To=2027-03-01T00:00:00Z', 'To'],
     // 92 days and a second.
     ['From=2027-03-01T00:00:00Z&To=2027-06-01T00:00:01Z', 'To'],
-    [`${window}&DurationMinutes=0`, 'DurationMinutes'],
+    ['From=2027-03-01T00:00:00+01:00&To=2027-03-02T00:00:00Z', 'From: must be a date-time such as'],
+    ['From=2027-03-01T00:00:00+01:00&To=2027-03-02T00:00:00Z', 'the + of an offset is written %2B'],
+    // In UTC it is a year later, or earlier, than an answer could say.
+    ['From=9999-12-31T23:00:00Z&To=9999-12-31T23:59:59-01:00', 'To: must be in a year from 0 to 9999'],
+    ['From=0000-01-01T00:00:00%2B01:00&To=0000-01-02T00:00:00Z', 'From: must be in a year from 0 to 9999'],
+    [`${window}&DurationMinutes=0`, 'DurationMinutes: must be a whole number from 1 to 132480'],
     [`${window}&ResourceIds=`, 'ResourceIds'],
     [`${window}&ResourceIds=1,x`, 'ResourceIds'],
     [`${window}&ResourceIds=${'1,'.repeat(500)}1`, 'ResourceIds'],

@@ -93,11 +93,14 @@ describe('LessonsCreated', () => {
     const ofCancelled = await bookingOf('3');
     await done('delete', [{ JobID: 'J', LektionList: [{ LektionId: '1' }, { LektionId: '3' }] }]);
     expect(await places()).toEqual({ 2: 'A 8' });
-    expect((await bookings())[id]).toEqual(shared);
-    // It was free already: nothing of it has changed.
-    expect({ id: ofCancelled.id, ...(await bookings())[ofCancelled.id] }).toEqual(ofCancelled);
+    // What they tell of their lessons has changed, and nothing else.
+    expect((await bookings())[id]).toEqual({ ...shared, version: 2 });
+    expect({ id: ofCancelled.id, ...(await bookings())[ofCancelled.id] }).toEqual({
+      ...ofCancelled,
+      version: 2,
+    });
     await done('delete', [{ JobID: 'J' }]);
-    expect((await bookings())[id]).toMatchObject({ status: 'Cancelled', version: 2 });
+    expect((await bookings())[id]).toMatchObject({ status: 'Cancelled', version: 3 });
   });
 
   test('a job without lessons', async () => {

@@ -158,7 +158,7 @@ function isTaken(place: Wanted[string], key: string, { state, bookings }: Seen):
 
 type Seen = { state: State; bookings: Awaited<ReturnType<Timetable['bookings']>> };
 
-/** Bookings whose Version has not grown by one when they changed, or has when neither they nor their lessons did. */
+/** Bookings whose Version has not grown by one when they or their lessons changed, or has when neither did. */
 function wronglyCounted(before: Seen, after: Seen): string[] {
   return Object.entries(before.bookings).flatMap(([id, old]) => {
     const now = after.bookings[Number(id)];
@@ -170,8 +170,8 @@ function wronglyCounted(before: Seen, after: Seen): string[] {
       );
     const grown = (now?.version ?? 0) - old.version;
     const isChanged = JSON.stringify({ ...old, version: 0 }) !== JSON.stringify({ ...now, version: 0 });
-    if (isChanged) return grown === 1 ? [] : [`${id} changed and grew by ${grown}`];
-    return grown === 0 || (grown === 1 && inside(before) !== inside(after)) ? [] : [`${id} grew by ${grown}`];
+    const due = isChanged || inside(before) !== inside(after) ? 1 : 0;
+    return grown === due ? [] : [`${id} grew by ${grown} and not by ${due}`];
   });
 }
 

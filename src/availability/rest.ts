@@ -33,7 +33,7 @@ export const routes = [
       ResourceIds: resourceIds,
       ...resourceFilter,
       DurationMinutes: z.coerce
-        .number('must be a whole number')
+        .number(`must be a whole number from 1 to ${mostDays * 24 * 60}`)
         .int()
         .min(1)
         .max(mostDays * 24 * 60)

@@ -85,7 +85,7 @@ export const checkIn = z
 export const origin = z
   .object({
     System: originSystem.meta({ description: 'Through what it came.' }),
-    BatchId: z.uuid().nullable().meta({ description: 'Of a lesson: the batch that wrote it last.' }),
+    BatchId: z.uuid().nullable().meta({ description: 'Of a lesson: the batch that made it.' }),
     JobID: maybeText(128, 'Of a lesson: its job; of coupled lessons that of the first.'),
     LektionId: maybeText(128, 'Of a lesson: its id in the job; of coupled lessons that of the first.'),
     MailItemId: maybeText(1_000, 'Of an item of a mailbox: its id there.'),

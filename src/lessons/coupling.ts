@@ -4,14 +4,16 @@ import type { BatchKey } from './batch.ts';
 
 /**
  * What a booking says that coupled lessons share: the subject of the first of its lessons, whoever was written last, and
- * private as soon as one of them is.
+ * private as soon as one of them is. One that gets, loses or keeps a lesson that has changed is another version.
  * @param bookings a query of the ids of those in question
+ * @param touched a query of the ids of those whose lessons are others now, or say something else
  * @param isRenewed whether a booking's Version has grown in this batch already
  */
 export async function describeShared(
   trx: Transaction,
   { mandatorId }: BatchKey,
   bookings: RawBuilder<unknown>,
+  touched: RawBuilder<unknown>,
   isRenewed: RawBuilder<unknown>,
 ): Promise<void> {
   await sql`
@@ -24,7 +26,6 @@ export async function describeShared(
       group by booking_id
     ) as shared
     where booking.mandator_id = ${mandatorId} and booking.id = shared.booking_id
-      and (booking.subject, booking.is_private) is distinct from (shared.subject, shared.is_private)`.execute(
-    trx,
-  );
+      and ((booking.subject, booking.is_private) is distinct from (shared.subject, shared.is_private)
+        or booking.id in (${touched}) and not ${isRenewed})`.execute(trx);
 }

@@ -80,11 +80,8 @@ export async function insertLessons(trx: Transaction, batch: Running, slice: Sli
 
 /** Shared bookings with lessons of the batch, once all of them are in. */
 export async function describeCoupled(trx: Transaction, batch: Running): Promise<void> {
-  await describeShared(
-    trx,
-    batch,
-    sql`select booking_id from staged_job join lesson on lesson.mandator_id = ${batch.mandatorId} and lesson.job = staged_job.job
-        where kopplung_id is not null and status <> 'Entfaellt'`,
-    sql`booking.batch_id = ${batch.id}`,
-  );
+  const bookings = sql`
+    select booking_id from staged_job join lesson on lesson.mandator_id = ${batch.mandatorId} and lesson.job = staged_job.job
+    where kopplung_id is not null and status <> 'Entfaellt'`;
+  await describeShared(trx, batch, bookings, bookings, sql`booking.batch_id = ${batch.id}`);
 }

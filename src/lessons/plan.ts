@@ -125,8 +125,8 @@ export async function beginPlan(trx: Transaction, batch: Running): Promise<void>
     update booking set status = 'Cancelled', version = version + 1, changed_at = now()
     from booking_plan
     where booking.mandator_id = ${batch.mandatorId} and booking.id = booking_plan.id and fate in ('cancel', 'displace')
-      -- One that was in the way may have been released meanwhile: that is final.
-      and booking.status in ('Confirmed', 'Tentative')`.execute(trx);
+      -- One that was in the way may have been released meanwhile: that is final. One that loses its lessons tells less from now on.
+      and (fate = 'cancel' or booking.status in ('Confirmed', 'Tentative'))`.execute(trx);
 }
 
 /** Bookings and lessons of the rows from `first` to `last`, in one statement. */
@@ -185,6 +185,8 @@ export async function endPlan(trx: Transaction, batch: Running): Promise<void> {
     batch,
     sql`select stored_booking from staged_lesson where stored_shared
         union select booking from lesson_plan join coupled_lesson using (row)`,
+    sql`select stored_booking from staged_lesson as staged where stored_shared and ${live} and action <> 'keep'
+        union select booking from lesson_plan join staged_lesson using (row) where action <> 'keep'`,
     sql`booking.id in (select id from booking_plan where fate in ('insert', 'change'))`,
   );
   await sql`set constraints booking_no_overlap immediate`.execute(trx);

@@ -19,17 +19,22 @@ export const flag = (description: string) =>
     .optional()
     .meta({ type: 'boolean', description });
 
+const wrongInstant =
+  'must be a date-time such as 2027-02-01T08:00:00Z; in a query the + of an offset is written %2B';
+
 export const instant = (description: string) =>
   z.iso
-    .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z' })
+    .datetime({ offset: true, error: wrongInstant, abort: true })
     .max(40)
+    // An offset may lead out of the years that RFC 3339 can write, in which an answer could not tell it.
+    .refine((written) => /^\d{4}-/.test(new Date(written).toISOString()), 'must be in a year from 0 to 9999')
     .transform((written) => new Date(written))
     .meta({ description });
 
 /** Which resources. */
 export const resourceFilter = {
   MinCapacity: z.coerce
-    .number('must be a whole number')
+    .number('must be a whole number from 0 to 1000000')
     .int()
     .min(0)
     .max(1_000_000)
@@ -49,7 +54,7 @@ export const resourceFilter = {
 /** Of a list (contract 2). */
 export const paging = {
   Limit: z.coerce
-    .number('must be a whole number')
+    .number(`must be a whole number from 1 to ${mostId}`)
     .int()
     .min(1)
     .max(mostId)
@@ -66,4 +71,10 @@ export const paging = {
 
 /** Of a read that may wait (contract 4.4). */
 export const waitSeconds = (description: string) =>
-  z.coerce.number('must be a number').int().min(0).max(30).default(0).meta({ description });
+  z.coerce
+    .number('must be a whole number from 0 to 30')
+    .int()
+    .min(0)
+    .max(30)
+    .default(0)
+    .meta({ description });
