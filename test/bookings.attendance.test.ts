@@ -135,6 +135,16 @@ describe('a check-in', () => {
   });
 });
 
+test('who is in nobody’s queue is told within seconds that an import cancels this very booking', async () => {
+  const [one, other] = [await bookNow(), await bookNow(60, 90)];
+  await hold(desk.db, (trx) => sql`select from booking for no key update`.execute(trx));
+  const told = fails('Unavailable', /^The booking is held by another change, such as an import/);
+  await Promise.all([
+    expect(act('checkIn', one)).rejects.toEqual(told),
+    expect(act('releaseBooking', other)).rejects.toEqual(told),
+  ]);
+});
+
 describe('a release', () => {
   test('gives the room free, and leaves the times as they were planned; again it changes nothing', async () => {
     const booking = await school.book();
