@@ -447,6 +447,23 @@ describe('calendar-tokens', () => {
       expect((await user.post(address, body)).status).toBe(422);
   });
 
+  test('409 past 20 of one person for one resource that count, however many are asked for at once', async () => {
+    const room = await makeRoom();
+    const address = `/resources/${room}/calendar-tokens`;
+    const answers = await Promise.all(Array.from({ length: 22 }, () => user.send('POST', address)));
+    const made = answers.filter(({ status }) => status === 201);
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect([made.length, refused.map(({ status }) => status)]).toEqual([20, [409, 409]]);
+    expect(refused[0]?.body['detail']).toMatch(/20 tokens .* revoke one/);
+    const { data } = await user.ask(
+      `mutation { result: createCalendarToken(resourceId: "${room}") { ... on ConflictProblem { code } } }`,
+    );
+    expect(data).toEqual({ result: { code: 'Conflict' } });
+    expect((await other.post(address, {})).status).toBe(201);
+    await user.send('DELETE', `${address}/${made[0]?.body['Id']}`);
+    expect((await user.post(address, {})).status).toBe(201);
+  });
+
   test('the twins of GraphQL do the same', async () => {
     const room = await makeRoom();
     const record = 'id resourceId personId label revokedAt';

@@ -91,11 +91,14 @@ export const routes: Route[] = [
     description:
       'An address for calendar programs, which shows the bookings of the resource as you see them. The answer alone tells it, and must not be stored.',
     params: z.object({ id: resourceId }),
-    body: { schema: wire.newToken, example: wire.examples.new },
+    body: { schema: wire.newToken, example: wire.examples.new, mayBeEmpty: true },
     answers: {
       201: { description: 'The token.', body: wire.createdToken, example: wire.examples.created },
     },
-    problems: forDisplays,
+    problems: {
+      ...forDisplays,
+      409: `You have ${feed.mostTokens} tokens of this feed that count; revoke one of them.`,
+    },
     handle: async (context, { viewer, params, body }) => {
       const made = await feed.createToken(context, viewer, params.id, body.Label);
       return { status: 201, body: wire.toCreatedRecord(made) };

@@ -12,7 +12,7 @@ import { listForResource } from '../bookings/service.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { NotAuthenticated, NotFound } from '../errors.ts';
+import { Conflict, NotAuthenticated, NotFound } from '../errors.ts';
 import { deriveKey, pepperOf } from '../identity/service.ts';
 import { checkReader, getResource } from '../tenants/service.ts';
 import { writeCalendar } from './calendar.ts';
@@ -37,6 +37,8 @@ export const tokenList: List<CalendarToken> = {
 /** Below `/{mandator}/api`. */
 export const pathOfFeed = (resourceId: string | number) => `/v1.0/resources/${resourceId}/calendar.ics`;
 
+/** Of one person for one feed, revoked ones aside. */
+export const mostTokens = 20;
 /** 192 bits. */
 const tokenBytes = 24;
 const day = 86_400_000;
@@ -57,7 +59,7 @@ const hashToken = (config: Context['config'], token: string) =>
 
 /**
  * Makes a token for the feed of a resource and tells it with the address to call; neither can be read again.
- * @throws Forbidden for a display; NotFound, also for another tenant's resource
+ * @throws Forbidden for a display; NotFound, also for another tenant's resource; Conflict where the person has 20 already
  */
 export async function createToken(
   { db, config }: Context,
@@ -67,14 +69,32 @@ export async function createToken(
 ): Promise<CreatedToken> {
   await getResource(db, viewer, resourceId);
   const token = randomBytes(tokenBytes).toString('base64url');
-  const record = await db
-    .insertInto('calendar_token')
-    .values({
-      ...{ mandator_id: viewer.mandatorId, resource_id: resourceId, person_id: viewer.personId },
-      ...{ hash: hashToken(config, token), label },
-    })
-    .returning(columns)
-    .executeTakeFirstOrThrow();
+  const owned = { mandator_id: viewer.mandatorId, resource_id: resourceId, person_id: viewer.personId };
+  const record = await db.transaction().execute(async (trx) => {
+    // One after the other, so that each counts those before it.
+    await trx
+      .selectFrom('person')
+      .where('mandator_id', '=', viewer.mandatorId)
+      .where('id', '=', viewer.personId)
+      .select('id')
+      .forNoKeyUpdate()
+      .execute();
+    const { count } = await trx
+      .selectFrom('calendar_token')
+      .where((eb) => eb.and(owned))
+      .where('revoked_at', 'is', null)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow();
+    if (count >= mostTokens)
+      throw new Conflict(
+        `You have ${mostTokens} tokens for the calendar of this resource already; revoke one that is not needed any more.`,
+      );
+    return await trx
+      .insertInto('calendar_token')
+      .values({ ...owned, hash: hashToken(config, token), label })
+      .returning(columns)
+      .executeTakeFirstOrThrow();
+  });
   const url = `${config.BaseUrl}/${viewer.mandator}/api${pathOfFeed(resourceId)}?token=${token}`;
   return { token, url, record };
 }
