@@ -736,6 +736,6 @@ test('only a new booking takes an id', async () => {
   await done('update?OnConflict=Displace', change({ ...LektionList[0], Titel: 'New' }, LektionList[1]));
   await done('update', change({ LektionId: '2', ...at(10) }));
   expect(await lastId()).toBe(before);
-  await done('update', change(lesson('3', 'C', 8)));
+  await done('create', [{ JobID: 'J-2', LektionList: [lesson('3', 'C', 8)] }]);
   expect(await lastId()).toBe(before + 1);
 });
