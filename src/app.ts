@@ -10,7 +10,7 @@ import * as changes from './changes/rest.ts';
 import type { Context } from './context.ts';
 import { NotFound } from './errors.ts';
 import { createGraphqlServer } from './graphql/server.ts';
-import { authenticate, authenticateCall, openIdentity } from './identity/authenticate.ts';
+import { authenticate, authenticateCall, openIdentity, schemesOf } from './identity/authenticate.ts';
 import { identityRoutes, routes as pinRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
 import * as openingHours from './opening-hours/rest.ts';
@@ -80,7 +80,7 @@ function finish(app: Express, context: Context): Express {
   app.use((request) => {
     throw new NotFound(`There is nothing at ${request.path}.`);
   });
-  app.use(handleErrors(context.log));
+  app.use(handleErrors(context.log, schemesOf(context.config)));
   return app;
 }
 

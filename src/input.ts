@@ -1,5 +1,5 @@
 /** What the outside sends as one value: every fault of it at once, each with its place in what was sent. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type FieldError, InvalidInput, Malformed } from './errors.ts';
 
 const deepest = 32;
@@ -93,11 +93,24 @@ function faultsOf(issue: z.core.$ZodIssue, sent: unknown): FieldError[] {
   return [fault(issue.path, typeof named === 'string' ? named : code, issue.message)];
 }
 
+const upTo = (most: number) => (text: string) => {
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : 0;
+  return id <= most ? id : 0;
+};
+
+/** The greatest id of most tables, and of bookings and their series: as far as JSON counts. */
+export const mostId = 2 ** 31 - 1;
+export const mostLongId = Number.MAX_SAFE_INTEGER;
+
 /** A numeric id as GraphQL or a header writes it; 0, which nothing has, for what can be no id. */
-export function readId(text: string): number {
-  const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
-  return id < 2 ** 31 ? id : 0;
-}
+export const readId: (text: string) => number = upTo(mostId);
+/** The same for bookings and their series. */
+export const readLongId: (text: string) => number = upTo(mostLongId);
+
+/** Idempotency-Key (contract 4.2), the same as a header and as an argument. */
+export const idempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 printable ASCII characters without spaces');
 
 /**
  * Checks what was sent against a schema whose names are in Pascal case; the first letter of a sent name may be in either

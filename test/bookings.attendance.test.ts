@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { checkIn, countNoShows, releaseBooking, releaseNoShows } from '../src/bookings/attendance.ts';
 import type { Booking } from '../src/bookings/booking.ts';
 import { extendBooking } from '../src/bookings/change.ts';
-import { openFrontDesk } from './_util/front-desk.ts';
+import { at, openFrontDesk } from './_util/front-desk.ts';
 import { hold, releaseAll } from './_util/hold.ts';
 import { killPrograms, startProgram, until } from './_util/process.ts';
 
@@ -135,6 +135,16 @@ describe('a check-in', () => {
   });
 });
 
+test('who is in nobody’s queue is told within seconds that an import cancels this very booking', async () => {
+  const [one, other] = [await bookNow(), await bookNow(60, 90)];
+  await hold(desk.db, (trx) => sql`select from booking for no key update`.execute(trx));
+  const told = fails('Unavailable', /^The booking is held by another change, such as an import/);
+  await Promise.all([
+    expect(act('checkIn', one)).rejects.toEqual(told),
+    expect(act('releaseBooking', other)).rejects.toEqual(told),
+  ]);
+});
+
 describe('a release', () => {
   test('gives the room free, and leaves the times as they were planned; again it changes nothing', async () => {
     const booking = await school.book();
@@ -152,6 +162,22 @@ describe('an extension', () => {
       ...booking,
       ...{ end: minutes(booking.end, 15), version: 2, changedAt: expect.any(Date) },
     });
+  });
+
+  test('a check-in that the end cut short has its minutes again, from the start or, of one made later, from then on', async () => {
+    const limitAfter = async (booking: Booking, longer: number) => {
+      const { checkIn } = await extendBooking(desk.db, school.user, booking.id, longer);
+      return checkIn?.until;
+    };
+    await school.setCheckIn('A', 30);
+    const running = await bookNow(-5, 5, [-20, 5]);
+    const short = await school.book({ end: minutes(at(-1, 9), 10) });
+    expect(short.checkIn?.until).toEqual(short.end);
+    expect(await limitAfter(short, 10)).toEqual(minutes(short.start, 20));
+    expect(await limitAfter(short, 120)).toEqual(minutes(short.start, 30));
+    expect(await limitAfter(running, 60)).toEqual(minutes(running.createdAt, 30));
+    await school.setCheckIn('A', null);
+    expect(await limitAfter(running, 60)).toEqual(minutes(running.createdAt, 30));
   });
 
   test('409 with what is in the way, teardown included', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { NewBooking } from '../src/bookings/booking.ts';
+import { writeBookings } from '../src/bookings/occupation.ts';
 import type { Viewer } from '../src/context.ts';
 import { Conflict, type DomainError, InvalidInput, type Unavailable } from '../src/errors.ts';
 import { at, openFrontDesk } from './_util/front-desk.ts';
@@ -616,6 +617,20 @@ describe('writers at the same time', () => {
       return waiters;
     });
     expect(await Promise.all(calls)).toHaveLength(20);
+  });
+
+  test('of a tenant 200 wait; the next is refused at once, another tenant’s is not', async () => {
+    const letGo = Promise.withResolvers<void>();
+    const write = (viewer: Viewer) => writeBookings(desk.db, viewer, () => letGo.promise);
+    const taken = Array.from({ length: 204 }, () => write(school.user));
+    expect(await refused(write(school.user))).toMatchObject({
+      ...{ code: 'Unavailable', retryAfter: expect.any(Number) },
+      message: expect.stringMatching(/^200 changes .* are waiting already/),
+    });
+    taken.push(write(foreign.user));
+    letGo.resolve();
+    await Promise.all(taken);
+    await write(school.user);
   });
 
   test('who does not get its resource for 30 seconds is told by whom it may be held', async () => {

@@ -128,15 +128,20 @@ function racerAt(index: number, room: Room): Racer {
   return { room, from, to: from + hour, ...(index % 10 > 7 && { rule, skip: index % 10 === 9 }) };
 }
 
-async function waiting(): Promise<number> {
-  const { rows } = await sql<{ n: number }>`
-    select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-    db,
-  );
-  return rows[0]?.n ?? 0;
+/** Whether so many connections have been seen to wait, not all at once: writers stand back and come again. */
+function haveWaited(count: number): () => Promise<boolean> {
+  const seen = new Set<number>();
+  return async () => {
+    const { rows } = await sql<{ pid: number }>`
+      select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+      db,
+    );
+    for (const { pid } of rows) seen.add(pid);
+    return seen.size >= count;
+  };
 }
 
-/** Everybody is let go at once when those whom the service lets wait for the room do: four of each process and the import. */
+/** Everybody is let go at once when those whom the service lets wait for the room have: four of each process and the import. */
 async function race(room: Room, count: number, importFirst: boolean) {
   const letGo = await hold(db, (trx) =>
     sql`select from resource where id = ${room.id} for no key update`.execute(trx),
@@ -149,7 +154,7 @@ async function race(room: Room, count: number, importFirst: boolean) {
       { JobID: room.name, LektionList: [lesson('L-0', nine), lesson('L-1', nine + week)] },
     ]);
   let importing = importFirst ? send() : undefined;
-  if (importing) await until('the import waits', async () => (await waiting()) === 1);
+  if (importing) await until('the import waits', haveWaited(1));
   const racing = Array.from({ length: count }, (_each, index) => racerAt(Math.floor(index / 4), room))
     .map((racer, index) => ({ racer, index, at: Math.random() }))
     .sort((one, other) => one.at - other.at)
@@ -157,7 +162,7 @@ async function race(room: Room, count: number, importFirst: boolean) {
       (index % 4 < 2 ? overRest : overGraphql)(racer, processes[index % 2] as (typeof processes)[number]),
     );
   importing ??= send();
-  await until('nine wait', async () => (await waiting()) === 9);
+  await until('nine wait', haveWaited(9));
   await letGo();
   const [batch, ...outcomes] = await Promise.all([importing, ...racing]);
   return { batch, outcomes };

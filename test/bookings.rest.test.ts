@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import { makeTenant } from './_util/factories.ts';
 import { lessonClient } from './_util/lessons.ts';
 import { type MasterData, masterData, type Reply } from './_util/master-data.ts';
@@ -460,4 +461,30 @@ describe('POST bookings/{id}/check-in, /release, /extend', () => {
       expect((await user.post(`${one(Id)}/extend`, { Minutes })).status).toBe(422);
     expect((await user.send('POST', `${one(2_000_000_000)}/release`)).status).toBe(404);
   });
+});
+
+test('ids of bookings and series end where JSON does, not at 2^31', async () => {
+  const first = 2 ** 52;
+  for (const name of ['booking', 'booking_series'])
+    await sql`select setval(pg_get_serial_sequence(${name}, 'id'), ${first})`.execute(service.context.db);
+  const { Id, Version, Series } = await book({ RecurrenceRule: 'FREQ=WEEKLY;COUNT=2' });
+  const { SeriesId, BookingIds } = Series as { SeriesId: number; BookingIds: number[] };
+  expect(Math.min(Id, SeriesId)).toBeGreaterThan(first);
+  expect((await user.get(one(Id))).body).toMatchObject({ Id, SeriesId });
+  const ofSeries = (await user.get(`${path}?SeriesId=${SeriesId}`)).body['Items'];
+  expect(ofSeries).toMatchObject(BookingIds.map((each) => ({ Id: each })));
+  const changed = await user.patch(one(Id), { Subject: 'New' }, Version as number);
+  expect([changed.status, changed.body['Subject']]).toEqual([200, 'New']);
+  expect(
+    await user.ask(`query { booking(id: "${Id}") { subject }
+      bookings(filter: { seriesId: "${SeriesId}" }) { nodes { id } } }`),
+  ).toEqual({
+    data: { booking: { subject: 'New' }, bookings: { nodes: BookingIds.map((each) => ({ id: `${each}` })) } },
+  });
+  const { data } = await user.ask(`mutation { cancelBooking(id: "${Id}") { ... on Booking { status } } }`);
+  expect(data).toEqual({ cancelBooking: { status: 'Cancelled' } });
+  for (const id of [String(2 ** 53), '9'.repeat(16)]) {
+    expect((await user.get(`${path}/${id}`)).status).toBe(404);
+    expect(await user.ask(`query { booking(id: "${id}") { id } }`)).toEqual({ data: { booking: null } });
+  }
 });

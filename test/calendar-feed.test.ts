@@ -1,7 +1,12 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import ICAL from 'ical.js';
 import { sql } from 'kysely';
 import nodeIcal, { type VEvent } from 'node-ical';
+import { listForResource } from '../src/bookings/service.ts';
+import { writeCalendar } from '../src/calendar-feed/calendar.ts';
+import { readFeed } from '../src/calendar-feed/service.ts';
+import type { Viewer } from '../src/context.ts';
 import { createPin } from '../src/identity/service.ts';
 import { openLog } from '../src/log.ts';
 import { startServer } from '../src/server.ts';
@@ -309,6 +314,91 @@ describe('GET resources/{id}/calendar.ics', () => {
     expect((await fetch(Url, { headers: { 'If-None-Match': etag } })).status).toBe(200);
   });
 
+  test('another ETag for all that changes the bytes, and for nothing else', async () => {
+    const room = await makeRoom();
+    const { id, caller } = await addUser('Organizer');
+    const { Url } = await makeToken(room, caller);
+    const booking = await book(room, { organizerId: id });
+    await book(room, { start: inDays(2), isPrivate: true, organizerId: otherId });
+    const lesson = await book(room, { start: inDays(3) });
+    await sql`update booking set kind = 'Lesson' where id = ${lesson}`.execute(service.context.db);
+    await sql`
+      with job as (
+        insert into lesson_job (mandator_id, job_id, batch_id, created_by)
+        values (${service.tenant.mandatorId}, 'J', gen_random_uuid(), ${id}) returning mandator_id, id
+      )
+      insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status)
+      select job.mandator_id, job.id, 'L', booking.id, resource_id, lower(occupied), upper(occupied), 'Geplant'
+      from job, booking where booking.id = ${lesson}`.execute(service.context.db);
+    const read = async () => {
+      const answer = await fetch(Url);
+      return { etag: answer.headers.get('etag'), text: await answer.text() };
+    };
+    const changes = [
+      sql`update booking set version = version + 1 where id = ${booking}`,
+      sql`update booking set changed_at = changed_at + interval '1 second' where id = ${booking}`,
+      sql`update booking set status = 'Released' where id = ${booking}`,
+      sql`update person set name = 'Another name' where id = ${id}`,
+      sql`update person set email = 'another@x.example' where id = ${id}`,
+      sql`update resource set name = 'Another room' where id = ${room}`,
+      sql`update lesson set klassen = '{1a}' where booking_id = ${lesson}`,
+      sql`update person set role = 'Admin' where id = ${id}`,
+      sql`update booking set occupied = tstzrange(lower(occupied) + interval '2 years', upper(occupied) + interval '2 years') where id = ${lesson}`,
+    ];
+    let before = await read();
+    for (const change of changes) {
+      await change.execute(service.context.db);
+      const after = await read();
+      expect([after.etag === before.etag, after.text === before.text]).toEqual([false, false]);
+      before = after;
+    }
+    await book(await makeRoom());
+    await sql`update person set time_zone = 'UTC' where id = ${id}`.execute(service.context.db);
+    expect(await read()).toEqual(before);
+  });
+
+  test('of a long feed others have their turn while it is written, and a 304 writes nothing', async () => {
+    const room = await makeRoom();
+    const { Url } = await makeToken(room);
+    await sql`
+      insert into booking (mandator_id, resource_id, kind, status, origin, occupied)
+      select ${service.tenant.mandatorId}, ${room}, 'Booking', 'Confirmed', 'Api', tstzrange(at, at + interval '5 minutes')
+      from generate_series(${inDays(1)}::timestamptz, ${inDays(8)}, interval '5 minutes') as at`.execute(
+      service.context.db,
+    );
+    const viewer = { mandatorId: service.tenant.mandatorId, personId: otherId, role: 'User' } as Viewer;
+    const feed = await readFeed(service.context.db, viewer, room);
+    let isWriting = true;
+    let turns = 0;
+    const others = (async () => {
+      for (; isWriting; turns++) await setImmediate();
+    })();
+    const week = { resourceId: room, from: inDays(0), to: inDays(9) };
+    const bookings = await listForResource(service.context.db, viewer, { ...week, most: 10_000 });
+    expect(await listForResource(service.context.db, viewer, { ...week, most: 3 })).toEqual(
+      bookings.slice(0, 3),
+    );
+    turns = 0;
+    const text = await writeCalendar('Room', bookings);
+    const turnsOfWriting = turns;
+    isWriting = false;
+    await others;
+    expect(turnsOfWriting).toBeGreaterThanOrEqual(10);
+    expect([...text.matchAll(/^(BEGIN|END):VCALENDAR\r$/gm)]).toHaveLength(2);
+    expect([...text.matchAll(/^BEGIN:VEVENT\r$/gm)]).toHaveLength(bookings.length);
+    expect(feed.etag).toMatch(/^"[\w-]+"$/);
+
+    const answer = await fetch(Url);
+    expect(await answer.text()).toHaveLength((await feed.write()).length);
+    const etag = answer.headers.get('etag') ?? '';
+    const costOf = async (headers: Record<string, string>) => {
+      const { user } = process.cpuUsage();
+      await (await fetch(Url, { headers })).text();
+      return process.cpuUsage().user - user;
+    };
+    expect(await costOf({ 'If-None-Match': etag })).toBeLessThan((await costOf({})) / 2);
+  });
+
   test('a usual credential stands for a token: 200, 404 for an unknown resource, 403 for a display', async () => {
     const room = await makeRoom();
     const get = async (caller: MasterData, id: number) => {
@@ -445,6 +535,23 @@ describe('calendar-tokens', () => {
     expect((await user.get('/resources/2000000000/calendar-tokens')).status).toBe(404);
     for (const body of [{ Label: '' }, { Label: 'x'.repeat(201) }, { PersonId: otherId }])
       expect((await user.post(address, body)).status).toBe(422);
+  });
+
+  test('409 past 20 of one person for one resource that count, however many are asked for at once', async () => {
+    const room = await makeRoom();
+    const address = `/resources/${room}/calendar-tokens`;
+    const answers = await Promise.all(Array.from({ length: 22 }, () => user.send('POST', address)));
+    const made = answers.filter(({ status }) => status === 201);
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect([made.length, refused.map(({ status }) => status)]).toEqual([20, [409, 409]]);
+    expect(refused[0]?.body['detail']).toMatch(/20 tokens .* revoke one/);
+    const { data } = await user.ask(
+      `mutation { result: createCalendarToken(resourceId: "${room}") { ... on ConflictProblem { code } } }`,
+    );
+    expect(data).toEqual({ result: { code: 'Conflict' } });
+    expect((await other.post(address, {})).status).toBe(201);
+    await user.send('DELETE', `${address}/${made[0]?.body['Id']}`);
+    expect((await user.post(address, {})).status).toBe(201);
   });
 
   test('the twins of GraphQL do the same', async () => {

@@ -72,6 +72,11 @@ describe('without an identity provider', () => {
     }
   });
 
+  test('a wrong token of a calendar address is told the same scheme', async () => {
+    const address = `${none.url}/school/api/v1.0/resources/1/calendar.ics?token=wrong`;
+    expect(challengeOf(await fetch(address))).toBe('APIKEY realm="roomgate"');
+  });
+
   test('the PIN is taken by GraphQL', async () => {
     const { pin } = await newPin(none);
     const response = await fetch(`${none.url}/school/graphql`, {

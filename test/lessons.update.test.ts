@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import { type Lesson, makeJobs } from './_util/lessons.ts';
 import { type Service, startService } from './_util/service.ts';
 import { at, enterTenant, type LessonRecord, lesson, type Timetable, told } from './_util/timetable.ts';
@@ -720,4 +721,21 @@ describe('KopplungId', () => {
     expect(new Set(Object.values(await ids(timetable))).size).toBe(1);
     expect(await timetable.bookingOf('1')).toMatchObject({ status: 'Confirmed', at: 'A 8-9' });
   });
+});
+
+test('only a new booking takes an id', async () => {
+  const LektionList = [lesson('1', 'A', 8), lesson('2', 'B', 8, { KopplungId: 'K' })];
+  const { done } = await withLessons(...LektionList);
+  const lastId = async () =>
+    (
+      await sql<{ id: number }>`select last_value as id from ${sql.table('booking_id_seq')}`.execute(
+        service.context.db,
+      )
+    ).rows[0]?.id as number;
+  const before = await lastId();
+  await done('update?OnConflict=Displace', change({ ...LektionList[0], Titel: 'New' }, LektionList[1]));
+  await done('update', change({ LektionId: '2', ...at(10) }));
+  expect(await lastId()).toBe(before);
+  await done('create', [{ JobID: 'J-2', LektionList: [lesson('3', 'C', 8)] }]);
+  expect(await lastId()).toBe(before + 1);
 });

@@ -347,14 +347,17 @@ describe('what cannot be read', () => {
   test.each([
     'Limit=1e999',
     'Limit=-1',
-    'Limit=0',
     'Limit=12abc',
     'Limit=9223372036854775808',
-    'Limit=1.5',
     'Cursor=%F0%9F%92%A9',
     'CreatedAfter=2026-02-30T00:00:00Z',
   ])('400: %s', async (query) => {
     expect((await client.call(`/batches?${query}`)).status).toBe(400);
+  });
+
+  test.each(['0', '1.5', 'all'])('400 that says what Limit may be: %s', async (limit) => {
+    const { detail } = await problemOf(await client.call(`/batches?Limit=${limit}`));
+    expect(detail).toBe('Limit: must be a whole number from 1 on.');
   });
 
   test.each([

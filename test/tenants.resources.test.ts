@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { selectResources } from '../src/tenants/resources.ts';
 import { makeTenant } from './_util/factories.ts';
+import { hold, releaseAll } from './_util/hold.ts';
 import { type MasterData, masterData, namesOf } from './_util/master-data.ts';
 import { type Service, startService } from './_util/service.ts';
 
@@ -21,6 +22,8 @@ beforeAll(async () => {
   foreign = await makeTenant(service.context.db, { code: 'other' });
 });
 afterAll(() => service.stop());
+
+afterEach(releaseAll);
 
 let made = 0;
 /** A location of its own, so that no test finds the rooms of another. */
@@ -367,4 +370,20 @@ test('with 1,000 resources in each of 20 tenants no list reads another tenant’
     expect(plan).not.toMatch(/Seq Scan on resource/);
     expect(Number(/Execution Time: ([\d.]+)/.exec(plan)?.[1])).toBeLessThan(200);
   }
+});
+
+test('503 that names the import, with Retry-After, for a change while it holds the resource', async () => {
+  const { Id, Version } = (await admin.post('/resources', room(await makeLocation(), 'Held'))).body;
+  await hold(service.context.db, (trx) =>
+    sql`select from resource where id = ${Id} for no key update`.execute(trx),
+  );
+  const answers = await Promise.all([
+    admin.patch(`/resources/${Id}`, { Name: 'New' }),
+    admin.send('PUT', `/opening-hours/${Id}/rules`, { body: { Items: [] }, headers: { 'If-Match': '"0"' } }),
+  ]);
+  for (const { status, headers, body } of answers) {
+    expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+    expect(body['detail']).toMatch(/^The resource is held by another change, such as an import of lessons/);
+  }
+  expect((await user.get(`/resources/${Id}`)).body).toMatchObject({ Name: 'Held', Version });
 });

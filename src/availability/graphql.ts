@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { AddTypes } from '../graphql/builder.ts';
+import { resourceFields, toResourceFilter } from '../graphql/filters.ts';
 import { idArgument } from '../graphql/ids.ts';
 import { type Members, recordType } from '../graphql/record.ts';
-import { textArgument } from '../graphql/texts.ts';
 import { readId } from '../input.ts';
 import { listAvailability, mostDays, mostResources } from './service.ts';
 import * as wire from './wire.ts';
@@ -33,18 +33,10 @@ export const addTypes: AddTypes = (builder) => {
         required: true,
         description: `Its end, at most ${mostDays} days later.`,
       }),
-      locationId: t.id({ description: 'Of this location.', validate: idArgument }),
+      ...resourceFields(t),
       resourceIds: t.idList({
         description: 'These; each must be a resource of the tenant.',
         validate: { schema: z.array(idArgument.schema).max(mostResources) },
-      }),
-      minCapacity: t.int({
-        description: 'For at least so many persons.',
-        validate: { min: 0, max: 1_000_000 },
-      }),
-      equipment: t.stringList({
-        description: 'That have all of this.',
-        validate: { schema: z.array(textArgument(100).schema).max(20) },
       }),
       durationMinutes: t.int({
         description: 'Leaves out of `free` what is shorter.',
@@ -63,10 +55,8 @@ export const addTypes: AddTypes = (builder) => {
         wire.toAvailabilityRecords(
           await listAvailability(context.db, viewer, {
             ...{ from: wanted.from, to: wanted.to },
-            locationId: wanted.locationId == null ? undefined : readId(wanted.locationId),
+            ...toResourceFilter(wanted),
             resourceIds: wanted.resourceIds ? [...new Set(wanted.resourceIds.map(readId))] : undefined,
-            minCapacity: wanted.minCapacity ?? undefined,
-            equipment: wanted.equipment ?? undefined,
             durationMinutes: wanted.durationMinutes ?? undefined,
           }),
         ),

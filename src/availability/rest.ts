@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listOf } from '../rest/lists.ts';
-import { id, instant, resourceFilter } from '../rest/parameters.ts';
+import { id, instant, resourceFilter, whole } from '../rest/parameters.ts';
 import { route } from '../rest/route.ts';
 import { listAvailability, mostDays, mostResources } from './service.ts';
 import { example, resourceAvailability, toAvailabilityRecords } from './wire.ts';
@@ -32,11 +32,7 @@ export const routes = [
       LocationId: id('Only those of this location.').optional(),
       ResourceIds: resourceIds,
       ...resourceFilter,
-      DurationMinutes: z.coerce
-        .number(`must be a whole number from 1 to ${mostDays * 24 * 60}`)
-        .int()
-        .min(1)
-        .max(mostDays * 24 * 60)
+      DurationMinutes: whole(1, mostDays * 24 * 60)
         .optional()
         .meta({ description: 'Leaves out of `Free` what is shorter.' }),
     }),

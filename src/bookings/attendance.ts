@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { transactOrGiveUp } from '../db/locks.ts';
 import { Conflict } from '../errors.ts';
 import type { Booking } from './booking.ts';
 import { checkIsActive, checkNotOver, type Held, holdBookings } from './held.ts';
@@ -43,8 +44,9 @@ export function releaseBooking(db: Database, viewer: Viewer, id: number): Promis
 }
 
 /**
- * What takes no room needs no lock but the booking's own: nobody at a door waits for an import, and who holds one lock and
- * wants no other is in nobody's circle.
+ * What takes no room needs no lock but the booking's own, nor the queue of writers: nobody at a door waits for an import,
+ * unless it displaces this very booking; and who holds one lock and wants no other is in nobody's circle.
+ * @throws Unavailable when the booking is held for more than a second
  */
 async function attend(
   db: Database,
@@ -53,7 +55,7 @@ async function attend(
   act: (trx: Transaction, held: Held, now: Date) => Promise<void>,
 ): Promise<Booking> {
   checkBooker(viewer);
-  await db.transaction().execute(async (trx) => {
+  await transactOrGiveUp(db, 'The booking', async (trx) => {
     const { named, now } = await holdBookings(trx, viewer, id);
     await act(trx, named, now);
   });

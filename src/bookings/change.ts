@@ -181,19 +181,26 @@ function planSteps(
 
 const isSame = (one: Date, other: Date) => one.getTime() === other.getTime();
 
-/** Asked for anew where the start or the resource changes, unless somebody has come already. */
+/**
+ * Unless somebody has come already, asked for anew where the start or the resource changes; and where the end does, which
+ * may have been or become the limit, as if the booking had been made with this end.
+ */
 function checkInTimes(
   rooms: readonly Room[],
   { old, to }: Step,
   now: Date,
 ): Pick<Held, 'checkInFrom' | 'checkInUntil'> {
-  const { checkInFrom, checkInUntil, checkedInAt } = old;
+  const { checkInFrom, checkInUntil, checkedInAt, createdAt } = old;
   const isElsewhere = to.resourceId !== old.resourceId || !isSame(to.start, old.start);
+  const askedAt = (since: Date) => checkInOf(roomOf(rooms, to.resourceId), to.kind, to, since);
   if (isElsewhere && !checkedInAt) {
-    const asked = checkInOf(roomOf(rooms, to.resourceId), to.kind, to, now);
+    const asked = askedAt(now);
     return { checkInFrom: asked?.from ?? null, checkInUntil: asked?.until ?? null };
   }
-  return { checkInFrom, checkInUntil: checkInUntil && checkInUntil > to.end ? to.end : checkInUntil };
+  if (!checkInUntil) return { checkInFrom, checkInUntil };
+  const asked = checkedInAt || isSame(to.end, old.end) ? null : askedAt(createdAt);
+  const until = asked && asked.until > checkInUntil ? asked.until : checkInUntil;
+  return { checkInFrom, checkInUntil: until > to.end ? to.end : until };
 }
 
 function otherDate(): InvalidInput {

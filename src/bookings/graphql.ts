@@ -10,10 +10,10 @@ import {
 } from '../errors.ts';
 import { type AddTypes, type Builder, type Types, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
-import { idArgument } from '../graphql/ids.ts';
+import { idArgument, longIdArgument } from '../graphql/ids.ts';
 import { bodyType, enumType, type MemberType, readBody, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
-import { readId } from '../input.ts';
+import { idempotencyKey, readId, readLongId } from '../input.ts';
 import { checkIn, releaseBooking } from './attendance.ts';
 import type { Booking, BookingFilter } from './booking.ts';
 import { cancelBooking } from './cancellation.ts';
@@ -69,7 +69,7 @@ function addFilter(builder: Builder, { status, kind }: BookingTypes) {
       personId: t.id({ description: 'For this person.', validate: idArgument }),
       seriesId: t.id({
         description: 'Of this series; all of it where `from` and `to` are left out.',
-        validate: idArgument,
+        validate: longIdArgument,
       }),
       status: t.field({ type: status, description: 'Of this status.' }),
       kind: t.field({ type: kind, description: 'Of this kind.' }),
@@ -84,11 +84,11 @@ function addFilter(builder: Builder, { status, kind }: BookingTypes) {
 type FilterType = ReturnType<typeof addFilter>;
 
 function toFilter(wanted: FilterType['$inferInput']): BookingFilter {
-  const idOf = (text: string | null | undefined) => (text == null ? undefined : readId(text));
+  const idOf = (text: string | null | undefined, read = readId) => (text == null ? undefined : read(text));
   return {
     ...{ from: wanted.from ?? undefined, to: wanted.to ?? undefined },
     ...{ resourceId: idOf(wanted.resourceId), locationId: idOf(wanted.locationId) },
-    ...{ personId: idOf(wanted.personId), seriesId: idOf(wanted.seriesId) },
+    ...{ personId: idOf(wanted.personId), seriesId: idOf(wanted.seriesId, readLongId) },
     ...{ status: wanted.status ?? undefined, kind: wanted.kind ?? undefined },
     changedAfter: wanted.changedAfter ?? undefined,
   };
@@ -103,7 +103,7 @@ function addQueries(builder: Builder, { booking }: BookingTypes, filter: FilterT
       args: { id: t.arg.id({ required: true, description: 'The id of the booking.' }) },
       description: 'One booking; null when this tenant has none of that id.',
       resolve: async (_root, { id }, { context, viewer }) =>
-        (await findBooking(context.db, viewer, readId(id))) ?? null,
+        (await findBooking(context.db, viewer, readLongId(id))) ?? null,
     }),
     bookings: t.field({
       type: connection,
@@ -173,10 +173,7 @@ function addCreation(builder: Builder, { booking }: BookingTypes): void {
   });
   const body = z.strictObject({
     ...wire.newBooking.shape,
-    IdempotencyKey: z
-      .string()
-      .min(1, 'must not be empty')
-      .max(255, 'must have at most 255 characters')
+    IdempotencyKey: idempotencyKey
       .nullable()
       .default(null)
       .meta({ description: 'The same key and input within 24 hours give the same bookings again.' }),
@@ -192,8 +189,9 @@ function addCreation(builder: Builder, { booking }: BookingTypes): void {
         'Books a resource for a time in which it is open and free, once or, with a recurrence rule, as a series.',
       resolve: (_root, args, { context, viewer }) => {
         const { IdempotencyKey, ...wanted } = readBody(body, args.input);
-        const idempotencyKey = IdempotencyKey ?? undefined;
-        return createBooking(context.db, viewer, wire.toNewBooking(wanted), { idempotencyKey });
+        return createBooking(context.db, viewer, wire.toNewBooking(wanted), {
+          idempotencyKey: IdempotencyKey ?? undefined,
+        });
       },
     }),
   );
@@ -242,7 +240,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
           'Changes a booking that was made here; with a scope the others of its series, each at the same local time of its own day.',
         resolve: (_root, args, { context, viewer }) => {
           const changes = wire.toChanges(readBody(wire.bookingChanges, args.input));
-          return changeBooking(context.db, viewer, readId(args.id), [args.version], changes, {
+          return changeBooking(context.db, viewer, readLongId(args.id), [args.version], changes, {
             ...{ scope: args.scope ?? 'This', conflictHandling: args.conflictHandling ?? 'Fail' },
           });
         },
@@ -261,20 +259,20 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         description: 'Cancels a booking that was made here; cancelling it again changes nothing.',
         resolve: (_root, { id, version, scope }, { context, viewer }) => {
           const versions = version == null ? undefined : [version];
-          return cancelBooking(context.db, viewer, readId(id), versions, scope ?? 'This');
+          return cancelBooking(context.db, viewer, readLongId(id), versions, scope ?? 'This');
         },
       }),
       checkIn: t.field({
         type: result,
         args: { id },
         description: 'Says that somebody is there; who does not is taken for a no-show.',
-        resolve: (_root, { id }, { context, viewer }) => checkIn(context.db, viewer, readId(id)),
+        resolve: (_root, { id }, { context, viewer }) => checkIn(context.db, viewer, readLongId(id)),
       }),
       releaseBooking: t.field({
         type: result,
         args: { id },
         description: 'Frees the resource of a booking that is not needed any more.',
-        resolve: (_root, { id }, { context, viewer }) => releaseBooking(context.db, viewer, readId(id)),
+        resolve: (_root, { id }, { context, viewer }) => releaseBooking(context.db, viewer, readLongId(id)),
       }),
       extendBooking: t.field({
         type: result,
@@ -285,7 +283,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         description: 'Lets a booking end later, where its resource is free and open.',
         resolve: (_root, { id, minutes }, { context, viewer }) => {
           const { Minutes } = readBody(wire.extension, { minutes });
-          return extendBooking(context.db, viewer, readId(id), Minutes);
+          return extendBooking(context.db, viewer, readLongId(id), Minutes);
         },
       }),
     };

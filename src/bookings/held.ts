@@ -18,6 +18,7 @@ export type Held = Wanted & {
   checkInFrom: Date | null;
   checkInUntil: Date | null;
   checkedInAt: Date | null;
+  createdAt: Date;
   version: number;
 };
 
@@ -47,7 +48,7 @@ export async function holdBookings(
       upper(occupied) - make_interval(mins => teardown_minutes) as "end",
       setup_minutes as "setupMinutes", teardown_minutes as "teardownMinutes", series_id as "seriesId",
       check_in_from as "checkInFrom", check_in_until as "checkInUntil", checked_in_at as "checkedInAt",
-      version, organizer_id as "organizerId", created_by as "createdBy", now() as now
+      created_at as "createdAt", version, organizer_id as "organizerId", created_by as "createdBy", now() as now
     from booking
     where mandator_id = ${mandatorId} and (id = ${id}::bigint ${scope === 'This' ? sql`` : sql`or ${series}`})
     order by id for no key update`.execute(trx);

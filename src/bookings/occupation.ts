@@ -7,6 +7,7 @@ import { sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { heldByOthers, isLockTimeout, transactWithin } from '../db/locks.ts';
 import { type Alternative, Conflict, InvalidInput, type RoomConflict, Unavailable } from '../errors.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { type BookingKind, maySee, occupiedOnly } from './booking.ts';
@@ -205,11 +206,13 @@ export async function readOpenness(
     open.get(resourceId)?.some((stretch) => stretch.start <= start && end <= stretch.end) ?? true;
 }
 
+/** Of one tenant in one process: a client that hears so at once knows more than one that waits. */
+const mostWaiting = 200;
 /** Writers of one tenant that are in the database at once: the others leave their connections to everybody else. */
 const mostWriters = 4;
 const writers = new WeakMap<Database, Map<number, LimitFunction>>();
-/** A writer stands back then, so that those who want other rooms go on; an import holds its rooms until it ends. */
-const lockTimeout = sql.lit('200ms');
+/** Milliseconds after which a writer stands back, so that those who want other rooms go on; an import holds its rooms until it ends. */
+const mostForLock = 200;
 /** How long a writer tries to get its rooms, in milliseconds: clients wait no longer. */
 const mostPatience = 30_000;
 
@@ -229,8 +232,8 @@ function writersOf(db: Database, mandatorId: number): LimitFunction {
  * once goes to the end of the queue, so that waiting for an import takes neither the connections nor the turns of others.
  * Repeated once after a deadlock, and when the exclusion constraint refuses what `work` had found to be free, so that it
  * sees what is in the way.
- * @throws Conflict when the constraint refuses it twice; Unavailable when the rooms or bookings were held for 30 seconds;
- * whatever `work` throws
+ * @throws Conflict when the constraint refuses it twice; Unavailable when the rooms or bookings were held for 30 seconds,
+ * and when 200 wait already; whatever `work` throws
  */
 export async function writeBookings<T>(
   db: Database,
@@ -238,22 +241,18 @@ export async function writeBookings<T>(
   work: (trx: Transaction) => Promise<T>,
 ): Promise<T> {
   const limit = writersOf(db, mandatorId);
-  const attempt = () =>
-    db.transaction().execute(async (trx) => {
-      await sql`set local lock_timeout = ${lockTimeout}`.execute(trx);
-      return await work(trx);
-    });
+  if (limit.pendingCount >= mostWaiting)
+    throw new Unavailable(
+      `${mostWaiting} changes of bookings of this tenant are waiting already; send the same request again.`,
+    );
   const until = Date.now() + mostPatience;
   for (let isAgain = false; ; ) {
     try {
-      return await limit(attempt);
+      return await limit(() => transactWithin(db, mostForLock, work));
     } catch (error) {
+      if (isLockTimeout(error) && Date.now() < until) continue;
+      if (isLockTimeout(error)) throw heldByOthers('The resource');
       const { code = '' } = error as { code?: string };
-      if (code === '55P03' && Date.now() < until) continue;
-      if (code === '55P03')
-        throw new Unavailable(
-          'The resource is held by others, such as an import of lessons; send the same request again.',
-        );
       if (!retried.has(code) || (isAgain && code !== '23P01')) throw error;
       if (isAgain)
         throw new Conflict(

@@ -127,15 +127,16 @@ export function expandRule(rule: string, start: Date, timeZone: string): Date[] 
   const last = found.has('UNTIL') ? readUntil(found.get('UNTIL')!, timeZone) : horizon;
   const tooFar = `must end within ${mostYears} years of Start`;
   if (Temporal.ZonedDateTime.compare(last, horizon) > 0) throw invalidRule(tooFar);
+  // Before the years are searched for dates that may never come.
+  if (Temporal.ZonedDateTime.compare(last, first) < 0 || !listDates(found, date, date)[0]?.equals(date))
+    throw invalidRule(
+      `its first occurrence must be Start, and ${date} is none of its dates; choose Start or the rule so that they meet`,
+    );
   const starts = listDates(found, date, last.toPlainDate())
     .map((each) =>
       each.equals(date) ? first : each.toZonedDateTime({ timeZone, plainTime: first.toPlainTime() }),
     )
     .filter((each) => Temporal.ZonedDateTime.compare(each, last) <= 0);
-  if (starts[0] !== first)
-    throw invalidRule(
-      `its first occurrence must be Start, and ${date} is none of its dates; choose Start or the rule so that they meet`,
-    );
   if (starts.length > mostOccurrences)
     throw invalidRule(
       `must have at most ${mostOccurrences} occurrences; end it earlier and make another series`,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
 import { roomConflict, toConflictRecord } from '../rest/conflicts.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
-import { id, instant, paging } from '../rest/parameters.ts';
+import { id, instant, longId, paging } from '../rest/parameters.ts';
 import { type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import { checkIn, releaseBooking } from './attendance.ts';
@@ -15,7 +15,7 @@ import * as wire from './wire.ts';
 
 const path = '/v1.0/bookings';
 
-const params = z.object({ id: id('The Id of the booking.') });
+const params = z.object({ id: longId('The Id of the booking.') });
 const scope = wire.scope
   .default('This')
   .meta({ description: 'Which bookings of its series are meant too; This alone when left out.' });
@@ -88,7 +88,7 @@ export const routes = [
       ResourceId: id('Only those of this resource.').optional(),
       LocationId: id('Only those at this location.').optional(),
       PersonId: id('Only those for this person.').optional(),
-      SeriesId: id('Only those of this series; all of it where `From` and `To` are left out.').optional(),
+      SeriesId: longId('Only those of this series; all of it where `From` and `To` are left out.').optional(),
       Status: wire.bookingStatus.optional().meta({ description: 'Only those of this status.' }),
       Kind: wire.bookingKind.optional().meta({ description: 'Only those of this kind.' }),
       ChangedAfter: instant('Only those that were made or changed after this instant.').optional(),

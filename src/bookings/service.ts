@@ -20,7 +20,14 @@ import { type List, type Page, type PageRequest, toPage } from '../db/paging.ts'
 import { Forbidden, Malformed, NotFound } from '../errors.ts';
 import { checkReader } from '../tenants/service.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
-import { type BookingKey, findStored, type ListFilter, listStored, type StoredWithKey } from './stored.ts';
+import {
+  type BookingKey,
+  findStored,
+  hashStored,
+  type ListFilter,
+  listStored,
+  type StoredWithKey,
+} from './stored.ts';
 
 // Other rooms see this one through its service alone.
 export { type Booking, isActive } from './booking.ts';
@@ -29,9 +36,6 @@ export { type LessonOrigin, lessonOrigin, lessonStatus, toLessonOrigin } from '.
 const day = 86_400_000;
 const defaultDays = 31;
 const mostDays = 366;
-/** More than anybody books of one resource in a year. */
-const mostOfResource = 100_000;
-
 /** Where a booking of a list stands in it. */
 type Listed = Booking & Pick<StoredWithKey, 'key'>;
 
@@ -82,18 +86,32 @@ export async function listBookings(
   return toPage(bookingList, seen, page.limit);
 }
 
-/** All bookings of a resource in [from, to), as `listBookings` has them. @throws Forbidden for a display */
+/** The first `most` bookings of a resource in [from, to). */
+export type OfResource = { resourceId: number; from: Date; to: Date; most: number };
+
+/** As `listBookings` has them, but all at once. @throws Forbidden for a display */
 export async function listForResource(
   db: Database,
   viewer: Viewer,
-  resourceId: number,
-  from: Date,
-  to: Date,
+  { most, ...filter }: OfResource,
 ): Promise<Booking[]> {
   checkReader(viewer);
-  const all = { limit: mostOfResource, after: undefined };
-  const found = await listStored(db, viewer, { resourceId, from, to }, all);
+  const found = await listStored(db, viewer, filter, { limit: most - 1, after: undefined });
   return found.map((stored) => asSeenBy(viewer, stored));
+}
+
+/**
+ * Differs when `listForResource` would give something else, also by a name around a booking, or to somebody else.
+ * @throws Forbidden for a display
+ */
+export async function hashForResource(
+  db: Database,
+  viewer: Viewer,
+  { most, ...filter }: OfResource,
+): Promise<string> {
+  checkReader(viewer);
+  const stored = await hashStored(db, viewer, filter, { limit: most - 1, after: undefined });
+  return `${viewer.role === 'Admin' ? 'all' : viewer.personId} ${stored}`;
 }
 
 /** The 31 days from now on unless the filter says others; of a series all of it. */

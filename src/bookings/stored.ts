@@ -152,6 +152,19 @@ export async function listStored(
   return rows.map(toStored);
 }
 
+/** A hash of all that a page of `listStored` is made of: while it is the same, so is the page. */
+export async function hashStored(
+  db: Database,
+  viewer: Viewer,
+  filter: ListFilter,
+  page: PageRequest<BookingKey>,
+): Promise<string> {
+  const { rows } = await sql<{ hash: string }>`
+    select encode(sha256(convert_to(coalesce(string_agg(stored::text, ',' order by micros::bigint, id), ''), 'UTF8')), 'hex') as hash
+    from (${selectBookings(viewer, filter, page)}) as stored`.execute(db);
+  return rows[0]!.hash;
+}
+
 /** Whose a private booking is stays hidden from a filter as it is from a record (`maySee`). */
 function organizedBy(viewer: Viewer, personId: number): RawBuilder<unknown> {
   const seesAll = viewer.role === 'Admin' || viewer.personId === personId;

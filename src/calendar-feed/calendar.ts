@@ -1,4 +1,5 @@
-/** Bookings of a resource as an iCalendar file (RFC 5545). Pure: the same bookings are the same bytes. */
+/** Bookings of a resource as an iCalendar file (RFC 5545): the same bookings are the same bytes. */
+import { setImmediate } from 'node:timers/promises';
 import ical, {
   escape as escapeText,
   ICalCalendarMethod,
@@ -60,8 +61,15 @@ function toEvent(booking: Booking) {
   };
 }
 
-/** @param name of the resource @param bookings as somebody may see them */
-export function writeCalendar(name: string, bookings: readonly Booking[]): string {
+/** To be raised when other bytes are made of the same bookings: it stands in the ETag. */
+export const edition = 1;
+
+/** Events that are written before others have their turn: a few milliseconds. */
+const eventsAtOnce = 200;
+const end = 'END:VCALENDAR';
+
+/** A calendar, cut before its end. */
+function writePart(name: string, bookings: readonly Booking[]): string {
   const calendar = ical({
     prodId: { company: 'roomgate', product: 'calendar feed', language: 'DE' },
     method: ICalCalendarMethod.PUBLISH,
@@ -70,5 +78,19 @@ export function writeCalendar(name: string, bookings: readonly Booking[]): strin
     ttl: refreshSeconds,
     events: bookings.map(toEvent),
   });
-  return `${calendar.toString()}\r\n`;
+  return calendar.toString().slice(0, -end.length);
+}
+
+/**
+ * Writes the file bit by bit, so that other requests go on meanwhile.
+ * @param name of the resource @param bookings as somebody may see them
+ */
+export async function writeCalendar(name: string, bookings: readonly Booking[]): Promise<string> {
+  const head = writePart(name, []);
+  const parts = [head];
+  for (let at = 0; at < bookings.length; at += eventsAtOnce) {
+    parts.push(writePart(name, bookings.slice(at, at + eventsAtOnce)).slice(head.length));
+    await setImmediate();
+  }
+  return `${parts.join('')}${end}\r\n`;
 }

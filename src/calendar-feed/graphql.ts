@@ -1,4 +1,4 @@
-import { Forbidden, InvalidInput, NotFound } from '../errors.ts';
+import { Conflict, Forbidden, InvalidInput, NotFound } from '../errors.ts';
 import type { AddTypes } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { recordType } from '../graphql/record.ts';
@@ -44,7 +44,7 @@ export const addTypes: AddTypes = (builder) => {
     createCalendarToken: t.field({
       type: created,
       errors: {
-        types: [Forbidden, InvalidInput, NotFound],
+        types: [Conflict, Forbidden, InvalidInput, NotFound],
         union: { name: 'CreateCalendarTokenResult', description: 'The token, or why not.' },
       },
       args: {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { readPage } from '../db/paging.ts';
 import { NotAuthenticated } from '../errors.ts';
+import { isKnown } from '../rest/json.ts';
 import { countWrongToken } from '../rest/limits.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { id, paging } from '../rest/parameters.ts';
@@ -38,8 +39,7 @@ export const routes: Route[] = [
     method: 'GET',
     path: feedPath,
     summary: 'Read the calendar of a resource',
-    description:
-      'Its bookings as an iCalendar file (RFC 5545), for calendar programs: from 31 days ago to 366 days ahead, those of a series one by one, cancelled and released ones as CANCELLED. `Token` stands for every other credential; without one, the usual is needed. What is private is what the person who calls, or who made the token, may see.',
+    description: `Its bookings as an iCalendar file (RFC 5545), for calendar programs: from 31 days ago to 366 days ahead, those of a series one by one, cancelled and released ones as CANCELLED; of more than ${feed.mostEvents} the first. \`Token\` stands for every other credential; without one, the usual is needed. What is private is what the person who calls, or who made the token, may see.`,
     params: z.object({ id: resourceId }),
     query: z.strictObject({
       Token: z
@@ -58,10 +58,11 @@ export const routes: Route[] = [
       },
     },
     problems: forDisplays,
-    handle: async ({ db }, { viewer, params }) => ({
-      status: 200,
-      body: await feed.readFeed(db, viewer, params.id),
-    }),
+    handle: async ({ db }, { viewer, params, request }) => {
+      const { etag, write } = await feed.readFeed(db, viewer, params.id);
+      const body = isKnown(request, etag) ? '' : await write();
+      return { status: 200, headers: { ETag: etag }, body };
+    },
   }),
   route({
     method: 'GET',
@@ -91,11 +92,14 @@ export const routes: Route[] = [
     description:
       'An address for calendar programs, which shows the bookings of the resource as you see them. The answer alone tells it, and must not be stored.',
     params: z.object({ id: resourceId }),
-    body: { schema: wire.newToken, example: wire.examples.new },
+    body: { schema: wire.newToken, example: wire.examples.new, mayBeEmpty: true },
     answers: {
       201: { description: 'The token.', body: wire.createdToken, example: wire.examples.created },
     },
-    problems: forDisplays,
+    problems: {
+      ...forDisplays,
+      409: `You have ${feed.mostTokens} tokens of this feed that count; revoke one of them.`,
+    },
     handle: async (context, { viewer, params, body }) => {
       const made = await feed.createToken(context, viewer, params.id, body.Label);
       return { status: 201, body: wire.toCreatedRecord(made) };

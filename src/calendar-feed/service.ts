@@ -6,16 +6,16 @@
  * long as nobody has revoked it and its person is active and no display. One that does not count, for whatever reason,
  * is refused in the same words.
  */
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { listForResource } from '../bookings/service.ts';
+import { hashForResource, listForResource } from '../bookings/service.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { NotAuthenticated, NotFound } from '../errors.ts';
+import { Conflict, NotAuthenticated, NotFound } from '../errors.ts';
 import { deriveKey, pepperOf } from '../identity/service.ts';
 import { checkReader, getResource } from '../tenants/service.ts';
-import { writeCalendar } from './calendar.ts';
+import { edition, writeCalendar } from './calendar.ts';
 
 export type CalendarToken = {
   id: number;
@@ -37,11 +37,15 @@ export const tokenList: List<CalendarToken> = {
 /** Below `/{mandator}/api`. */
 export const pathOfFeed = (resourceId: string | number) => `/v1.0/resources/${resourceId}/calendar.ics`;
 
+/** Of one person for one feed, revoked ones aside. */
+export const mostTokens = 20;
 /** 192 bits. */
 const tokenBytes = 24;
 const day = 86_400_000;
 const daysBack = 31;
 const daysAhead = 366;
+/** More than 50 on each day. */
+export const mostEvents = 20_000;
 /** An end for what has none. */
 const farFuture = new Date(8.64e15);
 
@@ -57,7 +61,7 @@ const hashToken = (config: Context['config'], token: string) =>
 
 /**
  * Makes a token for the feed of a resource and tells it with the address to call; neither can be read again.
- * @throws Forbidden for a display; NotFound, also for another tenant's resource
+ * @throws Forbidden for a display; NotFound, also for another tenant's resource; Conflict where the person has 20 already
  */
 export async function createToken(
   { db, config }: Context,
@@ -67,14 +71,32 @@ export async function createToken(
 ): Promise<CreatedToken> {
   await getResource(db, viewer, resourceId);
   const token = randomBytes(tokenBytes).toString('base64url');
-  const record = await db
-    .insertInto('calendar_token')
-    .values({
-      ...{ mandator_id: viewer.mandatorId, resource_id: resourceId, person_id: viewer.personId },
-      ...{ hash: hashToken(config, token), label },
-    })
-    .returning(columns)
-    .executeTakeFirstOrThrow();
+  const owned = { mandator_id: viewer.mandatorId, resource_id: resourceId, person_id: viewer.personId };
+  const record = await db.transaction().execute(async (trx) => {
+    // One after the other, so that each counts those before it.
+    await trx
+      .selectFrom('person')
+      .where('mandator_id', '=', viewer.mandatorId)
+      .where('id', '=', viewer.personId)
+      .select('id')
+      .forNoKeyUpdate()
+      .execute();
+    const { count } = await trx
+      .selectFrom('calendar_token')
+      .where((eb) => eb.and(owned))
+      .where('revoked_at', 'is', null)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow();
+    if (count >= mostTokens)
+      throw new Conflict(
+        `You have ${mostTokens} tokens for the calendar of this resource already; revoke one that is not needed any more.`,
+      );
+    return await trx
+      .insertInto('calendar_token')
+      .values({ ...owned, hash: hashToken(config, token), label })
+      .returning(columns)
+      .executeTakeFirstOrThrow();
+  });
   const url = `${config.BaseUrl}/${viewer.mandator}/api${pathOfFeed(resourceId)}?token=${token}`;
   return { token, url, record };
 }
@@ -176,15 +198,26 @@ export async function viewerOfToken(
   };
 }
 
+/** A feed as it stands: its ETag, and how to write the file, which takes longer. */
+export type Feed = { etag: string; write(): Promise<string> };
+
 /**
  * The iCalendar file of a resource, as the viewer may see its bookings: those from 31 days ago to 366 days ahead, in whole
  * days of UTC, so that it stays the same while nothing changes; cancelled and released ones too, so that they vanish
- * elsewhere.
+ * elsewhere. Of more than 20,000 it has the first, so that what is far ahead is left out.
  * @throws Forbidden for a display; NotFound, also for another tenant's resource
  */
-export async function readFeed(db: Database, viewer: Viewer, resourceId: number): Promise<string> {
+export async function readFeed(db: Database, viewer: Viewer, resourceId: number): Promise<Feed> {
   const today = new Date().setUTCHours(0, 0, 0, 0);
-  const [from, to] = [new Date(today - daysBack * day), new Date(today + daysAhead * day)];
   const { name } = await getResource(db, viewer, resourceId);
-  return writeCalendar(name, await listForResource(db, viewer, resourceId, from, to));
+  const wanted = {
+    ...{ resourceId, from: new Date(today - daysBack * day), to: new Date(today + daysAhead * day) },
+    most: mostEvents,
+  };
+  const state = [edition, name, await hashForResource(db, viewer, wanted)];
+  return {
+    etag: `"${hash('sha1', JSON.stringify(state), 'base64url')}"`,
+    // What has changed since the ETag was made comes with the next one.
+    write: async () => writeCalendar(name, await listForResource(db, viewer, wanted)),
+  };
 }

@@ -7,6 +7,7 @@ import { howToSignIn, schemesOf, tokenSource } from './modes.ts';
 import { type Identity, viewerOfPin, viewerOfToken } from './service.ts';
 
 // The app meets this room through its door and its routes alone.
+export { schemesOf } from './modes.ts';
 export { openIdentity } from './service.ts';
 
 /** RFC 6750, 2.1. */
@@ -64,17 +65,16 @@ function credentialsOf(request: Request): Credentials {
 }
 
 /**
- * For routers mounted below `/:mandator`: whoever passes is `response.locals.viewer`, by its `credentials`. Also there:
- * the `schemes` that a 401 names. A call by the header APIKEY is told that it is deprecated (contract 10).
+ * For routers mounted below `/:mandator`: whoever passes is `response.locals.viewer`, by its `credentials`.
+ * A call by the header APIKEY is told that it is deprecated (contract 10).
  */
 export function authenticate(identity: Identity): RequestHandler {
   const { config } = identity.context;
-  const schemes = schemesOf(config);
   const replacement = {
     documentation: config.SwaggerEnabled ? `${config.BaseUrl}/swagger` : undefined,
     successor: tokenSource(config),
   };
-  const takesPins = schemes.includes('APIKEY');
+  const takesPins = schemesOf(config).includes('APIKEY');
   const varies = takesPins ? 'Authorization, APIKEY' : 'Authorization';
   return async (request, response, next) => {
     // Let in already, by a token that opens this one address.
@@ -82,7 +82,7 @@ export function authenticate(identity: Identity): RequestHandler {
     const credentials = credentialsOf(request);
     response.setHeader('Vary', varies);
     if (takesPins && credentials.apiKey !== undefined) markDeprecated(response, replacement);
-    Object.assign(response.locals, { credentials, schemes });
+    response.locals['credentials'] = credentials;
     const mandator = String(request.params['mandator']);
     response.locals['viewer'] = await authenticateCall(identity, mandator, credentials);
     next();

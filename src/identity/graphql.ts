@@ -1,15 +1,11 @@
-import { z } from 'zod';
 import { Conflict, Forbidden, InvalidInput, NotFound } from '../errors.ts';
 import type { AddTypes } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { recordFields } from '../graphql/record.ts';
-import { readId, readInput } from '../input.ts';
+import { idempotencyKey as keySchema, readId, readInput } from '../input.ts';
 import { createPinFor, listPinsOf, pinList, revokePinOf } from './pin-admin.ts';
 import type { Pin } from './pins.ts';
 import { newPin, pinRecord, toPinRecord } from './wire.ts';
-
-/** As the header of REST has it. */
-const key = { schema: z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 printable characters') };
 
 export const addTypes: AddTypes = (builder) => {
   const pin = builder.objectRef<Pin>('Pin').implement({
@@ -61,7 +57,7 @@ export const addTypes: AddTypes = (builder) => {
         idempotencyKey: t.arg.string({
           description:
             'Sent again within 24 hours it makes no second PIN, and is a ConflictProblem: a PIN is told once.',
-          validate: key,
+          validate: { schema: keySchema },
         }),
       },
       description: 'Makes a PIN for a person, for Admins.',

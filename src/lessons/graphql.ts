@@ -11,6 +11,7 @@ import {
   recordType,
 } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
+import { idempotencyKey } from '../input.ts';
 import { type Batch, batchList, errorList, type Operation } from './batch.ts';
 import { asBody, jobSchemas, lessonSchemas, lessonStatus } from './bodies.ts';
 import { longestName } from './fields.ts';
@@ -199,7 +200,7 @@ function addJobInputs(builder: Builder, { conflictRule }: BatchTypes) {
     fields: (t) => ({
       idempotencyKey: t.string({
         description: 'The same key and jobs within 24 hours give the same batch again.',
-        validate: plain(255),
+        validate: { schema: idempotencyKey },
       }),
       validateOnly: t.boolean({
         description: 'The same checks and the same errors as without it, and nothing is written.',

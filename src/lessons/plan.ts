@@ -54,17 +54,16 @@ export async function planBookings(trx: Transaction, { mandatorId }: BatchKey): 
         ${sharersLeft} and sharer.booking_id = booking.id and (staged.row is null or its.leader = coupled.leader))
     ), led as (
       select leader, bool_or(differs) as differs, array_agg(stored_booking) as stored from member group by leader
+    ), placed as (
+      select leader, coalesce(resident.booking, free.booking, nextval('booking_id_seq')) as booking,
+        case when resident.booking is null and free.booking is null then 'insert'
+             when differs and (resident.booking is null or resident.booking = any (stored)) then 'change'
+             else 'keep' end as fate
+      from led
+      left join resident using (leader)
+      left join (select leader, min(booking) as booking from free where booking is not null group by leader) as free using (leader)
     )
-    select row, leader, coalesce(resident.booking, free.booking, fresh.booking) as booking,
-      case when resident.booking is null and free.booking is null then 'insert'
-           when led.differs and (resident.booking is null or resident.booking = any (led.stored)) then 'change'
-           else 'keep' end as fate
-    from member join led using (leader)
-    left join resident using (leader)
-    left join (select leader, min(booking) as booking from free where booking is not null group by leader) as free using (leader)
-    left join (
-      select leader, nextval('booking_id_seq') as booking from led
-    ) as fresh using (leader)`.execute(trx);
+    select row, leader, booking, fate from member join placed using (leader)`.execute(trx);
   await sql`analyze lesson_plan`.execute(trx);
   await sql`
     create temporary table booking_plan on commit drop as

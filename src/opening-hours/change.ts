@@ -5,6 +5,7 @@
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { transactOrGiveUp } from '../db/locks.ts';
 import { NotFound } from '../errors.ts';
 import { type Act, checkAdmin, checkVersion, recordAct, type Versions } from '../tenants/service.ts';
 import type { OpeningRule } from './local-hours.ts';
@@ -85,14 +86,17 @@ type Change<Item> = {
   ): Promise<void>;
 };
 
-/** Changes of one resource wait for each other, and for a tenant file. */
+/**
+ * Changes of one resource wait for each other, and for a tenant file.
+ * @throws Unavailable while an import holds the resource
+ */
 function replaceOwn<Item>(
   db: Database,
   { act, action, resourceId, expected, read, write }: Change<Item>,
 ): Promise<OwnHours<Item>> {
   const { viewer } = act;
   checkAdmin(viewer);
-  return db.transaction().execute(async (trx) => {
+  return transactOrGiveUp(db, 'The resource', async (trx) => {
     // First and by itself: what is read behind it is what stands when the lock is held.
     const resource = await resourceOf(trx, viewer, resourceId)
       .select('location_id')

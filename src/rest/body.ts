@@ -54,16 +54,22 @@ async function* inflate(request: Request): AsyncGenerator<Uint8Array> {
   }
 }
 
+/** RFC 9112, 6.3. */
+const hasBody = ({ headers }: Request) =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
 /**
  * A JSON body as its schema gives it, read whole: names in both spellings, faults as `readInput` tells them.
+ * @param mayBeEmpty without a body it is an object without members
  * @param mostBytes after inflating; past them: TooLarge
  * @throws UnsupportedMediaType; Malformed when it is not JSON in UTF-8; InvalidInput with every fault
  */
 export async function readJson<T extends z.ZodType>(
   request: Request,
-  schema: T,
+  { schema, mayBeEmpty = false }: { schema: T; mayBeEmpty?: boolean },
   mostBytes: number,
 ): Promise<z.output<T>> {
+  if (mayBeEmpty && !hasBody(request)) return readInput(schema, {});
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of requestBody(request)) {

@@ -14,17 +14,20 @@ import type { Log } from '../log.ts';
 import { toAlternativeRecord, toConflictRecord } from './conflicts.ts';
 import { writeJson } from './json.ts';
 
-/** The schemes that are taken, as the door has noted them. */
-function challengesFor(request: Request, response: Response): string {
-  const schemes: readonly string[] = response.locals['schemes'] ?? ['Bearer'];
+function challengesFor(request: Request, schemes: readonly string[]): string {
   const error = request.get('authorization') ? ', error="invalid_token"' : '';
   return schemes.map((scheme) => `${scheme} realm="roomgate"${scheme === 'Bearer' ? error : ''}`).join(', ');
 }
 
 /** RFC 9457. The standard members keep their lower case; extension members follow the caller's casing. */
-function writeProblem(request: Request, response: Response, error: DomainError): void {
+function writeProblem(
+  request: Request,
+  response: Response,
+  error: DomainError,
+  schemes: readonly string[],
+): void {
   const status = statusOfCode[error.code];
-  if (status === 401) response.set('WWW-Authenticate', challengesFor(request, response));
+  if (status === 401) response.set('WWW-Authenticate', challengesFor(request, schemes));
   if (error instanceof MethodNotAllowed) response.set('Allow', error.allow.join(', '));
   if (error.retryAfter !== undefined)
     response.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfter))));
@@ -66,8 +69,11 @@ function writeProblemBody(request: Request, response: Response, body: object): v
   writeJson(request, response, body, 'application/problem+json');
 }
 
-/** The last handler: domain errors as they are, everything else as a masked 500 that only the log explains. */
-export function handleErrors(log: Log): ErrorRequestHandler {
+/**
+ * The last handler: domain errors as they are, everything else as a masked 500 that only the log explains.
+ * @param schemes that are taken, which a 401 names
+ */
+export function handleErrors(log: Log, schemes: readonly string[] = ['Bearer']): ErrorRequestHandler {
   return (error, request, response, _next) => {
     const requestId = response.locals['requestId'];
     // The request has lost its socket when its body was not read to the end; the response has not.
@@ -83,7 +89,7 @@ export function handleErrors(log: Log): ErrorRequestHandler {
           { requestId, err: String(error?.message) },
           'answered as an error of the caller or the database',
         );
-      writeProblem(request, response, known);
+      writeProblem(request, response, known, schemes);
       return;
     }
     log.error({ requestId, err: error?.stack ?? String(error) }, 'unexpected error');

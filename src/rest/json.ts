@@ -40,7 +40,7 @@ export function writeJson(
 }
 
 /** Whether the caller has this already. Not `request.fresh`: that heeds `Cache-Control: no-cache`, which fetch adds by itself. */
-function isKnown(request: Request, etag: string): boolean {
+export function isKnown(request: Request, etag: string): boolean {
   const known = request.get('if-none-match');
   if (known === undefined) return false;
   const opaque = (tag: string) => tag.trim().replace(/^W\//, '');

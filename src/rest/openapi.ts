@@ -122,7 +122,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
     ...(body
       ? {
           requestBody: {
-            required: true,
+            required: !body.mayBeEmpty,
             content: { 'application/json': { schema: body.schema, example: body.example } },
           },
         }

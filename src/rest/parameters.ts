@@ -1,17 +1,26 @@
 /** Parameters of path and query that routes of several rooms have. */
 import { z } from 'zod';
 import { longestCursor, mostPerPage } from '../db/paging.ts';
+import { mostId, mostLongId } from '../input.ts';
 
-const mostId = 2 ** 31 - 1;
-
-/** A numeric id in a path or a query: digits alone, so that `0x10` or `1e2` names nothing. */
-export const id = (description: string) =>
+const idUpTo = (most: number, description: string) =>
   z
     .string()
-    .max(10)
-    .refine((text) => /^[1-9]\d*$/.test(text) && Number(text) <= mostId, 'must be an id')
+    .max(String(most).length)
+    .refine((text) => /^[1-9]\d*$/.test(text) && Number(text) <= most, 'must be an id')
     .transform(Number)
-    .meta({ type: 'integer', minimum: 1, maximum: mostId, description });
+    .meta({ type: 'integer', minimum: 1, maximum: most, description });
+
+/** A numeric id in a path or a query: digits alone, so that `0x10` or `1e2` names nothing. */
+export const id = (description: string) => idUpTo(mostId, description);
+/** The same for bookings and their series. */
+export const longId = (description: string) => idUpTo(mostLongId, description);
+
+/** A whole number in a query. @param most is not told where it is that of all numbers */
+export const whole = (least: number, most: number) => {
+  const error = `must be a whole number from ${least} ${most === mostId ? 'on' : `to ${most}`}`;
+  return z.coerce.number(error).int(error).min(least, error).max(most, error);
+};
 
 export const flag = (description: string) =>
   z
@@ -33,11 +42,7 @@ export const instant = (description: string) =>
 
 /** Which resources. */
 export const resourceFilter = {
-  MinCapacity: z.coerce
-    .number('must be a whole number from 0 to 1000000')
-    .int()
-    .min(0)
-    .max(1_000_000)
+  MinCapacity: whole(0, 1_000_000)
     .optional()
     .meta({ description: 'Only those for at least so many persons.' }),
   Equipment: z
@@ -53,11 +58,7 @@ export const resourceFilter = {
 
 /** Of a list (contract 2). */
 export const paging = {
-  Limit: z.coerce
-    .number(`must be a whole number from 1 to ${mostId}`)
-    .int()
-    .min(1)
-    .max(mostId)
+  Limit: whole(1, mostId)
     .optional()
     .meta({
       description: `Most items of the page; 50 when left out, and above ${mostPerPage} as ${mostPerPage}.`,
@@ -70,11 +71,4 @@ export const paging = {
 };
 
 /** Of a read that may wait (contract 4.4). */
-export const waitSeconds = (description: string) =>
-  z.coerce
-    .number('must be a whole number from 0 to 30')
-    .int()
-    .min(0)
-    .max(30)
-    .default(0)
-    .meta({ description });
+export const waitSeconds = (description: string) => whole(0, 30).default(0).meta({ description });

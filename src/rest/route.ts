@@ -10,6 +10,7 @@ import {
   NotAuthenticated,
   NotFound,
 } from '../errors.ts';
+import { idempotencyKey } from '../input.ts';
 import { readJson } from './body.ts';
 import { writeJson, writeTagged } from './json.ts';
 import { signalOf } from './request.ts';
@@ -69,9 +70,9 @@ export type Route<
   headers?: readonly ('Idempotency-Key' | 'If-Match' | 'X-timezone-locationId')[];
   /**
    * The JSON body: in Pascal case, its objects strict; a request may spell the first letter of every name either way.
-   * It is checked before `handle` runs, but for a streamed one: `handle` reads and judges that itself.
+   * It is checked before `handle` runs, but for a streamed one: `handle` reads and judges that itself. What `mayBeEmpty` stands for an object without members then.
    */
-  body?: { schema: Body; example: unknown; streamed?: true };
+  body?: { schema: Body; example: unknown; streamed?: true; mayBeEmpty?: true };
   /** What a 200 is where it is no JSON. */
   type?: 'text/calendar';
   /** By status. */
@@ -150,10 +151,9 @@ function readQuery<T extends z.ZodType>(schema: T, request: Request): z.output<T
 
 /** @throws Malformed when the header is there but unusable (contract 4.2: 1 to 255 characters) */
 export function readIdempotencyKey(request: Request): string | undefined {
-  const key = request.get('idempotency-key');
-  if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key))
-    throw new Malformed('Idempotency-Key must have 1 to 255 printable ASCII characters without spaces.');
-  return key;
+  const read = idempotencyKey.optional().safeParse(request.get('idempotency-key'));
+  if (!read.success) throw new Malformed(`Idempotency-Key ${read.error.issues[0]?.message}.`);
+  return read.data;
 }
 
 /** Express answers on this; `authenticate` has put the viewer there. */
@@ -213,7 +213,7 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
           ...read,
           body:
             body && !body.streamed
-              ? await readJson(request, body.schema, context.config.Limits.BodyBytes)
+              ? await readJson(request, body, context.config.Limits.BodyBytes)
               : undefined,
           headers: request.headers,
           requestId: response.locals['requestId'],

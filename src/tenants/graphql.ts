@@ -1,10 +1,10 @@
 import type { InputRef, ObjectRef } from '@pothos/core';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Context } from '../context.ts';
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
 import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
-import { idArgument } from '../graphql/ids.ts';
+import { resourceFields, toResourceFilter } from '../graphql/filters.ts';
 import {
   bodyType,
   enumType,
@@ -62,16 +62,8 @@ function addResource(builder: Builder, location: ObjectRef<Types, Location>) {
   const filter = builder.inputType('ResourceFilter', {
     description: 'Which resources; members that are left out do not count.',
     fields: (t) => ({
-      locationId: t.id({ description: 'Of this location.', validate: idArgument }),
+      ...resourceFields(t),
       kind: t.string({ description: 'Of this kind, in whatever case.', validate: textArgument(50) }),
-      minCapacity: t.int({
-        description: 'For at least so many persons.',
-        validate: { min: 0, max: 1_000_000 },
-      }),
-      equipment: t.stringList({
-        description: 'That have all of this.',
-        validate: { schema: z.array(textArgument(100).schema).max(20) },
-      }),
       name: t.string({ description: 'Of this name, in whatever case.', validate: textArgument(200) }),
       active: t.boolean({ description: activeFilter }),
     }),
@@ -87,10 +79,8 @@ function addResource(builder: Builder, location: ObjectRef<Types, Location>) {
           context.db,
           viewer,
           {
-            locationId: wanted?.locationId == null ? undefined : readId(wanted.locationId),
+            ...toResourceFilter(wanted ?? {}),
             kind: wanted?.kind ?? undefined,
-            minCapacity: wanted?.minCapacity ?? undefined,
-            equipment: wanted?.equipment ?? undefined,
             name: wanted?.name ?? undefined,
             active: wanted?.active ?? undefined,
           },

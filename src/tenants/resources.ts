@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import { readById } from '../db/coalesce.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { transactOrGiveUp } from '../db/locks.ts';
 import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import {
@@ -163,7 +164,8 @@ export function createResource(db: Database, act: Act, fields: NewResource): Pro
 
 /**
  * Changes what is given; null clears Capacity, Mailbox and CheckInMinutes. A resource is never deleted, only retired.
- * @throws Forbidden, NotFound, PreconditionFailed; Conflict when the name is taken or the location is retired
+ * @throws Forbidden, NotFound, PreconditionFailed; Conflict when the name is taken or the location is retired; Unavailable
+ * while an import holds it
  */
 export function changeResource(
   db: Database,
@@ -175,7 +177,7 @@ export function changeResource(
   checkAdmin(act.viewer);
   const { mandatorId } = act.viewer;
   const { checkInMinutes, ...others } = changes;
-  return db.transaction().execute(async (trx) => {
+  return transactOrGiveUp(db, 'The resource', async (trx) => {
     const found = await trx
       .selectFrom('resource')
       .where('mandator_id', '=', mandatorId)

@@ -201,6 +201,9 @@ export const bookingScenarios: Record<string, Row[]> = {
     [book(hourOf('room R001', 9), 'K'), has({ id: 'booking 1', version: 1 })],
     [book(hourOf('room R001', 10), 'K'), refused('BAD_USER_INPUT')],
     [book(hourOf('room R001', 10), 'K'), has({ id: 'booking 2' }), 'colleague'],
+    ...['two words', 'é', 'K'.repeat(256)].map(
+      (key): Row => [book(hourOf('room R001', 11), key), refused('BAD_USER_INPUT')],
+    ),
     [bookings(onDay(0)), items({ id: 'booking 1' }, { id: 'booking 2' })],
   ],
 
