@@ -27,7 +27,7 @@ const fails = (code: string, message: RegExp, more: object = {}) =>
 const acts = {
   checkIn,
   releaseBooking,
-  extendBooking: (...args: Parameters<typeof checkIn>) => extendBooking(...args, 15),
+  extendBooking: (...args: Parameters<typeof checkIn>) => extendBooking(...args, undefined, 15),
 };
 type Act = keyof typeof acts;
 const act = (name: Act, { id }: { id: number }, viewer = school.user) => acts[name](desk.db, viewer, id);
@@ -166,7 +166,7 @@ describe('an extension', () => {
 
   test('a check-in that the end cut short has its minutes again, from the start or, of one made later, from then on', async () => {
     const limitAfter = async (booking: Booking, longer: number) => {
-      const { checkIn } = await extendBooking(desk.db, school.user, booking.id, longer);
+      const { checkIn } = await extendBooking(desk.db, school.user, booking.id, undefined, longer);
       return checkIn?.until;
     };
     await school.setCheckIn('A', 30);
@@ -186,12 +186,16 @@ describe('an extension', () => {
     await expect(act('extendBooking', booking)).rejects.toEqual(
       fails('Conflict', /in the way/, { conflicts: [expect.objectContaining({ bookingId: way.id })] }),
     );
-    expect(await extendBooking(desk.db, school.user, booking.id, 10)).toMatchObject({ version: 2 });
+    expect(await extendBooking(desk.db, school.user, booking.id, undefined, 10)).toMatchObject({
+      version: 2,
+    });
   });
 
   test('422 beyond 24 hours; 409 for what is released', async () => {
     const booking = await school.book();
-    await expect(extendBooking(desk.db, school.user, booking.id, 23 * 60 + 1)).rejects.toMatchObject({
+    await expect(
+      extendBooking(desk.db, school.user, booking.id, undefined, 23 * 60 + 1),
+    ).rejects.toMatchObject({
       errors: [{ code: 'TooLong', field: 'End' }],
     });
     await act('releaseBooking', booking);

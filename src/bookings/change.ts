@@ -71,20 +71,21 @@ export async function changeBooking(
 }
 
 /**
- * Ends a booking later than it would.
+ * Ends a booking later than it would; who names the version can repeat it without extending twice.
  * @throws Conflict with what is in the way, and for what is over, cancelled or released; InvalidInput when it would be too
- * long or reach beyond opening hours; Forbidden, NotFound
+ * long or reach beyond opening hours; Forbidden, NotFound, PreconditionFailed
  */
 export async function extendBooking(
   db: Database,
   viewer: Viewer,
   id: number,
+  versions: Versions,
   minutes: number,
 ): Promise<Booking> {
   checkBooker(viewer);
   const refused = await writeBookings(db, viewer, (trx) =>
     change(trx, viewer, {
-      ...{ id, versions: undefined, scope: 'This', conflictHandling: 'Fail' },
+      ...{ id, versions, scope: 'This', conflictHandling: 'Fail' },
       room: { resourceId: undefined },
       changesOf(named, now) {
         checkNotOver(named, now);

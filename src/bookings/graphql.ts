@@ -278,12 +278,17 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         type: result,
         args: {
           id,
+          version: t.arg.int({
+            description:
+              'The version that was read, so that a call which is repeated extends once; whichever there is when left out.',
+          }),
           minutes: t.arg.int({ required: true, description: 'By how many minutes it ends later.' }),
         },
         description: 'Lets a booking end later, where its resource is free and open.',
-        resolve: (_root, { id, minutes }, { context, viewer }) => {
+        resolve: (_root, { id, version, minutes }, { context, viewer }) => {
           const { Minutes } = readBody(wire.extension, { minutes });
-          return extendBooking(context.db, viewer, readLongId(id), Minutes);
+          const versions = version == null ? undefined : [version];
+          return extendBooking(context.db, viewer, readLongId(id), versions, Minutes);
         },
       }),
     };

@@ -4,7 +4,7 @@ import { roomConflict, toConflictRecord } from '../rest/conflicts.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { id, instant, longId, paging } from '../rest/parameters.ts';
 import { type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
-import { readIfMatch, recordAnswer } from '../rest/versions.ts';
+import { readIfMatch, readOptionalIfMatch, recordAnswer } from '../rest/versions.ts';
 import { checkIn, releaseBooking } from './attendance.ts';
 import { cancelBooking } from './cancellation.ts';
 import { changeBooking, extendBooking } from './change.ts';
@@ -193,7 +193,7 @@ export const routes = [
       412: 'The record has changed since the version of `If-Match`.',
     },
     handle: async ({ db }, { viewer, params, query, headers }) => {
-      const versions = headers['if-match'] === undefined ? undefined : readIfMatch(headers);
+      const versions = readOptionalIfMatch(headers);
       return recordAnswer(
         wire.toBookingRecord(await cancelBooking(db, viewer, params.id, versions, query.Scope)),
       );
@@ -231,15 +231,21 @@ export const routes = [
     method: 'POST',
     path: `${path}/:id/extend`,
     summary: 'Extend a booking',
-    description: `Lets a booking end later, where its resource is free and open. ${ofOthers}`,
+    description: `Lets a booking end later, where its resource is free and open. With \`If-Match\` it can be sent again when the answer was lost, and extends once; without, again is more. ${ofOthers}`,
+    headers: ['If-Match'],
     params,
     body: { schema: wire.extension, example: examples.extension },
     answers: one('The booking with its new `End`.', { End: '2027-02-01T09:45:00Z' }),
     problems: {
       ...forOthers,
       409: 'The resource is occupied then, as `Conflicts` tell; or the booking is over, cancelled, released, or not made here.',
+      412: 'The record has changed since the version of `If-Match`.',
     },
-    handle: async ({ db }, { viewer, params, body }) =>
-      recordAnswer(wire.toBookingRecord(await extendBooking(db, viewer, params.id, body.Minutes))),
+    handle: async ({ db }, { viewer, params, body, headers }) => {
+      const versions = readOptionalIfMatch(headers);
+      return recordAnswer(
+        wire.toBookingRecord(await extendBooking(db, viewer, params.id, versions, body.Minutes)),
+      );
+    },
   }),
 ];

@@ -136,7 +136,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
         checked: body !== undefined && !body.streamed,
         idempotencyKey: own.includes('Idempotency-Key'),
         // What is cancelled needs no version.
-        ifMatch: own.includes('If-Match') && method !== 'DELETE',
+        ifMatch: own.includes('If-Match') && (method === 'PATCH' || method === 'PUT'),
       }),
     },
   };

@@ -19,6 +19,11 @@ export function readIfMatch({ 'if-match': header }: IncomingHttpHeaders): number
   });
 }
 
+/** The same where a change may come without the header, and then is meant for whichever version there is. */
+export function readOptionalIfMatch(headers: IncomingHttpHeaders): number[] | undefined {
+  return headers['if-match'] === undefined ? undefined : readIfMatch(headers);
+}
+
 /** An answer with one record. */
 export function recordAnswer(
   record: { Version: number },

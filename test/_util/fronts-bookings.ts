@@ -29,7 +29,7 @@ export type BookingCalls = {
   cancelBooking: Named & { version?: number; scope?: Scope };
   checkIn: Named;
   releaseBooking: Named;
-  extendBooking: Named & { minutes: number };
+  extendBooking: Named & { minutes: number; version?: number };
 };
 export type BookingCall = {
   [Name in keyof BookingCalls]: { name: Name; args: BookingCalls[Name] };
@@ -67,7 +67,11 @@ export function bookingRequest({ name, args }: BookingCall): Request {
     case 'releaseBooking':
       return { route: `POST ${path}/:id/release` };
     case 'extendBooking':
-      return { route: `POST ${path}/:id/extend`, body: { minutes: args.minutes } };
+      return {
+        route: `POST ${path}/:id/extend`,
+        body: { minutes: args.minutes },
+        version: args.version,
+      };
   }
 }
 

@@ -152,7 +152,9 @@ export const bookingScenarios: Record<string, Row[]> = {
     ],
     [book(hourOf('room R001', 12)), has({ id: 'booking 3' })],
     [extend('booking 2', 60), refused('CONFLICT', { conflicts: [{ bookingId: 'booking 3' }] })],
-    [extend('booking 2', 30), has({ end: slot(12), version: 2 })],
+    [extend('booking 2', 30, { version: 1 }), has({ end: slot(12), version: 2 })],
+    // The answer was lost, and the call comes again.
+    [extend('booking 2', 30, { version: 1 }), refused('CONFLICT')],
   ],
 
   'a series fails or skips, and is changed and cancelled in parts': [

@@ -45,7 +45,8 @@ export const cancelBooking = (id: string, options: Omit<Calls['cancelBooking'], 
   on('cancelBooking', { id, ...options });
 export const checkIn = (id: string) => on('checkIn', { id });
 export const release = (id: string) => on('releaseBooking', { id });
-export const extend = (id: string, minutes: number) => on('extendBooking', { id, minutes });
+export const extend = (id: string, minutes: number, more: { version?: number } = {}) =>
+  on('extendBooking', { id, minutes, ...more });
 
 export const has = (members: object): Result => ({ has: members });
 export const items = (...members: object[]) => has({ items: members });

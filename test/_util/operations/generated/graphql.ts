@@ -520,6 +520,7 @@ export type ReleaseBookingMutation = { result:
 
 export type ExtendBookingMutationVariables = Exact<{
   id: string | number;
+  version?: number | null | undefined;
   minutes: number;
 }>;
 
@@ -1737,8 +1738,8 @@ fragment BookingProblem on Problem {
   }
 }`) as unknown as TypedDocumentString<ReleaseBookingMutation, ReleaseBookingMutationVariables>;
 export const ExtendBookingDocument = new TypedDocumentString(`
-    mutation ExtendBooking($id: ID!, $minutes: Int!) {
-  result: extendBooking(id: $id, minutes: $minutes) {
+    mutation ExtendBooking($id: ID!, $version: Int, $minutes: Int!) {
+  result: extendBooking(id: $id, version: $version, minutes: $minutes) {
     ...BookingMembers
     ...BookingProblem
   }
