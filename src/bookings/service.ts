@@ -29,6 +29,8 @@ import {
   type StoredWithKey,
 } from './stored.ts';
 
+// What bookings are of, for GraphQL.
+export { getResource, type Resource } from '../tenants/service.ts';
 // Other rooms see this one through its service alone.
 export { type Booking, isActive } from './booking.ts';
 export { type LessonOrigin, lessonOrigin, lessonStatus, toLessonOrigin } from './lektion.ts';
