@@ -116,6 +116,13 @@ const filters: [name: string, filter: () => BookingFilter, by?: RegExp, pages?: 
   ['a week of a person', () => ({ ...week, ...ofAdmin() }), /booking_organizer/, 900],
   ['a series', () => ({ seriesId }), /booking_of_series/, 400],
   ['what has changed', () => ({ ...week, changedAfter: lastChange }), /booking_changed/, 1_000],
+  ['half a year of a kind', () => ({ from: day(1), to: day(180), kind: 'Block' }), /booking_kind/, 4_000],
+  [
+    'half a year of a status',
+    () => ({ from: day(1), to: day(180), status: 'Tentative' }),
+    /booking_status/,
+    4_000,
+  ],
   ['a week of a person in a room', () => ({ ...week, ...ofAdmin(), ...room(3) })],
   ['a series from a day on', () => ({ seriesId, from: day(30), to: day(40) })],
   ['a series at a location', () => ({ seriesId, locationId: annex })],

@@ -151,6 +151,16 @@ beforeAll(async () => {
     })
     .returning('id')
     .executeTakeFirstOrThrow());
+  // The user has as many as one may have.
+  await context.db
+    .insertInto('calendar_token')
+    .values(
+      Array.from({ length: 20 }, (_each, index) => ({
+        ...{ mandator_id: mandatorId, resource_id: tenant.resources[0]!.id, hash: Buffer.from([index]) },
+        person_id: tenant.person('User').id,
+      })),
+    )
+    .execute();
   await makeBookings();
   await makeTenant(context.db, { code: 'other' });
 });
@@ -391,6 +401,11 @@ describe('answers keep to the document', () => {
     patchLocationsById: { body: '{"Active":false}' },
     patchPersonsById: { body: '{"Active":false}' },
     postPersonsByIdPins: { headers: { 'Idempotency-Key': 'example-postPersonsByIdPins' } },
+    postResourcesByIdCalendarTokens: {
+      get credential() {
+        return bearer(tokens.user);
+      },
+    },
     getChanges: { query: `Cursor=${cursorAt(1_000_000_000)}` },
   };
 

@@ -11,7 +11,14 @@ import {
 import { type AddTypes, type Builder, type Types, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { idArgument, longIdArgument } from '../graphql/ids.ts';
-import { bodyType, enumType, type MemberType, readBody, recordType } from '../graphql/record.ts';
+import {
+  bodyType,
+  enumType,
+  type MemberType,
+  readBody,
+  recordFields,
+  recordType,
+} from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { idempotencyKey, readId, readLongId } from '../input.ts';
 import { checkIn, releaseBooking } from './attendance.ts';
@@ -20,7 +27,7 @@ import { cancelBooking } from './cancellation.ts';
 import { changeBooking, extendBooking } from './change.ts';
 import { type Created, createBooking } from './creation.ts';
 import { lessonOrigin, lessonStatus } from './lektion.ts';
-import { bookingList, findBooking, listBookings } from './service.ts';
+import { bookingList, findBooking, getResource, listBookings, type Resource } from './service.ts';
 import { type BookingFrame, bookingTopic, frameLength, watchBookings } from './watch.ts';
 import * as wire from './wire.ts';
 
@@ -45,7 +52,17 @@ function addBooking(builder: Builder) {
     ['BookingOrigin', wire.origin],
   ];
   for (const [name, schema] of parts) members.set(schema, recordType(builder, name, schema, asItIs, members));
-  const booking = recordType(builder, 'Booking', wire.bookingRecord, wire.toBookingRecord, members);
+  const booking = builder.objectRef<Booking>('Booking').implement({
+    description: wire.bookingRecord.description ?? '',
+    fields: (t) => ({
+      ...recordFields(t, wire.bookingRecord, wire.toBookingRecord, members),
+      resource: t.field({
+        type: typeNamed<Resource>('Resource'),
+        description: 'What it occupies.',
+        resolve: ({ resourceId }, _args, { context, viewer }) => getResource(context.db, viewer, resourceId),
+      }),
+    }),
+  });
   return { booking, status, kind };
 }
 

@@ -29,6 +29,8 @@ import {
   type StoredWithKey,
 } from './stored.ts';
 
+// What bookings are of, for GraphQL.
+export { getResource, type Resource } from '../tenants/service.ts';
 // Other rooms see this one through its service alone.
 export { type Booking, isActive } from './booking.ts';
 export { type LessonOrigin, lessonOrigin, lessonStatus, toLessonOrigin } from './lektion.ts';
@@ -36,6 +38,8 @@ export { type LessonOrigin, lessonOrigin, lessonStatus, toLessonOrigin } from '.
 const day = 86_400_000;
 const defaultDays = 31;
 const mostDays = 366;
+/** Of one resource: what takes the event loop a few milliseconds. */
+const readAtOnce = 500;
 /** Where a booking of a list stands in it. */
 type Listed = Booking & Pick<StoredWithKey, 'key'>;
 
@@ -89,15 +93,32 @@ export async function listBookings(
 /** The first `most` bookings of a resource in [from, to). */
 export type OfResource = { resourceId: number; from: Date; to: Date; most: number };
 
-/** As `listBookings` has them, but all at once. @throws Forbidden for a display */
-export async function listForResource(
+/**
+ * As `listBookings` has them at one moment, some at a time: so that others have their turn meanwhile.
+ * @throws Forbidden for a display
+ */
+export async function* listForResource(
   db: Database,
   viewer: Viewer,
   { most, ...filter }: OfResource,
-): Promise<Booking[]> {
+): AsyncGenerator<Booking[]> {
   checkReader(viewer);
-  const found = await listStored(db, viewer, filter, { limit: most - 1, after: undefined });
-  return found.map((stored) => asSeenBy(viewer, stored));
+  const trx = await db
+    .startTransaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute();
+  try {
+    let after: BookingKey | undefined;
+    for (let left = most; left > 0; left -= readAtOnce) {
+      const found = await listStored(trx, viewer, filter, { limit: Math.min(left, readAtOnce) - 1, after });
+      yield found.map((stored) => asSeenBy(viewer, stored));
+      if (found.length < readAtOnce) return;
+      after = found.at(-1)?.key;
+    }
+  } finally {
+    await trx.rollback().execute();
+  }
 }
 
 /**

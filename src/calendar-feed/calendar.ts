@@ -1,5 +1,4 @@
 /** Bookings of a resource as an iCalendar file (RFC 5545): the same bookings are the same bytes. */
-import { setImmediate } from 'node:timers/promises';
 import ical, {
   escape as escapeText,
   ICalCalendarMethod,
@@ -64,8 +63,6 @@ function toEvent(booking: Booking) {
 /** To be raised when other bytes are made of the same bookings: it stands in the ETag. */
 export const edition = 1;
 
-/** Events that are written before others have their turn: a few milliseconds. */
-const eventsAtOnce = 200;
 const end = 'END:VCALENDAR';
 
 /** A calendar, cut before its end. */
@@ -81,16 +78,10 @@ function writePart(name: string, bookings: readonly Booking[]): string {
   return calendar.toString().slice(0, -end.length);
 }
 
-/**
- * Writes the file bit by bit, so that other requests go on meanwhile.
- * @param name of the resource @param bookings as somebody may see them
- */
-export async function writeCalendar(name: string, bookings: readonly Booking[]): Promise<string> {
+/** @param name of the resource @param bookings as somebody may see them, some at a time */
+export async function writeCalendar(name: string, bookings: AsyncIterable<Booking[]>): Promise<string> {
   const head = writePart(name, []);
   const parts = [head];
-  for (let at = 0; at < bookings.length; at += eventsAtOnce) {
-    parts.push(writePart(name, bookings.slice(at, at + eventsAtOnce)).slice(head.length));
-    await setImmediate();
-  }
+  for await (const some of bookings) parts.push(writePart(name, some).slice(head.length));
   return `${parts.join('')}${end}\r\n`;
 }

@@ -218,6 +218,6 @@ export async function readFeed(db: Database, viewer: Viewer, resourceId: number)
   return {
     etag: `"${hash('sha1', JSON.stringify(state), 'base64url')}"`,
     // What has changed since the ETag was made comes with the next one.
-    write: async () => writeCalendar(name, await listForResource(db, viewer, wanted)),
+    write: () => writeCalendar(name, listForResource(db, viewer, wanted)),
   };
 }

@@ -16,7 +16,15 @@ import { type Batch, batchList, errorList, type Operation } from './batch.ts';
 import { asBody, jobSchemas, lessonSchemas, lessonStatus } from './bodies.ts';
 import { longestName } from './fields.ts';
 import * as lessons from './service.ts';
-import { jobList, lessonList, listJobs, listLessons } from './timetable.ts';
+import {
+  type Booking,
+  getBooking,
+  jobList,
+  type Lesson,
+  lessonList,
+  listJobs,
+  listLessons,
+} from './timetable.ts';
 import { batchTopic, watchBatch, watchBatches } from './watch.ts';
 import * as wire from './wire.ts';
 
@@ -125,16 +133,21 @@ function addQueries(builder: Builder, { batch, importStatus, operation }: BatchT
 }
 
 function addTimetable(builder: Builder, { members }: BatchTypes): void {
-  const lesson = recordType(
-    builder,
-    'Lesson',
-    wire.lessonRecord,
-    wire.toLessonRecord,
-    new Map<z.ZodType, MemberType>([
-      [wire.lessonOrigin, typeNamed('LessonOrigin')],
-      [lessonStatus, typeNamed('LessonStatus')],
-    ]),
-  );
+  const ofBookings = new Map<z.ZodType, MemberType>([
+    [wire.lessonOrigin, typeNamed('LessonOrigin')],
+    [lessonStatus, typeNamed('LessonStatus')],
+  ]);
+  const lesson = builder.objectRef<Lesson>('Lesson').implement({
+    description: wire.lessonRecord.description ?? '',
+    fields: (t) => ({
+      ...recordFields(t, wire.lessonRecord, wire.toLessonRecord, ofBookings),
+      booking: t.field({
+        type: typeNamed<Booking>('Booking'),
+        description: 'Its booking, which coupled lessons share.',
+        resolve: ({ bookingId }, _args, { context, viewer }) => getBooking(context.db, viewer, bookingId),
+      }),
+    }),
+  });
   const job = recordType(builder, 'LessonJob', wire.jobRecord, wire.toJobRecord, members);
   const lessonConnection = connectionType(builder, lesson, lessonList);
   const jobConnection = connectionType(builder, job, jobList);

@@ -7,6 +7,9 @@ import type { Database } from '../db/database.ts';
 import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { checkRole } from './service.ts';
 
+// What lessons have, for GraphQL.
+export { type Booking, getBooking } from '../bookings/service.ts';
+
 export type Job = {
   id: number;
   jobId: string;
