@@ -387,6 +387,7 @@ describe('expandRule refuses', () => {
     ['FREQ=MONTHLY;BYWEEKNO=36;COUNT=2', 'BYWEEKNO goes with'],
     ['FREQ=MONTHLY;BYYEARDAY=244;COUNT=2', 'BYYEARDAY goes with'],
     ['FREQ=YEARLY;BYWEEKNO=36;BYDAY=1TU;COUNT=2', 'does not go with BYWEEKNO'],
+    ['FREQ=YEARLY;BYYEARDAY=244,245;BYMONTHDAY=1;COUNT=2', 'BYYEARDAY does not go with BYMONTHDAY'],
     ['FREQ=YEARLY;BYDAY=TU,-1MO;COUNT=2', 'goes with other days in a year only'],
     ['FREQ=YEARLY;BYDAY=-1TU;BYMONTHDAY=29;COUNT=2', 'goes with other days in a year only'],
     ['FREQ=MONTHLY;BYSETPOS=1;COUNT=2', 'BYSETPOS needs'],

@@ -83,14 +83,16 @@ function checkCombination(found: ReadonlyMap<string, string>, frequency: string)
   only('BYWEEKNO', 'YEARLY');
   only('BYYEARDAY', 'YEARLY');
   only('BYMONTHDAY', 'DAILY', 'MONTHLY', 'YEARLY');
+  // rrule-temporal 2.2.7 would add their days to each other instead of choosing among them.
+  const beside = ['BYMONTH', 'BYMONTHDAY', 'BYWEEKNO', 'BYDAY'].find((name) => found.has(name));
+  if (found.has('BYYEARDAY') && beside) throw invalidRule(`BYYEARDAY does not go with ${beside}`);
   const weekdays = found.get('BYDAY')?.split(',') ?? [];
   const numbered = weekdays.some((each) => /\d/.test(each));
   if (numbered && !['MONTHLY', 'YEARLY'].includes(frequency))
     throw invalidRule('BYDAY with numbers goes with FREQ=MONTHLY or YEARLY only');
   if (numbered && found.has('BYWEEKNO')) throw invalidRule('BYDAY with numbers does not go with BYWEEKNO');
   // rrule-temporal 2.2.7 would look at the numbered weekdays of a year alone.
-  const others =
-    ['BYMONTHDAY', 'BYYEARDAY'].some((name) => found.has(name)) || !weekdays.every((each) => /\d/.test(each));
+  const others = found.has('BYMONTHDAY') || !weekdays.every((each) => /\d/.test(each));
   if (numbered && others && frequency === 'YEARLY' && !found.has('BYMONTH'))
     throw invalidRule(
       'BYDAY with numbers goes with other days in a year only where BYMONTH names the months',
