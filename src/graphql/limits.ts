@@ -21,7 +21,7 @@ import type { Plugin } from 'graphql-yoga';
 
 const most = { tokens: 1_000, depth: 10, fields: 200, cost: 10_000 };
 
-const refuse = (message: string) => new GraphQLError(message, { extensions: { code: 'LIMIT' } });
+const refusal = (message: string) => new GraphQLError(message, { extensions: { code: 'LIMIT' } });
 
 /**
  * Introspection has no cost of its own: without aliases each of its fields is resolved once, so what it can ask for is no
@@ -34,7 +34,9 @@ function refuseIntrospectionAliases(context: Parameters<ValidationRule>[0]): Ret
       const isIntrospection =
         context.getParentType()?.name.startsWith('__') || value === '__schema' || value === '__type';
       if (node.alias && isIntrospection)
-        context.reportError(refuse('Introspection takes no aliases: ask for its fields by their own names.'));
+        context.reportError(
+          refusal('Introspection takes no aliases: ask for its fields by their own names.'),
+        );
     },
   };
 }
@@ -49,10 +51,10 @@ function checkCost({ schema, document, operationName, variableValues, contextVal
     { ...document, definitions: [operation, ...fragments] },
     { schema, variables: variableValues ?? {}, ctx: contextValue as object },
   );
-  if (depth > most.depth) return refuse(`The query is ${depth} levels deep; ${most.depth} are allowed.`);
-  if (breadth > most.fields) return refuse(`The query has ${breadth} fields; ${most.fields} are allowed.`);
+  if (depth > most.depth) return refusal(`The query is ${depth} levels deep; ${most.depth} are allowed.`);
+  if (breadth > most.fields) return refusal(`The query has ${breadth} fields; ${most.fields} are allowed.`);
   if (complexity > most.cost)
-    return refuse(`The query costs ${complexity}; ${most.cost} are allowed. Ask for smaller pages.`);
+    return refusal(`The query costs ${complexity}; ${most.cost} are allowed. Ask for smaller pages.`);
   return undefined;
 }
 
@@ -72,28 +74,40 @@ const isOperation = ({ kind }: DefinitionNode) => kind === Kind.OPERATION_DEFINI
 
 type Stop = { args: ExecutionArgs; setResultAndStopExecution(result: { errors: GraphQLError[] }): void };
 
-export function limitCalls(): Plugin {
+export type Limits = {
+  plugin: Plugin;
+  /** Why an operation is not run; undefined when it may be. */
+  refuse(args: ExecutionArgs): GraphQLError[] | undefined;
+};
+
+export function createLimits(): Limits {
   /** Documents of one operation that is cheap enough with whatever variables; the same text has the same document again. */
   const affordable = new WeakSet<DocumentNode>();
 
-  function stopIfTooCostly({ args, setResultAndStopExecution }: Stop): void {
+  function refuseCostly(args: ExecutionArgs): GraphQLError[] | undefined {
     const { schema, document, operationName, variableValues } = args;
-    if (affordable.has(document)) return;
+    if (affordable.has(document)) return undefined;
     try {
       const error = checkCost(args);
-      if (error) setResultAndStopExecution({ errors: [error] });
-      else if (document.definitions.filter(isOperation).length === 1 && !dependsOnVariables(args))
+      if (error) return [error];
+      if (document.definitions.filter(isOperation).length === 1 && !dependsOnVariables(args))
         affordable.add(document);
+      return undefined;
     } catch (error) {
       // Variables that do not fit; said again in the words of execution, which suggest no names.
       if (!(error instanceof GraphQLError)) throw error;
       const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
       const read = getVariableValues(schema, definitions, variableValues ?? {}, { hideSuggestions: true });
-      setResultAndStopExecution({ errors: [...(read.errors ?? [error])] });
+      return [...(read.errors ?? [error])];
     }
   }
 
-  return {
+  function stopIfTooCostly({ args, setResultAndStopExecution }: Stop): void {
+    const errors = refuseCostly(args);
+    if (errors) setResultAndStopExecution({ errors });
+  }
+
+  const plugin: Plugin = {
     onParse({ setParseFn }) {
       setParseFn((source, options) => parse(source, { ...options, maxTokens: most.tokens }));
     },
@@ -106,4 +120,5 @@ export function limitCalls(): Plugin {
     onExecute: (payload) => stopIfTooCostly(payload as Stop),
     onSubscribe: (payload) => stopIfTooCostly(payload as Stop),
   };
+  return { plugin, refuse: refuseCostly };
 }
