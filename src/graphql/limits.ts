@@ -9,6 +9,7 @@ import {
   getOperationAST,
   getVariableValues,
   Kind,
+  type OperationDefinitionNode,
   parse,
   print,
   TypeInfo,
@@ -18,6 +19,7 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import { pageCost } from './connection.ts';
 
 const most = { tokens: 1_000, depth: 10, fields: 200, cost: 10_000 };
 
@@ -42,10 +44,10 @@ function refuseIntrospectionAliases(context: Parameters<ValidationRule>[0]): Ret
 }
 
 /** The error of an operation that is too deep, too broad or too costly. */
-function checkCost({ schema, document, operationName, variableValues, contextValue }: ExecutionArgs) {
-  const operation = getOperationAST(document, operationName);
-  // Execution says which operations there are.
-  if (!operation) return undefined;
+function checkCost(
+  { schema, document, variableValues, contextValue }: ExecutionArgs,
+  operation: OperationDefinitionNode,
+): GraphQLError | undefined {
   const fragments = document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
   const { complexity, depth, breadth } = complexityFromQuery(
     { ...document, definitions: [operation, ...fragments] },
@@ -58,16 +60,23 @@ function checkCost({ schema, document, operationName, variableValues, contextVal
   return undefined;
 }
 
-/** Whether variables change what the operation costs: as arguments of a field whose cost is a function of its arguments. */
-function dependsOnVariables({ schema, document }: ExecutionArgs): boolean {
+/**
+ * The variables that change what the operation costs: those of page sizes. Undefined where the cost depends on another
+ * argument that holds variables.
+ */
+function pageVariables({ schema, document }: ExecutionArgs): Set<string> | undefined {
   const types = new TypeInfo(schema);
-  let depends = false;
+  const variables = new Set<string>();
+  let isKnown = true;
   function Field({ arguments: sent = [] }: FieldNode): void {
-    const isFunction = typeof types.getFieldDef()?.extensions['complexity'] === 'function';
-    depends ||= isFunction && sent.some((argument) => print(argument).includes('$'));
+    const cost = types.getFieldDef()?.extensions['complexity'];
+    if (typeof cost !== 'function') return;
+    for (const { name, value } of sent)
+      if (cost !== pageCost) isKnown &&= !print(value).includes('$');
+      else if (name.value === 'first' && value.kind === Kind.VARIABLE) variables.add(value.name.value);
   }
   visit(document, visitWithTypeInfo(types, { Field }));
-  return depends;
+  return isKnown ? variables : undefined;
 }
 
 const isOperation = ({ kind }: DefinitionNode) => kind === Kind.OPERATION_DEFINITION;
@@ -80,30 +89,61 @@ export type Limits = {
   refuse(args: ExecutionArgs): GraphQLError[] | undefined;
 };
 
-export function createLimits(): Limits {
-  /** Documents of one operation that is cheap enough with whatever variables; the same text has the same document again. */
-  const affordable = new WeakSet<DocumentNode>();
+/** What is remembered of a document of one operation: with which values of which variables it is cheap enough. */
+type Price = { variables: readonly string[]; affordable: Set<string> };
 
-  function refuseCostly(args: ExecutionArgs): GraphQLError[] | undefined {
+const mostAffordable = 100;
+
+/** Undefined for values that are no page sizes. */
+function sizesOf({ variables }: Price, { variableValues }: ExecutionArgs): string | undefined {
+  const sizes = variables.map((name) => variableValues?.[name]);
+  const isSize = (value: unknown) => value == null || typeof value === 'number';
+  return sizes.every(isSize) ? sizes.map(String).join(' ') : undefined;
+}
+
+export function createLimits(): Limits {
+  /** The same text has the same document again. */
+  const prices = new WeakMap<DocumentNode, Price>();
+
+  function isAffordable(args: ExecutionArgs): boolean {
+    const price = prices.get(args.document);
+    return price?.affordable.has(sizesOf(price, args) ?? '?') ?? false;
+  }
+
+  function remember(args: ExecutionArgs): void {
+    const { document } = args;
+    if (document.definitions.filter(isOperation).length > 1) return;
+    let price = prices.get(document);
+    if (!price) {
+      const variables = pageVariables(args);
+      if (!variables) return;
+      prices.set(document, (price = { variables: [...variables], affordable: new Set() }));
+    }
+    const sizes = sizesOf(price, args);
+    if (sizes !== undefined && price.affordable.size < mostAffordable) price.affordable.add(sizes);
+  }
+
+  function refuse(args: ExecutionArgs): GraphQLError[] | undefined {
     const { schema, document, operationName, variableValues } = args;
-    if (affordable.has(document)) return undefined;
+    const operation = getOperationAST(document, operationName);
+    // Execution says which operations there are.
+    if (!operation || isAffordable(args)) return undefined;
     try {
-      const error = checkCost(args);
+      const error = checkCost(args, operation);
       if (error) return [error];
-      if (document.definitions.filter(isOperation).length === 1 && !dependsOnVariables(args))
-        affordable.add(document);
+      remember(args);
       return undefined;
     } catch (error) {
       // Variables that do not fit; said again in the words of execution, which suggest no names.
       if (!(error instanceof GraphQLError)) throw error;
-      const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
+      const { variableDefinitions: definitions = [] } = operation;
       const read = getVariableValues(schema, definitions, variableValues ?? {}, { hideSuggestions: true });
       return [...(read.errors ?? [error])];
     }
   }
 
   function stopIfTooCostly({ args, setResultAndStopExecution }: Stop): void {
-    const errors = refuseCostly(args);
+    const errors = refuse(args);
     if (errors) setResultAndStopExecution({ errors });
   }
 
@@ -120,5 +160,5 @@ export function createLimits(): Limits {
     onExecute: (payload) => stopIfTooCostly(payload as Stop),
     onSubscribe: (payload) => stopIfTooCostly(payload as Stop),
   };
-  return { plugin, refuse: refuseCostly };
+  return { plugin, refuse };
 }
