@@ -12,6 +12,7 @@ import type { Call } from '../src/graphql/builder.ts';
 import { createLimits } from '../src/graphql/limits.ts';
 import { createPipeline } from '../src/graphql/pipeline.ts';
 import { planQuery } from '../src/graphql/plan.ts';
+import { createSchema } from '../src/graphql/schema.ts';
 import { openLog } from '../src/log.ts';
 import { makeTenant } from './_util/factories.ts';
 import { type GraphqlService, startGraphql } from './_util/graphql.ts';
@@ -114,12 +115,31 @@ describe('a query that comes again', () => {
 
 describe('a plan', () => {
   const limits = createLimits();
+  const wholeSchema = createSchema();
   const planned = (value: () => unknown, type: GraphQLOutputType) => {
     const fields = { one: { type, resolve: value }, other: { type: GraphQLInt, resolve: async () => 2 } };
     const schema = new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Query', fields }) });
     return planQuery(schema, parse('{ one other }'), limits)?.({}, {} as Call);
   };
   const Int = GraphQLInt;
+
+  test.each([
+    [
+      '{ bookings(filter: {}) { edges { cursor node { id origin { system } } } pageInfo { endCursor } } }',
+      true,
+    ],
+    ['query Q($id: ID!) { batch(id: $id) { ...b } } fragment b on Batch { importStatus }', true],
+    ['{ a: me { ... on Person { id } ... { role } } }', true],
+    ['{ me { id @skip(if: false) } }', false],
+    ['{ me { ...p @include(if: true) } } fragment p on Person { id }', false],
+    ['query @one { me { id } }', false],
+    ['{ me { id } __schema { types { name } } }', false],
+    ['query A { me { id } } query B { me { id } }', false],
+    ['mutation { cancelBatch(id: "x") { __typename } }', false],
+    ['subscription { batches { id } }', false],
+  ])('is made of one query over plain records: %s', (query, isMade) => {
+    expect(planQuery(wholeSchema, parse(query), limits) !== undefined).toBe(isMade);
+  });
 
   test.each<[string, () => unknown, GraphQLOutputType, unknown]>([
     ['a value', () => 1, Int, 1],

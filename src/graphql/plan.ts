@@ -64,6 +64,14 @@ function collectFields(
   return fields;
 }
 
+/** What GraphQL does for a field without a resolver. */
+function memberOf(name: string): (parent: Record<string, unknown>) => unknown {
+  return (parent) => {
+    const value = parent[name];
+    return typeof value === 'function' ? giveUp() : value;
+  };
+}
+
 function planField(
   type: GraphQLObjectType,
   key: string,
@@ -73,7 +81,7 @@ function planField(
   const [node = giveUp()] = nodes;
   if (node.name.value === '__typename') return { key, find: () => type.name, complete: (name) => name };
   const field = type.getFields()[node.name.value] ?? giveUp();
-  const { resolve = giveUp() } = field;
+  const { resolve = memberOf(field.name) } = field;
   // No resolver of ours looks at it; one that did would fail here, and so be left to the executor.
   const info = undefined as never;
   const selectionSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
