@@ -133,7 +133,7 @@ export function createGraphqlServer(
         viewer: response.locals['viewer'] as Viewer,
         requestId: String(response.locals['requestId']),
         credentials: response.locals['credentials'] as Credentials,
-        openSignal() {
+        signal() {
           if (!gone) {
             gone = new AbortController();
             if (response.closed) leave();
@@ -150,8 +150,10 @@ export function createGraphqlServer(
       if (result && !result.errors) {
         const text = JSON.stringify(result);
         response.setHeader('Content-Type', `${type}; charset=utf-8`);
-        response.setHeader('Content-Length', Buffer.byteLength(text));
-        response.end(text);
+        const length = Buffer.byteLength(text);
+        response.setHeader('Content-Length', length);
+        // Of ASCII alone both are the same bytes, and Node copies latin1 faster.
+        response.end(text, length === text.length ? 'latin1' : 'utf8');
         isWritten = true;
         return;
       }

@@ -16,8 +16,8 @@ export type Caller = {
   viewer: Viewer;
   /** As they came, to be checked again. */
   credentials: Credentials;
-  /** Aborted when the client has gone: made for those who ask, as most calls open no stream. */
-  openSignal(): AbortSignal;
+  /** Aborted when the client has gone; made when it is asked for, because most calls never ask. */
+  signal(): AbortSignal;
 };
 
 export type Streams = {
@@ -67,7 +67,7 @@ type Stream = Caller & {
 function makeStream(caller: Caller, onRelease: () => void): Stream {
   const { promise: released, resolve } = Promise.withResolvers<void>();
   const { viewer } = caller;
-  const signal = caller.openSignal();
+  const signal = caller.signal();
   let subscription: Subscription | undefined;
   let ended = false;
   let ending: Error | undefined;
@@ -159,7 +159,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
         `This credential has ${siblings.size} streams open already; end one of them first.`,
       );
     if (notifications.stopping.aborted) throw stoppingError();
-    caller.openSignal().throwIfAborted();
+    caller.signal().throwIfAborted();
     const stream = makeStream(caller, () => {
       siblings.delete(stream);
       if (siblings.size === 0) byCredential.delete(viewer.credential);

@@ -96,7 +96,7 @@ export function createWebSockets(
       viewer,
       requestId,
       credentials: credentialsOf(link),
-      openSignal: () => signal,
+      signal: () => signal,
     };
     const enveloped = pipeline.yoga.getEnveloped({ ...call, params: payload });
     const document = enveloped.parse(payload.query);
