@@ -84,12 +84,13 @@ export type Pipeline = ReturnType<typeof createPipeline>;
 export function createPipeline(log: Log) {
   const schema = createSchema();
   const limits = createLimits();
+  const documents = new LRUCache<string, DocumentNode>(remembered);
   const yoga = createYoga<Call>({
     schema,
     graphqlEndpoint: '/:mandator/graphql',
     plugins: [engine, presentErrors(log), limits.plugin, unbuffered, knownResults],
     parserAndValidationCache: {
-      documentCache: new LRUCache<string, DocumentNode>(remembered),
+      documentCache: documents,
       errorCache: new LRUCache<string, GraphQLError>(remembered),
     },
     // The body is here already, and within its limit.
@@ -115,7 +116,8 @@ export function createPipeline(log: Log) {
   async function runAgain(params: PlainCall, call: Call): Promise<Result | undefined> {
     const known = plans.get(params.query);
     if (!known) return undefined;
-    if (!('plan' in known)) known.plan = planQuery(schema, parse(params.query), limits);
+    if (!('plan' in known))
+      known.plan = planQuery(schema, documents.get(params.query) ?? parse(params.query), limits);
     const data = await known.plan?.(params, call);
     return data && { data };
   }
