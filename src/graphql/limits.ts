@@ -9,6 +9,7 @@ import {
   getOperationAST,
   getVariableValues,
   Kind,
+  type OperationDefinitionNode,
   parse,
   print,
   TypeInfo,
@@ -18,10 +19,11 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import { pageCost } from './connection.ts';
 
 const most = { tokens: 1_000, depth: 10, fields: 200, cost: 10_000 };
 
-const refuse = (message: string) => new GraphQLError(message, { extensions: { code: 'LIMIT' } });
+const refusal = (message: string) => new GraphQLError(message, { extensions: { code: 'LIMIT' } });
 
 /**
  * Introspection has no cost of its own: without aliases each of its fields is resolved once, so what it can ask for is no
@@ -34,66 +36,118 @@ function refuseIntrospectionAliases(context: Parameters<ValidationRule>[0]): Ret
       const isIntrospection =
         context.getParentType()?.name.startsWith('__') || value === '__schema' || value === '__type';
       if (node.alias && isIntrospection)
-        context.reportError(refuse('Introspection takes no aliases: ask for its fields by their own names.'));
+        context.reportError(
+          refusal('Introspection takes no aliases: ask for its fields by their own names.'),
+        );
     },
   };
 }
 
 /** The error of an operation that is too deep, too broad or too costly. */
-function checkCost({ schema, document, operationName, variableValues, contextValue }: ExecutionArgs) {
-  const operation = getOperationAST(document, operationName);
-  // Execution says which operations there are.
-  if (!operation) return undefined;
+function checkCost(
+  { schema, document, variableValues, contextValue }: ExecutionArgs,
+  operation: OperationDefinitionNode,
+): GraphQLError | undefined {
   const fragments = document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
   const { complexity, depth, breadth } = complexityFromQuery(
     { ...document, definitions: [operation, ...fragments] },
     { schema, variables: variableValues ?? {}, ctx: contextValue as object },
   );
-  if (depth > most.depth) return refuse(`The query is ${depth} levels deep; ${most.depth} are allowed.`);
-  if (breadth > most.fields) return refuse(`The query has ${breadth} fields; ${most.fields} are allowed.`);
+  if (depth > most.depth) return refusal(`The query is ${depth} levels deep; ${most.depth} are allowed.`);
+  if (breadth > most.fields) return refusal(`The query has ${breadth} fields; ${most.fields} are allowed.`);
   if (complexity > most.cost)
-    return refuse(`The query costs ${complexity}; ${most.cost} are allowed. Ask for smaller pages.`);
+    return refusal(`The query costs ${complexity}; ${most.cost} are allowed. Ask for smaller pages.`);
   return undefined;
 }
 
-/** Whether variables change what the operation costs: as arguments of a field whose cost is a function of its arguments. */
-function dependsOnVariables({ schema, document }: ExecutionArgs): boolean {
+/**
+ * The variables that change what the operation costs: those of page sizes. Undefined where the cost depends on another
+ * argument that holds variables.
+ */
+function pageVariables({ schema, document }: ExecutionArgs): Set<string> | undefined {
   const types = new TypeInfo(schema);
-  let depends = false;
+  const variables = new Set<string>();
+  let isKnown = true;
   function Field({ arguments: sent = [] }: FieldNode): void {
-    const isFunction = typeof types.getFieldDef()?.extensions['complexity'] === 'function';
-    depends ||= isFunction && sent.some((argument) => print(argument).includes('$'));
+    const cost = types.getFieldDef()?.extensions['complexity'];
+    if (typeof cost !== 'function') return;
+    for (const { name, value } of sent)
+      if (cost !== pageCost) isKnown &&= !print(value).includes('$');
+      else if (name.value === 'first' && value.kind === Kind.VARIABLE) variables.add(value.name.value);
   }
   visit(document, visitWithTypeInfo(types, { Field }));
-  return depends;
+  return isKnown ? variables : undefined;
 }
 
 const isOperation = ({ kind }: DefinitionNode) => kind === Kind.OPERATION_DEFINITION;
 
 type Stop = { args: ExecutionArgs; setResultAndStopExecution(result: { errors: GraphQLError[] }): void };
 
-export function limitCalls(): Plugin {
-  /** Documents of one operation that is cheap enough with whatever variables; the same text has the same document again. */
-  const affordable = new WeakSet<DocumentNode>();
+export type Limits = {
+  plugin: Plugin;
+  /** Why an operation is not run; undefined when it may be. */
+  refuse(args: ExecutionArgs): GraphQLError[] | undefined;
+};
 
-  function stopIfTooCostly({ args, setResultAndStopExecution }: Stop): void {
+/** What is remembered of a document of one operation: with which values of which variables it is cheap enough. */
+type Price = { variables: readonly string[]; affordable: Set<string> };
+
+const mostAffordable = 100;
+
+/** Undefined for values that are no page sizes. */
+function sizesOf({ variables }: Price, { variableValues }: ExecutionArgs): string | undefined {
+  const sizes = variables.map((name) => variableValues?.[name]);
+  const isSize = (value: unknown) => value == null || typeof value === 'number';
+  return sizes.every(isSize) ? sizes.map(String).join(' ') : undefined;
+}
+
+export function createLimits(): Limits {
+  /** The same text has the same document again. */
+  const prices = new WeakMap<DocumentNode, Price>();
+
+  function isAffordable(args: ExecutionArgs): boolean {
+    const price = prices.get(args.document);
+    return price?.affordable.has(sizesOf(price, args) ?? '?') ?? false;
+  }
+
+  function remember(args: ExecutionArgs): void {
+    const { document } = args;
+    if (document.definitions.filter(isOperation).length > 1) return;
+    let price = prices.get(document);
+    if (!price) {
+      const variables = pageVariables(args);
+      if (!variables) return;
+      prices.set(document, (price = { variables: [...variables], affordable: new Set() }));
+    }
+    const sizes = sizesOf(price, args);
+    if (sizes !== undefined && price.affordable.size < mostAffordable) price.affordable.add(sizes);
+  }
+
+  function refuse(args: ExecutionArgs): GraphQLError[] | undefined {
     const { schema, document, operationName, variableValues } = args;
-    if (affordable.has(document)) return;
+    const operation = getOperationAST(document, operationName);
+    // Execution says which operations there are.
+    if (!operation || isAffordable(args)) return undefined;
     try {
-      const error = checkCost(args);
-      if (error) setResultAndStopExecution({ errors: [error] });
-      else if (document.definitions.filter(isOperation).length === 1 && !dependsOnVariables(args))
-        affordable.add(document);
+      const error = checkCost(args, operation);
+      if (error) return [error];
+      remember(args);
+      return undefined;
     } catch (error) {
       // Variables that do not fit; said again in the words of execution, which suggest no names.
       if (!(error instanceof GraphQLError)) throw error;
-      const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
+      const { variableDefinitions: definitions = [] } = operation;
       const read = getVariableValues(schema, definitions, variableValues ?? {}, { hideSuggestions: true });
-      setResultAndStopExecution({ errors: [...(read.errors ?? [error])] });
+      return [...(read.errors ?? [error])];
     }
   }
 
-  return {
+  function stopIfTooCostly({ args, setResultAndStopExecution }: Stop): void {
+    const errors = refuse(args);
+    if (errors) setResultAndStopExecution({ errors });
+  }
+
+  const plugin: Plugin = {
     onParse({ setParseFn }) {
       setParseFn((source, options) => parse(source, { ...options, maxTokens: most.tokens }));
     },
@@ -106,4 +160,5 @@ export function limitCalls(): Plugin {
     onExecute: (payload) => stopIfTooCostly(payload as Stop),
     onSubscribe: (payload) => stopIfTooCostly(payload as Stop),
   };
+  return { plugin, refuse };
 }

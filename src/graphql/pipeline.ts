@@ -1,10 +1,12 @@
 /** What every GraphQL call goes through, over HTTP and WebSocket alike: parse, validate, limits, execution, errors. */
-import { execute, type GraphQLError, subscribe } from 'graphql';
+import { type DocumentNode, execute, type GraphQLError, parse, subscribe } from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
+import { LRUCache } from 'lru-cache';
 import type { Log } from '../log.ts';
 import type { Call } from './builder.ts';
 import { presentError } from './errors.ts';
-import { limitCalls } from './limits.ts';
+import { createLimits } from './limits.ts';
+import { type Plan, planQuery } from './plan.ts';
 import { createSchema } from './schema.ts';
 
 /** GraphQL's own executor, which hands a client's leaving to the source at once, even while that waits. */
@@ -63,13 +65,34 @@ const knownResults: Plugin = {
   },
 };
 
+/** What a call over HTTP may hold, when it is no subscription. */
+export type PlainCall = {
+  query: string;
+  variables?: Record<string, unknown>;
+  operationName?: string;
+};
+
+/** Documents by their texts. A syntax tree is up to a hundred times as large as its text. */
+const remembered = {
+  max: 1_000,
+  maxSize: 500_000,
+  sizeCalculation: (_remembered: unknown, text: string) => text.length + 1,
+};
+
 export type Pipeline = ReturnType<typeof createPipeline>;
 
 export function createPipeline(log: Log) {
-  return createYoga<Call>({
-    schema: createSchema(),
+  const schema = createSchema();
+  const limits = createLimits();
+  const documents = new LRUCache<string, DocumentNode>(remembered);
+  const yoga = createYoga<Call>({
+    schema,
     graphqlEndpoint: '/:mandator/graphql',
-    plugins: [engine, presentErrors(log), limitCalls(), unbuffered, knownResults],
+    plugins: [engine, presentErrors(log), limits.plugin, unbuffered, knownResults],
+    parserAndValidationCache: {
+      documentCache: documents,
+      errorCache: new LRUCache<string, GraphQLError>(remembered),
+    },
     // The body is here already, and within its limit.
     maxRequestBodySize: false,
     cors: false,
@@ -86,18 +109,30 @@ export function createPipeline(log: Log) {
       error: (...parts: unknown[]) => log.error({ err: parts.map(String).join(' ') }, 'GraphQL'),
     },
   });
-}
+  /** Of queries that have been answered; made when they come again. */
+  const plans = new LRUCache<string, { plan?: Plan | undefined }>(remembered);
 
-/** What a call over HTTP may hold, when it is no subscription. */
-export type PlainCall = {
-  query: string;
-  variables?: Record<string, unknown>;
-  operationName?: string;
-};
+  /** The answer to a query that has come before; undefined where all of the pipeline is needed. */
+  async function runAgain(params: PlainCall, call: Call): Promise<Result | undefined> {
+    const known = plans.get(params.query);
+    if (!known) return undefined;
+    if (!('plan' in known))
+      known.plan = planQuery(schema, documents.get(params.query) ?? parse(params.query), limits);
+    const data = await known.plan?.(params, call);
+    return data && { data };
+  }
 
-/** Runs a query or a mutation without what Yoga does for HTTP: with its caches, plugins and masking, and nothing else. */
-export async function runPlain(pipeline: Pipeline, params: PlainCall, call: Call): Promise<Result> {
-  // Of the request, plugins look at the method alone.
-  const request = { method: 'POST' } as unknown as Request;
-  return (await pipeline.getResultForParams({ params, request }, { ...call } as never)) as Result;
+  return {
+    yoga,
+    /** Runs a query or a mutation without what Yoga does for HTTP: with its caches, plugins and masking, and nothing else. */
+    async runPlain(params: PlainCall, call: Call): Promise<Result> {
+      const again = await runAgain(params, call);
+      if (again) return again;
+      // Of the request, plugins look at the method alone.
+      const request = { method: 'POST' } as unknown as Request;
+      const result = (await yoga.getResultForParams({ params, request }, { ...call } as never)) as Result;
+      if (!result.errors && !plans.has(params.query)) plans.set(params.query, {});
+      return result;
+    },
+  };
 }

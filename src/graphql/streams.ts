@@ -16,8 +16,8 @@ export type Caller = {
   viewer: Viewer;
   /** As they came, to be checked again. */
   credentials: Credentials;
-  /** Aborted when the client has gone. */
-  signal: AbortSignal;
+  /** Aborted when the client has gone; made when it is asked for, because most calls never ask. */
+  signal(): AbortSignal;
 };
 
 export type Streams = {
@@ -66,7 +66,8 @@ type Stream = Caller & {
 
 function makeStream(caller: Caller, onRelease: () => void): Stream {
   const { promise: released, resolve } = Promise.withResolvers<void>();
-  const { viewer, signal } = caller;
+  const { viewer } = caller;
+  const signal = caller.signal();
   let subscription: Subscription | undefined;
   let ended = false;
   let ending: Error | undefined;
@@ -151,14 +152,14 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
   }
 
   function register(caller: Caller): Stream {
-    const { viewer, signal } = caller;
+    const { viewer } = caller;
     const siblings = byCredential.get(viewer.credential) ?? new Set();
     if (siblings.size >= most)
       throw new LimitExceeded(
         `This credential has ${siblings.size} streams open already; end one of them first.`,
       );
     if (notifications.stopping.aborted) throw stoppingError();
-    signal.throwIfAborted();
+    caller.signal().throwIfAborted();
     const stream = makeStream(caller, () => {
       siblings.delete(stream);
       if (siblings.size === 0) byCredential.delete(viewer.credential);

@@ -17,7 +17,7 @@ const path = /^\/([a-z0-9_-]{1,64})\/graphql\/?(?:\?|$)/i;
 
 const goodbyeTimeout = 1_000;
 
-type Engine = Pick<ReturnType<Pipeline['getEnveloped']>, 'execute' | 'subscribe'>;
+type Engine = Pick<ReturnType<Pipeline['yoga']['getEnveloped']>, 'execute' | 'subscribe'>;
 type Params = Record<string, unknown> | undefined;
 type SocketExtra = { gone?: AbortController };
 type Link = Connection<Params, Extra & SocketExtra>;
@@ -96,9 +96,9 @@ export function createWebSockets(
       viewer,
       requestId,
       credentials: credentialsOf(link),
-      signal,
+      signal: () => signal,
     };
-    const enveloped = pipeline.getEnveloped({ ...call, params: payload });
+    const enveloped = pipeline.yoga.getEnveloped({ ...call, params: payload });
     const document = enveloped.parse(payload.query);
     const errors = enveloped.validate(enveloped.schema, document);
     if (errors.length > 0) return errors as GraphQLError[];

@@ -1,0 +1,212 @@
+/**
+ * Queries that come again and again: what their fields, arguments and types are is found out once, not at each execution.
+ *
+ * A plan knows success alone. On whatever else happens it gives up; then GraphQL's own executor runs the query, which
+ * changes nothing, and says what is wrong. Nothing of a document becomes program text, as it does in graphql-jit, which
+ * runs literals of a certain form as programs.
+ */
+import {
+  type DocumentNode,
+  type FieldNode,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  getArgumentValues,
+  getVariableValues,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  OperationTypeNode,
+  type SelectionSetNode,
+  type VariableValues,
+} from 'graphql';
+import type { Call } from './builder.ts';
+import type { Limits } from './limits.ts';
+
+/** Gives the data of one execution; undefined where only GraphQL's own executor knows the answer. */
+export type Plan = (params: Params, call: Call) => Promise<object | undefined>;
+
+type Params = { variables?: Record<string, unknown> | null; operationName?: string | null };
+
+type Run = { call: Call; variables: VariableValues; pending: Promise<void>[]; failed: boolean };
+/** Makes of what a resolver has found what is answered. */
+type Complete = (value: unknown, run: Run) => unknown;
+type Step = { key: string; find(parent: unknown, run: Run): unknown; complete: Complete };
+/** The selections of the fragments, by their types and names. */
+type Fragments = ReadonlyMap<string, SelectionSetNode>;
+
+function giveUp(): never {
+  throw new Error('This is for the executor.');
+}
+
+/** The fields of a type by their names in the answer, those of fragments in their places. */
+function collectFields(
+  { name }: GraphQLObjectType,
+  selectionSets: readonly SelectionSetNode[],
+  fragments: Fragments,
+): Map<string, FieldNode[]> {
+  const fields = new Map<string, FieldNode[]>();
+  function collect({ selections }: SelectionSetNode): void {
+    for (const selection of selections) {
+      if (selection.directives?.length) giveUp();
+      if (selection.kind === Kind.FIELD) {
+        const key = (selection.alias ?? selection.name).value;
+        fields.set(key, [...(fields.get(key) ?? []), selection]);
+      } else if (selection.kind === Kind.FRAGMENT_SPREAD)
+        collect(fragments.get(`${name} ${selection.name.value}`) ?? giveUp());
+      else if ((selection.typeCondition?.name.value ?? name) === name) collect(selection.selectionSet);
+      else giveUp();
+    }
+  }
+  selectionSets.forEach(collect);
+  return fields;
+}
+
+/** What GraphQL does for a field without a resolver. */
+function memberOf(name: string): (parent: Record<string, unknown>) => unknown {
+  return (parent) => {
+    const value = parent[name];
+    return typeof value === 'function' ? giveUp() : value;
+  };
+}
+
+function planField(
+  type: GraphQLObjectType,
+  key: string,
+  nodes: readonly FieldNode[],
+  fragments: Fragments,
+): Step {
+  const [node = giveUp()] = nodes;
+  if (node.name.value === '__typename') return { key, find: () => type.name, complete: (name) => name };
+  const field = type.getFields()[node.name.value] ?? giveUp();
+  const { resolve = memberOf(field.name) } = field;
+  // No resolver of ours looks at it; one that did would fail here, and so be left to the executor.
+  const info = undefined as never;
+  const selectionSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+  return {
+    key,
+    find:
+      field.args.length === 0
+        ? (parent, { call }) => resolve(parent, {}, call, info)
+        : (parent, { call, variables }) =>
+            resolve(parent, getArgumentValues(field, node, variables), call, info),
+    complete: planType(field.type, selectionSets, fragments),
+  };
+}
+
+async function settle(value: PromiseLike<unknown>, run: Run, take: (found: unknown) => void): Promise<void> {
+  try {
+    take(await value);
+  } catch {
+    run.failed = true;
+  }
+}
+
+function planObject(
+  type: GraphQLObjectType,
+  selectionSets: readonly SelectionSetNode[],
+  fragments: Fragments,
+): Complete {
+  const steps = [...collectFields(type, selectionSets, fragments)].map(([key, nodes]) =>
+    planField(type, key, nodes, fragments),
+  );
+  // Its copies have all keys in their order from the beginning: an object that grows becomes a slow one.
+  const empty: Record<string, unknown> = JSON.parse(
+    JSON.stringify(Object.fromEntries(steps.map(({ key }) => [key, null]))),
+  );
+  return (parent, run) => {
+    const answer = { ...empty };
+    for (const { key, find, complete } of steps) {
+      const value = find(parent, run);
+      if (isPromise(value))
+        run.pending.push(
+          settle(value, run, (found) => {
+            answer[key] = complete(found, run);
+          }),
+        );
+      else answer[key] = complete(value, run);
+    }
+    return answer;
+  };
+}
+
+const isPromise = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === 'object' && typeof (value as { then?: unknown } | null)?.then === 'function';
+
+function planList(complete: Complete): Complete {
+  return (values, run) => {
+    if (!Array.isArray(values) || values.some(isPromise)) giveUp();
+    return values.map((value) => complete(value, run));
+  };
+}
+
+/** What is neither null nor an error. */
+function planValue(
+  type: GraphQLOutputType,
+  selectionSets: readonly SelectionSetNode[],
+  fragments: Fragments,
+): Complete {
+  if (isListType(type)) return planList(planType(type.ofType, selectionSets, fragments));
+  if (isLeafType(type)) return (value) => type.coerceOutputValue(value) ?? giveUp();
+  // Which of several types a value is of, the executor finds out.
+  if (isObjectType(type) && !type.isTypeOf) return planObject(type, selectionSets, fragments);
+  return giveUp();
+}
+
+function planType(
+  type: GraphQLOutputType,
+  selectionSets: readonly SelectionSetNode[],
+  fragments: Fragments,
+): Complete {
+  if (isNonNullType(type)) {
+    const complete = planType(type.ofType, selectionSets, fragments);
+    return (value, run) => complete(value ?? giveUp(), run);
+  }
+  const complete = planValue(type, selectionSets, fragments);
+  return (value, run) => {
+    if (value == null) return null;
+    if (typeof value === 'object' && value instanceof Error) giveUp();
+    return complete(value, run);
+  };
+}
+
+/** @param document valid, and within the limits; undefined when it is more than one query over plain records */
+export function planQuery(schema: GraphQLSchema, document: DocumentNode, limits: Limits): Plan | undefined {
+  const { definitions } = document;
+  const fragments = new Map<string, SelectionSetNode>();
+  for (const definition of definitions)
+    if (definition.kind === Kind.FRAGMENT_DEFINITION)
+      fragments.set(
+        `${definition.typeCondition.name.value} ${definition.name.value}`,
+        definition.selectionSet,
+      );
+  const [operation, ...others] = definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+  const type = schema.getQueryType();
+  if (!type || operation?.kind !== Kind.OPERATION_DEFINITION || others.length > 0) return undefined;
+  if (operation.operation !== OperationTypeNode.QUERY || operation.directives?.length) return undefined;
+  const { name, variableDefinitions = [] } = operation;
+  let complete: Complete;
+  try {
+    complete = planObject(type, [operation.selectionSet], fragments);
+  } catch {
+    return undefined;
+  }
+  return async (params, call) => {
+    const sent = params.variables ?? {};
+    if ((params.operationName ?? name?.value) !== name?.value) return undefined;
+    const { variableValues: variables } = getVariableValues(schema, variableDefinitions, sent);
+    if (!variables) return undefined;
+    if (limits.refuse({ schema, document, variableValues: sent, contextValue: call })) return undefined;
+    const run: Run = { call, variables, pending: [], failed: false };
+    try {
+      const data = complete(undefined, run) as object;
+      // Each may bring further ones.
+      for (const one of run.pending) await one;
+      return run.failed ? undefined : data;
+    } catch {
+      return undefined;
+    }
+  };
+}
