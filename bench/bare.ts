@@ -11,7 +11,7 @@ const statements: Record<string, string> = JSON.parse(env['STATEMENTS'] ?? '{}')
 const pool = new pg.Pool({ connectionString: env['DATABASE_URL'], max: 8 });
 
 const server = http.createServer(async (request, response) => {
-  const [, name = '', ...values] = (request.url ?? '').split('/');
+  const [, name = '', ...values] = decodeURIComponent(request.url ?? '').split('/');
   const { rows } = await pool.query({ name, text: statements[name] ?? '', values });
   const body = JSON.stringify(rows);
   response.writeHead(200, {

@@ -1,5 +1,7 @@
-/** What every bench of the lesson import needs: a database of its own, a web and a worker process, and a tenant with a token. */
+/** What every bench needs: a database of its own, a web and a worker process, and a tenant with a token. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -19,6 +21,15 @@ export const term = Date.now() - (Date.now() % 604_800_000) + 4 * 604_800_000 + 
 
 export const say = (line: string) => void process.stdout.write(`${line}\n`);
 export const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
+
+/** So that benches of two checkouts do not meet. */
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as net.AddressInfo;
+  server.close();
+  return port;
+}
 
 /** One process of the service, and the address that it listens on. */
 async function startProcess(
@@ -82,9 +93,10 @@ export async function openBench(rooms: number, settings: Record<string, string> 
     mandatorId: tenant.mandatorId,
     personId: tenant.person('User').id,
   });
-  const web = await startProcess(databaseUrl, 'Web', 18_731, settings);
-  const worker = await startProcess(databaseUrl, 'Worker', 18_732, settings);
-  const url = 'http://127.0.0.1:18731';
+  const webPort = await freePort();
+  const web = await startProcess(databaseUrl, 'Web', webPort, settings);
+  const worker = await startProcess(databaseUrl, 'Worker', await freePort(), settings);
+  const url = `http://127.0.0.1:${webPort}`;
   const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
   const { access_token: token } = (await (
     await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) })

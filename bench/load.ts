@@ -4,26 +4,35 @@ import net from 'node:net';
 export type Run = { port: number; requests: string[]; connections: number; milliseconds: number };
 export type Outcome = { answers: number; seconds: number; failure?: string };
 
-/** Where the answer ends that `text` begins with; 0 while there is more to come. */
-function endOfAnswer(text: string): number {
-  const body = text.indexOf('\r\n\r\n') + 4;
-  if (body < 4) return 0;
-  const [, length] = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, body)) ?? [];
-  if (length !== undefined) return text.length >= body + Number(length) ? body + Number(length) : 0;
-  return text.endsWith('\r\n0\r\n\r\n') ? text.length : 0;
+/** Reads one answer from its parts; true with the last one. */
+function readAnswer(): (part: string) => boolean {
+  let head = '';
+  /** Characters of the body that are to come; undefined where the answer does not say. */
+  let missing: number | undefined;
+  return (part) => {
+    let body = part;
+    if (!head.includes('\r\n\r\n')) {
+      head += part;
+      const end = head.indexOf('\r\n\r\n') + 4;
+      if (end < 4) return false;
+      const [, length] = /\r\ncontent-length: (\d+)/i.exec(head.slice(0, end)) ?? [];
+      missing = length === undefined ? undefined : Number(length);
+      body = head.slice(end);
+    }
+    if (missing === undefined) return body.endsWith('0\r\n\r\n');
+    missing -= body.length;
+    return missing <= 0;
+  };
 }
 
-/** Faults are told by their text: an answer that is no 200, or a GraphQL answer with errors. */
-function faultOf(text: string): string | undefined {
-  return text.startsWith('HTTP/1.1 200') && !text.includes('"errors":') ? undefined : text;
-}
-
+/** Ends when the time is over and all has been answered: nothing is left for the server to do in the time of another. */
 function run({ port, requests, connections, milliseconds }: Run): Promise<Outcome> {
   return new Promise((resolve) => {
     const started = performance.now();
     const sockets: net.Socket[] = [];
     let answers = 0;
     let next = 0;
+    let open = connections;
     function end(failure?: string): void {
       const seconds = (performance.now() - started) / 1_000;
       for (const socket of sockets)
@@ -33,29 +42,27 @@ function run({ port, requests, connections, milliseconds }: Run): Promise<Outcom
           .destroy();
       resolve({ answers, seconds, ...(failure !== undefined && { failure }) });
     }
-    const timer = setTimeout(end, milliseconds);
-    function fail(failure: string): void {
-      clearTimeout(timer);
-      end(failure);
-    }
     for (let number = 0; number < connections; number++) {
       const socket = net.connect({ port, host: '127.0.0.1', noDelay: true }).setEncoding('latin1');
-      const ask = () => socket.write(requests[next++ % requests.length] as string);
-      let text = '';
+      let isLast = readAnswer();
+      let isFirst = true;
+      function ask(): void {
+        isLast = readAnswer();
+        isFirst = true;
+        socket.write(requests[next++ % requests.length] as string);
+      }
       socket.on('connect', ask);
-      socket.on('data', (part) => {
-        text += part;
-        if (endOfAnswer(text) === 0) return;
-        const fault = faultOf(text);
-        if (fault !== undefined) fail(fault);
-        else {
-          text = '';
-          answers++;
-          ask();
-        }
+      socket.on('data', (part: string) => {
+        // Faults are told by their text: an answer that is no 200, or a GraphQL answer with errors.
+        if ((isFirst && !part.startsWith('HTTP/1.1 200')) || part.includes('"errors":')) return end(part);
+        isFirst = false;
+        if (!isLast(part)) return;
+        answers++;
+        if (performance.now() - started < milliseconds) ask();
+        else if (--open === 0) end();
       });
-      socket.on('error', (error) => fail(error.message));
-      socket.on('end', () => fail('the server has closed the connection'));
+      socket.on('error', (error) => end(error.message));
+      socket.on('end', () => end('the server has closed the connection'));
       sockets.push(socket);
     }
   });

@@ -3,60 +3,122 @@
  * are serves them to 32 authenticated connections, beside a bare node:http server that runs the same SQL as a prepared
  * statement, in one run and in turns; of reads by id also PostGraphile 5 on the same tables. Before that, each query's plan.
  *
- * `-- --rounds=7 --seconds=1 --connections=32 --stored=1000000 --only=text` changes what is run.
+ * `-- --rounds=5 --seconds=1 --connections=32 --stored=1000000 --only=text` changes what is run.
  */
 import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
+import { type CompiledQuery, sql } from 'kysely';
+import { selectBusy } from '../src/availability/service.ts';
+import { selectBookings, selectStored } from '../src/bookings/stored.ts';
+import type { Viewer } from '../src/context.ts';
 import { dataDirectory } from '../src/db/embedded.ts';
 import { median, openBench, say } from './harness.ts';
 import type { Outcome, Run } from './load.ts';
+import { daysOf, storeBookings } from './stored-bookings.ts';
 
 const { values: options } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '7' },
+    rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '1' },
     connections: { type: 'string', default: '32' },
+    stored: { type: 'string', default: '1000000' },
     only: { type: 'string', default: '' },
   },
 });
+const stored = Number(options.stored);
 /** How many different requests of a case are sent in turn. */
 const variety = 5_000;
 
-/** One read: what the product is asked, and the SQL with which a bare server answers the same. */
+/** One request: the SQL with which a bare server answers it, and how the others are asked for the same. */
+type Asked = { statement: CompiledQuery; address: string; variables: object; postgraphile?: object };
+
 type Case = {
   name: string;
-  sql: string;
-  /** The values of a request's SQL; `random(n)` is 0 to n - 1. */
-  values(random: (below: number) => number): (string | number)[];
-  rest(values: (string | number)[]): string;
-  graphql: { query: string; variables(values: (string | number)[]): object };
-  postgraphile?: { query: string; variables(values: (string | number)[]): object };
+  /** `random(n)` is 0 to n - 1. */
+  ask(random: (below: number) => number): Asked;
+  graphql: string;
+  postgraphile?: string;
 };
 
-type Side = { name: string; port: number; pid: number; requests: string[] };
+type Server = { port: number; pid: number };
+type Servers = { bare: Server; product: Server; peer: Server | undefined };
+type Side = Server & { name: string; requests: string[] };
 
 const bench = await openBench(500, { LogLevel: 'info', Limits__RequestsPerMinute: '1000000' });
-const { mandatorId, code, resources } = bench.tenant;
+const { db, tenant } = bench;
+const { mandatorId, code, resources } = tenant;
+const viewer = {
+  ...{ mandatorId, mandator: code, personId: tenant.person('User').id, role: 'User' },
+} as Viewer;
+const day = 86_400_000;
+const { first, days } = daysOf(stored, resources.length);
+
+/** A window of `length` days in which there are bookings. */
+function windowOf(length: number, random: (below: number) => number): { from: Date; to: Date } {
+  const from = first + random(days - length) * day;
+  return { from: new Date(from), to: new Date(from + length * day) };
+}
+
+const textOf = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
+const inAddress = ({ from, to }: { from: Date; to: Date }) => `From=${textOf(from)}&To=${textOf(to)}`;
+
+const record = `id uid resourceId resourceName locationId subject description start end timeZone status kind
+  organizer { personId displayName email } isPrivate seriesId recurrenceRule setupMinutes teardownMinutes
+  checkIn { required from until checkedInAt } origin { system batchId jobID lektionId mailItemId }
+  lektion { fach klassen lehrpersonen status ursprung { ressourceName lehrpersonen fach beginn ende } }
+  createdAt createdBy { personId displayName } changedAt version`;
 
 const cases: Case[] = [
   {
-    name: 'resource by id',
-    sql: 'select id, location_id, name, kind, capacity, equipment, mailbox, active, version from resource where mandator_id = $1 and id = $2',
-    values: (random) => [mandatorId, resources[random(resources.length)]?.id ?? 0],
-    rest: ([, id]) => `/v1.0/resources/${id}`,
-    graphql: {
-      query:
-        'query ($id: ID!) { resource(id: $id) { id locationId name kind capacity equipment mailbox active version } }',
-      variables: ([, id]) => ({ id: String(id) }),
+    name: 'booking by id',
+    ask(random) {
+      const id = random(stored) + 1;
+      // By an id that it knows the planner has nothing to join, which is the faster statement for one.
+      const asked = sql`(select ${mandatorId}::integer as "askedMandator", ${id}::bigint as "askedId", 1 as position) as asked`;
+      return {
+        ...{ statement: selectStored(asked).compile(db), address: `/v1.0/bookings/${id}` },
+        ...{ variables: { id }, postgraphile: { mandatorId, id } },
+      };
     },
-    postgraphile: {
-      query:
-        'query ($mandatorId: Int!, $id: Int!) { resourceByMandatorIdAndRowId(mandatorId: $mandatorId, rowId: $id) { rowId locationId name kind capacity equipment mailbox active version } }',
-      variables: ([mandatorId, id]) => ({ mandatorId, id }),
+    graphql: `query ($id: ID!) { booking(id: $id) { ${record} } }`,
+    postgraphile: `query ($mandatorId: Int!, $id: BigInt!) { bookingByMandatorIdAndRowId(mandatorId: $mandatorId, rowId: $id) {
+      rowId resourceId subject description occupied { start { value } end { value } } status kind isPrivate seriesId
+      setupMinutes teardownMinutes checkInFrom checkInUntil checkedInAt origin batchId createdAt changedAt version
+      resourceByMandatorIdAndResourceId { name locationId locationByMandatorIdAndLocationId { timeZone mandatorByMandatorId { uid } } }
+      personByMandatorIdAndOrganizerId { rowId name email } personByMandatorIdAndCreatedBy { rowId name }
+      bookingSeryByMandatorIdAndSeriesId { recurrenceRule }
+      lessonsByMandatorIdAndBookingId { nodes { lektionId fach klassen lehrpersonen status ursprung
+        lessonJobByMandatorIdAndJob { jobId personByMandatorIdAndCreatedBy { rowId name } } } } } }`,
+  },
+  {
+    name: 'week of a room',
+    ask(random) {
+      const resourceId = resources[random(resources.length)]?.id ?? 0;
+      const window = windowOf(7, random);
+      const page = { limit: 50, after: undefined };
+      return {
+        statement: selectBookings(viewer, { resourceId, ...window }, page).compile(db),
+        address: `/v1.0/bookings?ResourceId=${resourceId}&${inAddress(window)}`,
+        variables: { filter: { resourceId, ...window } },
+      };
     },
+    graphql: `query ($filter: BookingFilter!) { bookings(filter: $filter) { nodes { ${record} } pageInfo { hasNextPage endCursor } } }`,
+  },
+  {
+    name: 'availability of 500 rooms for 30 days',
+    ask(random) {
+      const window = windowOf(30, random);
+      return {
+        statement: selectBusy(db, viewer, window).compile(db),
+        address: `/v1.0/availability?${inAddress(window)}`,
+        variables: { input: window },
+      };
+    },
+    graphql: `query ($input: AvailabilityInput!) { availability(input: $input) {
+      resourceId resourceName locationId timeZone capacity free { start end } busy { start end } } }`,
   },
 ];
 
@@ -102,14 +164,15 @@ function post(address: string, body: object): string {
   return `POST ${address} HTTP/1.1\r\n${common}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 }
 
-async function explain({ name, sql, values }: Case): Promise<void> {
+async function explain({ name, ask }: Case): Promise<void> {
+  const { statement } = ask(() => 1);
   const { rows } = await bench.client.query<{ 'QUERY PLAN': string }>(
-    `explain (analyze, costs off) ${sql}`,
-    values(() => 1),
+    `explain (analyze, costs off) ${statement.sql}`,
+    [...statement.parameters],
   );
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   say(`\n${name}\n${plan}`);
-  if (/Seq Scan on booking/.test(plan)) throw new Error(`${name}: reads the whole table`);
+  if (/Seq Scan on (booking|lesson)/.test(plan)) throw new Error(`${name}: reads the whole table`);
 }
 
 async function load(generator: ChildProcess, run: Run): Promise<Outcome> {
@@ -158,44 +221,47 @@ function report(sides: Side[], figures: Map<Side, Figures[]>): void {
   }
 }
 
+const pathOf = (name: string) => name.replaceAll(' ', '-');
+
+/** The sides of a case, the bare server first. */
+function sidesOf({ name, ask, graphql, postgraphile }: Case, { bare, product, peer }: Servers): Side[] {
+  const all = Array.from({ length: variety }, () => ask((below) => Math.floor(Math.random() * below)));
+  const sides: Side[] = [
+    {
+      ...{ name: 'bare', ...bare },
+      requests: all.map(({ statement }) =>
+        get(`/${[pathOf(name), ...statement.parameters.map(textOf)].map(encodeURIComponent).join('/')}`),
+      ),
+    },
+    { name: 'REST', ...product, requests: all.map(({ address }) => get(`/${code}/api${address}`)) },
+    {
+      ...{ name: 'GraphQL', ...product },
+      requests: all.map(({ variables }) => post(`/${code}/graphql`, { query: graphql, variables })),
+    },
+  ];
+  if (postgraphile && peer)
+    sides.push({
+      ...{ name: 'PostGraphile 5', ...peer },
+      requests: all.map((one) => post('/graphql', { query: postgraphile, variables: one.postgraphile })),
+    });
+  return sides;
+}
+
 try {
+  await storeBookings(bench, stored);
   for (const one of cases) await explain(one);
   const chosen = cases.filter(({ name }) => name.includes(options.only));
   const generator = await start('load.ts');
-  const bare = await startServer('bare.ts', {
-    STATEMENTS: JSON.stringify(
-      Object.fromEntries(chosen.map(({ name, sql }) => [name.replaceAll(' ', '-'), sql])),
-    ),
-  });
-  const peer = await startPostGraphile().catch((error: Error) => error);
-  if (peer instanceof Error) say(`\nPostGraphile 5: SKIPPED, ${peer.message}`);
+  const statements = chosen.map(({ name, ask }) => [pathOf(name), ask(() => 1).statement.sql]);
+  const bare = await startServer('bare.ts', { STATEMENTS: JSON.stringify(Object.fromEntries(statements)) });
   const product = { port: Number(new URL(bench.url).port), pid: bench.webProcess };
-  for (const { name, values, rest, graphql, postgraphile } of chosen) {
-    const asked = Array.from({ length: variety }, () => values((below) => Math.floor(Math.random() * below)));
-    const sides: Side[] = [
-      {
-        ...{ name: 'bare', ...bare },
-        requests: asked.map((some) => get(`/${name.replaceAll(' ', '-')}/${some.join('/')}`)),
-      },
-      {
-        ...{ name: 'REST', ...product },
-        requests: asked.map((some) => get(`/${code}/api${rest(some)}`)),
-      },
-      {
-        ...{ name: 'GraphQL', ...product },
-        requests: asked.map((some) =>
-          post(`/${code}/graphql`, { query: graphql.query, variables: graphql.variables(some) }),
-        ),
-      },
-    ];
-    if (postgraphile && !(peer instanceof Error))
-      sides.push({
-        ...{ name: 'PostGraphile 5', ...peer },
-        requests: asked.map((some) =>
-          post('/graphql', { query: postgraphile.query, variables: postgraphile.variables(some) }),
-        ),
-      });
-    say(`\n${name.padEnd(14)}    req/s  us CPU/req  of bare`);
+  const peer = await startPostGraphile().catch((error: Error) => {
+    say(`\nPostGraphile 5: SKIPPED, ${error.message}`);
+    return undefined;
+  });
+  for (const one of chosen) {
+    const sides = sidesOf(one, { bare, product, peer });
+    say(`\n${one.name}\n                  req/s  us CPU/req  of bare`);
     report(sides, await measure(generator, sides));
   }
 } finally {

@@ -5,6 +5,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { executePrepared } from '../db/prepared.ts';
 import { type FieldError, Malformed } from '../errors.ts';
 import { listOpenIntervals, type OpenStretch } from '../opening-hours/service.ts';
 import { checkReader, type ResourceFilter, selectResources } from '../tenants/service.ts';
@@ -49,7 +50,7 @@ export async function listAvailability(
   checkWindow(query);
   const { from, to, resourceIds, durationMinutes } = query;
   if (resourceIds && resourceIds.length > mostResources) throw tooMany();
-  const { rows } = await selectBusy(db, viewer, query).execute(db);
+  const rows = await executePrepared(db, 'availability', selectBusy(db, viewer, query).compile(db));
   if (rows.length > mostResources) throw tooMany();
   if (resourceIds && rows.length < resourceIds.length) await checkIds(db, viewer, resourceIds);
   const hours = await listOpenIntervals(

@@ -80,7 +80,7 @@ export const occupiedOnly = {
   createdBy: null,
 } as const;
 
-export function asSeenBy(viewer: Viewer, stored: StoredBooking): Booking {
+export function asSeenBy<Stored extends StoredBooking>(viewer: Viewer, stored: Stored): Stored {
   return maySee(viewer, stored) ? stored : { ...stored, ...occupiedOnly };
 }
 

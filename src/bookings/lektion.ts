@@ -59,7 +59,10 @@ export function toLessonOrigin({ Beginn, Ende, ...others }: LessonOrigin) {
 
 export function toLektion({ fach, klassen, lehrpersonen, status, ursprung }: Lektion) {
   return {
-    ...{ Fach: fach, Klassen: klassen, Lehrpersonen: lehrpersonen, Status: status },
+    Fach: fach,
+    Klassen: klassen,
+    Lehrpersonen: lehrpersonen,
+    Status: status,
     Ursprung: ursprung && toLessonOrigin(ursprung),
   };
 }

@@ -86,7 +86,7 @@ export async function listBookings(
 ): Promise<Page<Listed>> {
   checkReader(viewer);
   const found = await listStored(db, viewer, withWindow(filter), page);
-  const seen = found.map((stored) => ({ ...asSeenBy(viewer, stored), key: stored.key }));
+  const seen = found.map((stored) => asSeenBy(viewer, stored));
   return toPage(bookingList, seen, page.limit);
 }
 

@@ -3,7 +3,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import { type Asked, readById } from '../db/coalesce.ts';
 import type { Database } from '../db/database.ts';
-import type { PageRequest } from '../db/paging.ts';
+import { mostPerPage, type PageRequest } from '../db/paging.ts';
+import { executePrepared } from '../db/prepared.ts';
 import type { BookingFilter, StoredBooking } from './booking.ts';
 import type { Lektion } from './lektion.ts';
 
@@ -77,42 +78,58 @@ function together(lists: readonly (string[] | null)[]): string[] | null {
   return said.length > 0 ? [...new Set(said.flat())] : null;
 }
 
+/** Member by member: rests and spreads of so many cost more than all else that is done to a booking. */
 function toStored(row: StoredRow): StoredWithKey {
-  const {
-    mandatorUid,
-    organizerId,
-    organizerName,
-    organizerEmail,
-    checkInFrom,
-    checkInUntil,
-    checkedInAt,
-    ...rest
-  } = row;
-  const { system, batchId, lessons, creatorId, creatorName, micros, ...booking } = rest;
+  const { lessons, checkInFrom } = row;
   const [first] = lessons ?? [];
   return {
-    ...booking,
-    key: [micros, booking.id],
-    uid: `booking-${booking.id}@${mandatorUid}`,
+    key: [row.micros, row.id],
+    id: row.id,
+    uid: `booking-${row.id}@${row.mandatorUid}`,
+    resourceId: row.resourceId,
+    resourceName: row.resourceName,
+    locationId: row.locationId,
+    subject: row.subject,
+    description: row.description,
+    start: row.start,
+    end: row.end,
+    timeZone: row.timeZone,
+    status: row.status,
+    kind: row.kind,
     organizer:
-      organizerId === null
+      row.organizerId === null
         ? null
-        : { personId: organizerId, displayName: organizerName, email: organizerEmail },
+        : { personId: row.organizerId, displayName: row.organizerName, email: row.organizerEmail },
+    isPrivate: row.isPrivate,
+    seriesId: row.seriesId,
+    recurrenceRule: row.recurrenceRule,
+    setupMinutes: row.setupMinutes,
+    teardownMinutes: row.teardownMinutes,
     checkIn:
-      checkInFrom === null ? null : { required: true, from: checkInFrom, until: checkInUntil, checkedInAt },
+      checkInFrom === null
+        ? null
+        : { required: true, from: checkInFrom, until: row.checkInUntil, checkedInAt: row.checkedInAt },
     origin: {
-      ...{ system, batchId, jobId: first?.jobId ?? null, lektionId: first?.lektionId ?? null },
+      system: row.system,
+      batchId: row.batchId,
+      jobId: first?.jobId ?? null,
+      lektionId: first?.lektionId ?? null,
       mailItemId: null,
     },
     lektion:
       lessons && first
         ? {
-            ...{ fach: first.fach, status: first.status, ursprung: first.ursprung },
+            fach: first.fach,
+            status: first.status,
+            ursprung: first.ursprung,
             klassen: together(lessons.map(({ klassen }) => klassen)),
             lehrpersonen: together(lessons.map(({ lehrpersonen }) => lehrpersonen)),
           }
         : null,
-    createdBy: creatorId === null ? null : { personId: creatorId, displayName: creatorName },
+    createdAt: row.createdAt,
+    createdBy: row.creatorId === null ? null : { personId: row.creatorId, displayName: row.creatorName },
+    changedAt: row.changedAt,
+    version: row.version,
   };
 }
 
@@ -141,6 +158,18 @@ export async function findStored(
 /** A filter with its window, which only the bookings of a series may go without. */
 export type ListFilter = BookingFilter & ({ from: Date; to: Date } | { seriesId: number });
 
+/** What is read most; other filters make too many statements to keep them all prepared, and longer lists other plans. */
+const isPageOfRoom = (
+  { resourceId, locationId, personId, seriesId, changedAfter }: ListFilter,
+  { limit }: PageRequest<BookingKey>,
+) =>
+  resourceId !== undefined &&
+  locationId === undefined &&
+  personId === undefined &&
+  seriesId === undefined &&
+  changedAfter === undefined &&
+  limit <= mostPerPage;
+
 /** One page, and one booking more where another page follows. */
 export async function listStored(
   db: Database,
@@ -148,7 +177,10 @@ export async function listStored(
   filter: ListFilter,
   page: PageRequest<BookingKey>,
 ): Promise<StoredWithKey[]> {
-  const { rows } = await selectBookings(viewer, filter, page).execute(db);
+  const query = selectBookings(viewer, filter, page).compile(db);
+  const rows = isPageOfRoom(filter, page)
+    ? await executePrepared(db, 'bookings of a room', query)
+    : (await db.executeQuery(query)).rows;
   return rows.map(toStored);
 }
 

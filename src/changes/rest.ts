@@ -35,7 +35,7 @@ export const routes: Route[] = [
     },
     handle: async (context, { viewer, query, signal }) => {
       const wanted = readChangePage(query.Limit, query.Cursor);
-      const page = await waitForChanges(context, viewer, wanted, query.WaitSeconds, signal);
+      const page = await waitForChanges(context, viewer, wanted, query.WaitSeconds, signal());
       return { status: 200, body: toChangePage(page) };
     },
   }),

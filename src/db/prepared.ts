@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import type { CompiledQuery } from 'kysely';
 import { type Database, poolOf } from './database.ts';
 
 /** A statement that PostgreSQL parses and plans once per connection instead of at each call. */
@@ -30,4 +32,19 @@ export async function runPrepared<Row extends object>(
     if (generationNow() === generation) generations.set(db, generation + 1);
     return (await run()).rows;
   }
+}
+
+/**
+ * Runs a query that comes in a few shapes, outside of a transaction as a prepared statement of its shape.
+ * @param name of all of them, at most 40 characters
+ */
+export async function executePrepared<Row extends object>(
+  db: Database,
+  name: string,
+  query: CompiledQuery<Row>,
+): Promise<Row[]> {
+  const { sql, parameters } = query;
+  if (db.isTransaction) return (await db.executeQuery(query)).rows;
+  const shape = hash('sha1', sql, 'base64url').slice(0, 16);
+  return await runPrepared(db, { name: `${name} ${shape}`, sql }, parameters);
 }

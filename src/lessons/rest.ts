@@ -236,8 +236,8 @@ export const routes = [
     },
     problems: forDisplays,
     handle: async (context, call) => {
-      const { params, query, viewer, signal } = call;
-      const batch = await waitForBatch(context, viewer, params.batchId, query.WaitSeconds, signal);
+      const { params, query, viewer } = call;
+      const batch = await waitForBatch(context, viewer, params.batchId, query.WaitSeconds, call.signal());
       return await batchAnswer(context, call, batch);
     },
   }),

@@ -19,9 +19,22 @@ const requestLimit = ({ config }: Context): Limit => ({
   each: 'token',
 });
 
-const keyOf = ({ mandatorId, credential }: Viewer) => `${mandatorId} ${credential}`;
+/** Whose requests are counted together. `partition` is what the headers tell of the key. */
+type Counted = { key: string; partition: string };
 
-const nameIn = ({ name }: Limit, key: string) => `${name} ${key}`;
+function countedBy({ name }: Limit, key: string): Counted {
+  return { key: `${name} ${key}`, partition: hash('sha256', key, 'hex').slice(0, 16) };
+}
+
+const viewers = new WeakMap<Viewer, Counted>();
+
+/** A viewer is known for some seconds, and seen with each of its requests. */
+function countedByViewer(limit: Limit, viewer: Viewer): Counted {
+  let counted = viewers.get(viewer);
+  if (!counted)
+    viewers.set(viewer, (counted = countedBy(limit, `${viewer.mandatorId} ${viewer.credential}`)));
+  return counted;
+}
 
 const secondsUntil = (resetsAt: Date) => Math.max(0, Math.ceil((resetsAt.getTime() - Date.now()) / 1_000));
 
@@ -37,13 +50,12 @@ function refusal({ most, each }: Limit, resetsAt: Date): LimitExceeded {
 function limitBy(
   rates: Context['rates'],
   limit: Limit,
-  keyFor: (request: Request, response: Response) => string,
+  countedOf: (request: Request, response: Response) => Counted,
 ): RequestHandler {
   const { name, most } = limit;
   return (request, response, next) => {
-    const key = keyFor(request, response);
-    const { used, resetsAt } = rates.count(nameIn(limit, key));
-    const partition = hash('sha256', key, 'hex').slice(0, 16);
+    const { key, partition } = countedOf(request, response);
+    const { used, resetsAt } = rates.count(key);
     response.setHeader('RateLimit', `"${name}"; r=${Math.max(0, most - used)}; t=${secondsUntil(resetsAt)}`);
     response.setHeader('RateLimit-Policy', `"${name}"; q=${most}; w=60; pk=:${partition}:`);
     if (used > most) throw refusal(limit, resetsAt);
@@ -53,27 +65,28 @@ function limitBy(
 
 /** Limits the requests of a token; stands behind `authenticate`. */
 export function limitRequests(context: Context): RequestHandler {
-  return limitBy(context.rates, requestLimit(context), (_request, response) =>
-    keyOf(response.locals['viewer'] as Viewer),
+  const limit = requestLimit(context);
+  return limitBy(context.rates, limit, (_request, response) =>
+    countedByViewer(limit, response.locals['viewer'] as Viewer),
   );
 }
 
 /** Counts what is no request of HTTP as one of this viewer's. @throws LimitExceeded */
 export function countRequest(context: Context, viewer: Viewer): void {
   const limit = requestLimit(context);
-  const { used, resetsAt } = context.rates.count(nameIn(limit, keyOf(viewer)));
+  const { used, resetsAt } = context.rates.count(countedByViewer(limit, viewer).key);
   if (used > limit.most) throw refusal(limit, resetsAt);
 }
 
 /** Counts a wrong token in the address of a request, by whom it comes from. @throws LimitExceeded */
 export function countWrongToken({ rates, config }: Context, ip = ''): void {
   const limit = { name: 'wrong-tokens', most: config.Limits.TokenRequestsPerMinute, each: 'address' };
-  const { used, resetsAt } = rates.count(nameIn(limit, ipKeyGenerator(ip, 64)));
+  const { used, resetsAt } = rates.count(countedBy(limit, ipKeyGenerator(ip, 64)).key);
   if (used > limit.most) throw refusal(limit, resetsAt);
 }
 
 /** Limits the requests for tokens of an address, of IPv6 the /64. */
 export function limitTokenRequests({ rates, config }: Context): RequestHandler {
   const limit = { name: 'token-requests', most: config.Limits.TokenRequestsPerMinute, each: 'address' };
-  return limitBy(rates, limit, ({ ip = '' }) => ipKeyGenerator(ip, 64));
+  return limitBy(rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
 }

@@ -4,7 +4,8 @@ import type { Viewer } from '../context.ts';
 import type { Log } from '../log.ts';
 
 const printableAscii = /^[\x20-\x7e]{1,128}$/;
-const probes = new Set(['/healthz', '/readyz', '/metrics']);
+/** Paths of the routes that say how the process is, as Express takes them. */
+export const isProbe = (path: string) => /^\/(healthz|readyz|metrics)\/?$/i.test(path);
 
 /** The pattern of the route that answered, never the URL: no ids, no secrets, and few enough to be a metric's label. */
 export function routeOf({ route, originalUrl }: Request): string {
@@ -17,9 +18,11 @@ export function routeOf({ route, originalUrl }: Request): string {
 /** Ends when the client has gone without its whole answer; afterwards nobody asks, and ending a signal is costly. */
 export function signalOf(response: Response): AbortSignal {
   const gone = new AbortController();
-  response.on('close', () => {
+  const onClose = () => {
     if (!response.writableFinished) gone.abort();
-  });
+  };
+  if (response.closed) onClose();
+  else response.on('close', onClose);
   return gone.signal;
 }
 
@@ -34,10 +37,10 @@ export function statusOf(response: Response): number {
  */
 export function identifyRequests(log: Log): RequestHandler {
   return (request, response, next) => {
-    const given = request.get('x-request-id')?.trim();
-    const requestId = given && printableAscii.test(given) ? given : randomUUID();
+    const given = String(request.headers['x-request-id'] ?? '').trim();
+    const requestId = printableAscii.test(given) ? given : randomUUID();
     response.locals['requestId'] = requestId;
-    response.set('X-Request-Id', requestId);
+    response.setHeader('X-Request-Id', requestId);
     const started = performance.now();
     response.on('close', () => {
       const viewer: Viewer | undefined = response.locals['viewer'];
@@ -52,7 +55,7 @@ export function identifyRequests(log: Log): RequestHandler {
         personId: viewer?.personId,
         ...(response.writableFinished ? {} : { aborted: true }),
       };
-      log[probes.has(route) ? 'debug' : 'info'](line, 'request');
+      log[isProbe(route) ? 'debug' : 'info'](line, 'request');
     });
     next();
   };

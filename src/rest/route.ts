@@ -26,8 +26,8 @@ export type Call<Params = unknown, Query = unknown, Body = unknown> = {
   requestId: string;
   /** For routes whose body is streamed. */
   request: Request;
-  /** Ends when the client has gone. */
-  signal: AbortSignal;
+  /** Ends when the client has gone; made when it is asked for, because most never ask. */
+  signal(): AbortSignal;
 };
 
 export type Answer = {
@@ -178,10 +178,9 @@ function writeAnswer(
   type: string,
 ): void {
   const isRead = request.method === 'GET' || request.method === 'HEAD';
-  response
-    .status(status)
-    .set('Cache-Control', isRead ? 'private, no-cache' : 'no-store')
-    .set(headers);
+  response.statusCode = status;
+  response.setHeader('Cache-Control', isRead ? 'private, no-cache' : 'no-store');
+  for (const name in headers) response.setHeader(name, headers[name] as string);
   if (body === undefined) response.end();
   else if (isRead && status === 200) writeTagged(request, response, body, type);
   else writeJson(request, response, body);
@@ -218,7 +217,7 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
           headers: request.headers,
           requestId: response.locals['requestId'],
           request,
-          signal: signalOf(response),
+          signal: () => signalOf(response),
         });
         writeAnswer(request, response, answer, type);
       });
