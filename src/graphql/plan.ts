@@ -196,11 +196,11 @@ export function planQuery(schema: GraphQLSchema, document: DocumentNode, limits:
   return async (params, call) => {
     const sent = params.variables ?? {};
     if ((params.operationName ?? name?.value) !== name?.value) return undefined;
-    const { variableValues: variables } = getVariableValues(schema, variableDefinitions, sent);
-    if (!variables) return undefined;
-    if (limits.refuse({ schema, document, variableValues: sent, contextValue: call })) return undefined;
-    const run: Run = { call, variables, pending: [], failed: false };
     try {
+      const { variableValues: variables } = getVariableValues(schema, variableDefinitions, sent);
+      const args = { schema, document, variableValues: sent, contextValue: call };
+      if (!variables || limits.refuse(args)) return undefined;
+      const run: Run = { call, variables, pending: [], failed: false };
       const data = complete(undefined, run) as object;
       // Each may bring further ones.
       for (const one of run.pending) await one;
