@@ -105,6 +105,8 @@ export function createApp(context: Context, health: Health): App {
   // One handler, because Express reads the path anew for each.
   const door: RequestHandler = (request, response, next) =>
     authenticated(request, response, () => limited(request, response, next));
+  // Before the many routes of REST, each of which would look at the path; what is no call comes behind them.
+  app.post('/:mandator/graphql', door, graphql.handler);
   app.get(`/:mandator/api${calendarFeed.feedPath}`, calendarFeed.admitTokens(context));
   app.use('/:mandator/api', door);
   app.use(mountRoutes(context, routes));
