@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type RequestHandler, Router } from 'express';
+import { Router } from 'express';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Context } from '../context.ts';
 import { MethodNotAllowed } from '../errors.ts';
 import { writeJson } from './json.ts';
-import { isProbe, routeOf, statusOf } from './request.ts';
+import { routeOf, statusOf } from './request.ts';
 
 /** What only the process as a whole knows about itself; built by `main`. */
 export type Health = {
@@ -61,11 +61,19 @@ function createMetrics(health: Health) {
  * `/healthz` (specification 4.2: the process serves), `/readyz` (it can do its work; 503 else, and while it stops) and
  * `/metrics` (Prometheus text), all anonymous. Stands before every other route, because it times them.
  */
-export function healthRoutes(context: Context, health: Health): RequestHandler {
+export function healthRoutes(context: Context, health: Health): Router {
   const router = Router();
   const { registry, duration } = createMetrics(health);
   // Migrations only go forward: once current, always current for this process.
   let migrated = false;
+
+  router.use((request, response, next) => {
+    const stop = duration.startTimer();
+    response.on('close', () =>
+      stop({ method: request.method, route: routeOf(request), status: statusOf(response) }),
+    );
+    next();
+  });
 
   router.get('/healthz', (request, response) => {
     response.set('Cache-Control', 'no-store');
@@ -107,12 +115,5 @@ export function healthRoutes(context: Context, health: Health): RequestHandler {
     router.all(path, (request) => {
       throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
     });
-  return (request, response, next) => {
-    const stop = duration.startTimer();
-    response.on('close', () =>
-      stop({ method: request.method, route: routeOf(request), status: statusOf(response) }),
-    );
-    if (isProbe(request.path)) router(request, response, next);
-    else next();
-  };
+  return router;
 }

@@ -4,8 +4,7 @@ import type { Viewer } from '../context.ts';
 import type { Log } from '../log.ts';
 
 const printableAscii = /^[\x20-\x7e]{1,128}$/;
-/** Paths of the routes that say how the process is, as Express takes them. */
-export const isProbe = (path: string) => /^\/(healthz|readyz|metrics)\/?$/i.test(path);
+const probes = new Set(['/healthz', '/readyz', '/metrics']);
 
 /** The pattern of the route that answered, never the URL: no ids, no secrets, and few enough to be a metric's label. */
 export function routeOf({ route, originalUrl }: Request): string {
@@ -55,7 +54,7 @@ export function identifyRequests(log: Log): RequestHandler {
         personId: viewer?.personId,
         ...(response.writableFinished ? {} : { aborted: true }),
       };
-      log[isProbe(route) ? 'debug' : 'info'](line, 'request');
+      log[probes.has(route) ? 'debug' : 'info'](line, 'request');
     });
     next();
   };
