@@ -1,6 +1,6 @@
 /** What the outside sends as one value: every fault of it at once, each with its place in what was sent. */
 import { z } from 'zod';
-import { type FieldError, InvalidInput, Malformed } from './errors.ts';
+import { DomainError, type FieldError, InvalidInput, Malformed } from './errors.ts';
 
 const deepest = 32;
 /** More than anybody reads; the problem body ends there too. */
@@ -111,6 +111,16 @@ export const readLongId: (text: string) => number = upTo(mostLongId);
 export const idempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 printable ASCII characters without spaces');
+
+/** Spells the pointers of what was found wrong with an input, past its schema, as it was sent. */
+export function respell(error: unknown, sent: unknown): void {
+  if (!(error instanceof DomainError)) return;
+  for (const fault of error.errors) {
+    const path = fault.pointer?.split('/').slice(1) ?? [];
+    const keys = path.map((key) => (/^\d+$/.test(key) ? Number(key) : key));
+    if (fault.pointer) fault.pointer = pointerOf(follow(sent, keys).keys);
+  }
+}
 
 /**
  * Checks what was sent against a schema whose names are in Pascal case; the first letter of a sent name may be in either

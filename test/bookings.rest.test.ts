@@ -95,6 +95,15 @@ describe('POST bookings', () => {
     expect([answer.status, answer.body['Start'], answer.body['End']]).toEqual([201, at(day, 9), at(day, 10)]);
   });
 
+  test.each([
+    ['ResourceId', 2_000_000_000],
+    ['resourceId', 2_000_000_000],
+  ])('422: the pointer of a fault is spelled as %s was sent', async (name, id) => {
+    const answer = await user.post(path, hourOf(++days, { ResourceId: undefined, [name]: id }));
+    const pointers = (answer.body['Errors'] as Tree[]).map((fault) => [fault['Field'], fault['Pointer']]);
+    expect([answer.status, pointers]).toEqual([422, [['ResourceId', `/${name}`]]]);
+  });
+
   test('409 with Conflicts and Alternatives, in the casing that was asked for', async () => {
     const day = ++days;
     const taken = await book({ ...hourOf(day), SetupMinutes: 30, Description: 'private things' }, admin);

@@ -103,6 +103,9 @@ export function createBuilder() {
   return builder;
 }
 
+/** All names of an input are in camel case here. */
+const inCamelCase = (pointer: string) => pointer.replaceAll(/(?<=\/)[A-Z]/g, (first) => first.toLowerCase());
+
 function addProblems(builder: Builder): void {
   const problem = builder.interfaceRef<DomainError>('Problem').implement({
     description: 'An expected failure, as a member of a result union.',
@@ -131,7 +134,8 @@ function addProblems(builder: Builder): void {
       errors: t.field({
         type: [fieldError],
         description: 'Every fault that was found.',
-        resolve: ({ errors }) => errors,
+        resolve: ({ errors }) =>
+          errors.map(({ pointer, ...fault }) => ({ ...fault, pointer: pointer && inCamelCase(pointer) })),
       }),
     }),
   });

@@ -59,7 +59,8 @@ const hasBody = ({ headers }: Request) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /**
- * A JSON body as its schema gives it, read whole: names in both spellings, faults as `readInput` tells them.
+ * A JSON body as it was sent and as its schema gives it, read whole: names in both spellings, faults as `readInput` tells
+ * them.
  * @param mayBeEmpty without a body it is an object without members
  * @param mostBytes after inflating; past them: TooLarge
  * @throws UnsupportedMediaType; Malformed when it is not JSON in UTF-8; InvalidInput with every fault
@@ -68,8 +69,8 @@ export async function readJson<T extends z.ZodType>(
   request: Request,
   { schema, mayBeEmpty = false }: { schema: T; mayBeEmpty?: boolean },
   mostBytes: number,
-): Promise<z.output<T>> {
-  if (mayBeEmpty && !hasBody(request)) return readInput(schema, {});
+): Promise<{ sent: unknown; body: z.output<T> }> {
+  if (mayBeEmpty && !hasBody(request)) return { sent: {}, body: readInput(schema, {}) };
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of requestBody(request)) {
@@ -77,7 +78,8 @@ export async function readJson<T extends z.ZodType>(
     if (size > mostBytes) throw new TooLarge(`The body is larger than ${mostBytes} bytes.`);
     chunks.push(chunk);
   }
-  return readInput(schema, parseJson(Buffer.concat(chunks)));
+  const sent = parseJson(Buffer.concat(chunks));
+  return { sent, body: readInput(schema, sent) };
 }
 
 function parseJson(bytes: Buffer): unknown {

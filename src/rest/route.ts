@@ -10,7 +10,7 @@ import {
   NotAuthenticated,
   NotFound,
 } from '../errors.ts';
-import { idempotencyKey } from '../input.ts';
+import { idempotencyKey, respell } from '../input.ts';
 import { readJson } from './body.ts';
 import { writeJson, writeTagged } from './json.ts';
 import { signalOf } from './request.ts';
@@ -208,18 +208,24 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
           params: readParams(params, request),
           query: readQuery(query, request),
         };
-        const answer = await definition.handle(context, {
-          ...read,
-          body:
-            body && !body.streamed
-              ? await readJson(request, body, context.config.Limits.BodyBytes)
-              : undefined,
-          headers: request.headers,
-          requestId: response.locals['requestId'],
-          request,
-          signal: () => signalOf(response),
-        });
-        writeAnswer(request, response, answer, type);
+        const { sent, ...said } =
+          body && !body.streamed
+            ? await readJson(request, body, context.config.Limits.BodyBytes)
+            : { sent: undefined, body: undefined };
+        try {
+          const answer = await definition.handle(context, {
+            ...read,
+            ...said,
+            headers: request.headers,
+            requestId: response.locals['requestId'],
+            request,
+            signal: () => signalOf(response),
+          });
+          writeAnswer(request, response, answer, type);
+        } catch (error) {
+          respell(error, sent);
+          throw error;
+        }
       });
     }
     mounted.all((request, response) => {
