@@ -31,13 +31,13 @@ export type App = {
   close(): Promise<void>;
 };
 
-/** Everything below `/{mandator}/api`. */
+/** Everything below `/{mandator}/api`; what is asked for most comes first, as Express looks at one after the other. */
 const routes = [
+  ...bookings.routes,
   ...tenants.routes,
   ...pinRoutes,
   ...openingHours.routes,
   ...availability.routes,
-  ...bookings.routes,
   ...calendarFeed.routes,
   ...lessons.routes,
   ...changes.routes,
