@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { type Change, findEnd, readStretch } from '../src/changes/service.ts';
 import { forgetOldChanges, placeChanges } from '../src/changes/upkeep.ts';
 import { type Database, openDatabase } from '../src/db/database.ts';
@@ -308,15 +309,22 @@ describe('GET …/changes', () => {
   test('with WaitSeconds answers as soon as there is something', async () => {
     const cursor = await now();
     let answered = false;
-    const { db } = service.context;
-    const readsUntilNow = sql<{ last: Date }>`
-      select max(query_start) as last from pg_stat_activity
-      where datname = current_database() and query like '%as feed%' and pid <> pg_backend_pid()`;
-    const before = (await readsUntilNow.execute(db)).rows[0]!.last;
+    // From outside of the pool: a connection tells its last query alone.
+    const observer = new pg.Client(service.databaseUrl);
+    await observer.connect();
+    const lastRead = async () =>
+      (
+        await observer.query<{ last: Date }>(
+          `select coalesce(max(query_start), 'epoch') as last from pg_stat_activity
+           where datname = current_database() and query like '%as feed%' and pid <> pg_backend_pid()`,
+        )
+      ).rows[0]!.last;
+    const before = await lastRead();
     const waiting = get(`?Cursor=${cursor}&WaitSeconds=20`).finally(() => {
       answered = true;
     });
-    await until(async () => (await readsUntilNow.execute(db)).rows[0]!.last > before);
+    await until(async () => (await lastRead()) > before);
+    await observer.end();
     expect(answered).toBe(false);
     const committed = performance.now();
     const [id] = await insert(2);
