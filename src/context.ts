@@ -4,6 +4,17 @@ import { type Notifications, openNotifications } from './db/notifications.ts';
 import { openRates, type Rates } from './db/rates.ts';
 import type { Log } from './log.ts';
 
+/** What a paired door sign may do. */
+export type DisplayGrant = {
+  displayId: number;
+  /** Whether it also books, checks in, extends and ends early. */
+  mayBook: boolean;
+  /** What it shows of bookings: all; their organizers only; or only that there are some. */
+  privacy: 'Title' | 'Organizer' | 'BusyOnly';
+  /** The rooms that it shows. */
+  resourceIds: readonly number[];
+};
+
 /** Who is calling: set once at the door, passed to every service. */
 export type Viewer = {
   mandatorId: number;
@@ -16,6 +27,8 @@ export type Viewer = {
   role: 'Admin' | 'User' | 'Display';
   /** The PIN behind the credential; null with an outside identity provider. */
   pinId: number | null;
+  /** Of a paired door sign, whose role then is Display; null for everybody else. */
+  display: DisplayGrant | null;
   /** Names the credential without giving it away: what limits per token are counted by. */
   credential: string;
   /** When the credential ends by itself; streams end then. */

@@ -347,6 +347,7 @@ describe('a provider that is down', () => {
     const viewer = (await (await lonely.call(`Bearer ${token}`)).json()) as Viewer;
     expect(viewer).toMatchObject({
       pinId: null,
+      display: null,
       expiresAt: new Date(decodeJwt(token).exp! * 1000).toISOString(),
     });
   });

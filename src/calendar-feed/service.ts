@@ -193,6 +193,7 @@ export async function viewerOfToken(
     ...person,
     role: role as Viewer['role'],
     pinId: null,
+    display: null,
     credential: `calendar:${id}`,
     expiresAt: farFuture,
   };

@@ -8,12 +8,15 @@ import type { Log } from '../log.ts';
  */
 export type Change = { keys: ReadonlySet<string>; all: boolean };
 
-/** Changes gathered for one reader. A slow reader finds one change that holds everything, never a queue. */
-export type Subscription = {
-  /** Waits for a change; undefined once closed. */
-  next(): Promise<Change | undefined>;
+/** What somebody reads at their own pace. A slow reader finds what counts now, never a queue. */
+export type Source<T> = {
+  /** Waits for the next; undefined once closed. */
+  next(): Promise<T | undefined>;
   close(): void;
 };
+
+/** Changes gathered for one reader. */
+export type Subscription = Source<Change>;
 
 export type Notifications = {
   /**

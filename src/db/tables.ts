@@ -114,6 +114,16 @@ export interface BookingSeries {
   recurrence_rule: string;
 }
 
+export interface BookingUndo {
+  action: string;
+  at: Generated<Timestamp>;
+  booking_id: number;
+  mandator_id: number;
+  occupied: string | null;
+  person_id: number;
+  version: number;
+}
+
 export interface CalendarToken {
   created_at: Generated<Timestamp>;
   hash: Buffer;
@@ -137,6 +147,39 @@ export interface Change {
   subject_id: string;
 }
 
+export interface Display {
+  created_at: Generated<Timestamp>;
+  created_by: number;
+  due_at: Timestamp | null;
+  expires_at: Timestamp;
+  health: Json | null;
+  heard_at: Timestamp | null;
+  id: Generated<number>;
+  location_id: number | null;
+  mandator_id: number;
+  may_book: Generated<boolean>;
+  person_id: number;
+  privacy: string;
+  revoked_at: Timestamp | null;
+  silent_since: Timestamp | null;
+  token_hash: Buffer;
+  version: Generated<number>;
+}
+
+export interface DisplayPairing {
+  code: string;
+  expires_at: Timestamp;
+  mandator: string;
+  resource_id: number | null;
+  token_hash: Buffer;
+}
+
+export interface DisplayResource {
+  display_id: number;
+  mandator_id: number;
+  resource_id: number;
+}
+
 export interface IdempotentRequest {
   created_at: Generated<Timestamp>;
   fingerprint: Buffer;
@@ -158,6 +201,7 @@ export interface Lesson {
   lehrpersonen: string[] | null;
   lektion_id: string;
   mandator_id: number;
+  origin_resource_id: number | null;
   privat: Generated<boolean>;
   resource_id: number;
   status: string;
@@ -288,8 +332,12 @@ export interface DB {
   batch_job: BatchJob;
   booking: Booking;
   booking_series: BookingSeries;
+  booking_undo: BookingUndo;
   calendar_token: CalendarToken;
   change: Change;
+  display: Display;
+  display_pairing: DisplayPairing;
+  display_resource: DisplayResource;
   idempotent_request: IdempotentRequest;
   lesson: Lesson;
   lesson_job: LessonJob;

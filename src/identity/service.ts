@@ -173,7 +173,13 @@ async function readHolder(
   if (!row) throw new NotAuthenticated(`The PIN of this call no longer counts; ${howToSignIn(config)}`);
   const { pinExpiresAt, ...viewer } = row;
   const end = Math.min(expiresAt.getTime(), (pinExpiresAt ?? farFuture).getTime());
-  return { ...viewer, role: viewer.role as Viewer['role'], credential, expiresAt: new Date(end) };
+  return {
+    ...viewer,
+    role: viewer.role as Viewer['role'],
+    display: null,
+    credential,
+    expiresAt: new Date(end),
+  };
 }
 
 /** The active person that an outside token speaks of. @throws NotAuthenticated */
@@ -194,6 +200,7 @@ async function readPerson({ db }: Context, credential: string, assertion: Assert
     ...row,
     role: row.role as Viewer['role'],
     pinId: null,
+    display: null,
     credential,
     expiresAt: assertion.expiresAt,
   };

@@ -41,7 +41,13 @@ async function openTenant(db: Database, code: string, rooms: string[]) {
   const { mandatorId } = tenant;
   const asViewer = (person: { id: number; name: string; email: string; role: string }): Viewer => ({
     ...{ mandatorId, mandator: code, personId: person.id, displayName: person.name, email: person.email },
-    ...{ timeZone: 'Europe/Berlin', role: person.role as Viewer['role'], pinId: 1, credential: person.email },
+    ...{
+      timeZone: 'Europe/Berlin',
+      role: person.role as Viewer['role'],
+      pinId: 1,
+      display: null,
+      credential: person.email,
+    },
     expiresAt: new Date(Date.now() + hour),
   });
   const { id: colleagueId } = await db

@@ -83,6 +83,7 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
         timeZone: 'Europe/Berlin',
         role: role as Viewer['role'],
         pinId: 1,
+        display: null,
         credential: token,
         expiresAt: new Date(Date.now() + 3_600_000),
         ...changes,

@@ -1,0 +1,130 @@
+-- Door signs: devices that are paired with a code, the rooms they show, and what tells their process that a room looks different now.
+create table display (
+  mandator_id integer not null,
+  id integer generated always as identity,
+  -- As whom it books; of role Display, made with it. Its name is the display's.
+  person_id integer not null,
+  -- All active resources of the location, besides those of display_resource.
+  location_id integer,
+  may_book boolean not null default false,
+  privacy text not null check (privacy in ('Title', 'Organizer', 'BusyOnly')),
+  token_hash bytea not null,
+  created_at timestamptz not null default now(),
+  created_by integer not null,
+  version integer not null default 1,
+  -- Moved on whenever it is heard of.
+  expires_at timestamptz not null,
+  revoked_at timestamptz,
+  heard_at timestamptz,
+  -- When it will be heard of again if all is well.
+  due_at timestamptz,
+  silent_since timestamptz,
+  -- What it last told of itself.
+  health jsonb,
+  primary key (mandator_id, id),
+  constraint display_id_alone unique (id),
+  constraint display_token_hash unique (token_hash),
+  foreign key (mandator_id, person_id) references person on delete restrict,
+  foreign key (mandator_id, created_by) references person on delete restrict,
+  foreign key (mandator_id, location_id) references location on delete restrict
+);
+create index display_due on display (due_at) where revoked_at is null and silent_since is null;
+
+create table display_resource (
+  mandator_id integer not null,
+  display_id integer not null,
+  resource_id integer not null,
+  primary key (mandator_id, display_id, resource_id),
+  foreign key (mandator_id, display_id) references display on delete cascade,
+  foreign key (mandator_id, resource_id) references resource on delete cascade
+);
+create index display_resource_resource on display_resource (mandator_id, resource_id);
+
+-- A device that waits for an Admin to confirm the code on its screen; its token counts from then on. The tenant is what the
+-- device has called it: whether there is one shows when somebody confirms.
+create table display_pairing (
+  code text primary key,
+  mandator text not null,
+  token_hash bytea not null unique,
+  resource_id integer,
+  expires_at timestamptz not null
+);
+create index display_pairing_expiry on display_pairing (expires_at);
+
+create trigger display_version before update on display for each row
+  when ((old.location_id, old.may_book, old.privacy, old.revoked_at) is distinct from (new.location_id, new.may_book, new.privacy, new.revoked_at))
+  execute function count_version();
+
+-- What a display may do has changed, or whether it counts at all.
+create function notify_display() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('roomgate', 'display:' || new.id);
+  return null;
+end $$;
+create trigger display_changed after update on display for each row
+  when ((old.version, old.expires_at > now()) is distinct from (new.version, new.expires_at > now()))
+  execute function notify_display();
+create function notify_display_rooms() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('roomgate', 'display:' || coalesce(new.display_id, old.display_id));
+  return null;
+end $$;
+create trigger display_rooms_changed after insert or update or delete on display_resource
+  for each row execute function notify_display_rooms();
+
+-- The feed of changes tells of displays too: that one is paired, changed, revoked, silent, or back.
+alter table change drop constraint change_kind_check,
+  add constraint change_kind_check check (kind in ('Booking', 'Batch', 'Resource', 'Location', 'Display'));
+create trigger display_created_change after insert on display for each row execute function record_change();
+create trigger display_changed_change after update on display for each row
+  when ((old.version, old.silent_since) is distinct from (new.version, new.silent_since)) execute function record_change();
+
+-- Opening hours have no version, but signs show them.
+create function notify_hours() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('roomgate', 'hours:' || coalesce(new.mandator_id, old.mandator_id) || ':' || coalesce(new.location_id, old.location_id));
+  return null;
+end $$;
+create trigger opening_rule_changed after insert or update or delete on opening_rule
+  for each row execute function notify_hours();
+create trigger opening_exception_changed after insert or update or delete on opening_exception
+  for each row execute function notify_hours();
+
+-- The room where a lesson was to be before its first change: that room's sign tells where it is now.
+alter table lesson add column origin_resource_id integer;
+update lesson set origin_resource_id = (
+    select case when count(*) = 1 then min(id) end from resource
+    where resource.mandator_id = lesson.mandator_id and resource.name = lesson.ursprung ->> 'RessourceName')
+  where ursprung is not null;
+create function keep_origin() returns trigger language plpgsql as $$
+begin
+  new.origin_resource_id := old.resource_id;
+  return new;
+end $$;
+create trigger lesson_origin before update on lesson for each row
+  when (old.ursprung is null and new.ursprung is not null) execute function keep_origin();
+create index lesson_of_origin on lesson (mandator_id, origin_resource_id, ((ursprung ->> 'Beginn')))
+  where origin_resource_id is not null;
+create function notify_origin() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('roomgate', 'booking:' || old.mandator_id || ':' || old.origin_resource_id);
+  return null;
+end $$;
+create trigger lesson_origin_changed after update or delete on lesson for each row
+  when (old.origin_resource_id is not null) execute function notify_origin();
+
+-- What a display did last with a booking, so that who has tapped wrongly can take it back.
+create table booking_undo (
+  mandator_id integer not null,
+  booking_id bigint not null,
+  person_id integer not null,
+  -- The booking as that act has left it; any change since then makes it final.
+  version integer not null,
+  action text not null check (action in ('Booked', 'CheckedIn', 'Extended', 'Released')),
+  -- How the booking ended before it was extended.
+  occupied tstzrange,
+  at timestamptz not null default now(),
+  primary key (mandator_id, booking_id),
+  foreign key (mandator_id, booking_id) references booking on delete cascade
+);
+create index booking_undo_age on booking_undo (at);

@@ -1,0 +1,126 @@
+/** What a sign is, and what it is shown, here and on the wire (contract 8 and 9). */
+import type { DisplayGrant } from '../context.ts';
+import type { RoomStatus, TimedSlot } from './state.ts';
+
+export const privacyLevels = ['Title', 'Organizer', 'BusyOnly'] as const satisfies DisplayGrant['privacy'][];
+export type Privacy = DisplayGrant['privacy'];
+
+/** A paired device. */
+export type Display = {
+  id: number;
+  name: string;
+  personId: number;
+  /** The rooms that it was given one by one. */
+  resourceIds: number[];
+  /** The location whose active rooms it shows besides those. */
+  locationId: number | null;
+  mayBook: boolean;
+  privacy: Privacy;
+  createdAt: Date;
+  expiresAt: Date;
+  revokedAt: Date | null;
+  /** When it last called. */
+  heardAt: Date | null;
+  /** Since when it has not called though it should have. */
+  silentSince: Date | null;
+  health: Health | null;
+  version: number;
+};
+
+/** What a device tells of itself. */
+export type Health = {
+  /** Of the page, or of another program. */
+  program: string;
+  /** Width x height in CSS pixels. */
+  screen: string | null;
+  /** By how many seconds its clock is ahead of the server's. */
+  clockAheadSeconds: number | null;
+  /** Percent. */
+  battery: number | null;
+  /** How often it has lost the stream since it was started. */
+  reconnects: number | null;
+  startedAt: Date | null;
+  /** What it wants the operators to read. */
+  note: string | null;
+};
+
+export type SlotChange = {
+  kind: 'Cancelled' | 'MovedHere' | 'MovedAway' | 'Rescheduled' | 'Substituted';
+  roomBefore: string | null;
+  roomNow: string | null;
+  startBefore: number | null;
+  endBefore: number | null;
+  teachersBefore: string[] | null;
+};
+
+/** One line of a room's plan, as a level of privacy lets it be shown; null: not to be shown, or not known. */
+export type Slot = TimedSlot & {
+  bookingId: number;
+  version: number;
+  start: number;
+  end: number;
+  kind: 'Booking' | 'Lesson' | 'MailItem' | 'Block';
+  isTentative: boolean;
+  subject: string | null;
+  organizer: string | null;
+  classes: string[] | null;
+  teachers: string[] | null;
+  checkedInAt: number | null;
+  /** Of a lesson that is not as it was first planned. */
+  change: SlotChange | null;
+};
+
+/** All that a sign knows of its room; the same object for everybody who sees the same. */
+export type Snapshot = {
+  kind: 'snapshot';
+  /** Names this content: the same content has the same cursor, in every process. */
+  cursor: string;
+  serverTime: number;
+  /** Until when all of this was known to be right. */
+  asOf: number;
+  staleAfterSeconds: number;
+  /** From then on nobody should rely on it any more. */
+  trustUntil: number;
+  timeZone: string;
+  /** The offsets of that zone, each from an instant on: for devices whose own rules are old. */
+  zoneOffsets: { from: number; offsetMinutes: number }[];
+  resource: {
+    id: number;
+    name: string;
+    locationId: number;
+    locationName: string;
+    kind: string;
+    capacity: number | null;
+    equipment: string[];
+    isActive: boolean;
+  };
+  status: RoomStatus;
+  until: number | null;
+  /** In order of `from`: from today, at the location, for at least 48 hours. */
+  schedule: Slot[];
+  open: { start: number; end: number }[];
+  /** The first instant that the schedule holds, and the first that it does not. */
+  start: number;
+  end: number;
+  nextChangeAt: number | null;
+};
+
+/** Says that the stream lives and, while the server itself is sure, that what was sent is still right. */
+export type Heartbeat = {
+  kind: 'heartbeat';
+  cursor: string;
+  serverTime: number;
+  asOf: number;
+  trustUntil: number;
+};
+
+/** The last frame of a stream that ends before its client wants it to. */
+export type Ended = {
+  kind: 'ended';
+  reason: 'Expired' | 'Revoked' | 'Restarting';
+  serverTime: number;
+  /** When to come back; null: not with this credential. */
+  retryAfterSeconds: number | null;
+};
+
+export type Frame = Snapshot | Heartbeat | Ended;
