@@ -3,10 +3,13 @@
  * something has changed, and only when its reader asks for more, so a slow reader gets the latest state and nothing queues.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { asDomainError, LimitExceeded, NotAuthenticated, Unavailable } from '../errors.ts';
 
 type Subscription = Awaited<ReturnType<Context['notifications']['subscribe']>>;
+/** What stands below streams: the next state, and undefined once closed. */
+type Source<T> = Omit<Subscription, 'next'> & { next(): Promise<T | undefined> };
 export type Change = NonNullable<Awaited<ReturnType<Subscription['next']>>>;
 
 /** Checks credentials for a tenant, as the door of REST does. @throws NotAuthenticated, Forbidden, NotFound */
@@ -32,6 +35,16 @@ export type Streams = {
     topics: string[],
     frames: (changes: AsyncIterable<Change>) => AsyncIterable<T>,
   ): Promise<AsyncIterableIterator<T | Error>>;
+  /**
+   * Opens a stream of what a source gives, which is closed with it. A stream that ends before its time, for what `open`
+   * names and when the source fails, has `last` of the error as its last frame.
+   * @throws LimitExceeded at StreamsPerToken; what `source` throws
+   */
+  follow<T, L>(
+    caller: Caller,
+    source: () => Promise<Source<T>>,
+    last: (error: Error) => L,
+  ): Promise<AsyncIterableIterator<T | L>>;
   /** How many are open now, over SSE and WebSocket together. */
   count(): number;
   /** Ends them all, and gives their last frames a moment to be sent. */
@@ -46,6 +59,9 @@ const lastFramesTimeout = 1_000;
 const stoppingError = () =>
   new Unavailable('The service is being restarted; subscribe again in a few seconds.');
 
+const changedGrantError = () =>
+  new Unavailable('What this display may see or do has changed; subscribe again.');
+
 /** The value of a frame, or its error: what every subscription field resolves with. */
 export function resolveFrame<T>(frame: T | Error): T {
   if (frame instanceof Error) throw frame;
@@ -57,8 +73,9 @@ type Stream = Caller & {
   readonly ended: boolean;
   /** Why it ends before its time. */
   readonly error: Error | undefined;
-  listen(subscribe: () => Promise<Subscription>): Promise<Subscription>;
-  /** No more changes; `error` becomes the last frame. */
+  /** From here on the source is closed with the stream. */
+  attach(source: { close(): void }): void;
+  /** Nothing more of the source; `error` becomes the last frame. */
   end(error?: Error): void;
   release(): void;
   readonly released: Promise<void>;
@@ -68,7 +85,7 @@ function makeStream(caller: Caller, onRelease: () => void): Stream {
   const { promise: released, resolve } = Promise.withResolvers<void>();
   const { viewer } = caller;
   const signal = caller.signal();
-  let subscription: Subscription | undefined;
+  let source: { close(): void } | undefined;
   let ended = false;
   let ending: Error | undefined;
   function end(error?: Error): void {
@@ -76,7 +93,7 @@ function makeStream(caller: Caller, onRelease: () => void): Stream {
     ended = true;
     ending = error;
     clearTimeout(expiry);
-    subscription?.close();
+    source?.close();
   }
   function release(): void {
     end();
@@ -97,10 +114,9 @@ function makeStream(caller: Caller, onRelease: () => void): Stream {
     get error() {
       return ending;
     },
-    async listen(subscribe) {
-      subscription = await subscribe();
-      if (ended) subscription.close();
-      return subscription;
+    attach(opened) {
+      source = opened;
+      if (ended) source.close();
     },
     end,
     release,
@@ -121,16 +137,16 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
   };
   notifications.stopping.addEventListener('abort', endAll);
 
-  const changes = notifications.subscribe('pin', 'person', 'mandator');
+  const changes = notifications.subscribe('pin', 'person', 'mandator', 'display');
   // An outside provider ends its tokens without a notification, and one of ours may have gone unheard.
   const checking = setInterval(() => void checkCredentials(), checkEvery).unref();
   const watchingChanges = (async () => {
     const subscription = await changes;
     for (let change = await subscription.next(); change; change = await subscription.next()) {
       const { keys, all } = change;
-      await checkCredentials(({ pinId, personId, mandatorId }) =>
+      await checkCredentials(({ pinId, personId, mandatorId, display }) =>
         // The keys do not say of what they are; who is checked once too often loses nothing.
-        [pinId, personId, mandatorId].some((id) => all || keys.has(String(id))),
+        [pinId, personId, mandatorId, display?.displayId].some((id) => all || keys.has(String(id))),
       );
     }
   })();
@@ -142,11 +158,15 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       [...byCredential.values()].map(async ([...streams]) => {
         const [stream] = streams;
         if (!stream || !ofWhom(stream.viewer)) return;
-        await authenticate(stream.viewer.mandator, stream.credentials).catch((error: Error) => {
+        try {
+          const { display } = await authenticate(stream.viewer.mandator, stream.credentials);
+          for (const sibling of streams)
+            if (!isDeepStrictEqual(sibling.viewer.display, display)) sibling.end(changedGrantError());
+        } catch (error) {
           // Nobody can be asked now; who listens again after the outage is asked then.
           if (asDomainError(error) instanceof Unavailable) return;
-          for (const sibling of streams) sibling.end(error);
-        });
+          for (const sibling of streams) sibling.end(error as Error);
+        }
       }),
     );
   }
@@ -168,12 +188,13 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
     return stream;
   }
 
-  async function listen(stream: Stream, topics: string[]): Promise<Subscription> {
+  async function listen<T>(stream: Stream, open: () => Promise<Source<T>>): Promise<Source<T>> {
     try {
-      const subscription = await stream.listen(() => notifications.subscribe(...topics));
+      const source = await open();
+      stream.attach(source);
       // It may have been revoked after the door had let it in and before this stream was there to be ended.
       await authenticate(stream.viewer.mandator, stream.credentials);
-      return subscription;
+      return source;
     } catch (error) {
       stream.release();
       throw error;
@@ -187,7 +208,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       frames: (changes: AsyncIterable<Change>) => AsyncIterable<T>,
     ) {
       const stream = register(caller);
-      const subscription = await listen(stream, topics);
+      const subscription = await listen(stream, () => notifications.subscribe(...topics));
       async function* changes(): AsyncGenerator<Change> {
         if (!stream.ended) yield { keys: new Set(), all: true };
         for (let change = await subscription.next(); change; change = await subscription.next()) yield change;
@@ -210,6 +231,40 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
           stream.release();
           return running.return(undefined);
         },
+        [Symbol.asyncIterator]: () => iterator,
+      };
+      return iterator;
+    },
+    async follow<T, L>(caller: Caller, open: () => Promise<Source<T>>, last: (error: Error) => L) {
+      const stream = register(caller);
+      const source = await listen(stream, open);
+      let isOver = false;
+      function leave(): IteratorReturnResult<undefined> {
+        stream.release();
+        return { value: undefined, done: true };
+      }
+      async function next(): Promise<IteratorResult<T | L, undefined>> {
+        if (isOver) return leave();
+        let error: Error | undefined;
+        try {
+          const frame = await source.next();
+          if (frame !== undefined) return { value: frame, done: false };
+          error = stream.error;
+        } catch (failure) {
+          error = failure as Error;
+        }
+        isOver = true;
+        if (!error) return leave();
+        try {
+          return { value: last(error), done: false };
+        } catch (failure) {
+          leave();
+          throw failure;
+        }
+      }
+      const iterator: AsyncIterableIterator<T | L> = {
+        next,
+        return: async () => leave(),
         [Symbol.asyncIterator]: () => iterator,
       };
       return iterator;
