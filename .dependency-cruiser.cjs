@@ -11,6 +11,9 @@ const context = '^src/context\\.ts$';
 /** A plain value type: what one page of a list is. */
 const paging = '^src/db/paging\\.ts$';
 
+/** What runs: the program, and the pages in browsers. */
+const entries = ['^src/main\\.ts$', '^src/web/swagger/page\\.js$', '^src/web/display/(sign|board)\\.ts$'];
+
 /** What `from` imports of our own must match one of `allowed`; `$1` is what the first group of `from` found. */
 const onlyTo = (name, from, allowed) => ({
   name,
@@ -89,7 +92,7 @@ module.exports = {
       'hallway',
       {
         path: `^src/(${hallways})/`,
-        pathNot: ['^src/graphql/schema\\.ts$', '^src/worker/', '^src/cli/program\\.ts$'],
+        pathNot: ['^src/graphql/schema\\.ts$', '^src/worker/', '^src/cli/program\\.ts$', '^src/web/[^/]+/'],
       },
       ['^src/$1/', '^src/(errors|input|context|config|log)\\.ts$', paging],
     ),
@@ -141,10 +144,10 @@ module.exports = {
     { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'no-orphan',
-      comment: 'What main.ts does not reach does not run; the folders in web/ hold what runs in a browser.',
+      comment: 'What neither main.ts nor a page in web/ reaches does not run.',
       severity: 'error',
-      from: { path: '^src/main\\.ts$' },
-      to: { path: '^src/', pathNot: '^src/web/[^/]+/', reachable: false },
+      from: { path: entries },
+      to: { path: '^src/', pathNot: entries, reachable: false },
     },
     // The state of a room is computed by one file, here and on the signs.
     onlyTo('page', '^src/web/([^/]+)/', ['^src/web/$1/', '^src/displays/state\\.ts$']),

@@ -21,6 +21,7 @@ import { describeApi } from './rest/openapi.ts';
 import { identifyRequests } from './rest/request.ts';
 import { mountRoutes } from './rest/route.ts';
 import * as tenants from './tenants/rest.ts';
+import { pageRoutes } from './web/pages.ts';
 import { swaggerRoutes } from './web/swagger.ts';
 
 /** What an HTTP server needs of us. */
@@ -115,6 +116,7 @@ export function createApp(context: Context, health: Health): App {
   });
   app.use('/:mandator/graphql', door, graphql.handler);
   app.use(identityRoutes(identity));
+  app.use(pageRoutes());
   if (context.config.SwaggerEnabled)
     app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
   return { handler: finish(app, context), upgrade: graphql.upgrade, close: graphql.close };

@@ -93,8 +93,15 @@ const planted: Record<string, [importer: string, imported: string][]> = {
   'home-of-time-zones': [['src/lessons/service.ts', 'temporal-polyfill']],
   'no-cycle': [['src/bookings/recurrence.ts', 'src/bookings/service.ts']],
   // Imported by nobody but itself.
-  'no-orphan': [['src/bookings/forgotten.ts', 'src/bookings/forgotten.ts']],
-  page: [['src/web/swagger/page.js', 'src/config.ts']],
+  'no-orphan': [
+    ['src/bookings/forgotten.ts', 'src/bookings/forgotten.ts'],
+    ['src/web/display/forgotten.ts', 'src/web/display/forgotten.ts'],
+  ],
+  page: [
+    ['src/web/swagger/page.js', 'src/config.ts'],
+    ['src/web/display/sign.ts', 'src/displays/display.ts'],
+    ['src/web/display/sign.ts', 'src/web/files.ts'],
+  ],
   'no-index': [['src/lessons/service.ts', 'src/lessons/index.ts']],
   'no-drawer': [
     ['src/lessons/service.ts', 'src/lessons/utils/text.ts'],

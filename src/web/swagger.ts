@@ -4,19 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Router } from 'express';
 import type { Config } from '../config.ts';
-import { MethodNotAllowed } from '../errors.ts';
-
-/** No script or style but ours, and no call to anywhere else; Swagger UI brings its icons as data. */
-const contentPolicy = [
-  `default-src 'none'`,
-  `script-src 'self'`,
-  `style-src 'self'`,
-  `img-src 'self' data:`,
-  `connect-src 'self'`,
-  `base-uri 'none'`,
-  `form-action 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ');
+import { contentPolicy, makeWebFile, refuseMethod, sendWebFile, type WebFile } from './files.ts';
 
 const ours = path.join(import.meta.dirname, 'swagger');
 const theirs = path.dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
@@ -29,6 +17,10 @@ const assets = new Map([
   ['favicon-32x32.png', theirs],
 ]);
 
+async function readAsset(name: string, folder: string): Promise<WebFile> {
+  return await makeWebFile(path.extname(name), await fs.readFile(path.join(folder, name)));
+}
+
 /** How a PIN signs in: for a token by a client that needs no secret, for a page can keep none; or as it is; or not at all. */
 function signInWith({ IdentityProvider, Clients }: Config): { scheme: string; client: string } {
   if (IdentityProvider.Mode === 'None') return { scheme: 'APIKEY', client: '' };
@@ -40,10 +32,10 @@ function signInWith({ IdentityProvider, Clients }: Config): { scheme: string; cl
   return { scheme: 'Bearer', client: encodeURIComponent(client.ClientId) };
 }
 
-async function renderPage(config: Config): Promise<string> {
+async function renderPage(config: Config): Promise<WebFile> {
   const { scheme, client } = signInWith(config);
   const page = await fs.readFile(path.join(ours, 'page.html'), 'utf8');
-  return page.replace('{{scheme}}', scheme).replace('{{client}}', client);
+  return await makeWebFile('html', page.replace('{{scheme}}', scheme).replace('{{client}}', client));
 }
 
 /**
@@ -53,28 +45,26 @@ async function renderPage(config: Config): Promise<string> {
  */
 export function swaggerRoutes(config: Config, describe: () => object): Router {
   const router = Router({ strict: true });
+  const read = new Map<string, Promise<WebFile>>();
   let document: object | undefined;
-  let page: Promise<string> | undefined;
+  let page: Promise<WebFile> | undefined;
 
-  router.get('/swagger', async (_request, response) => {
+  router.get('/swagger', async (request, response) => {
     page ??= renderPage(config);
-    response
-      .set('Content-Security-Policy', contentPolicy)
-      .type('html')
-      .send(await page);
+    sendWebFile(request, response.set('Content-Security-Policy', contentPolicy), await page);
   });
   // The page names its files from one level above, so that it also works below a path prefix of a proxy.
   router.get('/swagger/', (_request, response) => response.redirect('../swagger'));
   router.get('/swagger/openapi.json', (_request, response) => {
     response.json((document ??= describe()));
   });
-  router.get('/swagger/:file', (request, response, next) => {
-    const root = assets.get(request.params.file);
-    if (root) response.sendFile(request.params.file, { root });
-    else next();
+  router.get('/swagger/:file', async (request, response, next) => {
+    const { file } = request.params;
+    const folder = assets.get(file);
+    if (!folder) return next();
+    if (!read.has(file)) read.set(file, readAsset(file, folder));
+    sendWebFile(request, response, await (read.get(file) as Promise<WebFile>));
   });
-  router.all(['/swagger', '/swagger/openapi.json'], (request) => {
-    throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
-  });
+  router.all(['/swagger', '/swagger/openapi.json'], refuseMethod);
   return router;
 }

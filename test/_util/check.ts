@@ -35,6 +35,7 @@ const tool =
 const tools: Record<string, Check> = {
   'format and lint': tool((finish) => exec('biome ci --colors=off --error-on-warnings .', options, finish)),
   types: tool((finish) => exec('tsc -p .', options, finish)),
+  'types of pages': tool((finish) => exec('tsc -p src/web', options, finish)),
   arrows: tool((finish) => exec('depcruise src test', options, finish)),
   'dead code': tool((finish) => exec('knip', options, finish)),
 };

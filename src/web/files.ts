@@ -1,0 +1,63 @@
+/** What browsers get of us: read once, kept in memory with its ETag and its gzip, and under a strict content policy. */
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Request, RequestHandler, Response } from 'express';
+import { MethodNotAllowed } from '../errors.ts';
+
+const compress = promisify(gzip);
+
+/** No script or style but ours, and no call to anywhere else; images may stand in the page as data. */
+export const contentPolicy = [
+  `default-src 'none'`,
+  `script-src 'self'`,
+  `style-src 'self'`,
+  `img-src 'self' data:`,
+  `connect-src 'self'`,
+  `base-uri 'none'`,
+  `form-action 'none'`,
+  `frame-ancestors 'none'`,
+].join('; ');
+
+export type WebFile = {
+  /** As in Express's `response.type`. */
+  type: string;
+  bytes: Buffer;
+  gzipped: Buffer;
+  /** Hash of the bytes. */
+  hash: string;
+};
+
+export async function makeWebFile(type: string, content: string | Buffer): Promise<WebFile> {
+  const bytes = Buffer.from(content);
+  const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+  return { type, bytes, gzipped: await compress(bytes, { level: 9 }), hash };
+}
+
+/** Not Express's own, which takes a `Cache-Control: no-cache` for a wish to get it again: fetch adds that by itself. */
+function isFresh(request: Request, response: Response): boolean {
+  const known = request.get('If-None-Match')?.split(',') ?? [];
+  return known.some((tag) => tag.trim().replace(/^W\//, '') === response.get('ETag'));
+}
+
+/** Answers a GET or HEAD: 200, compressed where that is accepted, or 304; browsers ask each time whether it is still so. */
+export function sendWebFile(request: Request, response: Response, file: WebFile): void {
+  const small = request.acceptsEncodings('gzip') === 'gzip' && file.gzipped.length < file.bytes.length;
+  const body = small ? file.gzipped : file.bytes;
+  response
+    .set('Cache-Control', 'no-cache')
+    .set('ETag', `"${file.hash}${small ? '-gzip' : ''}"`)
+    .vary('Accept-Encoding')
+    .type(file.type);
+  if (isFresh(request, response)) {
+    response.status(304).end();
+    return;
+  }
+  if (small) response.set('Content-Encoding', 'gzip');
+  response.set('Content-Length', String(body.length)).end(body);
+}
+
+/** For what can only be read. */
+export const refuseMethod: RequestHandler = (request) => {
+  throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
+};

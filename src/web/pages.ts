@@ -1,0 +1,95 @@
+/**
+ * The pages of the door signs and of the boards (contract 9), and the files that they load. They are the same bytes for
+ * every tenant and room and hold no data: what they show they read with the token of their device.
+ */
+import { createHash } from 'node:crypto';
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { type RequestHandler, type Response, Router } from 'express';
+import { NotFound } from '../errors.ts';
+import { contentPolicy, makeWebFile, refuseMethod, sendWebFile, type WebFile } from './files.ts';
+
+const source = path.join(import.meta.dirname, '..');
+const folder = 'web/display';
+/** Where the pages take files from, besides their own folder. */
+const shared = ['displays/state.ts'];
+
+/** What a kiosk needs is allowed to the page itself, and what it never needs to nobody. */
+const permissions =
+  'screen-wake-lock=(self), fullscreen=(self), camera=(), microphone=(), geolocation=(), payment=(), usb=()';
+
+/** Texts never become markup or code by accident, whatever a script of the page does with them. */
+const pagePolicy = `${contentPolicy}; require-trusted-types-for 'script'; trusted-types 'none'`;
+
+type Files = {
+  /** By its path below `/assets/`. */
+  assets: ReadonlyMap<string, WebFile>;
+  /** By its name: sign.html. */
+  pages: ReadonlyMap<string, WebFile>;
+};
+
+/** Types and comments are for us; browsers get the rest. */
+async function readScript(name: string): Promise<WebFile> {
+  // When the first page is asked for: a process that shows none needs no compiler.
+  const { transformSync } = await import('amaro');
+  const text = await fs.readFile(path.join(source, name), 'utf8');
+  return await makeWebFile('text/javascript', transformSync(text, { mode: 'transform' }).code);
+}
+
+async function readAsset(name: string): Promise<WebFile> {
+  if (name.endsWith('.ts')) return await readScript(name);
+  return await makeWebFile(path.extname(name), await fs.readFile(path.join(source, name)));
+}
+
+/** All files at once, so that a page and what it loads are of one version; `{{version}}` in a page is the hash of all. */
+async function readFiles(): Promise<Files> {
+  const own = (await fs.readdir(path.join(source, folder))).sort().map((name) => `${folder}/${name}`);
+  const isPage = (name: string) => name.endsWith('.html');
+  const assets = new Map<string, WebFile>();
+  for (const name of [...own.filter((name) => !isPage(name)), ...shared])
+    assets.set(name, await readAsset(name));
+  const markup = new Map<string, string>();
+  for (const name of own.filter(isPage))
+    markup.set(path.basename(name), await fs.readFile(path.join(source, name), 'utf8'));
+  const hash = createHash('sha256').update([...markup.values()].join());
+  for (const [name, asset] of assets) hash.update(`${name} ${asset.hash}\n`);
+  const version = hash.digest('base64url').slice(0, 16);
+  const pages = new Map<string, WebFile>();
+  for (const [name, text] of markup)
+    pages.set(name, await makeWebFile('html', text.replaceAll('{{version}}', version)));
+  return { assets, pages };
+}
+
+/** `/{mandator}/door-sign/{resourceId}`, `/{mandator}/board/{locationId}` and `/assets/…`, for everybody. */
+export function pageRoutes(): Router {
+  const router = Router({ strict: true, caseSensitive: true });
+  let files: Promise<Files> | undefined;
+  /** A failure is tried again by who asks next. */
+  const read = () =>
+    (files ??= readFiles().catch((error: unknown) => {
+      files = undefined;
+      throw error;
+    }));
+  const guard = (response: Response) =>
+    response.set('Content-Security-Policy', pagePolicy).set('Permissions-Policy', permissions);
+
+  const serve =
+    (file: string, record: string): RequestHandler<{ id: string }> =>
+    async (request, response) => {
+      const { id } = request.params;
+      if (!/^[1-9]\d*$/.test(id))
+        throw new NotFound(`There is nothing at ${request.path}: the address ends in the id of a ${record}.`);
+      const { pages } = await read();
+      sendWebFile(request, guard(response), pages.get(file) as WebFile);
+    };
+  router.get('/:mandator/door-sign/:id', serve('sign.html', 'resource'));
+  router.get('/:mandator/board/:id', serve('board.html', 'location'));
+  router.get('/assets/*name', async (request, response) => {
+    const { assets } = await read();
+    const asset = assets.get(request.params.name.join('/'));
+    if (!asset) throw new NotFound(`There is nothing at ${request.path}.`);
+    sendWebFile(request, guard(response), asset);
+  });
+  router.all(['/:mandator/door-sign/:id', '/:mandator/board/:id', '/assets/*name'], refuseMethod);
+  return router;
+}
