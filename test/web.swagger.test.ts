@@ -1,21 +1,9 @@
-import fs from 'node:fs';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { createPin } from '../src/identity/service.ts';
+import { describeInBrowser, launchBrowser } from './_util/browser.ts';
 import { makeTenant } from './_util/factories.ts';
 import { pepper, type Service, startService } from './_util/service.ts';
-
-/** Debian's name first; other systems call it otherwise. */
-function findBrowser(): string | undefined {
-  const names = ['chromium', 'chromium-browser', 'google-chrome'];
-  const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/bin'];
-  return folders.flatMap((folder) => names.map((name) => path.join(folder, name))).find(fs.existsSync);
-}
-
-const executablePath = findBrowser();
-if (!executablePath) process.stdout.write('web.swagger: there is no chromium here; its tests are skipped\n');
-const describeInBrowser = executablePath ? describe : describe.skip;
 
 /** A service with the tenant of the examples, and a PIN of its importer. */
 async function startDemo(settings: Record<string, string>) {
@@ -83,7 +71,7 @@ describe('GET /swagger', () => {
   });
 });
 
-describeInBrowser('in a browser without any other network', () => {
+describeInBrowser('Swagger UI in a browser without any other network', () => {
   let browser: Browser;
   let page: Page;
   const foreign: string[] = [];
@@ -112,10 +100,7 @@ describeInBrowser('in a browser without any other network', () => {
   }
 
   beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: executablePath!,
-      args: ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
-    });
+    browser = await launchBrowser();
     page = await open(service);
   });
   afterAll(() => browser?.close());
