@@ -48,6 +48,7 @@ export async function waitForBatch(
       context.notifications.stopping,
       AbortSignal.timeout(seconds * 1_000),
     ]);
+    if (over.aborted) return batch;
     over.addEventListener('abort', changes.close, { once: true });
     for (let change = await changes.next(); change; change = await changes.next())
       if (change.all || change.keys.has(batch.id)) break;
