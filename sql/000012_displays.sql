@@ -121,10 +121,16 @@ create table booking_undo (
   -- The booking as that act has left it; any change since then makes it final.
   version integer not null,
   action text not null check (action in ('Booked', 'CheckedIn', 'Extended', 'Released')),
-  -- How the booking ended before it was extended.
+  -- What the booking occupied before it was extended.
   occupied tstzrange,
+  -- What it was before it was released.
+  status text check (status in ('Confirmed', 'Tentative')),
   at timestamptz not null default now(),
+  -- When it was taken back: again changes nothing then.
+  undone_at timestamptz,
   primary key (mandator_id, booking_id),
+  check ((action = 'Extended') = (occupied is not null)),
+  check ((action = 'Released') = (status is not null)),
   foreign key (mandator_id, booking_id) references booking on delete cascade
 );
 create index booking_undo_age on booking_undo (at);

@@ -514,7 +514,9 @@ describe('REST in both casings and GraphQL, by token and by PIN, answer the same
 });
 
 describe('the scenarios use', () => {
-  const unused = (names: string[]) => names.filter((name) => !used.has(name));
+  /** Only displays come further than its 403: bookings.displays. */
+  const undo = 'POST /v1.0/bookings/:id/undo';
+  const unused = (names: string[]) => names.filter((name) => !used.has(name) && name !== undo);
 
   test('every route, with each of its parameters', () => {
     const names = [...lessonRoutes, ...bookingRoutes].flatMap(({ method, path, query }) => {

@@ -5,8 +5,10 @@ import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/locks.ts';
 import { Conflict } from '../errors.ts';
 import type { Booking } from './booking.ts';
+import { checkActor, checkIsOn } from './door.ts';
 import { checkIsActive, checkNotOver, type Held, holdBookings } from './held.ts';
-import { checkBooker, getBooking } from './service.ts';
+import { readBack } from './service.ts';
+import { keepUndo } from './undo.ts';
 
 /**
  * Says that somebody has come; again it changes nothing.
@@ -25,21 +27,25 @@ export function checkIn(db: Database, viewer: Viewer, id: number): Promise<Booki
     await sql`
       update booking set checked_in_at = now(), version = version + 1, changed_at = now()
       where mandator_id = ${viewer.mandatorId} and id = ${id}`.execute(trx);
+    await keepUndo(trx, viewer, 'CheckedIn', held);
   });
 }
 
 /**
  * Gives the resource free before the end; Start and End stay as they were planned. Again it changes nothing.
- * @throws Conflict for what is cancelled or over; Forbidden, NotFound
+ * @throws Conflict for what is cancelled or over, and at a display for what is neither on nor to be checked in; Forbidden,
+ * NotFound
  */
 export function releaseBooking(db: Database, viewer: Viewer, id: number): Promise<Booking> {
   return attend(db, viewer, id, async (trx, held, now) => {
     if (held.status === 'Released') return;
     checkIsActive(held);
     checkNotOver(held, now);
+    checkIsOn(viewer, held, now);
     await sql`
       update booking set status = 'Released', version = version + 1, changed_at = now()
       where mandator_id = ${viewer.mandatorId} and id = ${id}`.execute(trx);
+    await keepUndo(trx, viewer, 'Released', held);
   });
 }
 
@@ -54,12 +60,12 @@ async function attend(
   id: number,
   act: (trx: Transaction, held: Held, now: Date) => Promise<void>,
 ): Promise<Booking> {
-  checkBooker(viewer);
+  checkActor(viewer);
   await transactOrGiveUp(db, 'The booking', async (trx) => {
     const { named, now } = await holdBookings(trx, viewer, id);
     await act(trx, named, now);
   });
-  return await getBooking(db, viewer, id);
+  return await readBack(db, viewer, id);
 }
 
 const isNoShow = sql<boolean>`check_in_until <= now() and checked_in_at is null and status in ('Confirmed', 'Tentative')`;

@@ -62,16 +62,17 @@ export const isActive = ({ status }: { status: string }) => status === 'Confirme
 
 type Somebody = { personId: number } | null;
 
-/** Whether somebody may see what a private booking is about. */
+/** Whether somebody may see what a booking is about: of a private one not everybody, and a display only of what it made. */
 export function maySee(
   viewer: Viewer,
   { isPrivate, organizer, createdBy }: { isPrivate: boolean; organizer: Somebody; createdBy: Somebody },
 ): boolean {
+  if (viewer.role === 'Display') return createdBy?.personId === viewer.personId;
   const own = [organizer?.personId, createdBy?.personId].includes(viewer.personId);
   return !isPrivate || own || viewer.role === 'Admin';
 }
 
-/** What others see of a private booking: that it is there. */
+/** What others see of a private booking, and displays of any: that it is there. */
 export const occupiedOnly = {
   subject: 'Belegt',
   description: null,

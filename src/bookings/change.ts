@@ -7,6 +7,7 @@ import { Conflict, InvalidInput, type RoomConflict } from '../errors.ts';
 import { checkVersion, type Versions } from '../tenants/service.ts';
 import { suggestAlternatives } from './alternatives.ts';
 import type { Booking, BookingChanges, ConflictHandling, Scope } from './booking.ts';
+import { checkActor, checkIsOn, inReach } from './door.ts';
 import { checkIsActive, checkNotOver, type Held, type Holding, holdBookings } from './held.ts';
 import {
   checkOpeningHours,
@@ -20,7 +21,8 @@ import {
 } from './occupation.ts';
 import { areOnSameDate, atSameClock } from './recurrence.ts';
 import { checkActive, checkApart, checkInOf, checkTimes } from './rules.ts';
-import { checkBooker, getBooking } from './service.ts';
+import { checkBooker, getBooking, readBack } from './service.ts';
+import { keepUndo } from './undo.ts';
 
 const minute = 60_000;
 
@@ -57,23 +59,24 @@ export async function changeBooking(
   checkBooker(viewer);
   const { resourceId } = changes;
   const places = ['resourceId', 'start', 'end', 'setupMinutes', 'teardownMinutes'] as const;
-  const refused = await writeBookings(db, viewer, (trx) =>
+  const outcome = await writeBookings(db, viewer, (trx) =>
     change(trx, viewer, {
       ...{ id, versions, scope, conflictHandling },
       room: places.some((member) => changes[member] !== undefined) ? { resourceId } : undefined,
       changesOf: () => changes,
     }),
   );
-  if (!refused) return await getBooking(db, viewer, id);
+  if (!('conflicts' in outcome)) return await getBooking(db, viewer, id);
   // Looked for when the rooms are no longer locked.
-  const [first, ...others] = refused.places as [Wanted, ...Wanted[]];
-  throw roomOccupied(refused.conflicts, await suggestAlternatives(db, viewer, first, others));
+  const [first, ...others] = outcome.places as [Wanted, ...Wanted[]];
+  throw roomOccupied(outcome.conflicts, await suggestAlternatives(db, viewer, first, others));
 }
 
 /**
  * Ends a booking later than it would; who names the version can repeat it without extending twice.
- * @throws Conflict with what is in the way, and for what is over, cancelled or released; InvalidInput when it would be too
- * long or reach beyond opening hours; Forbidden, NotFound, PreconditionFailed
+ * @throws Conflict with what is in the way, for what is over, cancelled or released, and at a display for what is neither on
+ * nor to be checked in; InvalidInput when it would be too long or reach beyond opening hours; Forbidden, NotFound,
+ * PreconditionFailed
  */
 export async function extendBooking(
   db: Database,
@@ -82,30 +85,33 @@ export async function extendBooking(
   versions: Versions,
   minutes: number,
 ): Promise<Booking> {
-  checkBooker(viewer);
-  const refused = await writeBookings(db, viewer, (trx) =>
-    change(trx, viewer, {
+  checkActor(viewer);
+  const outcome = await writeBookings(db, viewer, async (trx) => {
+    const changed = await change(trx, viewer, {
       ...{ id, versions, scope: 'This', conflictHandling: 'Fail' },
       room: { resourceId: undefined },
       changesOf(named, now) {
         checkNotOver(named, now);
+        checkIsOn(viewer, named, now);
         return { end: new Date(named.end.getTime() + minutes * minute) };
       },
-    }),
-  );
-  if (refused) throw roomOccupied(refused.conflicts, []);
-  return await getBooking(db, viewer, id);
+    });
+    if ('named' in changed) await keepUndo(trx, viewer, 'Extended', changed.named);
+    return changed;
+  });
+  if ('conflicts' in outcome) throw roomOccupied(outcome.conflicts);
+  return await readBack(db, viewer, id);
 }
 
 /** A booking as it is and as it becomes. */
 type Step = { old: Held; to: Held };
 
-/** @returns what is in the way, with nothing written */
+/** @returns the booking as it was; or what is in the way, with nothing written */
 async function change(
   trx: Transaction,
   viewer: Viewer,
   { id, versions, scope, conflictHandling, room, changesOf }: Change,
-): Promise<Refused | undefined> {
+): Promise<Refused | { named: Held }> {
   const rooms = room ? await lockPlaces(trx, viewer, id, scope, room.resourceId) : [];
   const holding = await holdBookings(trx, viewer, id, scope);
   const { named, meant, now } = holding;
@@ -124,23 +130,26 @@ async function change(
     viewer,
     possible.map(({ to }) => to),
   );
-  return undefined;
+  return { named };
 }
 
 /** The resources that the bookings of a change leave and take. */
 async function lockPlaces(
   trx: Transaction,
-  { mandatorId }: Viewer,
+  viewer: Viewer,
   id: number,
   scope: Scope,
   resourceId: number | undefined,
 ): Promise<Room[]> {
+  const { mandatorId } = viewer;
   const { rows } = await sql<{ id: number }>`
     select distinct booking.resource_id as id
     from booking as named
     join booking on booking.mandator_id = named.mandator_id
       and (booking.id = named.id ${scope === 'This' ? sql`` : sql`or booking.series_id = named.series_id`})
-    where named.mandator_id = ${mandatorId} and named.id = ${id}::bigint`.execute(trx);
+    where named.mandator_id = ${mandatorId} and named.id = ${id}::bigint ${inReach(viewer, 'named')}`.execute(
+    trx,
+  );
   // Of a booking that there is not, nothing is to be said before that.
   const wanted = resourceId === undefined || rows.length === 0 ? [] : [resourceId];
   return await lockRooms(trx, mandatorId, [...rows.map((row) => row.id), ...wanted]);

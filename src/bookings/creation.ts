@@ -7,6 +7,7 @@ import { claimIdempotencyKey } from '../db/idempotency.ts';
 import { type Conflict, type FieldError, Forbidden, InvalidInput, type RoomConflict } from '../errors.ts';
 import { suggestAlternatives } from './alternatives.ts';
 import { asSeenBy, type Booking, type NewBooking, type StoredBooking } from './booking.ts';
+import { checkActor, checkWalkIn, isInReach } from './door.ts';
 import {
   checkOpeningHours,
   findConflicts,
@@ -20,8 +21,8 @@ import {
 } from './occupation.ts';
 import { atSameClock, expandRule } from './recurrence.ts';
 import { checkActive, checkApart, checkInOf, checkTimes } from './rules.ts';
-import { checkBooker } from './service.ts';
 import { findStored } from './stored.ts';
+import { keepUndo } from './undo.ts';
 
 export type Created = {
   /** Of a series the first that was made. */
@@ -35,6 +36,9 @@ export type Created = {
   } | null;
 };
 
+/** An id that no resource has. */
+const nobodys = 0;
+
 type Skipped = { start: Date; end: Date; conflicts: RoomConflict[] };
 
 /** What is kept under an Idempotency-Key. */
@@ -45,7 +49,7 @@ type Refused = { conflicts: RoomConflict[]; places: Wanted[] };
  * Makes a booking, or all of a series. For one that is occupied nothing is made, or with ConflictHandling Skip the rest of
  * its series (contract 5.2).
  * @param options.idempotencyKey the same key of the same person gives the same bookings again, for 24 hours
- * @throws Forbidden for a display, and for a User who books for somebody else or blocks a resource; InvalidInput with every
+ * @throws Forbidden for a display that may not book, and for a User who books for somebody else or blocks a resource; InvalidInput with every
  * fault of `wanted`, and for a key that came with another one; Conflict with what is in the way and what would be possible
  * instead, and for an inactive resource
  */
@@ -55,8 +59,8 @@ export async function createBooking(
   wanted: NewBooking,
   { idempotencyKey }: { idempotencyKey?: string | undefined },
 ): Promise<Created> {
-  checkBooker(viewer);
-  if (viewer.role !== 'Admin') checkUser(viewer, wanted);
+  checkActor(viewer);
+  if (viewer.role === 'User') checkUser(viewer, wanted);
   const outcome = await writeBookings(db, viewer, async (trx): Promise<Made | Refused> => {
     const claim = idempotencyKey ? await claimIdempotencyKey<Made>(trx, viewer, idempotencyKey) : undefined;
     const fingerprint = fingerprintOf(wanted);
@@ -117,6 +121,8 @@ function restore({ ids, seriesId, skipped }: Made): Made {
 }
 
 async function refuse(db: Database, viewer: Viewer, { conflicts, places }: Refused): Promise<Conflict> {
+  // They would tell a display of other rooms.
+  if (viewer.role === 'Display') return roomOccupied(conflicts);
   const [first, ...others] = places as [Wanted, ...Wanted[]];
   return roomOccupied(conflicts, await suggestAlternatives(db, viewer, first, others));
 }
@@ -136,9 +142,13 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
       return undefined;
     }
   }
-  const rooms = await gather(() => readRooms(trx, viewer.mandatorId, [wanted.resourceId]));
-  await gather(() => checkOrganizer(trx, viewer, wanted));
-  await gather(() => checkTimes(viewer, wanted.kind, wanted, new Date()));
+  const ids = [isInReach(viewer, wanted.resourceId) ? wanted.resourceId : nobodys];
+  const rooms = await gather(() => readRooms(trx, viewer.mandatorId, ids));
+  if (viewer.role === 'Display') await gather(() => checkWalkIn(viewer, wanted, new Date()));
+  else {
+    await gather(() => checkOrganizer(trx, viewer, wanted));
+    await gather(() => checkTimes(viewer, wanted.kind, wanted, new Date()));
+  }
   const timesAreRight = faults.every(({ field }) => field !== 'Start' && field !== 'End');
   if (rooms && timesAreRight) {
     const [room] = rooms as [Room];
@@ -200,13 +210,15 @@ async function make(
     const own = inTheWay.get(start.getTime());
     return own ? [{ start, end, conflicts: own }] : [];
   });
-  return { ...(await insert(trx, viewer, wanted, room, free)), skipped };
+  const made = { ...(await insert(trx, viewer, wanted, room, free)), skipped };
+  for (const id of made.ids) await keepUndo(trx, viewer, 'Booked', { id, version: 0 });
+  return made;
 }
 
-/** All bookings and their series in one statement. */
+/** All bookings and their series in one statement. Who books at the door is there. */
 async function insert(
   trx: Transaction,
-  { mandatorId, personId }: Viewer,
+  { mandatorId, personId, role }: Viewer,
   wanted: NewBooking,
   room: Room,
   places: readonly Wanted[],
@@ -216,6 +228,7 @@ async function insert(
   const occupied = places.map(occupiedBy);
   const now = new Date();
   const checkIns = places.map((place) => checkInOf(room, kind, place, now));
+  const [origin, hasCome] = role === 'Display' ? ['Display', true] : ['Api', false];
   const { rows } = await sql<{ id: number; seriesId: number | null }>`
     with series as (
       insert into booking_series (mandator_id, recurrence_rule)
@@ -223,10 +236,12 @@ async function insert(
       returning id
     ), inserted as (
       insert into booking (mandator_id, resource_id, kind, status, origin, subject, description, is_private,
-        occupied, setup_minutes, teardown_minutes, organizer_id, created_by, series_id, check_in_from, check_in_until)
-      select ${mandatorId}, ${room.id}, ${kind}, ${status}, 'Api', ${subject}, ${description}, ${isPrivate},
+        occupied, setup_minutes, teardown_minutes, organizer_id, created_by, series_id, check_in_from, check_in_until,
+        checked_in_at)
+      select ${mandatorId}, ${room.id}, ${kind}, ${status}, ${origin}, ${subject}, ${description}, ${isPrivate},
         tstzrange(place.opens, place.closes), ${setupMinutes}, ${teardownMinutes}, ${organizerId}, ${personId},
-        (select id from series), place.check_in_from, place.check_in_until
+        (select id from series), place.check_in_from, place.check_in_until,
+        case when ${hasCome} and place.check_in_until is not null then now() end
       from unnest(${occupied.map(({ from }) => from)}::timestamptz[], ${occupied.map(({ to }) => to)}::timestamptz[],
         ${checkIns.map((times) => times?.from ?? null)}::timestamptz[],
         ${checkIns.map((times) => times?.until ?? null)}::timestamptz[])

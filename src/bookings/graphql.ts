@@ -28,6 +28,7 @@ import { changeBooking, extendBooking } from './change.ts';
 import { type Created, createBooking } from './creation.ts';
 import { lessonOrigin, lessonStatus } from './lektion.ts';
 import { bookingList, findBooking, getResource, listBookings, type Resource } from './service.ts';
+import { undoBooking } from './undo.ts';
 import { type BookingFrame, bookingTopic, frameLength, watchBookings } from './watch.ts';
 import * as wire from './wire.ts';
 
@@ -307,6 +308,17 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
           const versions = version == null ? undefined : [version];
           return extendBooking(context.db, viewer, readLongId(id), versions, Minutes);
         },
+      }),
+      undoBooking: t.field({
+        type: result,
+        args: {
+          id,
+          version: t.arg.int({ required: true, description: 'The version that the act has answered.' }),
+        },
+        description:
+          'For displays: takes back what this one did last with a booking, within 60 seconds, if nothing has changed it since. Taking it back again changes nothing.',
+        resolve: (_root, { id, version }, { context, viewer }) =>
+          undoBooking(context.db, viewer, readLongId(id), [version]),
       }),
     };
   });

@@ -4,6 +4,7 @@ import type { Viewer } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict, Forbidden, NotFound } from '../errors.ts';
 import { type BookingKind, type BookingStatus, isActive, type Scope } from './booking.ts';
+import { inReach, refuseAtDoor } from './door.ts';
 import type { Wanted } from './occupation.ts';
 
 /** What a change may have to know or to write. */
@@ -31,8 +32,9 @@ type HeldRow = Held & { organizerId: number | null; createdBy: number | null; no
  * The booking that a change names, and the database's time. With a scope, also what else of its series the change is meant
  * for: of all, or of this one and those that start later, those that are active and not over. The bookings are locked in
  * the order of their ids.
- * @throws NotFound; Conflict for a lesson and for what comes from the mail server, with the remedy; Forbidden for what a
- * person who is no Admin has neither made nor organizes
+ * @throws NotFound, also for a display and a room that is not its own; Conflict for a lesson and for what comes from the mail
+ * server, with the remedy, and for a block at a display; Forbidden for what a person who is no Admin has neither made nor
+ * organizes: at the door it is anybody's
  */
 export async function holdBookings(
   trx: Transaction,
@@ -51,11 +53,13 @@ export async function holdBookings(
       created_at as "createdAt", version, organizer_id as "organizerId", created_by as "createdBy", now() as now
     from booking
     where mandator_id = ${mandatorId} and (id = ${id}::bigint ${scope === 'This' ? sql`` : sql`or ${series}`})
+      ${inReach(viewer)}
     order by id for no key update`.execute(trx);
   const named = rows.find((row) => row.id === id);
   if (!named) throw new NotFound('There is no booking of this id.');
+  if (viewer.display && named.kind !== 'Booking') throw refuseAtDoor(named.kind);
   if (named.kind === 'Lesson' || named.kind === 'MailItem') throw await refuseForeign(trx, mandatorId, named);
-  if (viewer.role !== 'Admin' && ![named.organizerId, named.createdBy].includes(viewer.personId))
+  if (viewer.role === 'User' && ![named.organizerId, named.createdBy].includes(viewer.personId))
     throw new Forbidden('This booking is another person’s; ask its organizer or an Admin.');
   const { now } = named;
   if (scope === 'This') return { named, meant: [named], now };

@@ -108,8 +108,8 @@ type Found = {
 };
 
 /**
- * What stands in the way of each wanted booking, in their order; private ones as the viewer may see them. One query. Of
- * one wanted booking the first 100, of each of several the first 10.
+ * What stands in the way of each wanted booking, in their order; private ones as the viewer may see them, and for a display
+ * all alike. One query. Of one wanted booking the first 100, of each of several the first 10.
  * @param wanted of resources of the viewer's tenant
  * @param except bookings that do not count, because they are to be moved away themselves
  */
@@ -151,9 +151,10 @@ export async function findConflicts(
       organizer: organizerId === null ? null : { personId: organizerId },
       createdBy: createdBy === null ? null : { personId: createdBy },
     };
+    const isShown = viewer.role !== 'Display' && maySee(viewer, { isPrivate, ...owners });
     return {
       ...{ bookingId: id, resourceId, kind },
-      subject: maySee(viewer, { isPrivate, ...owners }) ? subject : occupiedOnly.subject,
+      subject: isShown ? subject : occupiedOnly.subject,
       ...{ start: row.from, end: row.to, wantedStart: row.wantedStart },
     };
   });

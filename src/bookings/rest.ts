@@ -11,6 +11,7 @@ import { changeBooking, extendBooking } from './change.ts';
 import { type Created, createBooking } from './creation.ts';
 import * as examples from './examples.ts';
 import { bookingList, getBooking, listBookings } from './service.ts';
+import { undoBooking } from './undo.ts';
 import * as wire from './wire.ts';
 
 const path = '/v1.0/bookings';
@@ -24,6 +25,11 @@ const forDisplays = { 403: 'A display reads the status of its own resources only
 const forOthers = {
   403: 'Only whom it is for, who made it, and an Admin change a booking; a display changes none.',
 };
+const forThoseAtTheDoor = {
+  403: 'Only whom it is for, who made it, and an Admin do so, and a display that may book.',
+};
+const atDisplays =
+  'A display may do so with a booking of its rooms that is on or to be checked in, whoever it is for.';
 const ofOthers =
   'A lesson is changed through `/v2.0/jobs/update`, and an item of a mailbox in its calendar: here that is a conflict.';
 
@@ -118,7 +124,7 @@ export const routes = [
     path,
     summary: 'Make a booking or a series',
     description:
-      'Books a resource for a time in which it is open and free. With a `RecurrenceRule` it makes a series, expanded on the clocks of the location: every booking begins at the same local time, the first one at `Start`. A user books for itself and what is not over yet; an Admin also for others, outside opening hours, and blocks.',
+      'Books a resource for a time in which it is open and free. With a `RecurrenceRule` it makes a series, expanded on the clocks of the location: every booking begins at the same local time, the first one at `Start`. A user books for itself and what is not over yet; an Admin also for others, outside opening hours, and blocks. A display that may book makes plain bookings for itself in its own rooms, that begin within 5 minutes of now and last from 5 minutes to 4 hours; they are checked in at once, and what is in their way is told as Belegt alone, without `Alternatives`.',
     headers: ['Idempotency-Key'],
     body: { schema: wire.newBooking, example: examples.newBooking },
     answers: {
@@ -130,7 +136,7 @@ export const routes = [
       },
     },
     problems: {
-      403: 'Only an Admin books for another person or makes a block; a display books nothing.',
+      403: 'Only an Admin books for another person or makes a block; a display books when an Admin has allowed it.',
       409: 'The resource is occupied or not active, `Conflicts` and `Alternatives` say by what and what is possible instead; or a request with this `Idempotency-Key` is still being answered.',
     },
     handle: async ({ db, config }, { viewer, body, request }) => {
@@ -203,14 +209,13 @@ export const routes = [
     method: 'POST',
     path: `${path}/:id/check-in`,
     summary: 'Check a booking in',
-    description:
-      'Says that somebody is there, between `CheckIn.From` and `CheckIn.Until`; who does not is taken for a no-show, and the booking released. Checking in again changes nothing.',
+    description: `Says that somebody is there, between \`CheckIn.From\` and \`CheckIn.Until\`; who does not is taken for a no-show, and the booking released. Checking in again changes nothing. ${atDisplays}`,
     params,
     answers: one('The booking.', {
       CheckIn: { ...examples.booking.CheckIn, CheckedInAt: '2027-02-01T07:58:12Z' },
     }),
     problems: {
-      ...forOthers,
+      ...forThoseAtTheDoor,
       409: 'It is too early or too late, nobody has to check in, or the booking is cancelled or released.',
     },
     handle: async ({ db }, { viewer, params }) =>
@@ -220,10 +225,10 @@ export const routes = [
     method: 'POST',
     path: `${path}/:id/release`,
     summary: 'Release a booking',
-    description: `Frees the resource of a booking that is not needed any more, or not to its end; it keeps its times and gets the status Released. Releasing it again changes nothing. ${ofOthers}`,
+    description: `Frees the resource of a booking that is not needed any more, or not to its end; it keeps its times and gets the status Released. Releasing it again changes nothing. ${atDisplays} ${ofOthers}`,
     params,
     answers: one('The released booking.', { Status: 'Released' }),
-    problems: { ...forOthers, 409: 'The booking is over, cancelled, or not made here.' },
+    problems: { ...forThoseAtTheDoor, 409: 'The booking is over, cancelled, or not made here.' },
     handle: async ({ db }, { viewer, params }) =>
       recordAnswer(wire.toBookingRecord(await releaseBooking(db, viewer, params.id))),
   }),
@@ -231,13 +236,13 @@ export const routes = [
     method: 'POST',
     path: `${path}/:id/extend`,
     summary: 'Extend a booking',
-    description: `Lets a booking end later, where its resource is free and open. With \`If-Match\` it can be sent again when the answer was lost, and extends once; without, again is more. ${ofOthers}`,
+    description: `Lets a booking end later, where its resource is free and open. With \`If-Match\` it can be sent again when the answer was lost, and extends once; without, again is more. ${atDisplays} ${ofOthers}`,
     headers: ['If-Match'],
     params,
     body: { schema: wire.extension, example: examples.extension },
     answers: one('The booking with its new `End`.', { End: '2027-02-01T09:45:00Z' }),
     problems: {
-      ...forOthers,
+      ...forThoseAtTheDoor,
       409: 'The resource is occupied then, as `Conflicts` tell; or the booking is over, cancelled, released, or not made here.',
       412: 'The record has changed since the version of `If-Match`.',
     },
@@ -246,6 +251,25 @@ export const routes = [
       return recordAnswer(
         wire.toBookingRecord(await extendBooking(db, viewer, params.id, versions, body.Minutes)),
       );
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/:id/undo`,
+    summary: 'Take back what a display did',
+    description:
+      'For displays: takes back what this one did last with a booking, within 60 seconds and only in the version of `If-Match`, which the act has answered. What it booked is cancelled, whom it checked in has not come, what it extended ends as before, and what it released takes place if its place is still free. Taking it back again changes nothing.',
+    headers: ['If-Match'],
+    params,
+    answers: one('The booking as it is now.'),
+    problems: {
+      403: 'Only a display that may book takes back what it did.',
+      409: 'There is nothing to take back, it is too late, the booking has changed since, or its place is taken, as `Conflicts` tell.',
+      428: '`If-Match` is missing.',
+    },
+    handle: async ({ db }, { viewer, params, headers }) => {
+      const versions = readIfMatch(headers);
+      return recordAnswer(wire.toBookingRecord(await undoBooking(db, viewer, params.id, versions)));
     },
   }),
 ];

@@ -9,9 +9,11 @@
  * Invariants:
  * - No two active bookings of a resource overlap; a constraint of the database refuses it, whoever writes.
  * - Whoever takes room locks the rows of the resources first, in the order of their ids; who only gives room free need not.
- * - Cancelled and Released are final; only a lesson that was cancelled may take place again.
+ * - Cancelled and Released are final, but for two: a lesson that was cancelled may take place again, and a display may take
+ *   back a release of its own within a minute, where the place is still free.
  * - `version` grows with every change and with nothing else; every change leaves a row in the outbox.
- * - What a private booking is about leaves this room only for its organizer, who made it, and Admins.
+ * - What a private booking is about leaves this room only for its organizer, who made it, and Admins; what any booking is
+ *   about, for a display, only if it made it.
  */
 import { z } from 'zod';
 import type { Viewer } from '../context.ts';
@@ -20,6 +22,7 @@ import { type List, type Page, type PageRequest, toPage } from '../db/paging.ts'
 import { Forbidden, Malformed, NotFound } from '../errors.ts';
 import { checkReader } from '../tenants/service.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
+import { isInReach } from './door.ts';
 import {
   type BookingKey,
   findStored,
@@ -54,10 +57,10 @@ export const bookingList: List<Listed, BookingKey> = {
   keyOf: ({ key }) => key,
 };
 
-/** @throws Forbidden for a display */
+/** @throws Forbidden for a display, also for one that may book */
 export function checkBooker({ role }: Viewer): void {
   if (role === 'Display')
-    throw new Forbidden('A display books, changes and releases nothing; use the PIN of a user.');
+    throw new Forbidden('A display changes and cancels no bookings; use the PIN of a user.');
 }
 
 /** @throws Forbidden for a display */
@@ -72,6 +75,16 @@ export async function getBooking(db: Database, viewer: Viewer, id: number): Prom
   const found = await findBooking(db, viewer, id);
   if (!found) throw new NotFound('There is no booking of this id.');
   return found;
+}
+
+/**
+ * A booking that the viewer has just changed, as it is now: a display is told of it too, but not where it has gone to.
+ * @throws NotFound
+ */
+export async function readBack(db: Database, viewer: Viewer, id: number): Promise<Booking> {
+  const stored = await findStored(db, viewer.mandatorId, id);
+  if (!stored || !isInReach(viewer, stored.resourceId)) throw new NotFound('There is no booking of this id.');
+  return asSeenBy(viewer, stored);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Sweep } from '../worker/task.ts';
 import { countNoShows, releaseNoShows } from './attendance.ts';
+import { forgetOldUndos } from './undo.ts';
 
 export const sweeps: readonly Sweep[] = [
   {
@@ -15,4 +16,5 @@ export const sweeps: readonly Sweep[] = [
       },
     },
   },
+  { name: 'forget old undos', run: ({ work }) => forgetOldUndos(work) },
 ];

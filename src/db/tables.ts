@@ -121,6 +121,8 @@ export interface BookingUndo {
   mandator_id: number;
   occupied: string | null;
   person_id: number;
+  status: string | null;
+  undone_at: Timestamp | null;
   version: number;
 }
 

@@ -1,3 +1,5 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Viewer } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 
 /** A tenant with rooms and persons, straight into the tables: for tests of rooms that only need them to be there. */
@@ -36,4 +38,49 @@ export async function makeTenant(
     .execute();
   const person = (role: string) => persons.find((candidate) => candidate.role === role)!;
   return { mandatorId: mandator.id, code, locationId: location.id, resources, person };
+}
+
+type Tenant = Pick<Awaited<ReturnType<typeof makeTenant>>, 'mandatorId' | 'code' | 'resources' | 'person'>;
+
+/** A paired door sign, straight into the tables: of all rooms, showing all and booking, unless told otherwise. */
+export async function makeDisplay(
+  db: Database,
+  tenant: Tenant,
+  options: {
+    name?: string;
+    resourceIds?: number[];
+    mayBook?: boolean;
+    privacy?: 'Title' | 'Organizer' | 'BusyOnly';
+    tokenHash?: Buffer;
+  } = {},
+): Promise<{ displayId: number; personId: number; viewer: Viewer }> {
+  const { mandatorId, code } = tenant;
+  const { name = 'Sign', mayBook = true, privacy = 'Title', tokenHash = randomBytes(32) } = options;
+  const resourceIds = options.resourceIds ?? tenant.resources.map(({ id }) => id);
+  const email = `${randomUUID()}@${code}.example`;
+  const { id: personId } = await db
+    .insertInto('person')
+    .values({ mandator_id: mandatorId, name, email, time_zone: 'Europe/Berlin', role: 'Display' })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const expiresAt = new Date(Date.now() + 90 * 24 * 3_600_000);
+  const { id: displayId } = await db
+    .insertInto('display')
+    .values({
+      ...{ mandator_id: mandatorId, person_id: personId, may_book: mayBook, privacy, token_hash: tokenHash },
+      ...{ created_by: tenant.person('Admin').id, expires_at: expiresAt },
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  if (resourceIds.length > 0)
+    await db
+      .insertInto('display_resource')
+      .values(resourceIds.map((id) => ({ mandator_id: mandatorId, display_id: displayId, resource_id: id })))
+      .execute();
+  const viewer: Viewer = {
+    ...{ mandatorId, mandator: code, personId, displayName: name, email, timeZone: 'Europe/Berlin' },
+    ...{ role: 'Display', pinId: null, display: { displayId, mayBook, privacy, resourceIds } },
+    ...{ credential: `display ${displayId}`, expiresAt },
+  };
+  return { displayId, personId, viewer };
 }

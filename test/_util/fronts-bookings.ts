@@ -30,6 +30,7 @@ export type BookingCalls = {
   checkIn: Named;
   releaseBooking: Named;
   extendBooking: Named & { minutes: number; version?: number };
+  undoBooking: Named & { version: number };
 };
 export type BookingCall = {
   [Name in keyof BookingCalls]: { name: Name; args: BookingCalls[Name] };
@@ -72,6 +73,8 @@ export function bookingRequest({ name, args }: BookingCall): Request {
         body: { minutes: args.minutes },
         version: args.version,
       };
+    case 'undoBooking':
+      return { route: `POST ${path}/:id/undo`, version: args.version };
   }
 }
 
@@ -141,6 +144,8 @@ export async function askBooking({ name, args }: BookingCall, asking: Asking): P
     }
     case 'extendBooking':
       return await ask('Mutation.extendBooking', operations.ExtendBookingDocument, args, record);
+    case 'undoBooking':
+      return await ask('Mutation.undoBooking', operations.UndoBookingDocument, args, record);
     default: {
       const [field, document] = simple[name];
       return await ask(field, document, args, record);

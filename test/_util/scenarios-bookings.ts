@@ -19,6 +19,7 @@ import {
   refused,
   release,
   slot,
+  undo,
 } from './scenarios.ts';
 
 const unknown = '2000000000';
@@ -33,7 +34,7 @@ const occupied = (bookingId: string, from: number, to: number, more: object = {}
 /** One call of each kind, none of which is meant to come to anything. */
 export const everyBookingCall = [
   ...[book(hourOf('room R001', 9)), booking(unknown), bookings(), change(unknown, {}, { version: 1 })],
-  ...[cancelBooking(unknown), checkIn(unknown), release(unknown), extend(unknown, 5)],
+  ...[cancelBooking(unknown), checkIn(unknown), release(unknown), extend(unknown, 5), undo(unknown, 1)],
 ];
 
 /** A booking of the present moment, made by an Admin: opening hours do not count. */

@@ -47,6 +47,7 @@ export const checkIn = (id: string) => on('checkIn', { id });
 export const release = (id: string) => on('releaseBooking', { id });
 export const extend = (id: string, minutes: number, more: { version?: number } = {}) =>
   on('extendBooking', { id, minutes, ...more });
+export const undo = (id: string, version: number) => on('undoBooking', { id, version });
 
 export const has = (members: object): Result => ({ has: members });
 export const items = (...members: object[]) => has({ items: members });

@@ -533,6 +533,20 @@ export type ExtendBookingMutation = { result:
     | { code: string, message: string }
    };
 
+export type UndoBookingMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+}>;
+
+
+export type UndoBookingMutation = { result:
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string, displayName: string, email: string } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
+    | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
+    | { code: string, message: string }
+    | { code: string, message: string }
+    | { code: string, message: string }
+   };
+
 export type UpdateLessonJobsMutationVariables = Exact<{
   jobs: Array<LessonJobChangeInput> | LessonJobChangeInput;
   options?: BatchOptions | null | undefined;
@@ -1825,6 +1839,94 @@ fragment BookingProblem on Problem {
     }
   }
 }`) as unknown as TypedDocumentString<ExtendBookingMutation, ExtendBookingMutationVariables>;
+export const UndoBookingDocument = new TypedDocumentString(`
+    mutation UndoBooking($id: ID!, $version: Int!) {
+  result: undoBooking(id: $id, version: $version) {
+    ...BookingMembers
+    ...BookingProblem
+  }
+}
+    fragment BookingMembers on Booking {
+  id
+  uid
+  resourceId
+  resourceName
+  locationId
+  subject
+  description
+  start
+  end
+  timeZone
+  status
+  kind
+  organizer {
+    personId
+    displayName
+    email
+  }
+  isPrivate
+  seriesId
+  recurrenceRule
+  setupMinutes
+  teardownMinutes
+  checkIn {
+    required
+    from
+    until
+    checkedInAt
+  }
+  origin {
+    system
+    batchId
+    jobID
+    lektionId
+    mailItemId
+  }
+  lektion {
+    fach
+    klassen
+    lehrpersonen
+    status
+    ursprung {
+      ressourceName
+      lehrpersonen
+      fach
+      beginn
+      ende
+    }
+  }
+  createdAt
+  createdBy {
+    personId
+    displayName
+  }
+  changedAt
+  version
+}
+fragment ConflictMembers on RoomConflict {
+  bookingId
+  resourceId
+  kind
+  subject
+  start
+  end
+  wantedStart
+}
+fragment BookingProblem on Problem {
+  code
+  message
+  ... on ConflictProblem {
+    conflicts {
+      ...ConflictMembers
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+}`) as unknown as TypedDocumentString<UndoBookingMutation, UndoBookingMutationVariables>;
 export const UpdateLessonJobsDocument = new TypedDocumentString(`
     mutation UpdateLessonJobs($jobs: [LessonJobChangeInput!]!, $options: BatchOptions) {
   updateLessonJobs(jobs: $jobs, options: $options) {

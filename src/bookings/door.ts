@@ -1,0 +1,107 @@
+/**
+ * What somebody at a door sign may do with the bookings of its rooms. Who stands there is there: they book from now on,
+ * and check in, extend and end early what is on, whoever organizes it.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import type { Viewer } from '../context.ts';
+import { Conflict, type FieldError, Forbidden, InvalidInput } from '../errors.ts';
+import type { BookingKind, NewBooking } from './booking.ts';
+
+const minute = 60_000;
+/** How far from now a booking may begin: clocks differ, and answers get lost. */
+const mostFromNow = 5 * minute;
+const shortest = 5 * minute;
+const longest = 240 * minute;
+
+/** @throws Forbidden for a display that may not book */
+export function checkActor({ role, display }: Viewer): void {
+  if (role !== 'Display' || display?.mayBook) return;
+  throw new Forbidden(
+    display
+      ? 'This display shows its rooms and books nothing; ask an Admin to allow booking for this display.'
+      : 'A display books, changes and releases nothing; use the PIN of a user.',
+  );
+}
+
+/** Whether a resource is not one of those that a display must know nothing of. */
+export const isInReach = ({ role, display }: Viewer, resourceId: number): boolean =>
+  role !== 'Display' || display?.resourceIds.includes(resourceId) === true;
+
+/** The same as a condition of a query, to stand behind others. */
+export function inReach({ role, display }: Viewer, table = 'booking'): RawBuilder<unknown> {
+  if (role !== 'Display') return sql``;
+  return sql`and ${sql.ref(`${table}.resource_id`)} = any (${display?.resourceIds ?? []}::integer[])`;
+}
+
+type Members = Partial<Record<keyof NewBooking, { name: string; isRight: boolean; remedy: string }>>;
+
+/**
+ * A walk-in: a plain booking of whoever stands there, from now on.
+ * @throws InvalidInput with each fault: codes NotAtDisplay, NotNow, TooShort, TooLong, InPast
+ */
+export function checkWalkIn(viewer: Viewer, wanted: NewBooking, now: Date): void {
+  const { start, end, organizerId = viewer.personId } = wanted;
+  const isNone = (minutes: number) => ({ isRight: minutes === 0, remedy: 'must be 0 at a display' });
+  const members: Members = {
+    kind: { name: 'Kind', isRight: wanted.kind === 'Booking', remedy: 'must be Booking at a display' },
+    status: {
+      ...{ name: 'Status', isRight: wanted.status === 'Confirmed' },
+      remedy: 'must be Confirmed at a display',
+    },
+    isPrivate: { name: 'IsPrivate', isRight: !wanted.isPrivate, remedy: 'must be false at a display' },
+    setupMinutes: { name: 'SetupMinutes', ...isNone(wanted.setupMinutes) },
+    teardownMinutes: { name: 'TeardownMinutes', ...isNone(wanted.teardownMinutes) },
+    organizerId: {
+      ...{ name: 'OrganizerId', isRight: organizerId === viewer.personId },
+      remedy: 'is the display itself',
+    },
+    recurrenceRule: {
+      ...{ name: 'RecurrenceRule', isRight: wanted.recurrenceRule === undefined },
+      remedy: 'a display makes no series',
+    },
+  };
+  const faults: FieldError[] = [];
+  const fault = (field: string, code: string, text: string) =>
+    faults.push({ field, pointer: `/${field}`, code, message: `${field}: ${text}.` });
+  for (const { name, isRight, remedy } of Object.values(members))
+    if (!isRight) fault(name, 'NotAtDisplay', `${remedy}; leave it out, or use the PIN of a user`);
+  const length = end.getTime() - start.getTime();
+  if (Math.abs(start.getTime() - now.getTime()) > mostFromNow)
+    fault('Start', 'NotNow', `must be within 5 minutes of now, which is ${now.toISOString()}`);
+  if (length < shortest) fault('End', 'TooShort', 'must be at least 5 minutes after Start');
+  else if (length > longest) fault('End', 'TooLong', 'must be at most 4 hours after Start at a display');
+  else if (end <= now) fault('End', 'InPast', 'is over already; book from now on');
+  if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+}
+
+type Turn = {
+  start: Date;
+  end: Date;
+  setupMinutes: number;
+  teardownMinutes: number;
+  checkInFrom: Date | null;
+  checkInUntil: Date | null;
+};
+
+/** @throws Conflict at a display for what neither occupies its room now nor is to be checked in */
+export function checkIsOn(viewer: Viewer, booking: Turn, now: Date): void {
+  if (viewer.role !== 'Display') return;
+  const { start, end, setupMinutes, teardownMinutes, checkInFrom, checkInUntil } = booking;
+  const isNow = (from: number, to: number) => from <= now.getTime() && now.getTime() < to;
+  if (isNow(start.getTime() - setupMinutes * minute, end.getTime() + teardownMinutes * minute)) return;
+  if (checkInFrom && checkInUntil && isNow(checkInFrom.getTime(), checkInUntil.getTime())) return;
+  throw new Conflict(
+    `This booking is not on yet, it begins at ${start.toISOString()}; ask its organizer, or come back then.`,
+  );
+}
+
+/** For what nobody changes at the door. */
+export function refuseAtDoor(kind: Exclude<BookingKind, 'Booking'>): Conflict {
+  const remedies = {
+    Lesson:
+      'This is a lesson: only whoever plans the timetable changes it. Choose another room, or ask them.',
+    MailItem: 'This booking comes from a calendar: its organizer changes it there. Ask them.',
+    Block: 'The room is closed for now by an Admin; choose another room, or ask them.',
+  };
+  return new Conflict(remedies[kind]);
+}

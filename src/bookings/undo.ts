@@ -1,0 +1,155 @@
+/** What a display did last with a booking, and how it is taken back: fingers slip at a door. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { Conflict, Forbidden } from '../errors.ts';
+import type { Versions } from '../tenants/service.ts';
+import type { Booking } from './booking.ts';
+import { checkActor, inReach } from './door.ts';
+import { checkNotOver, type Held, holdBookings } from './held.ts';
+import { findConflicts, lockRooms, occupiedBy, roomOccupied, writeBookings } from './occupation.ts';
+import { checkActive } from './rules.ts';
+import { readBack } from './service.ts';
+
+type Action = 'Booked' | 'CheckedIn' | 'Extended' | 'Released';
+
+/** Seconds within which it is taken back. */
+const patience = 60;
+
+/**
+ * Keeps what a display has just done, in the transaction that does it; of everybody else nothing.
+ * @param before the booking as it was; of a new one its id, and 0 as version
+ */
+export async function keepUndo<Act extends Action>(
+  trx: Transaction,
+  { mandatorId, personId, display }: Viewer,
+  action: Act,
+  before: Act extends 'Booked' ? Pick<Held, 'id' | 'version'> : Held,
+): Promise<void> {
+  if (!display) return;
+  const { from, to } = action === 'Extended' ? occupiedBy(before as Held) : {};
+  const status = action === 'Released' ? (before as Held).status : null;
+  await sql`
+    insert into booking_undo (mandator_id, booking_id, person_id, version, action, occupied, status)
+    values (${mandatorId}, ${before.id}, ${personId}, ${before.version + 1}, ${action},
+      ${from ? sql`tstzrange(${from}, ${to})` : null}, ${status})
+    on conflict (mandator_id, booking_id) do update set person_id = excluded.person_id, version = excluded.version,
+      action = excluded.action, occupied = excluded.occupied, status = excluded.status, at = excluded.at, undone_at = null`.execute(
+    trx,
+  );
+}
+
+type Undo = { personId: number; version: number; action: Action; isFresh: boolean; isUndone: boolean };
+
+/**
+ * Takes back what this display did last with a booking, within a minute, if nothing has changed it since: what it booked is
+ * cancelled, whom it checked in has not come, what it extended ends as before, what it released takes place, if its place is
+ * still free. Again it changes nothing.
+ * @param versions those that the act has left; undefined for whichever there is
+ * @throws Conflict when there is nothing to take back, when it is too late, and with what is in the way; Forbidden, NotFound
+ */
+export async function undoBooking(
+  db: Database,
+  viewer: Viewer,
+  id: number,
+  versions: Versions,
+): Promise<Booking> {
+  checkActor(viewer);
+  if (viewer.role !== 'Display')
+    throw new Forbidden('Only a display takes back what it did; change or cancel the booking instead.');
+  await writeBookings(db, viewer, async (trx) => {
+    const resourceId = await findRoomToRetake(trx, viewer, id);
+    const rooms = resourceId === undefined ? [] : await lockRooms(trx, viewer.mandatorId, [resourceId]);
+    const { named, now } = await holdBookings(trx, viewer, id);
+    const undo = await findUndo(trx, viewer, id, versions);
+    if (undo.isUndone) return;
+    if (named.version !== undo.version) throw changedSince();
+    if (!undo.isFresh)
+      throw new Conflict(
+        `This was done more than ${patience} seconds ago and stays; end the booking early, or ask its organizer.`,
+      );
+    if (undo.action === 'CheckedIn') checkStillOpen(named, now);
+    if (undo.action === 'Booked') checkNotOver(named, now);
+    if (undo.action === 'Released') {
+      const [room] = rooms;
+      if (room?.id !== named.resourceId) throw changedSince();
+      checkActive(room);
+      checkNotOver(named, now);
+      if (!named.checkedInAt) checkStillOpen(named, now);
+      const conflicts = await findConflicts(trx, viewer, [named]);
+      if (conflicts.length > 0) throw roomOccupied(conflicts);
+    }
+    await restore(trx, viewer, id, undo.action);
+  });
+  return await readBack(db, viewer, id);
+}
+
+const changedSince = () =>
+  new Conflict('This booking has been changed since; what was done before stays as it is.');
+
+/** @throws Conflict when who has not come by now is a no-show */
+function checkStillOpen({ checkInUntil }: Held, now: Date): void {
+  if (checkInUntil && checkInUntil <= now)
+    throw new Conflict(
+      `The check-in has been closed since ${checkInUntil.toISOString()}; this is not taken back any more.`,
+    );
+}
+
+/** Only who takes room has to lock it, and that before the booking. */
+async function findRoomToRetake(trx: Transaction, viewer: Viewer, id: number): Promise<number | undefined> {
+  const { rows } = await sql<{ resourceId: number }>`
+    select booking.resource_id as "resourceId"
+    from booking_undo as undo
+    join booking on booking.mandator_id = undo.mandator_id and booking.id = undo.booking_id
+    where undo.mandator_id = ${viewer.mandatorId} and undo.booking_id = ${id}::bigint
+      and undo.action = 'Released' and undo.undone_at is null ${inReach(viewer)}`.execute(trx);
+  return rows[0]?.resourceId;
+}
+
+/** @throws Conflict when the display did nothing of these versions, or somebody else something since */
+async function findUndo(
+  trx: Transaction,
+  { mandatorId, personId }: Viewer,
+  id: number,
+  versions: Versions,
+): Promise<Undo> {
+  const { rows } = await sql<Undo>`
+    select person_id as "personId", version, action, at > now() - make_interval(secs => ${patience}) as "isFresh",
+      undone_at is not null as "isUndone"
+    from booking_undo where mandator_id = ${mandatorId} and booking_id = ${id}`.execute(trx);
+  const [undo] = rows;
+  if (undo?.personId !== personId)
+    throw new Conflict(
+      undo
+        ? 'Another display was the last to do something with this booking; take it back there.'
+        : 'This display has done nothing with this booking that could be taken back.',
+    );
+  if (versions && !versions.includes(undo.version)) throw changedSince();
+  return undo;
+}
+
+const former: Record<Action, RawBuilder<unknown>> = {
+  Booked: sql`status = 'Cancelled'`,
+  CheckedIn: sql`checked_in_at = null`,
+  // Who may come until the end may do so until the former one.
+  Extended: sql`occupied = undo.occupied, check_in_until = case when check_in_until is not null then
+    least(check_in_until, upper(undo.occupied) - make_interval(mins => teardown_minutes)) end`,
+  Released: sql`status = undo.status`,
+};
+
+async function restore(trx: Transaction, { mandatorId }: Viewer, id: number, action: Action): Promise<void> {
+  await sql`
+    update booking set ${former[action]}, version = booking.version + 1, changed_at = now()
+    from booking_undo as undo
+    where undo.mandator_id = ${mandatorId} and undo.booking_id = ${id}
+      and booking.mandator_id = undo.mandator_id and booking.id = undo.booking_id`.execute(trx);
+  await sql`
+    update booking_undo set undone_at = now() where mandator_id = ${mandatorId} and booking_id = ${id}`.execute(
+    trx,
+  );
+}
+
+/** Drops what has long been past taking back. */
+export async function forgetOldUndos(db: Database): Promise<void> {
+  await sql`delete from booking_undo where at < now() - interval '1 hour'`.execute(db);
+}
