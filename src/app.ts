@@ -9,7 +9,7 @@ import * as calendarFeed from './calendar-feed/rest.ts';
 import * as changes from './changes/rest.ts';
 import type { Context } from './context.ts';
 import { NotFound } from './errors.ts';
-import { createGraphqlServer } from './graphql/server.ts';
+import { createGraphqlServer, type GraphqlServer } from './graphql/server.ts';
 import { authenticate, authenticateCall, openIdentity, schemesOf } from './identity/authenticate.ts';
 import { identityRoutes, routes as pinRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
@@ -91,9 +91,22 @@ export function createHealthApp(context: Context, health: Health): App {
   return { handler, upgrade: (_request, socket) => void socket.destroy(), close: async () => {} };
 }
 
+/** What /metrics tells of streams. */
+const streamFigures = (graphql: () => GraphqlServer): NonNullable<Health['gauges']> => ({
+  roomgate_streams_open: {
+    help: 'GraphQL streams that are open, over SSE and WebSocket together',
+    read: () => graphql().streamCount(),
+  },
+  roomgate_streams_cut_total: {
+    help: 'GraphQL streams over SSE, and WebSockets, that were cut because nobody read them',
+    read: () => graphql().cutCount(),
+  },
+});
+
 /** Everything: identity, then what is below a tenant. */
 export function createApp(context: Context, health: Health): App {
-  const app = createExpress(context, health);
+  const gauges = { ...health.gauges, ...streamFigures(() => graphql) };
+  const app = createExpress(context, { ...health, gauges });
   const identity = openIdentity(context);
   const graphql = createGraphqlServer(context, {
     authenticate: (mandator, credentials) => authenticateCall(identity, mandator, credentials),

@@ -45,6 +45,8 @@ const limitSettings = z.strictObject({
   WrongPins: wholeNumber(1, 1_000).default(10),
   /** GraphQL streams that one token may hold open on one process. */
   StreamsPerToken: wholeNumber(1, 10_000).default(50),
+  /** Seconds for which the reader of a stream may take nothing of it. */
+  StalledReaderSeconds: wholeNumber(1, 3_600).default(60),
   /** Requests per token, over all processes; an operation over WebSocket is one. */
   RequestsPerMinute: wholeNumber(1, 1_000_000).default(600),
   /** Requests for tokens per address, of IPv6 per /64, over all processes. */

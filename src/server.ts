@@ -36,9 +36,13 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
     headersTimeout: 10_000,
     requestTimeout: 120_000,
     connectionsCheckingInterval: 2_000,
+    // A device that has lost its network takes its streams with it.
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
   });
   server.keepAliveTimeout = 65_000;
-  server.listen(settings.Port, settings.Host);
+  // Thousands of signs come back together after a restart.
+  server.listen({ port: settings.Port, host: settings.Host, backlog: 4_096 });
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(
       `Port: ${settings.Host}:${settings.Port} cannot be listened on (${error.code}); set another Port`,

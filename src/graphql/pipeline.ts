@@ -1,25 +1,30 @@
 /** What every GraphQL call goes through, over HTTP and WebSocket alike: parse, validate, limits, execution, errors. */
-import { type DocumentNode, execute, type GraphQLError, parse, subscribe } from 'graphql';
+import { type DocumentNode, execute, type GraphQLError, getOperationAST, parse, subscribe } from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import type { Log } from '../log.ts';
 import type { Call } from './builder.ts';
 import { presentError } from './errors.ts';
+import { createSubscriptions, type Opened } from './frames.ts';
 import { createLimits } from './limits.ts';
 import { type Plan, planQuery } from './plan.ts';
 import { createSchema } from './schema.ts';
+
+type Result = { data?: unknown; errors?: readonly GraphQLError[] };
+
+/** What a call over HTTP has come to already, and what is only to be written: its result, or why it may not subscribe. */
+type Known = { result?: Result; refusal?: Result };
 
 /** GraphQL's own executor, which hands a client's leaving to the source at once, even while that waits. */
 const engine: Plugin = {
   onExecute({ setExecuteFn }) {
     setExecuteFn((args) => execute({ ...args, hideSuggestions: true }));
   },
-  onSubscribe({ setSubscribeFn }) {
-    setSubscribeFn((args) => subscribe({ ...args, hideSuggestions: true }));
+  onSubscribe({ args, setSubscribeFn }) {
+    const { refusal } = args.contextValue as Known;
+    setSubscribeFn((args) => refusal ?? subscribe({ ...args, hideSuggestions: true }));
   },
 };
-
-type Result = { data?: unknown; errors?: readonly GraphQLError[] };
 
 /** Errors as clients may see them; a result without data is the fault of the request. */
 function present(result: Result, { requestId }: Call, log: Log): Result {
@@ -49,23 +54,14 @@ function presentErrors(log: Log): Plugin<Call> {
   };
 }
 
-/** Proxies must not hold back what belongs to a stream. */
-const unbuffered: Plugin = {
-  onResponse({ response }) {
-    if (response.headers.get('content-type') === 'text/event-stream')
-      response.headers.set('x-accel-buffering', 'no');
-  },
-};
-
-/** A call that has been run already, and whose `result` is only to be written. */
 const knownResults: Plugin = {
   onParams({ context, setResult }) {
-    const { result } = context as { result?: Result };
+    const { result } = context as Known;
     if (result) setResult(result);
   },
 };
 
-/** What a call over HTTP may hold, when it is no subscription. */
+/** What a call over HTTP may hold. */
 export type PlainCall = {
   query: string;
   variables?: Record<string, unknown>;
@@ -88,7 +84,7 @@ export function createPipeline(log: Log) {
   const yoga = createYoga<Call>({
     schema,
     graphqlEndpoint: '/:mandator/graphql',
-    plugins: [engine, presentErrors(log), limits.plugin, unbuffered, knownResults],
+    plugins: [engine, presentErrors(log), limits.plugin, knownResults],
     parserAndValidationCache: {
       documentCache: documents,
       errorCache: new LRUCache<string, GraphQLError>(remembered),
@@ -109,6 +105,7 @@ export function createPipeline(log: Log) {
       error: (...parts: unknown[]) => log.error({ err: parts.map(String).join(' ') }, 'GraphQL'),
     },
   });
+  const subscriptions = createSubscriptions(log, limits.refuse);
   /** Of queries that have been answered; made when they come again. */
   const plans = new LRUCache<string, { plan?: Plan | undefined }>(remembered);
 
@@ -124,6 +121,23 @@ export function createPipeline(log: Log) {
 
   return {
     yoga,
+    open: subscriptions.open,
+    /** Opens a subscription; undefined for what is none, and for a faulty document. */
+    async subscribe({ query, variables, operationName }: PlainCall, call: Call): Promise<Opened | undefined> {
+      const { parse, validate } = yoga.getEnveloped({ ...call, params: { query } });
+      let document: DocumentNode;
+      try {
+        document = parse(query);
+      } catch {
+        return undefined;
+      }
+      if (validate(schema, document).length > 0) return undefined;
+      if (getOperationAST(document, operationName)?.operation !== 'subscription') return undefined;
+      return await subscriptions.open({
+        ...{ schema, document, contextValue: call },
+        ...{ variableValues: variables ?? {}, operationName: operationName ?? null },
+      });
+    },
     /** Runs a query or a mutation without what Yoga does for HTTP: with its caches, plugins and masking, and nothing else. */
     async runPlain(params: PlainCall, call: Call): Promise<Result> {
       const again = await runAgain(params, call);

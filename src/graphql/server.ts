@@ -6,6 +6,7 @@ import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaT
 import type { Call } from './builder.ts';
 import { openExplorer } from './explorer.ts';
 import { createPipeline, type PlainCall } from './pipeline.ts';
+import { createEventStreams } from './sse.ts';
 import { type Authenticate, createStreams } from './streams.ts';
 import { createWebSockets } from './websocket.ts';
 
@@ -59,15 +60,15 @@ async function readText(request: IncomingMessage, most: number): Promise<string>
 const isText = (value: unknown) => typeof value === 'string';
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A call as nearly all are; undefined for one that is faulty, a stream or out of the ordinary. */
+/** A call as nearly all are; undefined for one that is faulty or out of the ordinary. */
 function readParams(body: string): PlainCall | undefined {
   try {
-    const { query, variables, operationName, ...others } = JSON.parse(body);
+    const { query, variables, operationName, extensions, ...others } = JSON.parse(body);
     const isPlain =
       isText(query) &&
-      !query.includes('subscription') &&
       isObject(variables ?? {}) &&
       isText(operationName ?? '') &&
+      isObject(extensions ?? {}) &&
       Object.keys(others).length === 0;
     return isPlain ? { query, variables, operationName } : undefined;
   } catch {
@@ -75,8 +76,10 @@ function readParams(body: string): PlainCall | undefined {
   }
 }
 
+const mayStream = /(\*|text)\/\*|text\/event-stream/i;
+
 /** As what a plain result is sent, by what stands first in Accept; undefined where Yoga has to find that out. */
-function plainType(accept = '*/*'): string | undefined {
+function plainType(accept: string): string | undefined {
   const [first = ''] = accept.split(',', 1);
   const [type = '', ...parameters] = first.trim().toLowerCase().split(/ *; */);
   if (parameters.some((parameter) => !parameter.startsWith('q='))) return undefined;
@@ -97,6 +100,8 @@ export type GraphqlServer = {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** How many streams are open now. */
   streamCount(): number;
+  /** How many streams were cut because nobody read them. */
+  cutCount(): number;
   /** Ends every stream and WebSocket. */
   close(): Promise<void>;
 };
@@ -116,6 +121,7 @@ export function createGraphqlServer(
 ): GraphqlServer {
   const pipeline = createPipeline(context.log);
   const streams = createStreams(context, options.authenticate);
+  const events = createEventStreams(context.config.Limits.StalledReaderSeconds * 1_000);
   const sockets = createWebSockets(context, pipeline, streams, options);
   return {
     async handler(request, response) {
@@ -145,8 +151,13 @@ export function createGraphqlServer(
       response.setHeader('Cache-Control', 'no-store');
       // Most calls need nothing of what Yoga knows about HTTP, which costs more than all the rest.
       const params = readParams(body);
-      const type = plainType(request.headers.accept);
-      const result = params && type && (await pipeline.runPlain(params, call));
+      const { accept = '*/*' } = request.headers;
+      const isStream = params?.query.includes('subscription') && mayStream.test(accept);
+      const opened = params && isStream && (await pipeline.subscribe(params, call));
+      if (opened && 'next' in opened) return void events.serve(response, opened);
+      const type = plainType(accept);
+      const isPlain = params && type && !params.query.includes('subscription');
+      const result = isPlain && (await pipeline.runPlain(params, call));
       if (result && !result.errors) {
         const text = JSON.stringify(result);
         response.setHeader('Content-Type', `${type}; charset=utf-8`);
@@ -159,14 +170,20 @@ export function createGraphqlServer(
       }
       request.body = body;
       request.headers['content-type'] = 'application/json';
-      await pipeline.yoga(request, response, { ...call, ...(result && { result }) });
+      await pipeline.yoga(request, response, {
+        ...call,
+        ...(result && { result }),
+        ...(opened && { refusal: opened }),
+      });
     },
     explorer: openExplorer(context),
     upgrade: sockets.upgrade,
     streamCount: streams.count,
+    cutCount: () => events.cutCount() + sockets.cutCount(),
     async close() {
       await streams.close();
       await sockets.close();
+      events.close();
     },
   };
 }

@@ -2,22 +2,32 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type FormattedExecutionResult, GraphQLError, type GraphQLFormattedError } from 'graphql';
+import {
+  type ExecutionArgs,
+  type ExecutionResult,
+  type FormattedExecutionResult,
+  GraphQLError,
+  type GraphQLFormattedError,
+} from 'graphql';
 import type { Context as Connection, SubscribePayload } from 'graphql-ws';
 import { type Extra, useServer } from 'graphql-ws/use/ws';
-import { WebSocketServer } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { asDomainError, Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import type { Call } from './builder.ts';
 import { presentError } from './errors.ts';
+import type { Frames } from './frames.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Authenticate, Streams } from './streams.ts';
 
 const path = /^\/([a-z0-9_-]{1,64})\/graphql\/?(?:\?|$)/i;
 
 const goodbyeTimeout = 1_000;
+/** Milliseconds between two pings, and for which the answer to one is waited for. */
+const pingEvery = 12_000;
 
-type Engine = Pick<ReturnType<Pipeline['yoga']['getEnveloped']>, 'execute' | 'subscribe'>;
+/** How graphql-ws finds its way back into a call's own pipeline: it stands in the place of the root value. */
+type Engine = Pick<ReturnType<Pipeline['yoga']['getEnveloped']>, 'execute'> & { call: Call };
 type Params = Record<string, unknown> | undefined;
 type SocketExtra = { gone?: AbortController };
 type Link = Connection<Params, Extra & SocketExtra>;
@@ -45,6 +55,24 @@ function withoutHttp(error: GraphQLError): GraphQLFormattedError {
   return { ...error.toJSON(), extensions };
 }
 
+/** The results of a subscription, as graphql-ws takes them. */
+function resultsOf(frames: Frames): AsyncIterableIterator<ExecutionResult> {
+  const over = { value: undefined, done: true } as const;
+  const results: AsyncIterableIterator<ExecutionResult> = {
+    async next() {
+      const frame = await frames.next();
+      return frame ? { value: (await frame.result) as ExecutionResult } : over;
+    },
+    // A generator that waits for a frame would hear of this only after it.
+    async return() {
+      frames.leave();
+      return over;
+    },
+    [Symbol.asyncIterator]: () => results,
+  };
+  return results;
+}
+
 function refuseUpgrade(socket: Duplex): void {
   socket.on('error', () => {});
   socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () =>
@@ -54,6 +82,8 @@ function refuseUpgrade(socket: Duplex): void {
 
 export type WebSockets = {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** How many were cut because they answered no ping, as who does not read cannot. */
+  cutCount(): number;
   close(): Promise<void>;
 };
 
@@ -68,6 +98,7 @@ export function createWebSockets(
   },
 ): WebSockets {
   const { log, config } = context;
+  let cuts = 0;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: config.Limits.BodyBytes,
@@ -92,7 +123,6 @@ export function createWebSockets(
     const call: Call = {
       context,
       streams,
-
       viewer,
       requestId,
       credentials: credentialsOf(link),
@@ -108,16 +138,21 @@ export function createWebSockets(
       operationName: payload.operationName,
       variableValues: payload.variables,
       contextValue: await enveloped.contextFactory(),
-      // How graphql-ws finds its way back into this call's own pipeline.
-      rootValue: enveloped,
+      rootValue: { execute: enveloped.execute, call } satisfies Engine,
     };
+  }
+
+  async function subscribe({ rootValue, ...args }: ExecutionArgs) {
+    const { call } = rootValue as Engine;
+    const opened = await pipeline.open({ ...args, contextValue: call });
+    return 'next' in opened ? resultsOf(opened) : opened;
   }
 
   const server = useServer<NonNullable<Params>, SocketExtra>(
     {
       isProd: true,
       execute: (args) => (args.rootValue as Engine).execute(args),
-      subscribe: (args) => (args.rootValue as Engine).subscribe(args),
+      subscribe,
       async onConnect(link) {
         try {
           await authenticate(link);
@@ -146,6 +181,7 @@ export function createWebSockets(
       onClose: (link) => link.extra.gone?.abort(),
     },
     sockets,
+    Math.min(pingEvery, (config.Limits.StalledReaderSeconds * 1_000) / 2),
   );
 
   return {
@@ -153,6 +189,11 @@ export function createWebSockets(
       if (mandatorOf(request) === undefined) refuseUpgrade(socket);
       else
         sockets.handleUpgrade(request, socket, head, (opened) => {
+          // graphql-ws does so when a ping is not answered.
+          opened.terminate = () => {
+            cuts++;
+            WebSocket.prototype.terminate.call(opened);
+          };
           sockets.emit('connection', opened, request);
           // graphql-ws would print them on the console; ws itself closes the socket.
           opened.removeAllListeners('error').on('error', (error) => {
@@ -160,6 +201,7 @@ export function createWebSockets(
           });
         });
     },
+    cutCount: () => cuts,
     async close() {
       const late = setTimeout(() => {
         for (const socket of sockets.clients) socket.terminate();
