@@ -28,20 +28,39 @@ type Files = {
   pages: ReadonlyMap<string, WebFile>;
 };
 
-/** Types and comments are for us; browsers get the rest. */
-async function readScript(name: string): Promise<WebFile> {
+const withoutIndents = (text: string) => text.replace(/^\s+/gm, '');
+
+/**
+ * Types, comments and layout are for us; browsers get the rest. The compiler ends each statement with a semicolon, and the
+ * texts of several lines are GraphQL: neither needs its line breaks.
+ */
+async function stripScript(text: string): Promise<string> {
   // When the first page is asked for: a process that shows none needs no compiler.
   const { transformSync } = await import('amaro');
-  const text = await fs.readFile(path.join(source, name), 'utf8');
-  return await makeWebFile('text/javascript', transformSync(text, { mode: 'transform' }).code);
+  const { code } = transformSync(text, { mode: 'transform' });
+  return withoutIndents(code)
+    .replace(/([{,;([])\n/g, '$1')
+    .replace(/\n([}\])])/g, '$1');
 }
+
+const stripStyle = (text: string) =>
+  text
+    .replace(/\/\*.*?\*\//gs, '')
+    .replace(/\s+/g, ' ')
+    .replace(/ ?([{};,]) ?/g, '$1')
+    .replace(/: /g, ':');
 
 async function readAsset(name: string): Promise<WebFile> {
-  if (name.endsWith('.ts')) return await readScript(name);
-  return await makeWebFile(path.extname(name), await fs.readFile(path.join(source, name)));
+  const text = await fs.readFile(path.join(source, name), 'utf8');
+  return name.endsWith('.ts')
+    ? await makeWebFile('text/javascript', await stripScript(text))
+    : await makeWebFile('css', stripStyle(text));
 }
 
-/** All files at once, so that a page and what it loads are of one version; `{{version}}` in a page is the hash of all. */
+/**
+ * The folder holds pages, styles and scripts. All are read at once, so that a page and what it loads are of one version;
+ * `{{version}}` in a page is the hash of all.
+ */
 async function readFiles(): Promise<Files> {
   const own = (await fs.readdir(path.join(source, folder))).sort().map((name) => `${folder}/${name}`);
   const isPage = (name: string) => name.endsWith('.html');
@@ -50,7 +69,7 @@ async function readFiles(): Promise<Files> {
     assets.set(name, await readAsset(name));
   const markup = new Map<string, string>();
   for (const name of own.filter(isPage))
-    markup.set(path.basename(name), await fs.readFile(path.join(source, name), 'utf8'));
+    markup.set(path.basename(name), withoutIndents(await fs.readFile(path.join(source, name), 'utf8')));
   const hash = createHash('sha256').update([...markup.values()].join());
   for (const [name, asset] of assets) hash.update(`${name} ${asset.hash}\n`);
   const version = hash.digest('base64url').slice(0, 16);
