@@ -17,7 +17,8 @@ import {
   PreconditionFailed,
   type RoomConflict,
 } from '../errors.ts';
-import type { Caller, Streams } from './streams.ts';
+import type { Caller } from './holders.ts';
+import type { Streams } from './streams.ts';
 
 /** What every resolver gets: who calls, in which request, and the way to open a stream. */
 export type Call = Caller & { context: Context; requestId: string; streams: Streams };

@@ -5,9 +5,10 @@ import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import type { Call } from './builder.ts';
 import { openExplorer } from './explorer.ts';
+import type { Authenticate } from './holders.ts';
 import { createPipeline, type PlainCall } from './pipeline.ts';
 import { createEventStreams } from './sse.ts';
-import { type Authenticate, createStreams } from './streams.ts';
+import { createStreams } from './streams.ts';
 import { createWebSockets } from './websocket.ts';
 
 const json = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;

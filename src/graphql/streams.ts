@@ -3,25 +3,14 @@
  * something has changed, and only when its reader asks for more, so a slow reader gets the latest state and nothing queues.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
-import type { Context, Credentials, Viewer } from '../context.ts';
-import { asDomainError, LimitExceeded, NotAuthenticated, Unavailable } from '../errors.ts';
+import type { Context } from '../context.ts';
+import { Unavailable } from '../errors.ts';
+import { type Authenticate, type Caller, endStream, openHolders, type Stream } from './holders.ts';
 
 type Subscription = Awaited<ReturnType<Context['notifications']['subscribe']>>;
 /** What stands below streams: the next state, and undefined once closed. */
 type Source<T> = Omit<Subscription, 'next'> & { next(): Promise<T | undefined> };
 export type Change = NonNullable<Awaited<ReturnType<Subscription['next']>>>;
-
-/** Checks credentials for a tenant, as the door of REST does. @throws NotAuthenticated, Forbidden, NotFound */
-export type Authenticate = (mandator: string, credentials: Credentials) => Promise<Viewer>;
-
-export type Caller = {
-  viewer: Viewer;
-  /** As they came, to be checked again. */
-  credentials: Credentials;
-  /** Aborted when the client has gone; made when it is asked for, because most calls never ask. */
-  signal(): AbortSignal;
-};
 
 export type Streams = {
   /**
@@ -51,16 +40,10 @@ export type Streams = {
   close(): Promise<void>;
 };
 
-/** Node fires at once when a delay does not fit into 31 bits. */
-const longestDelay = 2 ** 31 - 1;
-
 const lastFramesTimeout = 1_000;
 
 const stoppingError = () =>
   new Unavailable('The service is being restarted; subscribe again in a few seconds.');
-
-const changedGrantError = () =>
-  new Unavailable('What this display may see or do has changed; subscribe again.');
 
 /** The value of a frame, or its error: what every subscription field resolves with. */
 export function resolveFrame<T>(frame: T | Error): T {
@@ -68,132 +51,30 @@ export function resolveFrame<T>(frame: T | Error): T {
   return frame;
 }
 
-/** One stream from its registration until its client has gone or has had the last frame. */
-type Stream = Caller & {
-  readonly ended: boolean;
-  /** Why it ends before its time. */
-  readonly error: Error | undefined;
-  /** From here on the source is closed with the stream. */
-  attach(source: { close(): void }): void;
-  /** Nothing more of the source; `error` becomes the last frame. */
-  end(error?: Error): void;
-  release(): void;
-  readonly released: Promise<void>;
-};
-
-function makeStream(caller: Caller, onRelease: () => void): Stream {
-  const { promise: released, resolve } = Promise.withResolvers<void>();
-  const { viewer } = caller;
-  const signal = caller.signal();
-  let source: { close(): void } | undefined;
-  let ended = false;
-  let ending: Error | undefined;
-  function end(error?: Error): void {
-    if (ended) return;
-    ended = true;
-    ending = error;
-    clearTimeout(expiry);
-    source?.close();
-  }
-  function release(): void {
-    end();
-    signal.removeEventListener('abort', release);
-    onRelease();
-    resolve();
-  }
-  const expiry = setTimeout(
-    () => end(new NotAuthenticated('The token or PIN has expired; get a new one.')),
-    Math.min(viewer.expiresAt.getTime() - Date.now(), longestDelay),
-  );
-  signal.addEventListener('abort', release);
-  return {
-    ...caller,
-    get ended() {
-      return ended;
-    },
-    get error() {
-      return ending;
-    },
-    attach(opened) {
-      source = opened;
-      if (ended) source.close();
-    },
-    end,
-    release,
-    released,
-  };
-}
-
-/** Milliseconds between two looks whether the credentials of open streams still count. */
-const checkEvery = 30_000;
-
 export function createStreams(context: Context, authenticate: Authenticate): Streams {
   const { notifications } = context;
-  const most = context.config.Limits.StreamsPerToken;
-  const byCredential = new Map<string, Set<Stream>>();
-  const everyStream = () => [...byCredential.values()].flatMap((streams) => [...streams]);
+  const holders = openHolders(context, authenticate);
   const endAll = () => {
-    for (const stream of everyStream()) stream.end(stoppingError());
+    for (const stream of holders.streams()) endStream(stream, stoppingError());
   };
   notifications.stopping.addEventListener('abort', endAll);
 
-  const changes = notifications.subscribe('pin', 'person', 'mandator', 'display');
-  // An outside provider ends its tokens without a notification, and one of ours may have gone unheard.
-  const checking = setInterval(() => void checkCredentials(), checkEvery).unref();
-  const watchingChanges = (async () => {
-    const subscription = await changes;
-    for (let change = await subscription.next(); change; change = await subscription.next()) {
-      const { keys, all } = change;
-      await checkCredentials(({ pinId, personId, mandatorId, display }) =>
-        // The keys do not say of what they are; who is checked once too often loses nothing.
-        [pinId, personId, mandatorId, display?.displayId].some((id) => all || keys.has(String(id))),
-      );
-    }
-  })();
-
-  async function checkCredentials(ofWhom: (viewer: Viewer) => boolean = () => true): Promise<void> {
-    // The cache of checked credentials hears of the same change and forgets what it believed first.
-    await setImmediate();
-    await Promise.all(
-      [...byCredential.values()].map(async ([...streams]) => {
-        const [stream] = streams;
-        if (!stream || !ofWhom(stream.viewer)) return;
-        try {
-          const { display } = await authenticate(stream.viewer.mandator, stream.credentials);
-          for (const sibling of streams)
-            if (!isDeepStrictEqual(sibling.viewer.display, display)) sibling.end(changedGrantError());
-        } catch (error) {
-          // Nobody can be asked now; who listens again after the outage is asked then.
-          if (asDomainError(error) instanceof Unavailable) return;
-          for (const sibling of streams) sibling.end(error as Error);
-        }
-      }),
-    );
-  }
-
   function register(caller: Caller): Stream {
-    const { viewer } = caller;
-    const siblings = byCredential.get(viewer.credential) ?? new Set();
-    if (siblings.size >= most)
-      throw new LimitExceeded(
-        `This credential has ${siblings.size} streams open already; end one of them first.`,
-      );
     if (notifications.stopping.aborted) throw stoppingError();
-    caller.signal().throwIfAborted();
-    const stream = makeStream(caller, () => {
-      siblings.delete(stream);
-      if (siblings.size === 0) byCredential.delete(viewer.credential);
-    });
-    byCredential.set(viewer.credential, siblings.add(stream));
-    return stream;
+    return holders.register(caller);
   }
 
-  async function listen<T>(stream: Stream, open: () => Promise<Source<T>>): Promise<Source<T>> {
+  async function listen<T>(
+    stream: Stream,
+    { credentials }: Caller,
+    open: () => Promise<Source<T>>,
+  ): Promise<Source<T>> {
     try {
       const source = await open();
-      stream.attach(source);
+      stream.source = source;
+      if (stream.isEnded) source.close();
       // It may have been revoked after the door had let it in and before this stream was there to be ended.
-      await authenticate(stream.viewer.mandator, stream.credentials);
+      await authenticate(stream.viewer.mandator, credentials);
       return source;
     } catch (error) {
       stream.release();
@@ -208,9 +89,9 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       frames: (changes: AsyncIterable<Change>) => AsyncIterable<T>,
     ) {
       const stream = register(caller);
-      const subscription = await listen(stream, () => notifications.subscribe(...topics));
+      const subscription = await listen(stream, caller, () => notifications.subscribe(...topics));
       async function* changes(): AsyncGenerator<Change> {
-        if (!stream.ended) yield { keys: new Set(), all: true };
+        if (!stream.isEnded) yield { keys: new Set(), all: true };
         for (let change = await subscription.next(); change; change = await subscription.next()) yield change;
       }
       async function* run(): AsyncGenerator<T | Error> {
@@ -237,7 +118,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
     },
     async follow<T, L>(caller: Caller, open: () => Promise<Source<T>>, last: (error: Error) => L) {
       const stream = register(caller);
-      const source = await listen(stream, open);
+      const source = await listen(stream, caller, open);
       let isOver = false;
       function leave(): IteratorReturnResult<undefined> {
         stream.release();
@@ -269,22 +150,19 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       };
       return iterator;
     },
-    count: () => everyStream().length,
+    count: () => holders.streams().length,
     async close() {
       notifications.stopping.removeEventListener('abort', endAll);
-      const last = everyStream();
       endAll();
       const timeout = new AbortController();
       await Promise.race([
-        Promise.all(last.map(({ released }) => released)),
+        holders.empty(),
         sleep(lastFramesTimeout, undefined, { signal: timeout.signal }).catch(() => {}),
       ]);
       timeout.abort();
       // The transports say that a stream is complete one step after it is.
       await setImmediate();
-      clearInterval(checking);
-      (await changes).close();
-      await watchingChanges;
+      await holders.close();
     },
   };
 }

@@ -17,8 +17,9 @@ import { asDomainError, Forbidden, NotAuthenticated, NotFound } from '../errors.
 import type { Call } from './builder.ts';
 import { presentError } from './errors.ts';
 import type { Frames } from './frames.ts';
+import type { Authenticate } from './holders.ts';
 import type { Pipeline } from './pipeline.ts';
-import type { Authenticate, Streams } from './streams.ts';
+import type { Streams } from './streams.ts';
 
 const path = /^\/([a-z0-9_-]{1,64})\/graphql\/?(?:\?|$)/i;
 

@@ -1,0 +1,188 @@
+/**
+ * Subscriptions: where their frames come from, and what each frame is for a document. A field that declares
+ * `extensions: { sharesFrames: true }` promises that nothing below its frames depends on the viewer, and that what is the
+ * same for all is the same object: then each distinct operation is executed once per frame, however many watch.
+ */
+import {
+  type ASTNode,
+  createSourceEventStream,
+  type DocumentNode,
+  type ExecutionArgs,
+  executeSubscriptionEvent,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  type ValidatedSubscriptionArgs,
+  validateSubscriptionArgs,
+  visit,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import type { Log } from '../log.ts';
+import type { Call } from './builder.ts';
+import { presentError } from './errors.ts';
+
+type Result = { data?: unknown; errors?: readonly GraphQLError[] };
+
+/** A frame as a document asks for it; the same object for all who share it. */
+export type Execution = {
+  readonly result: Result | Promise<Result>;
+  /** Its bytes on a transport, made for the first who needs them. */
+  event?: Buffer | Promise<Buffer>;
+};
+
+/** What a subscription has for its client. */
+export type Frames = {
+  /** Waits for the next one; undefined at the end. Never fails: an error is a frame, and the last one. */
+  next(): Promise<Execution | undefined>;
+  /** Ends it at once. */
+  leave(): void;
+};
+
+/** Why it is refused, or what it has. */
+export type Opened = { errors: readonly GraphQLError[] } | Frames;
+
+type Operation = {
+  args: ValidatedSubscriptionArgs;
+  /** By frame; undefined where every reader has frames of its own. */
+  shared: WeakMap<object, Execution> | undefined;
+};
+
+/** What does not change between two subscribers of the same operation of a document. */
+type Shape = {
+  sharesFrames: boolean;
+  /** The variables that count below the root field. */
+  variables: readonly string[];
+};
+
+function fragmentsOf({ definitions }: DocumentNode): FragmentDefinitionNode[] {
+  return definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION) as FragmentDefinitionNode[];
+}
+
+/** The root field: validation allows one alone. */
+function rootFieldOf(document: DocumentNode, { selections }: SelectionSetNode): string | undefined {
+  const [selection] = selections;
+  if (selection?.kind === Kind.FIELD) return selection.name.value;
+  const named = selection?.kind === Kind.FRAGMENT_SPREAD ? selection.name.value : undefined;
+  const below =
+    named === undefined ? selection : fragmentsOf(document).find(({ name }) => name.value === named);
+  return below && 'selectionSet' in below ? rootFieldOf(document, below.selectionSet) : undefined;
+}
+
+/** Those of the root field's own arguments choose the frames and nothing else; in a fragment they count all the same. */
+function variablesBelow(document: DocumentNode, operation: OperationDefinitionNode): string[] {
+  const names = new Set<string>();
+  const collect = (node: ASTNode) => visit(node, { Variable: ({ name }) => void names.add(name.value) });
+  for (const directive of operation.directives ?? []) collect(directive);
+  for (const selection of operation.selectionSet.selections)
+    collect(selection.kind === Kind.FIELD ? { ...selection, arguments: [] } : selection);
+  for (const fragment of fragmentsOf(document)) collect(fragment);
+  return [...names].sort();
+}
+
+function shapeOf(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode): Shape {
+  const field = rootFieldOf(document, operation.selectionSet);
+  const { extensions } = schema.getSubscriptionType()?.getFields()[field ?? ''] ?? {};
+  const sharesFrames = extensions?.['sharesFrames'] === true;
+  return { sharesFrames, variables: sharesFrames ? variablesBelow(document, operation) : [] };
+}
+
+/** One for all who subscribe to it keeps no single one of them. */
+const never = new AbortController().signal;
+
+/**
+ * @param refuse the limits of what may be run
+ */
+export function createSubscriptions(
+  log: Log,
+  refuse: (args: ExecutionArgs) => readonly GraphQLError[] | undefined,
+) {
+  const shapes = new WeakMap<OperationDefinitionNode, Shape>();
+  // By what they are; those whose streams are open live on without it.
+  const operations = new LRUCache<string, Operation>({
+    max: 1_000,
+    maxSize: 1_000_000,
+    sizeCalculation: (_operation, key) => key.length,
+  });
+
+  /** The operation of these arguments, or the same one of somebody who came before. */
+  function operationOf(args: ValidatedSubscriptionArgs): Operation {
+    const { schema, document, operation, rawVariableValues: sent } = args;
+    let shape = shapes.get(operation);
+    if (!shape) shapes.set(operation, (shape = shapeOf(schema, document, operation)));
+    if (!shape.sharesFrames) return { args, shared: undefined };
+    const values = shape.variables.map((name) => [name, sent?.[name]]);
+    const text = document.loc?.source.body;
+    const key = `${operation.name?.value ?? ''} ${JSON.stringify(values)} ${text}`;
+    const known = operations.get(key);
+    if (known) return known;
+    const contextValue: Call = { ...(args.contextValue as Call), signal: () => never };
+    const made: Operation = { args: { ...args, contextValue }, shared: new WeakMap() };
+    if (text !== undefined) operations.set(key, made);
+    return made;
+  }
+
+  function present<R extends Result>(result: R, contextValue: unknown): R {
+    const { requestId } = contextValue as Call;
+    const { errors } = result;
+    return errors
+      ? { ...result, errors: errors.map((error) => presentError(error, requestId, log)) }
+      : result;
+  }
+
+  function execute(args: ValidatedSubscriptionArgs, rootValue: unknown): Execution {
+    const result = executeSubscriptionEvent({ ...args, rootValue });
+    const done = (one: Result) => present(one, args.contextValue);
+    return { result: result instanceof Promise ? result.then(done) : done(result as Result) };
+  }
+
+  /** @param frame as the source gives it */
+  function executeOnce({ args, shared }: Operation, frame: unknown): Execution {
+    if (!shared || typeof frame !== 'object' || frame === null) return execute(args, frame);
+    let execution = shared.get(frame);
+    if (!execution) shared.set(frame, (execution = execute(args, frame)));
+    return execution;
+  }
+
+  function follow(source: AsyncIterator<unknown>, operation: Operation): Frames {
+    let isOver = false;
+    return {
+      async next() {
+        if (isOver) return undefined;
+        try {
+          const { value, done } = await source.next();
+          if (!done) return executeOnce(operation, value);
+          isOver = true;
+          return undefined;
+        } catch (cause) {
+          isOver = true;
+          const error = new GraphQLError('Failed.', { originalError: cause as Error });
+          return { result: present({ errors: [error] }, operation.args.contextValue) };
+        }
+      },
+      leave() {
+        isOver = true;
+        void source.return?.();
+      },
+    };
+  }
+
+  return {
+    /** @param args of a valid document, with the call as its context; the operation is a subscription */
+    async open(args: ExecutionArgs): Promise<Opened> {
+      const refuseBy = (errors: readonly GraphQLError[] = []) => ({
+        errors: present({ errors }, args.contextValue).errors,
+      });
+      const refused = refuse(args);
+      if (refused) return refuseBy(refused);
+      const validated = validateSubscriptionArgs({ ...args, hideSuggestions: true });
+      if (!('schema' in validated)) return refuseBy(validated);
+      const operation = operationOf(validated);
+      const source = await createSourceEventStream(validated);
+      if (!(Symbol.asyncIterator in source)) return refuseBy(source.errors);
+      return follow(source[Symbol.asyncIterator](), operation);
+    },
+  };
+}
