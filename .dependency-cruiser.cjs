@@ -5,7 +5,9 @@
 const hallways = 'rest|graphql|worker|cli|web';
 const floors = `${hallways}|db`;
 const room = `(?!(?:${floors})/)[^/]+`;
-const face = 'rest|graphql|tasks|cli';
+/** A face of many records is made of parts, by their nouns: rest.ts of device-rest.ts. */
+const part = '(?:|[a-z]+-)';
+const face = `${part}(?:rest|graphql|tasks|cli)`;
 const errorsAndLog = '^src/(errors|input|log)\\.ts$';
 const context = '^src/context\\.ts$';
 /** A plain value type: what one page of a list is. */
@@ -54,7 +56,12 @@ module.exports = {
     onlyFrom('graphql-faces-in-schema', `^src/${room}/graphql\\.ts$`, '^src/graphql/schema\\.ts$'),
     onlyFrom('task-faces-in-runner', `^src/${room}/tasks\\.ts$`, '^src/worker/runner\\.ts$'),
     onlyFrom('cli-faces-in-program', `^src/${room}/cli\\.ts$`, '^src/cli/program\\.ts$'),
-    onlyTo('face', `^src/(${room})/(rest|graphql|cli)\\.ts$`, [
+    onlyFrom(
+      'parts-in-their-face',
+      `^src/${room}/[a-z]+-(?:rest|graphql|tasks|cli)\\.ts$`,
+      `^src/${room}/(?:rest|graphql|tasks|cli)\\.ts$`,
+    ),
+    onlyTo('face', `^src/(${room})/${part}(rest|graphql|cli)\\.ts$`, [
       '^src/$1/',
       '^src/$2/',
       context,
@@ -133,7 +140,7 @@ module.exports = {
       '^src/identity/authenticate\\.ts$',
     ]),
     home('home-of-graphql', 'graphql|graphql-yoga|@pothos/[^/]+|graphql-ws|graphql-sse|ws', [
-      `^src/${room}/graphql\\.ts$`,
+      `^src/${room}/${part}graphql\\.ts$`,
       '^src/graphql/',
     ]),
     home('home-of-the-queue', 'graphile-worker', ['^src/worker/', `^src/${room}/tasks\\.ts$`]),

@@ -8,6 +8,7 @@ import * as bookings from './bookings/rest.ts';
 import * as calendarFeed from './calendar-feed/rest.ts';
 import * as changes from './changes/rest.ts';
 import type { Context } from './context.ts';
+import * as displays from './displays/rest.ts';
 import { NotFound } from './errors.ts';
 import { createGraphqlServer, type GraphqlServer } from './graphql/server.ts';
 import { authenticate, authenticateCall, openIdentity, schemesOf } from './identity/authenticate.ts';
@@ -16,7 +17,7 @@ import * as lessons from './lessons/rest.ts';
 import * as openingHours from './opening-hours/rest.ts';
 import { handleErrors } from './rest/errors.ts';
 import { type Health, healthRoutes } from './rest/health.ts';
-import { countRequest, limitRequests } from './rest/limits.ts';
+import { countRequest, limitPairings, limitRequests } from './rest/limits.ts';
 import { describeApi } from './rest/openapi.ts';
 import { identifyRequests } from './rest/request.ts';
 import { mountRoutes } from './rest/route.ts';
@@ -42,11 +43,12 @@ const routes = [
   ...calendarFeed.routes,
   ...lessons.routes,
   ...changes.routes,
+  ...displays.routes,
 ];
 
 /** The OpenAPI document of this program. @param roots how clients see the server */
 export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {
-  return describeApi(routes, roots);
+  return describeApi([...routes, ...displays.pairingRoutes], roots);
 }
 
 /** Headers that keep browsers from trusting an answer too far: made once, as they depend on no request. */
@@ -122,6 +124,8 @@ export function createApp(context: Context, health: Health): App {
   // Before the many routes of REST, each of which would look at the path; what is no call comes behind them.
   app.post('/:mandator/graphql', door, graphql.handler);
   app.get(`/:mandator/api${calendarFeed.feedPath}`, calendarFeed.admitTokens(context));
+  app.use(`/:mandator/api${displays.pairingsPath}`, limitPairings(context));
+  app.use(mountRoutes(context, displays.pairingRoutes));
   app.use('/:mandator/api', door);
   app.use(mountRoutes(context, routes));
   app.get('/:mandator/graphql', async (request, response, next) => {

@@ -9,6 +9,7 @@ const secretTexts: [RegExp, string][] = [
     '"$1":"[secret]"',
   ],
   [/\b[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){3}\b/gi, '[pin]'],
+  [/\brgd_[\w-]{43}/g, '[token]'],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, '[token]'],
   [/(\/\/[^/:@\s]+:)[^@/\s]+@/g, '$1[secret]@'],
   [/\b(k|token|apikey|client_secret)=[^&\s"]+/gi, '$1=[secret]'],

@@ -28,12 +28,15 @@ import { lessonClient } from './_util/lessons.ts';
 import { masterData } from './_util/master-data.ts';
 import { pepper, type Service, startService } from './_util/service.ts';
 
-const nouns = ['resource', 'location', 'person', 'pin', 'token', 'batch', 'series', 'booking'] as const;
+const nouns = [
+  ...(['resource', 'location', 'person', 'pin', 'token', 'batch', 'series', 'booking', 'display'] as const),
+] as const;
 type Noun = (typeof nouns)[number];
 type Tree = Record<string, unknown>;
 type Operation = {
   parameters?: { name?: string; in?: string; required?: boolean; schema?: { example?: string } }[];
   requestBody?: { content: Record<string, { example?: unknown }> };
+  security?: object[];
 };
 
 const document = JSON.parse(fs.readFileSync(documentFile, 'utf8')) as {
@@ -54,6 +57,7 @@ function nounOf(name: string, where: string): Noun {
 const unknown: Record<Noun, string> = {
   ...{ resource: '2000000000', location: '2000000000', person: '2000000000', pin: '2000000000' },
   ...{ token: '2000000000', series: '2000000000', booking: '2000000000' },
+  display: '2000000000',
   batch: '01a1f8da-707e-77b2-927f-0b8eb9707a33',
 };
 const foreign = {} as Record<Noun, string>;
@@ -85,7 +89,18 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
     select ${mandatorId}, ${tenant.resources[0]!.id}, ${personId}, id, 'Booking', 'Confirmed', 'Api', ${canary},
       tstzrange(now() + interval '1 day', now() + interval '25 hours')
     from series returning series_id as series, id as booking`.execute(service.context.db);
+  const display = await sql<{ id: number }>`
+    with paired as (
+      insert into display (mandator_id, person_id, created_by, privacy, token_hash, expires_at)
+      values (${mandatorId}, ${tenant.person('Display').id}, ${personId}, 'Title', ${randomBytes(32)}, now() + interval '1 day')
+      returning mandator_id, id
+    ), given as (
+      insert into display_resource (mandator_id, display_id, resource_id)
+      select mandator_id, id, ${tenant.resources[0]!.id} from paired
+    )
+    select id from paired`.execute(service.context.db);
   Object.assign(ids, {
+    display: String(display.rows[0]!.id),
     ...{ token: String(token), series: String(rows[0]!.series), booking: String(rows[0]!.booking) },
     ...{ resource: String(tenant.resources[0]!.id), location: String(tenant.locationId) },
     ...{ person: String(personId), pin: String(pinId), batch: BatchId },
@@ -98,11 +113,15 @@ beforeAll(async () => {
   await openTenant(service.tenant, own);
   // Ids that stand nowhere else in an answer.
   for (const table of [
-    ...['location', 'resource', 'person', 'pin', 'calendar_token', 'booking_series', 'booking'],
+    ...['location', 'resource', 'person', 'pin', 'calendar_token', 'booking_series', 'booking', 'display'],
   ])
     await sql`alter table ${sql.table(table)} alter column id restart with 770077`.execute(
       service.context.db,
     );
+  // A device that shows the code of the example, so that its rooms are looked at.
+  await sql`
+    insert into display_pairing (code, mandator, token_hash, expires_at)
+    values ('K7QM4D2X', 'school', '', now() + interval '10 minutes')`.execute(service.context.db);
   await openTenant(await makeTenant(service.context.db, { code: canary, rooms: [canary] }), foreign);
 });
 afterAll(() => service.stop());
@@ -111,7 +130,7 @@ afterAll(() => service.stop());
 async function readForeign(): Promise<string> {
   const tables = [
     ...['mandator', 'location', 'resource', 'person', 'pin', 'batch', 'audit', 'calendar_token'],
-    ...['booking_series', 'booking'],
+    ...['booking_series', 'booking', 'display', 'display_resource'],
   ];
   const texts = await Promise.all(
     tables.map((table) =>
@@ -135,7 +154,8 @@ const idNamed = /(^|[a-z])ids?$/i;
 function restPlaces(): Place[] {
   return Object.entries(document.paths).flatMap(([template, item]) =>
     Object.entries(item).flatMap(([method, operation]): Place[] => {
-      if (!template.startsWith('/{mandator}/')) return [];
+      // Of an anonymous call the ids are not looked at.
+      if (!template.startsWith('/{mandator}/') || operation.security?.length === 0) return [];
       const example = operation.requestBody?.content['application/json']?.example;
       const holes = [...template.matchAll(/\{(\w*[iI]d)\}/g)].map(([hole, name = '']) => ({
         hole,
@@ -185,7 +205,10 @@ function restPlaces(): Place[] {
         ...members.map(
           (member): Place => ({
             ...{ name: `${where}: body ${member}`, noun: nounOf(member, '') },
-            ask: (id) => send(addressWith(undefined, ''), { ...(example as Tree), [member]: Number(id) }),
+            ask: (id) => {
+              const sent = Array.isArray((example as Tree)[member]) ? [Number(id)] : Number(id);
+              return send(addressWith(undefined, ''), { ...(example as Tree), [member]: sent });
+            },
           }),
         ),
       ];

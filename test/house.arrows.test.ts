@@ -30,7 +30,9 @@ const planted: Record<string, [importer: string, imported: string][]> = {
   ],
   'task-faces-in-runner': [['src/worker/queue.ts', 'src/lessons/tasks.ts']],
   'cli-faces-in-program': [['src/main.ts', 'src/lessons/cli.ts']],
+  'parts-in-their-face': [['src/lessons/service.ts', 'src/lessons/job-rest.ts']],
   face: [
+    ['src/lessons/job-rest.ts', 'src/bookings/service.ts'],
     ['src/lessons/rest.ts', 'src/bookings/service.ts'],
     ['src/lessons/rest.ts', 'src/graphql/builder.ts'],
     ['src/lessons/graphql.ts', 'src/db/database.ts'],

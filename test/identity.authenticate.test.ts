@@ -73,6 +73,7 @@ describe('a valid token', () => {
       timeZone: 'Europe/Berlin',
       role: 'User',
       pinId: pin,
+      display: null,
       credential: expect.stringMatching(/^[\w-]{22}$/),
       expiresAt: new Date(exp * 1000).toISOString(),
     });

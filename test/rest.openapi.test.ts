@@ -9,10 +9,12 @@ import { cursorAt } from '../src/changes/service.ts';
 import { ConfigError } from '../src/config.ts';
 import { createPin } from '../src/identity/service.ts';
 import { type ContractProxy, documentFile, startContractProxy } from './_util/contract-proxy.ts';
+import { pairDevice } from './_util/displays.ts';
 import { makeTenant } from './_util/factories.ts';
 import { project } from './_util/generate.ts';
 import { hold, releaseAll } from './_util/hold.ts';
 import { lessonClient } from './_util/lessons.ts';
+import { masterData } from './_util/master-data.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 import { pepper, type Service, startService, testConfig } from './_util/service.ts';
 import { openWire } from './_util/wire.ts';
@@ -25,6 +27,7 @@ type Operation = {
   parameters?: { name?: string; in?: string; required?: boolean; schema?: { example?: string } }[];
   requestBody?: { content: Record<string, { example?: unknown }> };
   responses: Record<string, { content?: object }>;
+  security?: object[];
 };
 type Document = { servers: object[]; paths: Record<string, Record<string, Operation>> };
 
@@ -36,11 +39,15 @@ let wire: Awaited<ReturnType<typeof openWire>>;
 let service: Service;
 let proxy: ContractProxy;
 /** Each with a count of requests of its own. */
-const tokens = { admin: '', user: '', display: '', spent: '', fresh: '' };
+const tokens = { admin: '', user: '', display: '', device: '', spent: '', fresh: '' };
 let pin = '';
 let batchId = '';
 let pinId = 0;
 let tokenId = 0;
+let displayId = 0;
+let closedId = 0;
+/** Those of devices: of the example, and one more. */
+const codes = ['K7QM4D2X', 'K7QM4D2Y'];
 /** By the operation that changes it; `postBookingsByIdCheckIn` has one that can be checked in. */
 const bookingIds: Record<string, number> = {};
 /** Of the mail server, which alone changes it. */
@@ -56,6 +63,7 @@ const operations = Object.entries(committed.paths)
       template,
       example: operation.requestBody?.content['application/json']?.example,
       statuses: Object.keys(operation.responses).map(Number),
+      isAnonymous: operation.security?.length === 0,
       isJson:
         !operation.responses['200']?.content || 'application/json' in operation.responses['200'].content,
       /** What cannot be left out. */
@@ -72,6 +80,7 @@ const batchWriters = answering(202);
 const isOfBatches = ({ template }: { template: string }) => template.includes('/v2.0/');
 /** Only a display that may book comes further than its 403: bookings.displays. */
 const ofDisplays = operations.filter(({ name }) => name === 'postBookingsByIdUndo');
+const guarded = operations.filter(({ isAnonymous }) => !isAnonymous);
 /** Those that one request alone can bring to their 409. */
 const conflicting = answering(409).filter(
   (operation) => !batchWriters.includes(operation) && !ofDisplays.includes(operation),
@@ -87,6 +96,7 @@ const addressOf = (template: string, mandator = 'school') => {
     .replace('{locationId}', String(locationId))
     .replace('{resourceId}', String(resources[0]!.id))
     .replace('/bookings/{id}', `/bookings/${mailItemId}`)
+    .replace('/displays/{id}', `/displays/${displayId}`)
     .replace('/locations/{id}', `/locations/${locationId}`)
     .replace('/resources/{id}', `/resources/${resources[0]!.id}`)
     .replace('/persons/{id}', `/persons/${person('Admin').id}`);
@@ -104,6 +114,12 @@ type Change = {
   query?: string;
 };
 
+/** Whose call it is, if nothing else is said. */
+function tokenOf(template: string): string {
+  if (template.includes('/displays/self')) return tokens.device;
+  return isOfBatches({ template }) ? tokens.user : tokens.admin;
+}
+
 /** A right call of an operation with its own example, but for `change`. */
 function call(
   { name, method, template, example, statuses, query }: (typeof operations)[number],
@@ -112,7 +128,7 @@ function call(
 ): Promise<Response> {
   const body = change.body ?? (example === undefined ? undefined : JSON.stringify(example));
   const headers = {
-    ...(change.credential ?? bearer(isOfBatches({ template }) ? tokens.user : tokens.admin)),
+    ...(change.credential ?? bearer(tokenOf(template))),
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
     ...(statuses.includes(412) || statuses.includes(428) ? { 'If-Match': '*' } : {}),
     ...change.headers,
@@ -166,6 +182,7 @@ beforeAll(async () => {
     )
     .execute();
   await makeBookings();
+  await makeDisplays();
   await makeTenant(context.db, { code: 'other' });
 });
 afterAll(async () => {
@@ -191,6 +208,25 @@ async function makeBookings(): Promise<void> {
     order by day returning id`.execute(context.db);
   for (const [index, name] of names.entries()) bookingIds[name] = rows[index]!.id;
   mailItemId = bookingIds['mail item'] as number;
+}
+
+/** One to be changed and revoked, one that calls, and a code for each that shall come. */
+async function makeDisplays(): Promise<void> {
+  const { tenant, context } = service;
+  const admin = masterData(service, tokens.admin);
+  displayId = (await pairDevice(service, admin)).id;
+  tokens.device = (await pairDevice(service, admin)).token;
+  // Heard of, so that no answer changes by itself meanwhile.
+  await sql`update display set heard_at = now(), due_at = now() + interval '1 hour'`.execute(context.db);
+  await sql`
+    insert into display_pairing (code, mandator, token_hash, expires_at)
+    select code, 'school', code::bytea, now() + interval '10 minutes' from unnest(${codes}::text[]) as code`.execute(
+    context.db,
+  );
+  const closed = await sql<{ id: number }>`
+    insert into location (mandator_id, name, time_zone, active) values (${tenant.mandatorId}, 'Closed', 'UTC', false)
+    returning id`.execute(context.db);
+  closedId = closed.rows[0]!.id;
 }
 
 describe('the committed document', () => {
@@ -411,6 +447,11 @@ describe('answers keep to the document', () => {
         return bearer(tokens.user);
       },
     },
+    postDisplays: {
+      get body() {
+        return JSON.stringify({ Code: codes[1], LocationId: closedId });
+      },
+    },
     getChanges: { query: `Cursor=${cursorAt(1_000_000_000)}` },
   };
 
@@ -423,9 +464,9 @@ describe('answers keep to the document', () => {
     change: (operation: (typeof operations)[number]) => Change,
   ][] = [
     [400, operations, () => ({ query: 'Nonsense=1' })],
-    [401, operations, () => ({ credential: {} })],
+    [401, guarded, () => ({ credential: {} })],
     [403, answering(403), () => ({ credential: bearer(tokens.display) })],
-    [404, operations, () => ({ mandator: 'other' })],
+    [404, operations, ({ isAnonymous }) => ({ mandator: isAnonymous ? 'no%20name' : 'other' })],
     [406, operations, () => ({ headers: { Accept: 'text/html' } })],
     [
       409,
@@ -475,7 +516,7 @@ describe('answers keep to the document', () => {
       const answer = await proxy.fetch(addressOf(template), init, { wrong: true });
       expect([answer.status, answer.headers.get('allow')]).toEqual([
         405,
-        expect.stringMatching(/GET|POST|DELETE/),
+        expect.stringMatching(/GET|POST|PUT|DELETE/),
       ]);
     }
   });
@@ -485,7 +526,7 @@ describe('answers keep to the document', () => {
     const address = service.url + addressOf('/{mandator}/api/v2.0/jobs/nothing');
     for (let sent = 0; sent < requestsPerMinute; sent += 50)
       await Promise.all(Array.from({ length: 50 }, () => fetch(address, { headers: spent })));
-    for (const operation of operations) {
+    for (const operation of guarded) {
       const answer = await call(operation, { credential: spent });
       expect([operation.name, answer.status]).toEqual([operation.name, 429]);
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -516,6 +557,8 @@ describe('answers keep to the document', () => {
       ...ofDisplays.map(({ method, template }) => `409 ${method} ${template}`),
       // Needs two requests with one key at one time: lessons.accept.
       ...batchWriters.map(({ method, template }) => `409 ${method} ${template}`).sort(),
+      // Is counted by address: displays.pairing.
+      '429 POST /{mandator}/api/v1.0/displays/pairings',
       // The keys are kept in memory.
       '503 GET /.well-known/openid-configuration/jwks',
     ]);

@@ -89,7 +89,7 @@ export const addTypes: AddTypes = (builder) => {
       },
       complexity: pageCost,
       description:
-        'What has changed of bookings, batches, resources and locations, in the order in which it came to be seen; kept for 30 days.',
+        'What has changed of bookings, batches, resources, locations and displays, in the order in which it came to be seen; kept for 30 days.',
       resolve: (_root, { after, first }, { context, viewer }) =>
         listChanges(context.db, viewer, readChangePage(first ?? undefined, after)),
     }),

@@ -1,6 +1,6 @@
 /**
- * The feed of changes (contract 5.2). A **change** says that a booking, batch, resource or location was made or changed;
- * its **position** is its place in the feed of its tenant.
+ * The feed of changes (contract 5.2). A **change** says that a booking, batch, resource, location or display was made or
+ * changed, or that a display is silent or back; its **position** is its place in the feed of its tenant.
  *
  * Invariants: triggers write a change in the transaction that makes it; its position is given after the commit, so that
  * whoever has read up to a position finds all that comes to be seen later behind it, however long its transaction took.
@@ -14,7 +14,7 @@ import { type List, numberKey, type PageRequest, readPage, toCursor } from '../d
 import { Conflict } from '../errors.ts';
 import { checkReader } from '../tenants/service.ts';
 
-export const changeKinds = ['Booking', 'Batch', 'Resource', 'Location'] as const;
+export const changeKinds = ['Booking', 'Batch', 'Resource', 'Location', 'Display'] as const;
 export type ChangeKind = (typeof changeKinds)[number];
 export const changeActions = ['Created', 'Changed'] as const;
 export type ChangeAction = (typeof changeActions)[number];

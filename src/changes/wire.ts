@@ -13,7 +13,7 @@ export const changeRecord = z
     Kind: changeKind.meta({ description: 'What has changed.' }),
     Id: z
       .union([z.int().min(1), z.uuid()])
-      .meta({ description: 'The id of the booking, resource or location; of a batch its BatchId.' }),
+      .meta({ description: 'The id of the booking, resource, location or display; of a batch its BatchId.' }),
     Action: changeAction.meta({ description: 'Whether it is new or was there before.' }),
     ResourceId: z.int().min(1).nullable().meta({
       description:

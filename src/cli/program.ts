@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { type Config, ConfigError, ownRoot } from '../config.ts';
 import type { Context } from '../context.ts';
 import * as demo from '../demo/cli.ts';
+import * as displays from '../displays/cli.ts';
 import { DomainError, isOutage, isSchemaMissing } from '../errors.ts';
 import * as identity from '../identity/cli.ts';
 import * as lessons from '../lessons/cli.ts';
@@ -143,6 +144,7 @@ export function createProgram(host: Host): Command {
 
   tenants.addCommands(program, action);
   identity.addCommands(program, action);
+  displays.addCommands(program, action);
   lessons.addCommands(program, remoteAction);
 
   program

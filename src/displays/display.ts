@@ -14,6 +14,8 @@ export type Display = {
   resourceIds: number[];
   /** The location whose active rooms it shows besides those. */
   locationId: number | null;
+  /** All that it shows now, by name. */
+  resources: { id: number; name: string }[];
   mayBook: boolean;
   privacy: Privacy;
   createdAt: Date;
@@ -21,6 +23,8 @@ export type Display = {
   revokedAt: Date | null;
   /** When it last called. */
   heardAt: Date | null;
+  /** How long ago that was. */
+  ageSeconds: number | null;
   /** Since when it has not called though it should have. */
   silentSince: Date | null;
   health: Health | null;

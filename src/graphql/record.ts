@@ -134,16 +134,19 @@ export function bodyType(
  * @throws InvalidInput with every fault
  */
 export function readBody<Schema extends z.ZodObject>(schema: Schema, sent: object): z.output<Schema> {
-  const isNumber = (name: string) => {
+  const isOfNumbers = (name: string) => {
     const [, member] = Object.entries(schema.shape).find(([key]) => camel(key) === name) ?? [];
-    return member !== undefined && bare(member).def.type === 'number';
+    const type = member && bare(member);
+    return (
+      type && (type.def.type === 'array' ? bare(definitionOf(type).element) : type).def.type === 'number'
+    );
   };
+  const asNumber = (value: unknown) =>
+    typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   const members = Object.entries(sent).map(([name, value]) => {
     if (value instanceof Date) return [name, value.toISOString()];
-    return [
-      name,
-      typeof value === 'string' && isNumber(name) && /^\d{1,15}$/.test(value) ? Number(value) : value,
-    ];
+    if (!isOfNumbers(name)) return [name, value];
+    return [name, Array.isArray(value) ? value.map(asNumber) : asNumber(value)];
   });
   return readInput(schema, Object.fromEntries(members));
 }

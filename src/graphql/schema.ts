@@ -3,6 +3,7 @@ import { addTypes as addAvailabilityTypes } from '../availability/graphql.ts';
 import { addTypes as addBookingTypes } from '../bookings/graphql.ts';
 import { addTypes as addCalendarFeedTypes } from '../calendar-feed/graphql.ts';
 import { addTypes as addChangeTypes } from '../changes/graphql.ts';
+import { addTypes as addDisplayTypes } from '../displays/graphql.ts';
 import { addTypes as addIdentityTypes } from '../identity/graphql.ts';
 import { addTypes as addLessonTypes } from '../lessons/graphql.ts';
 import { addTypes as addOpeningHoursTypes } from '../opening-hours/graphql.ts';
@@ -27,6 +28,7 @@ export function createSchema(): GraphQLSchema {
   addAvailabilityTypes(builder);
   addCalendarFeedTypes(builder);
   addChangeTypes(builder);
+  addDisplayTypes(builder);
   return builder.toSchema();
 }
 

@@ -3,8 +3,9 @@ import type { Request, RequestHandler } from 'express';
 import type { Credentials, Viewer } from '../context.ts';
 import { NotAuthenticated, NotFound } from '../errors.ts';
 import { markDeprecated } from '../rest/deprecation.ts';
+import { isDisplayToken } from './devices.ts';
 import { howToSignIn, schemesOf, tokenSource } from './modes.ts';
-import { type Identity, viewerOfPin, viewerOfToken } from './service.ts';
+import { type Identity, viewerOfDisplay, viewerOfPin, viewerOfToken } from './service.ts';
 
 // The app meets this room through its door and its routes alone.
 export { schemesOf } from './modes.ts';
@@ -24,8 +25,10 @@ function identify(identity: Identity, { authorization, apiKey, address }: Creden
   if (header.length + pin.length > longestHeader) throw refuse('The credential is too long');
   if (pin && !schemes.includes('APIKEY')) throw refuse('The header APIKEY is not taken here');
   if (pin) return viewerOfPin(identity, pin, address);
-  if (header && !schemes.includes('Bearer')) throw refuse('There is no identity provider here');
   const token = bearer.exec(header)?.[1];
+  // They need no identity provider, so every mode takes them.
+  if (token && isDisplayToken(token)) return viewerOfDisplay(identity, token, address);
+  if (header && !schemes.includes('Bearer')) throw refuse('There is no identity provider here');
   if (!token) throw refuse(schemes.includes('Bearer') ? 'This needs one bearer token' : 'This needs a PIN');
   return viewerOfToken(identity, token, address);
 }
@@ -34,7 +37,7 @@ function identify(identity: Identity, { authorization, apiKey, address }: Creden
  * Who is calling, for HTTP and for the connection parameters of a WebSocket.
  * @param mandator the path segment, in any case
  * @throws NotAuthenticated without one valid credential of a scheme that is taken, whether or not the mandator exists;
- * LimitExceeded after too many wrong PINs; NotFound with another tenant's credential
+ * LimitExceeded after too many wrong PINs or tokens of displays; NotFound with another tenant's credential
  */
 export async function authenticateCall(
   identity: Identity,

@@ -1,7 +1,8 @@
 /**
  * Who may call (contract 3; specification 2.6 and 5). A **PIN** is a person's API key; a **client** is a program that
  * the settings list; a **token** is what a client gets for a person's PIN, or from an outside provider, and sends with
- * each call. A **credential** is what a call carries: a token, or in legacy mode the PIN itself.
+ * each call; a paired display has one of its own. A **credential** is what a call carries: a token, or in legacy mode the
+ * PIN itself.
  *
  * Invariants: a PIN is shown once and stored only as a keyed hash, whose key is not in the database. `usablePins` alone
  * says which PINs count, when a token is issued and for as long as it is used. A PIN that is revoked, expired, unknown or
@@ -11,8 +12,10 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Context, Viewer } from '../context.ts';
-import { LimitExceeded, NotAuthenticated } from '../errors.ts';
+import type { Database } from '../db/database.ts';
+import { LimitExceeded, NotAuthenticated, NotFound } from '../errors.ts';
 import { checkRequest, OAuthError, type TokenRequest } from './clients.ts';
+import { type Devices, openDevices } from './devices.ts';
 import { type Assertion, openProvider, type Provider } from './external.ts';
 import { type Holder, normalizeAddress, openExchange } from './guesses.ts';
 import { howToSignIn } from './modes.ts';
@@ -21,6 +24,7 @@ import { type Keys, openKeys, tokenLifetime } from './tokens.ts';
 
 /** Holders of PINs are found by mandator and e-mail address. */
 export { getPerson } from '../tenants/service.ts';
+export { hashDisplayToken, makeDisplayToken } from './devices.ts';
 export { createPin, deletePin, listPins, pepperOf, revokePin } from './pins.ts';
 export { deriveKey } from './tokens.ts';
 
@@ -30,6 +34,7 @@ export type Identity = {
   keys: Keys;
   provider: Provider;
   exchange: ReturnType<typeof openExchange>;
+  devices: Devices;
   /** By token, or by hash and address of a PIN. */
   verified: LRUCache<string, Verified>;
 };
@@ -59,6 +64,7 @@ export function openIdentity(context: Context): Identity {
     keys: openKeys(context, pepperOf(context.config)),
     provider: openProvider(context),
     exchange: openExchange(context),
+    devices: openDevices(context),
     verified: new LRUCache({ max: 10_000 }),
   };
   void forgetChanged(identity);
@@ -66,13 +72,14 @@ export function openIdentity(context: Context): Identity {
 }
 
 async function forgetChanged({ context: { notifications }, verified }: Identity): Promise<void> {
-  const subscription = await notifications.subscribe('pin', 'person', 'mandator');
+  const subscription = await notifications.subscribe('pin', 'person', 'mandator', 'display');
   notifications.stopping.addEventListener('abort', () => subscription.close(), { once: true });
   for (let change = await subscription.next(); change; change = await subscription.next())
     for (const known of verified.values()) {
       // The keys do not say of what they are; who is checked once too often loses nothing.
-      const { pinId, personId, mandatorId } = known.last ?? {};
-      const isMeant = [pinId, personId, mandatorId].some((id) => change.keys.has(String(id)));
+      const { pinId, personId, mandatorId, display } = known.last ?? {};
+      const ids = [pinId, personId, mandatorId, display?.displayId];
+      const isMeant = ids.some((id) => change.keys.has(String(id)));
       if (change.all || !known.last || isMeant) known.checkAgainAt = 0;
     }
 }
@@ -129,6 +136,17 @@ export function viewerOfToken(identity: Identity, token: string, ip: string): Pr
     const expiresAt = new Date(exp * 1000);
     return { provenUntil: exp * 1000, read: () => readHolder(context, holder, { credential, expiresAt }) };
   });
+}
+
+/**
+ * Which paired display calls.
+ * @throws NotAuthenticated; LimitExceeded after too many wrong tokens
+ */
+export function viewerOfDisplay(identity: Identity, token: string, ip: string): Promise<Viewer> {
+  return viewerBy(identity, token, async () => ({
+    provenUntil: Number.POSITIVE_INFINITY,
+    read: () => identity.devices.viewerOf(token, ip),
+  }));
 }
 
 /**
@@ -204,6 +222,28 @@ async function readPerson({ db }: Context, credential: string, assertion: Assert
     credential,
     expiresAt: assertion.expiresAt,
   };
+}
+
+/**
+ * The first active Admin of a tenant, as whom the operator's commands act.
+ * @throws NotFound when there is no such tenant, or nobody in it who could
+ */
+export async function getFirstAdmin(db: Database, mandator: string): Promise<Viewer> {
+  const row = await db
+    .selectFrom('person')
+    .innerJoin('mandator', 'mandator.id', 'person.mandator_id')
+    .where('mandator.code', '=', mandator.toLowerCase())
+    .where('person.role', '=', 'Admin')
+    .where('person.active', '=', true)
+    .select(viewerColumns)
+    .orderBy('person.id')
+    .executeTakeFirst();
+  if (!row)
+    throw new NotFound(
+      `There is no tenant ${mandator} with an active Admin; give a PIN, or make them with "roomgate apply FILE".`,
+    );
+  const shown = { pinId: null, display: null, credential: 'command line', expiresAt: farFuture };
+  return { ...row, role: 'Admin', ...shown };
 }
 
 /**

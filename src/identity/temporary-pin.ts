@@ -1,6 +1,5 @@
 import type { Context } from '../context.ts';
-import { NotFound } from '../errors.ts';
-import { createPin, deletePin, pepperOf } from './service.ts';
+import { createPin, deletePin, getFirstAdmin, pepperOf } from './service.ts';
 
 const lifetime = 3_600_000;
 
@@ -14,20 +13,10 @@ export async function createTemporaryPin(
   mandator: string,
   label: string,
 ): Promise<{ pin: string; remove(): Promise<void> }> {
-  const admin = await db
-    .selectFrom('person')
-    .innerJoin('mandator', 'mandator.id', 'person.mandator_id')
-    .where('mandator.code', '=', mandator.toLowerCase())
-    .where('person.role', '=', 'Admin')
-    .where('person.active', '=', true)
-    .select(['person.mandator_id as mandatorId', 'person.id as personId'])
-    .orderBy('person.id')
-    .executeTakeFirst();
-  if (!admin)
-    throw new NotFound(
-      `There is no tenant ${mandator} with an active Admin; give a PIN, or make them with "roomgate apply FILE".`,
-    );
+  const { mandatorId, personId } = await getFirstAdmin(db, mandator);
   const expiresAt = new Date(Date.now() + lifetime);
-  const { pin, pinId } = await createPin(db, pepperOf(config), { ...admin, label, expiresAt });
-  return { pin, remove: () => deletePin(db, admin.mandatorId, pinId) };
+  const { pin, pinId } = await createPin(db, pepperOf(config), {
+    ...{ mandatorId, personId, label, expiresAt },
+  });
+  return { pin, remove: () => deletePin(db, mandatorId, pinId) };
 }

@@ -90,3 +90,9 @@ export function limitTokenRequests({ rates, config }: Context): RequestHandler {
   const limit = { name: 'token-requests', most: config.Limits.TokenRequestsPerMinute, each: 'address' };
   return limitBy(rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
 }
+
+/** Limits the requests of devices to be paired that come from one address, of IPv6 the /64. */
+export function limitPairings({ rates, config }: Context): RequestHandler {
+  const limit = { name: 'pairings', most: config.Limits.TokenRequestsPerMinute, each: 'address' };
+  return limitBy(rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
+}

@@ -256,7 +256,7 @@ export function problemAnswer(
 /** The problems of one operation; those that every operation has are components. */
 export function problemAnswers(
   own: Record<number, string>,
-  reads: { body: boolean; checked: boolean; idempotencyKey: boolean; ifMatch: boolean },
+  reads: Record<'body' | 'checked' | 'idempotencyKey' | 'ifMatch' | 'anonymous', boolean>,
 ): ZodOpenApiOperationObject['responses'] {
   const unprocessable = [
     ...(reads.checked ? [brokenRule] : []),
@@ -269,12 +269,10 @@ export function problemAnswers(
     ...(unprocessable ? { 422: unprocessable } : {}),
     ...own,
   };
+  const common = Object.keys(commonProblems).filter((status) => !(reads.anonymous && status === '401'));
   return {
     ...Object.fromEntries(
-      Object.keys(commonProblems).map((status) => [
-        status,
-        { $ref: `#/components/responses/Problem${status}` },
-      ]),
+      common.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]),
     ),
     ...Object.fromEntries(
       Object.entries(specific).map(([status, description]) => [

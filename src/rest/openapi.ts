@@ -44,7 +44,7 @@ const securitySchemes = {
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description:
-      'The access token for a PIN, from `POST /connect/token` with `grant_type=apikey`; it lives an hour. A JWT signed with RS256 and of type `at+jwt`, checked after RFC8725: fixed algorithm, issuer, audience and type.',
+      'The access token for a PIN, from `POST /connect/token` with `grant_type=apikey`; it lives an hour. A JWT signed with RS256 and of type `at+jwt`, checked after RFC8725: fixed algorithm, issuer, audience and type. A paired display sends its own token instead.',
   },
   APIKEY: {
     type: 'apiKey' as const,
@@ -107,7 +107,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
     summary,
     description: description ?? `${summary}.`,
     tags: [`API ${/^\/v([\d.]+)\//.exec(path)?.[1]}`],
-    security: [{ Bearer: [] }, { APIKEY: [] }],
+    security: route.anonymous ? [] : [{ Bearer: [] }, { APIKEY: [] }],
     requestParams: {
       ...(params ? { path: params as z.ZodObject } : {}),
       ...(query ? { query: query as z.ZodObject } : {}),
@@ -137,6 +137,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
         idempotencyKey: own.includes('Idempotency-Key'),
         // What is cancelled needs no version.
         ifMatch: own.includes('If-Match') && (method === 'PATCH' || method === 'PUT'),
+        anonymous: route.anonymous === true,
       }),
     },
   };

@@ -73,6 +73,8 @@ export type Route<
    * It is checked before `handle` runs, but for a streamed one: `handle` reads and judges that itself. What `mayBeEmpty` stands for an object without members then.
    */
   body?: { schema: Body; example: unknown; streamed?: true; mayBeEmpty?: true };
+  /** Called without a credential, and mounted before the door. */
+  anonymous?: true;
   /** What a 200 is where it is no JSON. */
   type?: 'text/calendar';
   /** By status. */
@@ -87,6 +89,18 @@ export function route<Params extends z.ZodType, Query extends z.ZodType, Body ex
   definition: Route<Params, Query, Body>,
 ): Route {
   return definition as unknown as Route;
+}
+
+/** The same for what anybody may call: nobody is the viewer of such a call. */
+export function anonymousRoute<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType>(
+  definition: Omit<Route<Params, Query, Body>, 'handle'> & {
+    handle(
+      context: Context,
+      call: Omit<Call<z.output<Params>, z.output<Query>, z.output<Body>>, 'viewer'>,
+    ): Promise<Answer>;
+  },
+): Route {
+  return route<Params, Query, Body>({ ...definition, anonymous: true });
 }
 
 const json = 'application/json';
@@ -163,6 +177,9 @@ function viewerOf(response: Response): Viewer {
   return viewer;
 }
 
+/** Of an anonymous call, whose route does not look at it. */
+const nobody = undefined as unknown as Viewer;
+
 /** What an Accept may ask for; many clients name the charset. What nearly all say needs no negotiation. */
 function checkAccept(request: Request, type: string): void {
   const { accept } = request.headers;
@@ -187,7 +204,7 @@ function writeAnswer(
 }
 
 /**
- * A router of these routes, behind the door of `/:mandator/api`. A known path with another method answers 405 and says which
+ * A router of these routes, behind the door of `/:mandator/api` unless they are anonymous. A known path with another method answers 405 and says which
  * are allowed, as OPTIONS does.
  */
 export function mountRoutes(context: Context, routes: readonly Route[]): Router {
@@ -204,7 +221,7 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
         for (const name of varies) response.vary(name);
         checkAccept(request, type);
         const read = {
-          viewer: viewerOf(response),
+          viewer: definition.anonymous ? nobody : viewerOf(response),
           params: readParams(params, request),
           query: readQuery(query, request),
         };

@@ -14,7 +14,8 @@ export function readIfMatch({ 'if-match': header }: IncomingHttpHeaders): number
     );
   if (header.trim() === '*') return undefined;
   return header.split(',').flatMap((tag) => {
-    const [, version] = /^"(\d{1,10})"$/.exec(tag.trim()) ?? [];
+    // What some ETags tell after their version is of no concern to a change.
+    const [, version] = /^"(\d{1,10})(?:-[\w-]+)?"$/.exec(tag.trim()) ?? [];
     return version === undefined ? [] : [Number(version)];
   });
 }

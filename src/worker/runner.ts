@@ -12,6 +12,7 @@ import * as changes from '../changes/tasks.ts';
 import type { Context } from '../context.ts';
 import { type Database, openPool } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
+import * as displays from '../displays/tasks.ts';
 import { isOutage } from '../errors.ts';
 import * as lessons from '../lessons/tasks.ts';
 import type { Log } from '../log.ts';
@@ -26,7 +27,12 @@ export type WorkerHandle = {
 };
 
 const allTasks: readonly Task[] = lessons.tasks;
-const allSweeps: readonly Sweep[] = [...lessons.sweeps, ...bookings.sweeps, ...changes.sweeps];
+const allSweeps: readonly Sweep[] = [
+  ...lessons.sweeps,
+  ...bookings.sweeps,
+  ...changes.sweeps,
+  ...displays.sweeps,
+];
 const concurrentJobs = 8;
 const sweepEvery = 2_000;
 const tidyEvery = 5_000;

@@ -1,0 +1,116 @@
+import { type AddCommands, CommandFailed } from '../cli/command.ts';
+import { formatTable } from '../cli/output.ts';
+import { readInput } from '../input.ts';
+import { newDisplay, toDisplayRecord, toFields } from './device-wire.ts';
+import { listAllDevices, revokeDevice } from './devices.ts';
+import type { Display } from './display.ts';
+import { findLocationNamed, findRoomNamed, openOffice } from './office.ts';
+import { pairDisplay } from './pairing.ts';
+
+type Tenant = { mandator: string };
+type PairOptions = Tenant & {
+  room: string[];
+  location?: string;
+  name?: string;
+  book?: true;
+  privacy?: string;
+};
+
+/** The largest unit of which there is one. */
+function formatAge(seconds: number | null): string {
+  if (seconds === null) return 'never';
+  const units = [
+    [86_400, 'd'],
+    [3_600, 'h'],
+    [60, 'min'],
+  ] as const;
+  const [size, unit] = units.find(([least]) => seconds >= least) ?? [1, 's'];
+  return `${Math.floor(seconds / size)} ${unit} ago`;
+}
+
+function stateOf({ revokedAt, expiresAt, silentSince }: Display): string {
+  if (revokedAt) return 'revoked';
+  if (expiresAt.getTime() <= Date.now()) return 'expired';
+  return silentSince ? 'silent' : 'ok';
+}
+
+const roomsOf = ({ resources }: Display) => {
+  const names = resources.slice(0, 5).map(({ name }) => name);
+  return resources.length > names.length
+    ? `${names.join(', ')} and ${resources.length - names.length} more`
+    : names.join(', ');
+};
+
+export const addCommands: AddCommands = (program, action) => {
+  const display = program.command('display').description('door signs and other paired devices');
+  const ofTenant = (name: string) => display.command(name).requiredOption('--mandator <code>', 'the tenant');
+  const example = (call: string) => `Example:\n  $ roomgate display ${call}`;
+
+  ofTenant('pair')
+    .description('confirm the code that a device shows; without a room, for the one that it asks for')
+    .argument('<code>', 'as it stands on its screen')
+    .option(
+      '--room <name>',
+      'a room that it shows; may be given several times',
+      (name: string, before: string[]) => [...before, name],
+      [] as string[],
+    )
+    .option('--location <name>', 'a location all of whose rooms it shows')
+    .option('--name <text>', 'what it is called; after its rooms when left out')
+    .option('--book', 'it also books, checks in, extends and ends early')
+    .option('--privacy <level>', 'what it shows of bookings: Title, Organizer or BusyOnly', 'Title')
+    .addHelpText('after', example('pair K7QM-4D2X --mandator demo --room "HS 101" --book'))
+    .action(
+      action(async ({ context: { db }, print }, code: string, options: PairOptions) => {
+        const act = await openOffice(db, options.mandator);
+        const { mandatorId } = act.viewer;
+        const rooms: number[] = [];
+        for (const name of options.room) rooms.push(await findRoomNamed(db, mandatorId, name));
+        const wanted = readInput(newDisplay, {
+          Code: code,
+          Name: options.name ?? null,
+          ResourceIds: rooms,
+          LocationId: options.location ? await findLocationNamed(db, mandatorId, options.location) : null,
+          MayBook: options.book ?? false,
+          Privacy: options.privacy,
+        });
+        const paired = await pairDisplay(db, act, toFields(wanted));
+        print(
+          `${paired.name} is paired and shows ${roomsOf(paired)}. Its id, to revoke it, is ${paired.id}.`,
+          toDisplayRecord(paired),
+        );
+      }),
+    );
+
+  ofTenant('list')
+    .description('list displays with their age, revoked ones too')
+    .addHelpText('after', example('list --mandator demo'))
+    .action(
+      action(async ({ context: { db }, print }, options: Tenant) => {
+        const { viewer } = await openOffice(db, options.mandator);
+        const displays = await listAllDevices(db, viewer);
+        const rows = displays.map((one) => [
+          ...[one.id, one.name, roomsOf(one), one.mayBook ? 'yes' : 'no', one.privacy],
+          ...[formatAge(one.ageSeconds), stateOf(one)],
+        ]);
+        print(
+          formatTable(['Id', 'Name', 'Rooms', 'Books', 'Privacy', 'Last heard', 'State'], rows),
+          displays.map(toDisplayRecord),
+        );
+      }),
+    );
+
+  ofTenant('revoke')
+    .description('end a display, its token and its streams')
+    .argument('<id>', 'the id that pair and list print')
+    .addHelpText('after', example('revoke 3 --mandator demo'))
+    .action(
+      action(async ({ context: { db }, print }, id: string, options: Tenant) => {
+        if (!/^\d{1,9}$/.test(id))
+          throw new CommandFailed(`id: ${id} is no id of a display; see display list.`);
+        const act = await openOffice(db, options.mandator);
+        const revoked = await revokeDevice(db, act, Number(id));
+        print(`${revoked.name} (${revoked.id}) is revoked.`, toDisplayRecord(revoked));
+      }),
+    );
+};

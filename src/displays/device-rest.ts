@@ -1,0 +1,160 @@
+/** Devices over REST: how they are paired, what Admins do with them, and what they tell of themselves. */
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { readPage } from '../db/paging.ts';
+import { listAnswer, listOf } from '../rest/lists.ts';
+import { id, paging } from '../rest/parameters.ts';
+import { type Answer, anonymousRoute, type DescribedAnswer, type Route, route } from '../rest/route.ts';
+import { readIfMatch } from '../rest/versions.ts';
+import * as wire from './device-wire.ts';
+import * as devices from './devices.ts';
+import type { Display } from './display.ts';
+import { codeMinutes, pairDisplay, requestPairing } from './pairing.ts';
+
+const path = '/v1.0/displays';
+export const pairingsPath = `${path}/pairings`;
+const params = z.object({ id: id('The Id of the display.') });
+const forAdmins = { 403: 'Only an Admin manages displays.' };
+const forDevices = { 403: 'Only a paired display is known as one.' };
+const retired = 'A room or the location is not active.';
+/** Its ETag begins with the version, for If-Match, and goes on with what changes without one, for If-None-Match. */
+function answerOf(display: Display, more: { status?: number; location?: string } = {}): Answer {
+  const body = wire.toDisplayRecord(display);
+  const etag = `"${body.Version}-${hash('sha1', JSON.stringify(body), 'base64url')}"`;
+  return {
+    status: more.status ?? 200,
+    body,
+    headers: { ETag: etag, ...(more.location !== undefined && { Location: more.location }) },
+  };
+}
+
+const one = (description: string, example: object = wire.examples.display): DescribedAnswer => ({
+  ...{ description, body: wire.displayRecord, example, headers: ['ETag'] },
+});
+
+/** Before the door, because who asks has no credential yet. */
+export const pairingRoutes: Route[] = [
+  anonymousRoute({
+    method: 'POST',
+    path: pairingsPath,
+    summary: 'Ask to be paired',
+    description: `For a device that has no credential yet: it shows \`Code\`, and keeps \`Token\`, which counts once an Admin has confirmed the code within ${codeMinutes} minutes. Of a tenant that does not exist it is told nothing else.`,
+    body: { schema: wire.pairingRequest, example: wire.examples.pairingRequest, mayBeEmpty: true },
+    answers: {
+      201: {
+        ...{ description: 'The code and the token.', body: wire.pairingRecord },
+        example: wire.examples.pairing,
+      },
+    },
+    handle: async (context, { request, body }) => {
+      const mandator = String(request.params['mandator']);
+      const pairing = await requestPairing(context, mandator, body.ResourceId);
+      return { status: 201, body: wire.toPairingRecord(pairing) };
+    },
+  }),
+];
+
+const ownRoutes = [
+  route({
+    method: 'GET',
+    path: `${path}/self`,
+    summary: 'Read the calling display',
+    description: 'For a device with its own token: what it is, what it may do, and the rooms that it shows.',
+    answers: { 200: one('The device that calls.') },
+    problems: forDevices,
+    handle: async (context, { viewer }) => answerOf(await devices.getOwnDevice(context, viewer)),
+  }),
+  route({
+    method: 'PUT',
+    path: `${path}/self/health`,
+    summary: 'Report the health of the calling display',
+    description:
+      'For a device with its own token, every few minutes. A display that is not heard of for 10 minutes after it should have been is silent: `GET changes` tells of it.',
+    body: { schema: wire.healthReport, example: wire.examples.health },
+    answers: { 204: { description: 'It is kept in place of the last report.' } },
+    problems: forDevices,
+    handle: async (context, { viewer, body }) => {
+      await devices.reportHealth(context, viewer, wire.toFields(body));
+      return { status: 204 };
+    },
+  }),
+];
+
+/** What Admins do with displays, and displays with themselves. */
+export const deviceRoutes: Route[] = [
+  ...ownRoutes,
+  route({
+    method: 'GET',
+    path,
+    summary: 'List displays',
+    description: 'By their ids, with when each was last heard of; silent and revoked ones too.',
+    query: z.strictObject(paging),
+    answers: {
+      200: {
+        description: 'One page of displays.',
+        body: listOf(wire.displayRecord, 'DisplayList'),
+        example: wire.examples.page,
+        headers: ['ETag'],
+      },
+    },
+    problems: forAdmins,
+    handle: async ({ db }, { viewer, query }) => {
+      const page = readPage(devices.displayList, query.Limit, query.Cursor);
+      return listAnswer(await devices.listDevices(db, viewer, page), wire.toDisplayRecord);
+    },
+  }),
+  route({
+    method: 'POST',
+    path,
+    summary: 'Pair a display',
+    description:
+      'Confirms the code that a device shows: from now on its token counts, for the rooms that are named here.',
+    body: { schema: wire.newDisplay, example: wire.examples.new },
+    answers: {
+      201: { ...one('The display; `Location` is where it is read.'), headers: ['Location', 'ETag'] },
+    },
+    problems: { ...forAdmins, 409: retired },
+    handle: async ({ db, config }, call) => {
+      const display = await pairDisplay(db, call, wire.toFields(call.body));
+      const location = `${config.BaseUrl}/${call.viewer.mandator}/api${path}/${display.id}`;
+      return answerOf(display, { status: 201, location });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/:id`,
+    summary: 'Read a display',
+    params,
+    answers: { 200: one('The display.') },
+    problems: forAdmins,
+    handle: async ({ db }, { viewer, params: { id } }) => answerOf(await devices.getDevice(db, viewer, id)),
+  }),
+  route({
+    method: 'PATCH',
+    path: `${path}/:id`,
+    summary: 'Change a display',
+    description:
+      'Changes the members that are sent, and only in the version of `If-Match`; at once, on every process.',
+    headers: ['If-Match'],
+    params,
+    body: { schema: wire.displayChanges, example: wire.examples.changes },
+    answers: { 200: one('The display as it is now.', wire.examples.changed) },
+    problems: { ...forAdmins, 409: `${retired} Or the display is revoked.` },
+    handle: async ({ db }, call) => {
+      const versions = readIfMatch(call.headers);
+      return answerOf(
+        await devices.changeDevice(db, call, call.params.id, versions, wire.toFields(call.body)),
+      );
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${path}/:id`,
+    summary: 'Revoke a display',
+    description: 'Its token is refused at once and its streams end. Again it answers the same.',
+    params,
+    answers: { 200: one('The display, revoked.', wire.examples.revoked) },
+    problems: forAdmins,
+    handle: async ({ db }, call) => answerOf(await devices.revokeDevice(db, call, call.params.id)),
+  }),
+];

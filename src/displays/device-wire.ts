@@ -1,0 +1,265 @@
+/** Paired devices as clients see and send them: REST in Pascal case, GraphQL in camel case. */
+import { z } from 'zod';
+import { type Display, type Health, privacyLevels } from './display.ts';
+import { codeMinutes, type Pairing, pollSeconds } from './pairing.ts';
+import { mostResources } from './rooms.ts';
+
+export { toFields } from '../tenants/service.ts';
+
+const id = (description: string) => z.int().min(1).meta({ description });
+const largest = 2 ** 31 - 1;
+const anId = z.int('must be a whole number').min(1, 'must be 1 or more');
+const flag = (description: string) => z.boolean('must be true or false').meta({ description });
+const instant = (description: string) => z.date().meta({ description });
+const maybeInstant = (description: string) => z.date().nullable().meta({ description });
+const longestName = 200;
+/** What a location may have. */
+const mostShown = 10_000;
+
+/** Trimmed and in Unicode NFC. */
+const text = (most: number, description: string) =>
+  z
+    .string('must be a text in quotes')
+    .trim()
+    .normalize('NFC')
+    .min(1, 'must not be empty')
+    .max(most, `must have at most ${most} characters`)
+    .meta({ description });
+const whole = (least: number, most: number, description: string) =>
+  z
+    .int('must be a whole number')
+    .min(least, `must be ${least} or more`)
+    .max(most, `must be at most ${most}`)
+    .meta({ description });
+
+const told = {
+  Name: 'As it is shown.',
+  ResourceIds: 'The rooms that it was given one by one.',
+  LocationId: 'The location whose active rooms it shows besides those; null for none.',
+  MayBook: 'Whether it also books, checks in, extends and ends early.',
+  Privacy: 'What it shows of bookings.',
+};
+
+export const displayPrivacy = z.enum(privacyLevels, 'must be Title, Organizer or BusyOnly').meta({
+  id: 'DisplayPrivacy',
+  description:
+    'What a display shows of bookings: all; their organizers only; or only that there are some. Of private ones it shows no more than that.',
+});
+
+const longest = { program: 200, screen: 40, note: 500 };
+const healthTexts = {
+  Program: 'Which program it runs.',
+  Screen: 'Width x height of its screen in CSS pixels.',
+  ClockAheadSeconds: 'By how many seconds its clock is ahead of that of the server.',
+  Battery: 'Percent of its battery.',
+  Reconnects: 'How often it has lost the stream since it was started.',
+  StartedAt: 'When it was started.',
+  Note: 'What it wants the operators to read.',
+};
+const healthNumbers = {
+  ClockAheadSeconds: whole(-largest, largest, healthTexts.ClockAheadSeconds).nullable(),
+  Battery: whole(0, 100, healthTexts.Battery).nullable(),
+  Reconnects: whole(0, largest, healthTexts.Reconnects).nullable(),
+};
+
+export const healthRecord = z
+  .object({
+    Program: z.string().max(longest.program).meta({ description: healthTexts.Program }),
+    Screen: z.string().max(longest.screen).nullable().meta({ description: healthTexts.Screen }),
+    ...healthNumbers,
+    StartedAt: maybeInstant(healthTexts.StartedAt),
+    Note: z.string().max(longest.note).nullable().meta({ description: healthTexts.Note }),
+  })
+  .meta({ id: 'DisplayHealth', description: 'What a device last told of itself.' });
+
+export const healthReport = z
+  .strictObject({
+    Program: text(longest.program, healthTexts.Program),
+    Screen: text(longest.screen, healthTexts.Screen).nullable().default(null),
+    ClockAheadSeconds: healthNumbers.ClockAheadSeconds.default(null),
+    Battery: healthNumbers.Battery.default(null),
+    Reconnects: healthNumbers.Reconnects.default(null),
+    StartedAt: z.iso
+      .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z' })
+      .max(40)
+      .refine(
+        (written) => /^\d{4}-/.test(new Date(written).toISOString()),
+        'must be in a year from 0 to 9999',
+      )
+      .transform((written) => new Date(written))
+      .nullable()
+      .default(null)
+      .meta({ description: healthTexts.StartedAt }),
+    Note: text(longest.note, healthTexts.Note).nullable().default(null),
+  })
+  .meta({ id: 'HealthReport', description: 'What a device tells of itself.' });
+
+export const roomReference = z
+  .object({
+    Id: id('The id of the resource.'),
+    Name: z.string().max(longestName).meta({ description: 'Its name.' }),
+  })
+  .meta({ id: 'DisplayRoom', description: 'A room that a display shows.' });
+
+export const displayRecord = z
+  .object({
+    Id: id('The id of the display.'),
+    Name: z.string().max(longestName).meta({ description: told.Name }),
+    PersonId: id('As whom it acts: a person of role Display of its own.'),
+    ResourceIds: z
+      .array(id('The id of a resource.'))
+      .max(mostResources)
+      .meta({ description: told.ResourceIds }),
+    LocationId: z.int().min(1).nullable().meta({ description: told.LocationId }),
+    Resources: z.array(roomReference).max(mostShown).meta({ description: 'All that it shows now, by name.' }),
+    MayBook: flag(told.MayBook),
+    Privacy: displayPrivacy.meta({ description: told.Privacy }),
+    CreatedAt: instant('When it was paired.'),
+    ExpiresAt: instant('When its token ends unless it is heard of before: 90 days after it last was.'),
+    RevokedAt: maybeInstant('When it was revoked; null while it counts.'),
+    HeardAt: maybeInstant('When it last called, to within a minute; null for never.'),
+    SilentSince: maybeInstant(
+      'Since when it is missed, 10 minutes after it should have called; null while it is not.',
+    ),
+    Health: healthRecord
+      .nullable()
+      .meta({ description: 'What it last told of itself; null for nothing yet.' }),
+    Version: z
+      .int()
+      .min(1)
+      .max(largest)
+      .meta({ description: 'Counts the changes of what it may do; for If-Match.' }),
+  })
+  .meta({ id: 'Display', description: 'A paired device, such as a door sign.' });
+
+const resourceIds = z
+  .array(anId, 'must be a list in brackets')
+  .max(mostResources, `must have at most ${mostResources} entries`)
+  .meta({ description: told.ResourceIds });
+const members = {
+  Name: text(longestName, told.Name),
+  ResourceIds: resourceIds,
+  LocationId: anId.nullable().meta({ description: told.LocationId }),
+  MayBook: flag(told.MayBook),
+  Privacy: displayPrivacy.meta({ description: told.Privacy }),
+};
+
+export const newDisplay = z
+  .strictObject({
+    Code: text(40, 'The code on the screen of the device, in whatever case.'),
+    Name: members.Name.nullable()
+      .default(null)
+      .meta({ description: 'As it is to be shown; after its rooms when left out.' }),
+    ResourceIds: resourceIds.default([]).meta({
+      description:
+        'The rooms that it shows; without any and without a location the one that the device has named.',
+    }),
+    LocationId: members.LocationId.default(null),
+    MayBook: members.MayBook.default(false),
+    Privacy: displayPrivacy.default('Title').meta({ description: told.Privacy }),
+  })
+  .meta({ id: 'NewDisplay', description: 'A device to be paired.' });
+
+export const displayChanges = z
+  .strictObject(members)
+  .partial()
+  .meta({ id: 'DisplayChanges', description: 'What to change; null takes the location away.' });
+
+export const pairingRequest = z
+  .strictObject({
+    ResourceId: anId
+      .nullable()
+      .default(null)
+      .meta({ description: 'The room that the device is to show, for the case that the Admin names none.' }),
+  })
+  .meta({ id: 'PairingRequest', description: 'A device that wants to be paired.' });
+
+export const pairingRecord = z
+  .object({
+    Code: z.string().max(9).meta({ description: 'For the screen: an Admin confirms it.' }),
+    Token: z.string().max(60).meta({
+      description:
+        'For `Authorization: Bearer …`, once the code is confirmed. Told this once; the device keeps it.',
+    }),
+    ExpiresAt: instant(`Until when the code can be confirmed: ${codeMinutes} minutes.`),
+    PollSeconds: z
+      .int()
+      .min(1)
+      .max(3_600)
+      .meta({ description: 'How often to ask `GET …/displays/self`: 401 until the code is confirmed.' }),
+  })
+  .meta({ id: 'Pairing', description: 'A code to be shown, and a token to be kept.' });
+
+export const toPairingRecord = ({ code, token, expiresAt }: Pairing) => ({
+  Code: code,
+  Token: token,
+  ExpiresAt: expiresAt,
+  PollSeconds: pollSeconds,
+});
+
+const toHealthRecord = ({ program, screen, note, startedAt, ...numbers }: Health) => ({
+  Program: program,
+  Screen: screen,
+  ClockAheadSeconds: numbers.clockAheadSeconds,
+  Battery: numbers.battery,
+  Reconnects: numbers.reconnects,
+  StartedAt: startedAt,
+  Note: note,
+});
+
+export function toDisplayRecord(display: Display) {
+  return {
+    Id: display.id,
+    Name: display.name,
+    PersonId: display.personId,
+    ResourceIds: display.resourceIds,
+    LocationId: display.locationId,
+    Resources: display.resources.map(({ id: Id, name: Name }) => ({ Id, Name })),
+    MayBook: display.mayBook,
+    Privacy: display.privacy,
+    CreatedAt: display.createdAt,
+    ExpiresAt: display.expiresAt,
+    RevokedAt: display.revokedAt,
+    HeardAt: display.heardAt,
+    SilentSince: display.silentSince,
+    Health: display.health && toHealthRecord(display.health),
+    Version: display.version,
+  };
+}
+
+const example = {
+  Id: 1,
+  Name: 'HS 101, Tür',
+  PersonId: 12,
+  ResourceIds: [1],
+  LocationId: null,
+  Resources: [{ Id: 1, Name: 'HS 101' }],
+  MayBook: true,
+  Privacy: 'Title',
+  CreatedAt: '2026-11-20T08:00:00.000Z',
+  ExpiresAt: '2027-02-18T08:00:00.000Z',
+  RevokedAt: null,
+  HeardAt: '2026-11-20T09:30:00.000Z',
+  SilentSince: null,
+  Health: {
+    ...{ Program: 'Firefox 150', Screen: '1280x800', ClockAheadSeconds: 0, Battery: null, Reconnects: 1 },
+    ...{ StartedAt: '2026-11-20T08:01:00.000Z', Note: null },
+  },
+  Version: 1,
+};
+export const examples = {
+  display: example,
+  page: { Items: [example], NextCursor: null },
+  new: { Code: 'K7QM-4D2X', Name: 'HS 101, Tür', ResourceIds: [1], MayBook: true },
+  changes: { Privacy: 'Organizer' },
+  changed: { ...example, Privacy: 'Organizer', Version: 2 },
+  revoked: { ...example, RevokedAt: '2026-11-20T10:00:00.000Z', Version: 2 },
+  pairingRequest: { ResourceId: 1 },
+  pairing: {
+    Code: 'K7QM-4D2X',
+    Token: `rgd_${'x'.repeat(43)}`,
+    ExpiresAt: '2026-11-20T08:10:00.000Z',
+    PollSeconds: pollSeconds,
+  },
+  health: { Program: 'Firefox 150', Screen: '1280x800', ClockAheadSeconds: 0, Reconnects: 1 },
+};

@@ -1,0 +1,243 @@
+/** Paired devices over the API: Admins list, change and revoke them; each knows itself. */
+import { sql } from 'kysely';
+import type { Context, Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { Conflict, Forbidden, NotFound } from '../errors.ts';
+import { type Act, checkAdmin, checkVersion, recordAct, type Versions } from '../tenants/service.ts';
+import type { Display, Health } from './display.ts';
+import { hear } from './hearing.ts';
+import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';
+
+export type DisplayChanges = Partial<
+  Pick<Display, 'name' | 'resourceIds' | 'locationId' | 'mayBook' | 'privacy'>
+>;
+
+export const displayList: List<Display> = { name: 'displays', key: numberKey, keyOf: ({ id }) => id };
+
+const unknown = () => new NotFound('There is no display of this id.');
+
+/** Seconds after which a device that has only asked after itself, or told how it is, calls again if all is well. */
+const callsEvery = 60;
+
+/** @throws Forbidden for whoever is no paired device */
+function ownId({ display }: Viewer): number {
+  if (!display)
+    throw new Forbidden('Only a paired display is known as one; pair a device and call with its own token.');
+  return display.displayId;
+}
+
+const selectDevices = (db: Database, { mandatorId }: Viewer) =>
+  db
+    .selectFrom('display')
+    .innerJoin('person', (join) =>
+      join
+        .onRef('person.mandator_id', '=', 'display.mandator_id')
+        .onRef('person.id', '=', 'display.person_id'),
+    )
+    .where('display.mandator_id', '=', mandatorId)
+    .select([
+      'display.id',
+      'person.name',
+      'display.person_id as personId',
+      'display.location_id as locationId',
+    ])
+    .select(['may_book as mayBook', 'privacy', 'display.created_at as createdAt', 'expires_at as expiresAt'])
+    .select(['revoked_at as revokedAt', 'heard_at as heardAt', 'silent_since as silentSince', 'health'])
+    .select([
+      'display.version',
+      sql<number[]>`array(
+        select resource_id from display_resource as given
+        where given.mandator_id = display.mandator_id and given.display_id = display.id order by 1)`.as(
+        'resourceIds',
+      ),
+      // Beside those, all that its location has now.
+      sql<Display['resources']>`(
+        select coalesce(jsonb_agg(jsonb_build_object('id', room.id, 'name', room.name) order by room.name_key, room.id), '[]')
+        from resource as room
+        where room.mandator_id = display.mandator_id and (room.location_id = display.location_id and room.active
+          or room.id in (
+            select resource_id from display_resource as given
+            where given.mandator_id = display.mandator_id and given.display_id = display.id)))`.as(
+        'resources',
+      ),
+      sql<number | null>`floor(extract(epoch from now() - heard_at))::int`.as('ageSeconds'),
+    ])
+    .$narrowType<Pick<Display, 'privacy'>>();
+
+type Row = Omit<Display, 'health'> & { health: unknown };
+
+function toDisplay({ health: stored, ...display }: Row): Display {
+  const health = stored as (Omit<Health, 'startedAt'> & { startedAt: string | null }) | null;
+  const { startedAt = null } = health ?? {};
+  return {
+    ...display,
+    health: health && { ...health, startedAt: startedAt === null ? null : new Date(startedAt) },
+  };
+}
+
+/** All displays of the tenant by id, revoked ones too. @throws Forbidden */
+export async function listDevices(
+  db: Database,
+  viewer: Viewer,
+  { limit, after }: PageRequest,
+): Promise<Page<Display>> {
+  checkAdmin(viewer);
+  const rows = await selectDevices(db, viewer)
+    .$if(after !== undefined, (query) => query.where('display.id', '>', after as number))
+    .orderBy('display.id')
+    .limit(limit + 1)
+    .execute();
+  return toPage(displayList, rows.map(toDisplay), limit);
+}
+
+/** All of them. @throws Forbidden */
+export async function listAllDevices(db: Database, viewer: Viewer): Promise<Display[]> {
+  checkAdmin(viewer);
+  const rows = await selectDevices(db, viewer).orderBy('display.id').execute();
+  return rows.map(toDisplay);
+}
+
+async function readDevice(db: Database, viewer: Viewer, id: number): Promise<Display> {
+  const row = await selectDevices(db, viewer).where('display.id', '=', id).executeTakeFirst();
+  if (!row) throw unknown();
+  return toDisplay(row);
+}
+
+/** @throws Forbidden; NotFound, also for another tenant's */
+export async function getDevice(db: Database, viewer: Viewer, id: number): Promise<Display> {
+  checkAdmin(viewer);
+  return await readDevice(db, viewer, id);
+}
+
+/** The device that calls. @throws Forbidden */
+export async function getOwnDevice(context: Context, viewer: Viewer): Promise<Display> {
+  const id = ownId(viewer);
+  hear(context, viewer, callsEvery);
+  return await readDevice(context.db, viewer, id);
+}
+
+/** The device that calls; null for a person. */
+export async function findOwnDevice(context: Context, viewer: Viewer): Promise<Display | null> {
+  return viewer.display ? await getOwnDevice(context, viewer) : null;
+}
+
+/** Keeps what a device tells of itself. @throws Forbidden for whoever is none */
+export async function reportHealth(context: Context, viewer: Viewer, health: Health): Promise<Display> {
+  const id = ownId(viewer);
+  hear(context, viewer, callsEvery);
+  await context.db
+    .updateTable('display')
+    .set({ health: JSON.stringify(health) })
+    .where('mandator_id', '=', viewer.mandatorId)
+    .where('id', '=', id)
+    .execute();
+  return await readDevice(context.db, viewer, id);
+}
+
+/**
+ * Changes what is given. What a display may no longer do it cannot do at once, on every process: the database announces it.
+ * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for unknown rooms, or where none would be left; Conflict for
+ * retired rooms and a revoked display
+ */
+export function changeDevice(
+  db: Database,
+  act: Act,
+  id: number,
+  expected: Versions,
+  changes: DisplayChanges,
+): Promise<Display> {
+  checkAdmin(act.viewer);
+  const { mandatorId } = act.viewer;
+  return db.transaction().execute(async (trx) => {
+    await hold(trx, mandatorId, id);
+    const found = await readDevice(trx, act.viewer, id);
+    checkVersion(found, expected);
+    if (found.revokedAt) throw new Conflict('The display is revoked; pair the device again.');
+    const { name, resourceIds, locationId, mayBook, privacy } = changes;
+    checkSomeRoom(resourceIds ?? found.resourceIds, locationId === undefined ? found.locationId : locationId);
+    if (resourceIds) await giveResources(trx, mandatorId, id, resourceIds);
+    if (locationId) await checkLocation(trx, mandatorId, locationId);
+    const isNew = { ...found, ...changes };
+    if (JSON.stringify(isNew) === JSON.stringify(found)) return found;
+    if (name !== undefined)
+      await trx
+        .updateTable('person')
+        .set({ name })
+        .where('mandator_id', '=', mandatorId)
+        .where('id', '=', found.personId)
+        .execute();
+    await trx
+      .updateTable('display')
+      .set({
+        version: found.version + 1,
+        ...(locationId !== undefined && { location_id: locationId }),
+        ...(mayBook !== undefined && { may_book: mayBook }),
+        ...(privacy !== undefined && { privacy }),
+      })
+      .where('mandator_id', '=', mandatorId)
+      .where('id', '=', id)
+      .execute();
+    await recordAct(trx, act, 'change display', id);
+    return await readDevice(trx, act.viewer, id);
+  });
+}
+
+/** Makes others who change this display wait. @throws NotFound */
+async function hold(trx: Transaction, mandatorId: number, id: number): Promise<void> {
+  const held = await trx
+    .selectFrom('display')
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', id)
+    .select('id')
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (!held) throw unknown();
+}
+
+async function giveResources(
+  trx: Transaction,
+  mandatorId: number,
+  displayId: number,
+  resourceIds: readonly number[],
+): Promise<void> {
+  await checkResources(trx, mandatorId, resourceIds);
+  await sql`
+    delete from display_resource
+    where mandator_id = ${mandatorId} and display_id = ${displayId} and resource_id <> all (${resourceIds}::integer[])`.execute(
+    trx,
+  );
+  await sql`
+    insert into display_resource (mandator_id, display_id, resource_id)
+    select ${mandatorId}, ${displayId}, unnest(${resourceIds}::integer[]) on conflict do nothing`.execute(
+    trx,
+  );
+}
+
+/**
+ * Ends a display: its token and its streams, on every process, and its person; again is no error.
+ * @throws Forbidden; NotFound, also for another tenant's
+ */
+export function revokeDevice(db: Database, act: Act, id: number): Promise<Display> {
+  checkAdmin(act.viewer);
+  const { mandatorId } = act.viewer;
+  return db.transaction().execute(async (trx) => {
+    await hold(trx, mandatorId, id);
+    const found = await readDevice(trx, act.viewer, id);
+    if (found.revokedAt) return found;
+    await trx
+      .updateTable('display')
+      .set({ revoked_at: sql`now()`, silent_since: null })
+      .where('mandator_id', '=', mandatorId)
+      .where('id', '=', id)
+      .execute();
+    await trx
+      .updateTable('person')
+      .set({ active: false })
+      .where('mandator_id', '=', mandatorId)
+      .where('id', '=', found.personId)
+      .execute();
+    await recordAct(trx, act, 'revoke display', id);
+    return await readDevice(trx, act.viewer, id);
+  });
+}

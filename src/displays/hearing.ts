@@ -1,0 +1,143 @@
+/**
+ * Which displays are heard of. Each process keeps in memory whom it has heard and writes it down every few seconds, for
+ * all of them in one statement; what a crash loses, the next call of the device brings again.
+ *
+ * A display counts for 90 days after it was last heard of. It is **silent** when it has not been heard of for ten minutes
+ * after it should have been: the feed of changes then tells of it, and again when it is back.
+ */
+import { sql } from 'kysely';
+import type { Context, Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import type { Log } from '../log.ts';
+
+/** Days for which a display counts without being heard of. */
+export const daysUnheard = 90;
+const silentAfterMinutes = 10;
+const flushEvery = 3_000;
+/** Displays that a sweep takes at a time, and that its line in the log names. */
+const [mostAtOnce, mostNamed] = [1_000, 20];
+
+/** Instants of this machine's clock, in milliseconds. */
+type Heard = { mandatorId: number; at: number; dueAt: number };
+type Ear = { heard: Map<number, Heard>; timer: NodeJS.Timeout | undefined };
+
+/** By what every context of a process has in common. */
+const ears = new WeakMap<Context['notifications'], Ear>();
+
+function earOf(context: Pick<Context, 'db' | 'log' | 'notifications'>): Ear {
+  const { notifications } = context;
+  let ear = ears.get(notifications);
+  if (ear) return ear;
+  ears.set(notifications, (ear = { heard: new Map(), timer: undefined }));
+  notifications.stopping.addEventListener('abort', () => void flush(context), { once: true });
+  return ear;
+}
+
+/**
+ * Notes that a display has called; of anybody else nothing. Costs nothing worth mentioning.
+ * @param dueInSeconds when it will call again if all is well; while a stream is open, call this with its heartbeats
+ */
+export function hear(
+  context: Pick<Context, 'db' | 'log' | 'notifications'>,
+  { mandatorId, display }: Viewer,
+  dueInSeconds: number,
+): void {
+  if (!display) return;
+  const ear = earOf(context);
+  const at = Date.now();
+  const dueAt = Math.max(at + 1_000 * dueInSeconds, ear.heard.get(display.displayId)?.dueAt ?? 0);
+  ear.heard.set(display.displayId, { mandatorId, at, dueAt });
+  const pause = context.notifications.stopping.aborted ? 0 : flushEvery;
+  ear.timer ??= setTimeout(() => void flush(context), pause).unref();
+}
+
+async function flush(context: Pick<Context, 'db' | 'log' | 'notifications'>): Promise<void> {
+  const ear = earOf(context);
+  clearTimeout(ear.timer);
+  ear.timer = undefined;
+  const { heard } = ear;
+  ear.heard = new Map();
+  if (heard.size === 0) return;
+  await writeHeard(context.db, heard).catch((error: Error) => {
+    // They will call again.
+    context.log.warn({ err: error.message, displays: heard.size }, 'displays heard of were not written down');
+  });
+}
+
+/** Ages, not instants, so that only the database's clock counts. Rows that hardly change stay as they are. */
+async function writeHeard(db: Database, heard: ReadonlyMap<number, Heard>): Promise<void> {
+  const now = Date.now();
+  const all = [...heard];
+  const seconds = (milliseconds: number) => milliseconds / 1_000;
+  // In the order of the ids, so that two processes do not wait for each other.
+  await sql`
+    with sent as (
+      select mandator_id, id, now() - make_interval(secs => age) as at, now() + make_interval(secs => due_in) as due
+      from unnest(
+        ${all.map(([, one]) => one.mandatorId)}::integer[], ${all.map(([id]) => id)}::integer[],
+        ${all.map(([, one]) => seconds(now - one.at))}::float8[],
+        ${all.map(([, one]) => seconds(one.dueAt - now))}::float8[]) as sent (mandator_id, id, age, due_in)
+    ), held as materialized (
+      select display.mandator_id, display.id, sent.at, sent.due
+      from sent join display using (mandator_id, id)
+      where revoked_at is null and expires_at > now() and (
+        heard_at is null or silent_since is not null
+        or heard_at < sent.at - interval '40 seconds' or due_at < sent.due - interval '40 seconds')
+      order by display.id for no key update of display
+    )
+    update display set
+      heard_at = held.at, due_at = greatest(display.due_at, held.due), silent_since = null,
+      -- Once a day is enough.
+      expires_at = case
+        when expires_at < held.at + make_interval(days => ${daysUnheard - 1})
+        then held.at + make_interval(days => ${daysUnheard}) else expires_at end
+    from held where display.mandator_id = held.mandator_id and display.id = held.id`.execute(db);
+}
+
+/** Finds the displays that have become silent, and says so. @returns how many */
+export async function findSilent(db: Database, log: Log): Promise<number> {
+  const { rows } = await sql<{ id: number; name: string; mandator: string }>`
+    with late as materialized (
+      select mandator_id, id from display
+      where revoked_at is null and silent_since is null and due_at < now() - make_interval(mins => ${silentAfterMinutes})
+      order by id limit ${mostAtOnce} for no key update skip locked
+    )
+    update display set silent_since = now()
+    from late, person, mandator
+    where display.mandator_id = late.mandator_id and display.id = late.id
+      and person.mandator_id = display.mandator_id and person.id = display.person_id
+      and mandator.id = display.mandator_id
+    returning display.id, person.name, mandator.code as mandator`.execute(db);
+  if (rows.length > 0)
+    log.warn({ count: rows.length, displays: rows.slice(0, mostNamed) }, 'displays are silent');
+  return rows.length;
+}
+
+/** Removes the codes that nobody has confirmed in time. */
+export async function forgetPairings(db: Database): Promise<void> {
+  await sql`
+    delete from display_pairing where ctid = any (array(
+      select ctid from display_pairing where expires_at < now() limit ${mostAtOnce} for update skip locked))`.execute(
+    db,
+  );
+}
+
+const counting = sql<boolean>`revoked_at is null and expires_at > now()`;
+const countDisplays = async (db: Database, silentOnly: boolean) => {
+  const { count } = await db
+    .selectFrom('display')
+    .where(counting)
+    .$if(silentOnly, (query) => query.where('silent_since', 'is not', null))
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return count;
+};
+
+/** What operators watch of the displays of all tenants. */
+export const displayFigures = {
+  roomgate_displays: { help: 'Paired displays', read: (db: Database) => countDisplays(db, false) },
+  roomgate_displays_silent: {
+    help: 'Paired displays that have not called though they should have',
+    read: (db: Database) => countDisplays(db, true),
+  },
+};

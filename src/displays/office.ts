@@ -1,0 +1,54 @@
+/** For commands that the operator runs without a credential: they act as the tenant's first Admin, and name things. */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { InvalidInput, NotFound } from '../errors.ts';
+import { getFirstAdmin } from '../identity/service.ts';
+import type { Act } from '../tenants/service.ts';
+
+/** @throws NotFound when there is no such tenant, or no active Admin in it */
+export async function openOffice(db: Database, mandator: string): Promise<Act> {
+  return { viewer: await getFirstAdmin(db, mandator), requestId: 'roomgate command line' };
+}
+
+/**
+ * An active room by its name, or its location's and its own with a slash between them: trimmed, in NFC and in whatever
+ * case, as names are everywhere.
+ * @throws NotFound; InvalidInput naming the locations where several are called so
+ */
+export async function findRoomNamed(db: Database, mandatorId: number, name: string): Promise<number> {
+  const found = await db
+    .selectFrom('resource')
+    .innerJoin('location', (join) =>
+      join
+        .onRef('location.mandator_id', '=', 'resource.mandator_id')
+        .onRef('location.id', '=', 'resource.location_id'),
+    )
+    .where('resource.mandator_id', '=', mandatorId)
+    .where(
+      sql<boolean>`name_key(${name}) in (resource.name_key, name_key(location.name || '/' || resource.name))`,
+    )
+    .where('resource.active', '=', true)
+    .select(['resource.id', 'resource.name', 'location.name as location'])
+    .orderBy('location.name')
+    .execute();
+  const [first, ...others] = found;
+  if (!first) throw new NotFound(`--room: there is no active resource ${JSON.stringify(name)}.`);
+  if (others.length > 0) {
+    const choices = found.map((one) => JSON.stringify(`${one.location}/${one.name}`)).join(' or ');
+    throw new InvalidInput(`--room: there are several rooms ${JSON.stringify(name)}; write ${choices}.`);
+  }
+  return first.id;
+}
+
+/** An active location by its name, compared in the same way. @throws NotFound */
+export async function findLocationNamed(db: Database, mandatorId: number, name: string): Promise<number> {
+  const found = await db
+    .selectFrom('location')
+    .where('mandator_id', '=', mandatorId)
+    .where('name_key', '=', sql<string>`name_key(${name})`)
+    .where('active', '=', true)
+    .select('id')
+    .executeTakeFirst();
+  if (!found) throw new NotFound(`--location: there is no active location ${JSON.stringify(name)}.`);
+  return found.id;
+}

@@ -1,0 +1,154 @@
+/**
+ * Pairing (contract 9): a device asks for a **code** and shows it; an Admin who stands before it confirms the code, and
+ * from then on the token that the device has kept counts. Whether there is such a tenant shows only to its own Admins.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Context } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { InvalidInput, NotFound } from '../errors.ts';
+import { hashDisplayToken, makeDisplayToken } from '../identity/service.ts';
+import { type Act, checkAdmin, recordAct } from '../tenants/service.ts';
+import { getDevice } from './devices.ts';
+import type { Display, Privacy } from './display.ts';
+import { daysUnheard } from './hearing.ts';
+import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';
+
+/** What the device shows and what it keeps. */
+export type Pairing = { code: string; token: string; expiresAt: Date };
+
+/** What an Admin gives a device with its code. */
+export type NewDisplay = {
+  code: string;
+  /** Null: called after its rooms. */
+  name: string | null;
+  /** Without these and a location: the room that the device itself has named. */
+  resourceIds: number[];
+  locationId: number | null;
+  mayBook: boolean;
+  privacy: Privacy;
+};
+
+const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const codeLength = 8;
+const longestName = 200;
+/** Seconds between two looks of a device whether it has been paired. */
+export const pollSeconds = 5;
+/** Minutes for which a code counts. */
+export const codeMinutes = 10;
+
+/** 40 bits, in characters that are hard to confuse. */
+const makeCode = () => Array.from(randomBytes(codeLength), (byte) => crockford[byte & 31]).join('');
+const shown = (code: string) => `${code.slice(0, codeLength / 2)}-${code.slice(codeLength / 2)}`;
+
+/** The same code however a person writes it. */
+const normalizeCode = (code: string) =>
+  code.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1');
+
+/**
+ * A code and a token for a device that nobody knows yet.
+ * @param mandator as the device calls its tenant, which need not exist
+ * @throws NotFound where that can be no tenant's name
+ */
+export async function requestPairing(
+  { db, config }: Context,
+  mandator: string,
+  resourceId: number | null,
+): Promise<Pairing> {
+  if (!/^[\w-]{1,64}$/.test(mandator))
+    throw new NotFound('No tenant has such a name; look at the address of the sign.');
+  const token = makeDisplayToken();
+  for (;;) {
+    const code = makeCode();
+    const made = await db
+      .insertInto('display_pairing')
+      .values({
+        ...{ code, mandator: mandator.toLowerCase(), resource_id: resourceId },
+        token_hash: hashDisplayToken(config, token),
+        expires_at: sql<Date>`now() + make_interval(mins => ${codeMinutes})`,
+      })
+      .onConflict((conflict) => conflict.column('code').doNothing())
+      .returning('expires_at as expiresAt')
+      .executeTakeFirst();
+    if (made) return { code: shown(code), token, ...made };
+  }
+}
+
+/**
+ * Makes a display of the device that shows the code, and a person of role Display as whom it acts.
+ * @throws Forbidden; InvalidInput for a code that no device of this tenant shows (any more), for unknown rooms, or without
+ * any; Conflict for retired ones
+ */
+export function pairDisplay(db: Database, act: Act, wanted: NewDisplay): Promise<Display> {
+  checkAdmin(act.viewer);
+  const { mandatorId } = act.viewer;
+  return db.transaction().execute(async (trx) => {
+    const pairing = await takePairing(trx, act, wanted.code);
+    const { locationId, mayBook, privacy } = wanted;
+    const resourceIds =
+      wanted.resourceIds.length > 0 || locationId !== null
+        ? [...new Set(wanted.resourceIds)]
+        : await ownRoom(trx, mandatorId, pairing.resourceId);
+    checkSomeRoom(resourceIds, locationId);
+    const resources = await checkResources(trx, mandatorId, resourceIds);
+    const location = locationId === null ? undefined : await checkLocation(trx, mandatorId, locationId);
+    const name =
+      wanted.name ?? [...resources, ...(location ? [location] : [])].map((one) => one.name).join(', ');
+    const person = await trx
+      .insertInto('person')
+      .values({
+        ...{ mandator_id: mandatorId, name: name.slice(0, longestName), role: 'Display' },
+        email: `display-${randomUUID()}@displays.invalid`,
+        time_zone: location?.timeZone ?? (resources[0]?.timeZone as string),
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    const { id } = await trx
+      .insertInto('display')
+      .values({
+        ...{ mandator_id: mandatorId, person_id: person.id, location_id: locationId, may_book: mayBook },
+        ...{ privacy, token_hash: pairing.tokenHash, created_by: act.viewer.personId },
+        expires_at: sql<Date>`now() + make_interval(days => ${daysUnheard})`,
+        due_at: sql<Date>`now()`,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    if (resourceIds.length > 0)
+      await trx
+        .insertInto('display_resource')
+        .values(resourceIds.map((resource_id) => ({ mandator_id: mandatorId, display_id: id, resource_id })))
+        .execute();
+    await recordAct(trx, act, 'pair display', id);
+    return await getDevice(trx, act.viewer, id);
+  });
+}
+
+/** Whoever takes it has it alone; what then fails gives it back. @throws InvalidInput */
+async function takePairing(
+  trx: Transaction,
+  { viewer }: Act,
+  code: string,
+): Promise<{ tokenHash: Buffer; resourceId: number | null }> {
+  const taken = await trx
+    .deleteFrom('display_pairing')
+    .where('code', '=', normalizeCode(code))
+    .where('mandator', '=', viewer.mandator)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .returning(['token_hash as tokenHash', 'resource_id as resourceId'])
+    .executeTakeFirst();
+  if (taken) return taken;
+  const message = `Code: no device shows this code; a code counts for ${codeMinutes} minutes and once: read the one that is on its screen now.`;
+  throw new InvalidInput(message, [{ field: 'Code', pointer: '/Code', code: 'UnknownCode', message }]);
+}
+
+/** The room that the device has named; none where this tenant has no such room in use. */
+async function ownRoom(trx: Transaction, mandatorId: number, resourceId: number | null): Promise<number[]> {
+  const found = await trx
+    .selectFrom('resource')
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', resourceId)
+    .where('active', '=', true)
+    .select('id')
+    .executeTakeFirst();
+  return found ? [found.id] : [];
+}

@@ -1,0 +1,75 @@
+/** The rooms that a display is given: they are the tenant's own, and in use. */
+import { sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import { Conflict, InvalidInput } from '../errors.ts';
+
+type Place = { name: string; timeZone: string };
+
+/** More than one sign shows; for all rooms of a location there is the location. */
+export const mostResources = 100;
+
+/** @throws InvalidInput */
+export function checkSomeRoom(resourceIds: readonly number[], locationId: number | null): void {
+  if (resourceIds.length > 0 || locationId !== null) return;
+  const message =
+    'ResourceIds: a display shows at least one room; name rooms, or a location for all of its rooms.';
+  throw new InvalidInput(message, [
+    { field: 'ResourceIds', pointer: '/ResourceIds', code: 'MissingField', message },
+  ]);
+}
+
+/**
+ * The rooms in the order of their ids; none of them goes before the transaction ends.
+ * @throws InvalidInput naming those that the tenant does not have; Conflict for retired ones
+ */
+export async function checkResources(
+  trx: Transaction,
+  mandatorId: number,
+  ids: readonly number[],
+): Promise<Place[]> {
+  if (ids.length === 0) return [];
+  const found = await trx
+    .selectFrom('resource')
+    .innerJoin('location', (join) =>
+      join
+        .onRef('location.mandator_id', '=', 'resource.mandator_id')
+        .onRef('location.id', '=', 'resource.location_id'),
+    )
+    .where('resource.mandator_id', '=', mandatorId)
+    .where('resource.id', '=', sql<number>`any (${ids}::bigint[])`)
+    .select(['resource.id', 'resource.name', 'resource.active', 'location.time_zone as timeZone'])
+    .orderBy('resource.id')
+    .forShare('resource')
+    .execute();
+  const known = new Set(found.map(({ id }) => id));
+  const faults = ids.flatMap((id, index) => {
+    const message = `ResourceIds[${index}]: there is no resource of this id.`;
+    const pointer = `/ResourceIds/${index}`;
+    return known.has(id) ? [] : [{ field: 'ResourceIds', pointer, code: 'UnknownResource', message }];
+  });
+  if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+  const retired = found.find(({ active }) => !active);
+  if (retired)
+    throw new Conflict(
+      `The resource ${retired.name} is not active; set it to active first, or leave it out.`,
+    );
+  return found;
+}
+
+/** @throws InvalidInput for a location that the tenant does not have; Conflict for a retired one */
+export async function checkLocation(trx: Transaction, mandatorId: number, id: number): Promise<Place> {
+  const found = await trx
+    .selectFrom('location')
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', sql<number>`${id}::bigint`)
+    .select(['name', 'time_zone as timeZone', 'active'])
+    .forShare()
+    .executeTakeFirst();
+  const message = 'LocationId: there is no location of this id.';
+  if (!found)
+    throw new InvalidInput(message, [
+      { field: 'LocationId', pointer: '/LocationId', code: 'UnknownLocation', message },
+    ]);
+  if (!found.active) throw new Conflict('The location is not active; set it to active first.');
+  return found;
+}

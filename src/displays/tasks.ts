@@ -1,0 +1,13 @@
+import type { Sweep } from '../worker/task.ts';
+import { displayFigures, findSilent, forgetPairings } from './hearing.ts';
+
+export const sweeps: readonly Sweep[] = [
+  {
+    name: 'find silent displays',
+    async run({ work, log }) {
+      await findSilent(work, log);
+    },
+    figures: displayFigures,
+  },
+  { name: 'forget old pairings', run: ({ work }) => forgetPairings(work) },
+];

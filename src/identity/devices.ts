@@ -1,0 +1,140 @@
+/**
+ * Displays as callers (contract 9): a paired device calls with a token of its own, in every mode of the identity provider.
+ * It counts for as long as nobody has revoked the display, it is heard of now and then, and its person is active.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import { ipKeyGenerator } from 'express-rate-limit';
+import { sql } from 'kysely';
+import type { Context, DisplayGrant, Viewer } from '../context.ts';
+import { runPrepared } from '../db/prepared.ts';
+import { LimitExceeded, NotAuthenticated } from '../errors.ts';
+import { normalizeAddress } from './guesses.ts';
+import { pepperOf } from './pins.ts';
+import { deriveKey } from './tokens.ts';
+
+const prefix = 'rgd_';
+/** 256 bits. */
+const tokenBytes = 32;
+/** Wrong ones of an address, of IPv6 the /64. */
+const wrongPerMinute = 300;
+
+/** Whether a bearer token is, or pretends to be, a display's. */
+export const isDisplayToken = (token: string) => token.startsWith(prefix);
+
+export const makeDisplayToken = () => prefix + randomBytes(tokenBytes).toString('base64url');
+
+/** What is stored of a token, and all that is ever remembered of one. */
+export function hashDisplayToken(config: Context['config'], token: string): Buffer {
+  return createHmac('sha256', deriveKey(pepperOf(config), 'display token'))
+    .update(token)
+    .digest();
+}
+
+type Row = Omit<Viewer, 'role' | 'pinId' | 'display' | 'credential'> &
+  DisplayGrant & { hash: Buffer; counts: boolean };
+
+const statement = {
+  name: 'displays by token',
+  sql: `
+    select display.token_hash as hash, mandator.id as "mandatorId", mandator.code as mandator,
+      person.id as "personId", person.name as "displayName", person.email, person.time_zone as "timeZone",
+      display.id as "displayId", may_book as "mayBook", privacy, expires_at as "expiresAt",
+      revoked_at is null and expires_at > now() and person.active as counts,
+      array(
+        select resource_id from display_resource as given
+        where given.mandator_id = display.mandator_id and given.display_id = display.id
+        union
+        select id from resource
+        where resource.mandator_id = display.mandator_id and resource.location_id = display.location_id and active
+        order by 1) as "resourceIds"
+    from display
+    join mandator on mandator.id = display.mandator_id
+    join person on person.mandator_id = display.mandator_id and person.id = display.person_id
+    where token_hash = any ((select $1::bytea[])::bytea[])`,
+};
+
+type Waiting = { hash: Buffer; answer: PromiseWithResolvers<Row | undefined> };
+
+/** Reads displays by the hashes of their tokens: after a restart thousands of them come back within seconds. */
+function openReader({ db }: Context): (hash: Buffer) => Promise<Row | undefined> {
+  let waiting: Waiting[] = [];
+
+  async function run(): Promise<void> {
+    const some = waiting;
+    waiting = [];
+    try {
+      const rows = await runPrepared<Row>(db, statement, [some.map(({ hash }) => hash)]);
+      const found = new Map(rows.map((row) => [row.hash.toString('base64'), row]));
+      for (const { hash, answer } of some) answer.resolve(found.get(hash.toString('base64')));
+    } catch (error) {
+      for (const { answer } of some) answer.reject(error);
+    }
+  }
+
+  return (hash) => {
+    const answer = Promise.withResolvers<Row | undefined>();
+    if (waiting.push({ hash, answer }) === 1) setImmediate(run);
+    return answer.promise;
+  };
+}
+
+export type Devices = {
+  /**
+   * Whom a display's token lets in now: its person, in the role Display whatever that person may otherwise do.
+   * @throws NotAuthenticated; LimitExceeded after too many wrong tokens from there
+   */
+  viewerOf(token: string, ip: string): Promise<Viewer>;
+};
+
+/** The way of displays through the door, in this process. */
+export function openDevices(context: Context): Devices {
+  const { db, config, rates, log } = context;
+  const read = openReader(context);
+
+  async function isPairing(hash: Buffer): Promise<boolean> {
+    const found = await db
+      .selectFrom('display_pairing')
+      .where('token_hash', '=', hash)
+      .where('expires_at', '>', sql<Date>`now()`)
+      .select('code')
+      .executeTakeFirst();
+    return found !== undefined;
+  }
+
+  /** A token that was made here is no guess, and must not lock out the other displays of its building. */
+  function countWrong(ip: string): void {
+    const address = normalizeAddress(ip);
+    const { used, resetsAt } = rates.count(`wrong-displays ${ipKeyGenerator(address, 64)}`);
+    if (used <= wrongPerMinute) return;
+    log.warn({ address }, 'wrong display tokens');
+    const seconds = Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1_000));
+    throw new LimitExceeded(`Too many wrong tokens from here; wait ${seconds} seconds.`, seconds);
+  }
+
+  async function refuse(hash: Buffer, isKnown: boolean, ip: string): Promise<NotAuthenticated> {
+    if (!isKnown && (await isPairing(hash)))
+      return new NotAuthenticated(
+        'The display is not paired yet: let an Admin confirm the code on its screen, for example with "roomgate display pair CODE".',
+      );
+    if (!isKnown) countWrong(ip);
+    return new NotAuthenticated(
+      'The token of the display is not valid or has expired, or the display was revoked; pair it again.',
+    );
+  }
+
+  return {
+    async viewerOf(token, ip) {
+      const hash = hashDisplayToken(config, token);
+      const row = await read(hash);
+      if (!row?.counts) throw await refuse(hash, row !== undefined, ip);
+      const { hash: _hash, counts: _counts, displayId, mayBook, privacy, resourceIds, ...viewer } = row;
+      return {
+        ...viewer,
+        role: 'Display',
+        pinId: null,
+        display: { displayId, mayBook, privacy, resourceIds },
+        credential: `display:${displayId}`,
+      };
+    },
+  };
+}
