@@ -278,7 +278,11 @@ describe('readers of SSE', () => {
     reader.socket.pause();
     rooms.tell(1, { text: 'x'.repeat(12_000_000) });
     await until(() => executions === 2);
-    for (const text of ['skipped', 'skipped too', 'latest']) rooms.tell(1, { text });
+    for (const text of ['skipped', 'skipped too', 'latest']) {
+      rooms.tell(1, { text });
+      // By then it would have been taken.
+      await new Promise(setImmediate);
+    }
     reader.socket.resume();
     await until(() => reader.text.includes('"latest"'));
     expect(reader.text).not.toContain('skipped');
