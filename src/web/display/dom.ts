@@ -1,0 +1,59 @@
+/** Elements without markup in strings: what comes from bookings stays text. */
+
+import { icons } from './icons.ts';
+
+type Child = Node | string | false | null | undefined;
+
+export function make(tag: string, attributes: Record<string, string>, ...children: Child[]): HTMLElement {
+  const element = document.createElement(tag);
+  for (const name of Object.keys(attributes)) element.setAttribute(name, attributes[name] ?? '');
+  add(element, children);
+  return element;
+}
+
+function add(element: Element, children: Child[]): void {
+  for (const child of children) if (child) element.append(child);
+}
+
+const shown = new WeakMap<Element, string>();
+
+/**
+ * Shows what `children` makes, unless it shows that already.
+ * @param key says what they are made of
+ * @returns whether they are new
+ */
+export function show(element: Element, key: unknown, children: () => Child[]): boolean {
+  const text = JSON.stringify(key);
+  if (shown.get(element) === text) return false;
+  shown.set(element, text);
+  const focused = element.contains(document.activeElement) ? document.activeElement?.id : '';
+  element.textContent = '';
+  add(element, children());
+  if (focused) document.getElementById(focused)?.focus();
+  return true;
+}
+
+export function byId(id: string): HTMLElement {
+  return document.getElementById(id) as HTMLElement;
+}
+
+/** Gives the type of a box the biggest of these scales with which nothing sticks out of it. */
+export function scale(box: HTMLElement, most = 1): void {
+  for (const factor of [1.4, 1.2, 1, 0.92, 0.84, 0.76, 0.68, 0.6, 0.52]) {
+    if (factor > most) continue;
+    box.style.setProperty('--fit', String(factor));
+    if (box.scrollHeight <= box.clientHeight + 1 && box.scrollWidth <= box.clientWidth + 1) return;
+  }
+}
+
+export function icon(name: keyof typeof icons): SVGElement {
+  const space = 'http://www.w3.org/2000/svg';
+  const svg = document.createElementNS(space, 'svg');
+  svg.setAttribute('viewBox', '0 0 24 24');
+  svg.setAttribute('class', 'icon');
+  svg.setAttribute('aria-hidden', 'true');
+  const path = document.createElementNS(space, 'path');
+  path.setAttribute('d', icons[name]);
+  svg.append(path);
+  return svg;
+}

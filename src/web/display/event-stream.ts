@@ -1,0 +1,30 @@
+/** Server-sent events, which EventSource reads only from a GET without headers. */
+
+export type ServerEvent = { event: string; data: string };
+
+/** @returns takes the bytes as they come, cut anywhere, and gives the events that they complete */
+export function makeEventParser(): (bytes: Uint8Array) => ServerEvent[] {
+  const decoder = new TextDecoder();
+  let rest = '';
+  let event = '';
+  let data: string[] = [];
+  return (bytes) => {
+    const events: ServerEvent[] = [];
+    rest += decoder.decode(bytes, { stream: true });
+    // A carriage return at the very end may be half of a line's end.
+    const lines = rest.split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (line === '') {
+        if (event || data.length) events.push({ event: event || 'message', data: data.join('\n') });
+        event = '';
+        data = [];
+        continue;
+      }
+      const [, name, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+      if (name === 'event') event = value;
+      if (name === 'data') data.push(value);
+    }
+    return events;
+  };
+}

@@ -1,0 +1,106 @@
+/** What the server is asked, and its answers as the page works with them: instants are milliseconds since 1970. */
+import type { Schedule, TimedSlot } from '../../displays/state.ts';
+
+export type SlotChange = {
+  kind: 'Cancelled' | 'MovedHere' | 'MovedAway' | 'Rescheduled' | 'Substituted';
+  roomBefore: string | null;
+  roomNow: string | null;
+  startBefore: number | null;
+  endBefore: number | null;
+  teachersBefore: string[] | null;
+};
+
+export type Slot = TimedSlot & {
+  bookingId: string;
+  version: number;
+  kind: 'Booking' | 'Lesson' | 'MailItem' | 'Block';
+  isTentative: boolean;
+  start: number;
+  end: number;
+  subject: string | null;
+  organizer: string | null;
+  classes: string[] | null;
+  teachers: string[] | null;
+  change: SlotChange | null;
+};
+
+export type Snapshot = Schedule<Slot> & {
+  cursor: string;
+  serverTime: number;
+  asOf: number;
+  staleAfterSeconds: number;
+  trustUntil: number;
+  zoneOffsets: { from: number; offsetMinutes: number }[];
+  resource: { id: string; name: string; locationName: string; capacity: number | null };
+};
+
+export type Heartbeat = { cursor: string | null; serverTime: number; asOf: number; trustUntil: number };
+export type Ended = { reason: string; serverTime: number; retryAfterSeconds: number | null };
+export type Frame =
+  | { kind: 'snapshot'; snapshot: Snapshot }
+  | ({ kind: 'heartbeat' } & Heartbeat)
+  | ({ kind: 'ended' } & Ended);
+
+const snapshotFields = `fragment Plan on DisplaySnapshot { cursor serverTime asOf staleAfterSeconds trustUntil
+zoneOffsets { from offsetMinutes } resource { id name locationName capacity active }
+schedule { bookingId version kind occupies isTentative from to start end subject organizer classes teachers
+checkIn { from until checkedInAt } change { kind roomBefore roomNow startBefore endBefore teachersBefore } }
+open { start end } end }`;
+const frameFields = `{ __typename ...Plan ... on DisplayHeartbeat { cursor serverTime asOf trustUntil }
+... on DisplayEnded { reason serverTime retryAfterSeconds } } }
+${snapshotFields}`;
+
+export const documents = {
+  sign: {
+    stream: `subscription Sign($id: ID!, $after: String) { frame: display(resourceId: $id, after: $after) ${frameFields}`,
+    poll: `query SignNow($id: ID!) { now: display(resourceId: $id) { ...Plan } }\n${snapshotFields}`,
+  },
+  board: {
+    stream: `subscription Board($id: ID!) { frame: board(locationId: $id) ${frameFields}`,
+    poll: `query BoardNow($id: ID!) { now: board(locationId: $id) { ...Plan } }\n${snapshotFields}`,
+  },
+  device: '{ serverTime thisDisplay { mayBook } }',
+  health: 'mutation Health($input: HealthInput!) { reportHealth(input: $input) { __typename } }',
+};
+
+const instantNames =
+  /^(serverTime|asOf|trustUntil|from|to|start|end|until|checkedInAt|startBefore|endBefore)$/;
+
+/** Every instant inside becomes a number. */
+export function parseInstants(text: string): unknown {
+  return JSON.parse(text, (key, value) =>
+    typeof value === 'string' && instantNames.test(key) ? Date.parse(value) : value,
+  );
+}
+
+type SentSlot = Omit<Slot, 'isBlock' | 'checkIn'> & {
+  checkIn: { from: number; until: number; checkedInAt: number | null } | null;
+};
+/** A DisplaySnapshot after parseInstants. */
+export type SentSnapshot = Omit<Snapshot, 'isActive' | 'slots' | 'resource'> & {
+  resource: Snapshot['resource'] & { active: boolean };
+  schedule: SentSlot[];
+};
+
+export function readSnapshot({ schedule, ...rest }: SentSnapshot): Snapshot {
+  return {
+    ...rest,
+    isActive: rest.resource.active,
+    slots: schedule.map((slot) => ({
+      ...slot,
+      isBlock: slot.kind === 'Block',
+      checkIn: slot.checkIn && { ...slot.checkIn, isDone: slot.checkIn.checkedInAt !== null },
+    })),
+  };
+}
+
+export type SentFrame =
+  | ({ __typename: 'DisplaySnapshot' } & SentSnapshot)
+  | ({ __typename: 'DisplayHeartbeat' } & Heartbeat)
+  | ({ __typename: 'DisplayEnded' } & Ended);
+
+export function readFrame(sent: SentFrame): Frame {
+  if (sent.__typename === 'DisplaySnapshot') return { kind: 'snapshot', snapshot: readSnapshot(sent) };
+  if (sent.__typename === 'DisplayHeartbeat') return { ...sent, kind: 'heartbeat' };
+  return { ...sent, kind: 'ended' };
+}

@@ -1,0 +1,31 @@
+/** How many tiles fit on a screen, and how big they are. */
+
+export type Grid = {
+  columns: number;
+  rows: number;
+  pages: number /** Font size in CSS pixels. */;
+  type: number;
+};
+
+/** A tile in multiples of its font size: name, state, two lines and a bar; narrower it is hard to read. */
+const tile = { width: 17, height: 6.4 };
+const smallest = 14;
+const biggest = 40;
+
+/** The biggest type with which all fit; with the smallest they go on several pages. */
+export function spread(count: number, width: number, height: number): Grid {
+  for (let type = biggest; type >= smallest; type--) {
+    const columns = Math.max(1, Math.floor(width / (tile.width * type)));
+    const rows = Math.max(1, Math.floor(height / (tile.height * type)));
+    const pages = Math.ceil(count / (columns * rows));
+    if (pages > 1 && type > smallest) continue;
+    const perPage = Math.ceil(count / pages);
+    const neededRows = Math.ceil(perPage / columns);
+    return { columns: Math.ceil(perPage / neededRows), rows: neededRows, pages, type };
+  }
+  return { columns: 1, rows: 1, pages: count, type: smallest };
+}
+
+export function pageOf<T>(items: readonly T[], { columns, rows }: Grid, page: number): T[] {
+  return items.slice(page * columns * rows, (page + 1) * columns * rows);
+}

@@ -1,0 +1,240 @@
+/**
+ * The connection to the server: a stream that is taken up again whenever it breaks, and polling where a stream does not
+ * come through. It decides when; what the frames mean is the caller's.
+ */
+import { pushSlack } from './clock.ts';
+import { makeEventParser } from './event-stream.ts';
+import {
+  type Frame,
+  parseInstants,
+  readFrame,
+  readSnapshot,
+  type SentFrame,
+  type SentSnapshot,
+} from './frames.ts';
+
+/** What a link uses of its world. */
+export type Ports = {
+  fetch(address: string, init: RequestInit): Promise<Response>;
+  /** Milliseconds that only go forward. */
+  ticks(): number;
+  /** From 0 to 1. */
+  random(): number;
+  /** @returns cancels it */
+  after(milliseconds: number, run: () => void): () => void;
+};
+
+/** Refused: the credential does not count. Missing: there is no such room or location for it. */
+export type LinkState = 'connecting' | 'live' | 'polling' | 'offline' | 'refused' | 'missing';
+
+export type Feed = {
+  /** Of GraphQL. */
+  address: string;
+  token: string;
+  documents: { stream: string; poll: string };
+  variables(): Record<string, unknown>;
+  /** @param slack milliseconds within which the frame's serverTime was read; `first` of its connection; false: it does not fit to what is known, and all is to be sent anew */
+  take(frame: Frame, slack: number, first: boolean): boolean;
+  turn(state: LinkState): void;
+};
+
+export type Link = {
+  /** Tries at once what it would have tried later: the network is back, or somebody waits. */
+  hurry(): void;
+  /** Takes what is open for lost. */
+  drop(): void;
+  close(): void;
+  /** How often a connection was lost. */
+  losses(): number;
+};
+
+const firstFrameWithin = 15_000;
+const silenceUntilDropped = 45_000;
+const pollEvery = 30_000;
+/** For so long it polls before it tries a stream again. */
+const pollFor = 300_000;
+/** A connection that has lived so long was a good one. */
+const settled = 10_000;
+
+/** Full jitter: soon at first, then from 1 s up to 30 s. */
+export function backOff(attempt: number, random: number): number {
+  if (attempt === 0) return random * 1_000;
+  return 1_000 + random * (Math.min(30, 2 ** attempt) - 1) * 1_000;
+}
+
+type Outcome =
+  | { kind: 'lost' | 'silent' | 'refused' | 'missing' }
+  /** It asked to come back no sooner than that. */
+  | { kind: 'later'; seconds: number };
+
+/** What an answer without frames means: of HTTP, or of GraphQL within it. */
+function judge(status: number, text: string, retryAfter: string | null = null): Outcome {
+  const code = /"code":\s*"(\w+)"/i.exec(text)?.[1] ?? '';
+  if (/^(NOT_FOUND|FORBIDDEN|NotFound|Forbidden)$/.test(code)) return { kind: 'missing' };
+  // A page of something between us and the server has no code, and says nothing about our token.
+  if (code === 'NOT_AUTHENTICATED' || (status === 401 && code)) return { kind: 'refused' };
+  const seconds = Number(retryAfter);
+  return seconds > 0 ? { kind: 'later', seconds: Math.min(seconds, 60) } : { kind: 'lost' };
+}
+
+export function openLink(ports: Ports, feed: Feed): Link {
+  let closed = false;
+  let losses = 0;
+  let abort = new AbortController();
+  let wake = () => {};
+  let isUrgent = false;
+  let state: LinkState | undefined;
+
+  const turn = (next: LinkState) => {
+    if (state !== next && !closed) feed.turn((state = next));
+  };
+  const pause = async (milliseconds: number) => {
+    if (!isUrgent) {
+      await new Promise<void>((resolve) => {
+        const cancel = ports.after(milliseconds, resolve);
+        wake = () => {
+          cancel();
+          resolve();
+        };
+      });
+    }
+    isUrgent = false;
+  };
+  const hurry = () => {
+    isUrgent = true;
+    wake();
+  };
+  const ask = (query: string, accept: string, signal: AbortSignal) =>
+    ports.fetch(feed.address, {
+      method: 'POST',
+      headers: { accept, authorization: `Bearer ${feed.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables: feed.variables() }),
+      cache: 'no-store',
+      signal,
+    });
+
+  async function follow(): Promise<Outcome> {
+    const mine = (abort = new AbortController());
+    const asked = ports.ticks();
+    let heard = false;
+    let isSilent = false;
+    let cancel = ports.after(firstFrameWithin, () => {
+      isSilent = true;
+      mine.abort();
+    });
+    const take = (sent: SentFrame): Outcome | undefined => {
+      const frame = readFrame(sent);
+      const fits = feed.take(frame, heard ? pushSlack : ports.ticks() - asked, !heard);
+      heard = true;
+      cancel();
+      cancel = ports.after(silenceUntilDropped, () => mine.abort());
+      turn('live');
+      if (!fits) return { kind: 'later', seconds: 0 };
+      if (frame.kind !== 'ended') return undefined;
+      const seconds = frame.retryAfterSeconds;
+      return seconds === null ? { kind: 'refused' } : { kind: 'later', seconds };
+    };
+    try {
+      const response = await ask(feed.documents.stream, 'text/event-stream', mine.signal);
+      const { status, headers } = response;
+      if (!response.ok || !/event-stream/.test(headers.get('content-type') ?? ''))
+        return judge(status, await response.text(), headers.get('retry-after'));
+      if (!response.body) return { kind: 'silent' };
+      const reader = response.body.getReader();
+      const parse = makeEventParser();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        for (const { event, data } of parse(value)) {
+          if (event !== 'next') continue;
+          const answer = parseInstants(data) as { data?: { frame?: SentFrame } };
+          const sent = answer.data?.frame;
+          const outcome = sent ? take(sent) : judge(status, data);
+          if (outcome) return outcome;
+        }
+      }
+      return { kind: 'lost' };
+    } catch {
+      return { kind: isSilent ? 'silent' : 'lost' };
+    } finally {
+      cancel();
+      mine.abort();
+    }
+  }
+
+  async function poll(): Promise<Outcome | undefined> {
+    const mine = (abort = new AbortController());
+    const asked = ports.ticks();
+    const cancel = ports.after(firstFrameWithin, () => mine.abort());
+    try {
+      const response = await ask(feed.documents.poll, 'application/json', mine.signal);
+      const text = await response.text();
+      const answer = response.ok
+        ? (parseInstants(text) as { data?: { now?: SentSnapshot | SentSnapshot[] } | null })
+        : {};
+      const now = answer.data?.now;
+      if (!now) return judge(response.status, text, response.headers.get('retry-after'));
+      const sent = Array.isArray(now) ? now : [now];
+      sent.forEach((one, index) => {
+        feed.take({ kind: 'snapshot', snapshot: readSnapshot(one) }, ports.ticks() - asked, index === 0);
+      });
+      turn('polling');
+      return undefined;
+    } catch {
+      return { kind: 'lost' };
+    } finally {
+      cancel();
+    }
+  }
+
+  async function pollUntil(until: number): Promise<Outcome> {
+    while (!closed && ports.ticks() < until) {
+      const outcome = await poll();
+      if (outcome) return outcome;
+      await pause(pollEvery);
+    }
+    return { kind: 'later', seconds: 0 };
+  }
+
+  async function run(): Promise<void> {
+    let attempt = 0;
+    /** Streams have not come through, and are not tried before this. */
+    let streamsFrom = Number.NEGATIVE_INFINITY;
+    turn('connecting');
+    for (;;) {
+      const started = ports.ticks();
+      let outcome: Outcome = started < streamsFrom ? { kind: 'silent' } : await follow();
+      if (outcome.kind === 'silent' && !closed) {
+        streamsFrom = Math.max(streamsFrom, started + pollFor);
+        outcome = await pollUntil(streamsFrom);
+      }
+      if (closed) return;
+      if (outcome.kind === 'refused') return turn('refused');
+      if (ports.ticks() - started > settled) attempt = 0;
+      if (outcome.kind === 'lost') losses++;
+      if (outcome.kind === 'missing') turn('missing');
+      // The first try comes within a second: until then nobody needs to know.
+      else if (attempt > 0 || (state !== 'live' && state !== 'polling')) turn('offline');
+      const least = outcome.kind === 'later' ? outcome.seconds * 1_000 * ports.random() : 0;
+      await pause(
+        Math.max(least, outcome.kind === 'missing' ? pollEvery : backOff(attempt++, ports.random())),
+      );
+      if (closed) return;
+    }
+  }
+
+  void run();
+  return {
+    hurry,
+    drop() {
+      abort.abort();
+      hurry();
+    },
+    close() {
+      closed = true;
+      abort.abort();
+      hurry();
+    },
+    losses: () => losses,
+  };
+}

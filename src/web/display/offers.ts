@@ -1,0 +1,50 @@
+/** What can be done at the door at this moment. */
+import type { Slot, Snapshot } from './frames.ts';
+import type { Sight } from './sight.ts';
+
+export type Offer =
+  | { act: 'book'; minutes: number; end: number }
+  /** Until whatever comes next, or closing. */
+  | { act: 'bookUntil'; end: number }
+  | { act: 'checkIn'; slot: Slot }
+  | { act: 'extend'; slot: Slot; minutes: number }
+  | { act: 'end'; slot: Slot };
+
+const minute = 60_000;
+const longest = 240 * minute;
+/** Shorter than this nobody books. */
+const shortest = 5 * minute;
+
+/** In the order in which they are shown. */
+export function offersAt(snapshot: Snapshot, sight: Sight, now: number): Offer[] {
+  const { status, current, next, until } = sight;
+  if (status === 'FREE' && until !== null) return bookings(now, until);
+  const offers: Offer[] = [];
+  if (!current) return offers;
+  if (status === 'CHECK_IN_DUE') offers.push({ act: 'checkIn', slot: current });
+  const isOurs = current.kind === 'Booking' && current.start <= now && now < current.end;
+  if (!isOurs || !['BUSY', 'ENDING_SOON', 'CHECK_IN_DUE'].includes(status)) return offers;
+  if (status !== 'CHECK_IN_DUE') {
+    const closes =
+      snapshot.open.find(({ start, end }) => start < current.end && current.end <= end)?.end ?? 0;
+    const limit = Math.min(closes, next ? next.from : closes);
+    for (const minutes of [15, 30])
+      if (current.to + minutes * minute <= limit) offers.push({ act: 'extend', slot: current, minutes });
+  }
+  return [...offers, { act: 'end', slot: current }];
+}
+
+function bookings(now: number, until: number): Offer[] {
+  const offers: Offer[] = [];
+  const ends: number[] = [];
+  for (const minutes of [15, 30, 60]) {
+    // Whole minutes read better, and nothing ends after the limit.
+    const end = Math.floor(now / minute + minutes) * minute;
+    if (end > until) continue;
+    offers.push({ act: 'book', minutes, end });
+    ends.push(end);
+  }
+  if (!ends.includes(until) && until - now >= shortest && until - now <= longest)
+    offers.push({ act: 'bookUntil', end: until });
+  return offers;
+}

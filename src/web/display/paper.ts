@@ -1,0 +1,72 @@
+/** The link of e-paper: it asks as seldom as the server allows, and says nothing that is not new. */
+import { parseInstants, readSnapshot, type SentSnapshot } from './frames.ts';
+import { backOff, type Feed, type Link, type Ports } from './link.ts';
+
+/** @param ask GETs the snapshot, with the ETag that is known already */
+export function openPaperLink(
+  ports: Ports,
+  feed: Feed,
+  ask: (etag: string | null) => Promise<Response>,
+): Link {
+  let losses = 0;
+  let cancel = () => {};
+  let etag: string | null = null;
+  let seconds = 60;
+  let known: SentSnapshot | undefined;
+
+  /** @returns when to ask again, in milliseconds; undefined: never with this token */
+  async function once(): Promise<number | undefined> {
+    const asked = ports.ticks();
+    const response = await ask(etag);
+    const slack = () => ports.ticks() - asked;
+    if (response.status === 401) return feed.turn('refused') as undefined;
+    if (response.status === 403 || response.status === 404) feed.turn('missing');
+    else if (response.status === 304 && known) {
+      // The answer has no body; its date counts whole seconds.
+      const serverTime = Date.parse(response.headers.get('date') ?? '') || known.serverTime;
+      const trusted = known.trustUntil - known.asOf;
+      known = { ...known, serverTime, asOf: serverTime, trustUntil: serverTime + trusted };
+      feed.take({ kind: 'snapshot', snapshot: readSnapshot(known) }, slack() + 1_000, true);
+    } else if (response.ok) {
+      const body = parseInstants(await response.text()) as SentSnapshot & { nextPollSeconds: number };
+      known = body;
+      etag = response.headers.get('etag');
+      seconds = body.nextPollSeconds;
+      feed.take({ kind: 'snapshot', snapshot: readSnapshot(known) }, slack(), true);
+    } else throw new Error(response.statusText);
+    if (response.ok || response.status === 304) feed.turn('polling');
+    return seconds * 1_000;
+  }
+
+  let round = 0;
+  async function run(attempt: number): Promise<void> {
+    cancel();
+    const mine = ++round;
+    // An answer that never comes is none.
+    cancel = ports.after(60_000, () => void run(attempt + 1));
+    const wait = await once().catch(() => null);
+    if (mine !== round) return;
+    cancel();
+    if (wait === undefined) return;
+    if (wait === null) {
+      losses++;
+      feed.turn('offline');
+    }
+    cancel = ports.after(
+      wait ?? backOff(attempt, ports.random()),
+      () => void run(wait === null ? attempt + 1 : 0),
+    );
+  }
+
+  const hurry = () => void run(0);
+  hurry();
+  return {
+    hurry,
+    drop: hurry,
+    close() {
+      round++;
+      cancel();
+    },
+    losses: () => losses,
+  };
+}

@@ -1,0 +1,143 @@
+/** The page's address, the device's token, and how it gets one. */
+import { byId, make, show } from './dom.ts';
+import { chooseLanguage, texts } from './text.ts';
+
+export type Session = ReturnType<typeof openSession>;
+
+/** The memory of the browser, where it has one. */
+export const memory = {
+  get(key: string): string | null {
+    try {
+      return localStorage.getItem(key);
+    } catch {
+      return null;
+    }
+  },
+  /** @param value null forgets */
+  set(key: string, value: string | null): void {
+    try {
+      if (value === null) localStorage.removeItem(key);
+      else localStorage.setItem(key, value);
+    } catch {
+      // Full, or forbidden: then it lives as long as the page.
+    }
+  },
+};
+
+/** Everything below the tenant, wherever a proxy has put it. */
+export function openSession() {
+  const tenant = new URL('..', location.href).pathname.toLowerCase();
+  const parameters = new URLSearchParams(location.search);
+  const language = chooseLanguage(parameters.get('lang'), navigator.languages || [navigator.language]);
+  const key = `roomgate ${tenant} token`;
+  document.documentElement.lang = language;
+  const brought = /[#&]token=([^&]+)/.exec(location.hash)?.[1];
+  let token = brought ? decodeURIComponent(brought) : memory.get(key);
+  if (brought) {
+    memory.set(key, token);
+    history.replaceState(null, '', location.pathname + location.search);
+  }
+  return {
+    /** Of the room or the location. */
+    id: decodeURIComponent(/[^/]+$/.exec(location.pathname)?.[0] ?? ''),
+    tenant,
+    parameters,
+    text: texts[language],
+    language,
+    get token() {
+      return token;
+    },
+    set token(value: string | null) {
+      token = value;
+      memory.set(key, value);
+    },
+    /** Of REST. */
+    ask(path: string, init: RequestInit = {}): Promise<Response> {
+      const headers: Record<string, string> = { accept: 'application/json', 'x-jsonpropertyformat': 'camel' };
+      if (token) headers['authorization'] = `Bearer ${token}`;
+      return fetch(`../api/v1.0/displays/${path}`, {
+        ...init,
+        cache: 'no-store',
+        headers: { ...headers, ...(init.headers as Record<string, string>) },
+      });
+    },
+  };
+}
+
+const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+
+/** Shows a text in place of everything else; `null` shows the page again. */
+export function showCard(
+  session: Session,
+  card: { title: string; lines: (string | Node)[]; key: unknown } | null,
+): void {
+  byId('card').hidden = card === null;
+  byId('page').hidden = card !== null;
+  if (!card) return;
+  document.title = card.title;
+  show(byId('card'), [card.key, session.language], () => [make('h1', {}, card.title), ...card.lines]);
+}
+
+/**
+ * Shows codes until an Admin has confirmed one; the device then has a token.
+ * @param room the resource that the Admin is proposed
+ * @param why what to say besides
+ */
+export async function pair(session: Session, room: string | null, why: string | null): Promise<void> {
+  const { text } = session;
+  const say = (lines: (string | Node)[], key: string) =>
+    showCard(session, {
+      title: text.pair,
+      lines: [why && make('p', {}, why), ...lines].filter(Boolean) as Node[],
+      key,
+    });
+  say([make('p', { role: 'status' }, text.pairing)], '');
+  for (let wait = 2; ; wait = Math.min(60, wait * 2)) {
+    const code = await askForCode(session, room).catch(() => null);
+    if (code) {
+      wait = 2;
+      say(
+        [
+          make('p', {}, text.pairHow),
+          make('p', { class: 'code', role: 'status' }, code.code),
+          make('p', {}, make('code', {}, `roomgate display pair ${code.code}`)),
+          make('p', { class: 'fine' }, text.pairWait),
+        ],
+        code.code,
+      );
+      if (await isConfirmed(session, code)) return;
+    } else {
+      say([make('p', { role: 'status' }, text.pairFailed)], 'failed');
+      await pause(wait * (0.5 + Math.random()));
+    }
+  }
+}
+
+type Code = { code: string; token: string; pollSeconds: number; validFor: number };
+
+async function askForCode(session: Session, room: string | null): Promise<Code | null> {
+  const response = await session.ask('pairings', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(room === null ? {} : { ResourceId: Number(room) }),
+  });
+  if (!response.ok) return null;
+  const { code, token, expiresAt, pollSeconds } = await response.json();
+  // By the server's clock on both sides, as ours may be wrong.
+  const left = Date.parse(expiresAt) - Date.parse(response.headers.get('date') ?? '');
+  return { code, token, pollSeconds, validFor: left > 0 && left < 3_600_000 ? left : 600_000 };
+}
+
+async function isConfirmed(session: Session, { token, pollSeconds, validFor }: Code): Promise<boolean> {
+  const until = performance.now() + validFor;
+  while (performance.now() < until) {
+    await pause(pollSeconds);
+    const response = await session
+      .ask('self', { headers: { authorization: `Bearer ${token}` } })
+      .catch(() => null);
+    if (!response?.ok) continue;
+    session.token = token;
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,188 @@
+/** The page of one room. */
+import { barKey, describeBar, drawBar } from './bar-view.ts';
+import { clockTime, isNight, localDay } from './clock.ts';
+import { dayBar } from './day-bar.ts';
+import { stayAwake } from './device.ts';
+import { byId, icon, make, scale, show } from './dom.ts';
+import type { Slot, Snapshot } from './frames.ts';
+import {
+  changeLine,
+  dateLine,
+  dayLine,
+  instantLine,
+  peopleLine,
+  timesLine,
+  titleLine,
+  untilLine,
+} from './lines.ts';
+import { offersAt } from './offers.ts';
+import { openSession } from './session.ts';
+import { lookAt, type Sight } from './sight.ts';
+import { makeTouch } from './touch.ts';
+import { startWatch } from './watch.ts';
+
+const session = openSession();
+const { text, parameters } = session;
+const isPaper = parameters.get('mode') === 'epaper';
+const root = document.documentElement;
+
+/** What sizes depend on: after a turn of the device all is measured anew. */
+const size = () => [innerWidth, innerHeight];
+
+function drawHead(room: Snapshot, now: number): void {
+  const { resource, zoneOffsets } = room;
+  const place = [resource.locationName, resource.capacity && text.seats(resource.capacity)].filter(Boolean);
+  const date = dateLine(text, zoneOffsets, now);
+  const time = isPaper ? '' : clockTime(zoneOffsets, now);
+  show(byId('clock'), [time, date], () => [time && make('strong', {}, time), make('span', {}, date)]);
+  show(byId('title'), [resource.name, place, size()], () => [
+    make('h1', {}, resource.name),
+    make('p', {}, place.join(' · ')),
+  ]) && scale(byId('title'));
+}
+
+/** How old it is, and why: by words, one for each reason. */
+function drawNotice(room: Snapshot, sight: Sight, now: number): void {
+  const isOffline = watch.state === 'offline' || watch.state === 'connecting';
+  const age =
+    sight.age !== 'fresh' || isPaper ? text.asOf(instantLine(text, room.zoneOffsets, room.asOf, now)) : '';
+  const reason = isOffline ? text.offline : sight.age === 'fresh' ? '' : text.stale;
+  const kind = isOffline ? 'offline' : sight.age;
+  byId('notice').hidden = !age && !reason;
+  byId('notice').className = kind;
+  show(byId('notice'), [age, reason], () => [
+    reason && icon(isOffline ? 'offline' : 'stale'),
+    age && make('strong', {}, age),
+    reason && make('span', {}, reason),
+  ]);
+}
+
+function details(room: Snapshot, slot: Slot): (HTMLElement | false)[] {
+  const people = [peopleLine(slot), slot.isTentative && text.tentative].filter(Boolean).join(' · ');
+  const change = changeLine(text, room.zoneOffsets, slot);
+  return [
+    make('p', { class: slot.occupies ? 'subject' : 'subject gone' }, titleLine(text, slot)),
+    Boolean(people) && make('p', { class: 'people' }, people),
+    Boolean(change) && make('p', { class: 'change' }, change),
+  ];
+}
+
+/** The present: what occupies the room, and what would have, had it not moved away. */
+function drawState(room: Snapshot, sight: Sight, now: number): void {
+  const { zoneOffsets } = room;
+  const { status, current } = sight;
+  const word = text.states[status];
+  const until = untilLine(text, zoneOffsets, sight, room.asOf, now);
+  const gone = room.slots
+    .filter(({ occupies, start, end }) => !occupies && start <= now && now < end)
+    .slice(0, 2);
+  const slots = [...(current ? [current] : []), ...gone];
+  const isNew = show(byId('now'), [status, until, slots, byId('now').clientHeight, size()], () => [
+    make('h2', { id: 'word' }, icon(status), make('span', {}, word)),
+    make('p', { class: 'until' }, until),
+    ...slots.map((slot) =>
+      make(
+        'div',
+        { class: 'event' },
+        make('p', { class: 'times' }, timesLine(text, zoneOffsets, slot)),
+        ...details(room, slot),
+      ),
+    ),
+  ]);
+  document.title = `${word} ${until} – ${room.resource.name}`;
+  // Said only when it changes, so that nobody hears it with each minute.
+  show(byId('said'), [status, until], () => [`${word} ${until}`]);
+  root.dataset['status'] = status;
+  if (isNew) scale(byId('now'), 1.4);
+}
+
+/** As many of the next bookings as fit. */
+function drawNext(room: Snapshot, sight: Sight, now: number): void {
+  const { zoneOffsets } = room;
+  const coming = room.slots.filter(
+    (slot) => slot !== sight.current && (slot.occupies ? slot.from > now : slot.start > now),
+  );
+  const list = byId('list');
+  const today = localDay(zoneOffsets, now);
+  const isNew = show(list, [coming, today, list.clientHeight, size()], () => {
+    const rows: HTMLElement[] = [];
+    let day = today;
+    if (!coming.some(({ start }) => localDay(zoneOffsets, start) === today))
+      rows.push(make('li', { class: 'none' }, coming.length ? text.nothingToday : text.nothing));
+    for (const slot of coming) {
+      const itsDay = localDay(zoneOffsets, slot.start);
+      if (itsDay !== day)
+        rows.push(make('li', { class: 'day' }, dayLine(text, zoneOffsets, slot.start, now)));
+      day = itsDay;
+      rows.push(
+        make(
+          'li',
+          {},
+          make('p', { class: 'times' }, timesLine(text, zoneOffsets, slot)),
+          make('div', {}, ...details(room, slot)),
+        ),
+      );
+    }
+    return rows;
+  });
+  if (isNew) shorten(list);
+}
+
+function shorten(list: HTMLElement): void {
+  const isTooLong = () => list.scrollHeight > list.clientHeight + 1;
+  let dropped = 0;
+  const more = make('li', { class: 'none' });
+  while (isTooLong() && list.children.length > (dropped ? 2 : 1)) {
+    more.remove();
+    const last = list.lastElementChild;
+    if (last && !last.className) dropped++;
+    last?.remove();
+    while (list.lastElementChild?.className === 'day') list.lastElementChild.remove();
+    if (dropped) {
+      more.textContent = text.more(dropped);
+      list.append(more);
+    }
+  }
+}
+
+function drawDay(room: Snapshot, now: number): void {
+  const bar = dayBar(room, now);
+  show(byId('day'), barKey(isPaper ? { ...bar, now: null } : bar), () =>
+    drawBar(bar, describeBar(text, room.zoneOffsets, bar, room.open)),
+  );
+}
+
+function draw(): void {
+  const now = watch.clock.now();
+  const room = watch.rooms.get(session.id);
+  root.dataset['link'] = watch.state;
+  if (now === undefined || !room || byId('page').hidden) return;
+  const sight = lookAt(room, now);
+  const dark = sight.status === 'CLOSED' || isNight(room.zoneOffsets, now);
+  root.dataset['theme'] = isPaper ? 'paper' : parameters.get('theme') || (dark ? 'night' : 'day');
+  drawHead(room, now);
+  drawNotice(room, sight, now);
+  const isOff = sight.age !== 'fresh' || watch.state === 'offline' || watch.state === 'connecting';
+  const offers = watch.mayBook && !isPaper ? offersAt(room, sight, now) : [];
+  touch.draw(offers, now, room.zoneOffsets, isOff ? text.actsOff : null);
+  drawDay(room, now);
+  drawState(room, sight, now);
+  drawNext(room, sight, now);
+}
+
+const touch = makeTouch(session, byId('acts'), draw, () => {
+  if (watch.state === 'polling') watch.link?.hurry();
+});
+const watch = startWatch({
+  session,
+  kind: 'sign',
+  isPaper,
+  changed: () => draw(),
+  isIdle: () => !touch.isBusy() && ['FREE', 'CLOSED'].includes(root.dataset['status'] ?? ''),
+});
+byId('next-title').textContent = text.next;
+byId('day').setAttribute('aria-label', text.plan);
+if (isPaper) root.dataset['theme'] = 'paper';
+else stayAwake();
+setInterval(draw, 1_000);
+addEventListener('resize', draw);

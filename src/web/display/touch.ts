@@ -1,0 +1,156 @@
+/** The buttons of a sign, what they are doing, and what has come of it. */
+import { type Done, mutationOf, perform, type Result, undoOf } from './acts.ts';
+import { clockTime, type ZoneOffsets } from './clock.ts';
+import { callGraphql } from './device.ts';
+import { icon, make, show } from './dom.ts';
+import type { Offer } from './offers.ts';
+import type { Session } from './session.ts';
+
+type Phase =
+  | { kind: 'ready' }
+  /** The button asks once more. */
+  | { kind: 'sure' }
+  | { kind: 'working'; what: string }
+  | { kind: 'said'; line: string; undo: Done | null };
+
+export type Touch = {
+  /** @param off why nothing can be done now */
+  draw(offers: Offer[], now: number, offsets: ZoneOffsets, off: string | null): void;
+  /** Whether somebody is at it. */
+  isBusy(): boolean;
+};
+
+const undoFor = 10_000;
+const saidFor = 6_000;
+const sureFor = 5_000;
+
+const random = () => {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+};
+
+/** @param changed draws anew @param acted something may be different now */
+export function makeTouch(session: Session, box: HTMLElement, changed: () => void, acted: () => void): Touch {
+  const { text } = session;
+  let phase: Phase = { kind: 'ready' };
+  let timer = 0;
+  let tapped: (index: number) => void = () => {};
+
+  function enter(next: Phase, milliseconds = 0): void {
+    phase = next;
+    clearTimeout(timer);
+    if (milliseconds) timer = window.setTimeout(() => enter({ kind: 'ready' }), milliseconds);
+    changed();
+  }
+
+  async function call(
+    what: string,
+    mutation: Parameters<typeof perform>[2],
+    done: string,
+    undoable: boolean,
+  ) {
+    enter({ kind: 'working', what });
+    const post = ({ query, variables }: typeof mutation) => {
+      const abort = new AbortController();
+      setTimeout(() => abort.abort(), 8_000);
+      return callGraphql(session, query, variables, abort.signal);
+    };
+    const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+    const result: Result = await perform(post, pause, mutation);
+    const isDone = result.kind === 'done';
+    const undo = isDone && undoable ? result.booking : null;
+    enter({ kind: 'said', line: isDone ? done : failure(what, result), undo }, undo ? undoFor : saidFor);
+    acted();
+  }
+
+  function failure(what: string, { kind }: Result): string {
+    if (kind === 'conflict') return what.startsWith('book') ? text.taken : text.conflict;
+    return kind === 'noAnswer' ? text.noAnswer : kind === 'refused' ? text.refused : text.failed;
+  }
+
+  const keyOf = (offer: Offer) => offer.act + ('minutes' in offer ? offer.minutes : '');
+
+  function tap(offer: Offer, now: number, offsets: ZoneOffsets): void {
+    if (phase.kind === 'working') return;
+    if (offer.act === 'end' && phase.kind !== 'sure') {
+      enter({ kind: 'sure' }, sureFor);
+      return;
+    }
+    void call(
+      keyOf(offer),
+      mutationOf(offer, session.id, now, random(), text),
+      doneLine(offer, offsets),
+      true,
+    );
+  }
+
+  function doneLine(offer: Offer, offsets: ZoneOffsets): string {
+    if (offer.act === 'checkIn') return text.checkedIn;
+    if (offer.act === 'end') return text.ended;
+    if (offer.act === 'extend')
+      return text.extended(clockTime(offsets, offer.slot.end + offer.minutes * 60_000));
+    return text.booked(clockTime(offsets, offer.end));
+  }
+
+  /** What stands on a button, and what it is called in full. */
+  function label(offer: Offer, offsets: ZoneOffsets): [string, string] {
+    if (offer.act === 'book') return [text.minutes(offer.minutes), text.bookFor(offer.minutes)];
+    if (offer.act === 'bookUntil') {
+      const time = clockTime(offsets, offer.end);
+      return [text.bookUntil(time), text.bookTo(time)];
+    }
+    if (offer.act === 'extend') return [text.extend(offer.minutes), text.extendBy(offer.minutes)];
+    if (offer.act === 'checkIn') return [text.checkIn, text.checkIn];
+    return phase.kind === 'sure' ? [text.endSure, text.endSure] : [text.end, text.end];
+  }
+
+  function said({ line, undo }: Extract<Phase, { kind: 'said' }>): Node[] {
+    const nodes: Node[] = [make('p', { class: 'line', role: 'status' }, line)];
+    if (undo) {
+      const button = make('button', { type: 'button', id: 'undo' }, text.undo);
+      button.addEventListener('click', () => void call('undo', undoOf(undo), text.undone, false));
+      nodes.push(button);
+    }
+    return nodes;
+  }
+
+  return {
+    isBusy: () => phase.kind !== 'ready',
+    draw(offers, now, offsets, off) {
+      const labels = offers.map((offer) => label(offer, offsets));
+      show(box, [phase, off, labels], () => {
+        if (phase.kind === 'said') return said(phase);
+        if (offers.length === 0) return [];
+        const isBooking = offers[0]?.act === 'book' || offers[0]?.act === 'bookUntil';
+        const working = phase.kind === 'working' ? phase.what : null;
+        const buttons = offers.map((offer, index) => {
+          const [short, long] = labels[index] ?? ['', ''];
+          const key = keyOf(offer);
+          const button = make('button', { type: 'button', id: key, 'aria-label': long });
+          if (working === key) {
+            button.textContent = text.working;
+            button.setAttribute('aria-busy', 'true');
+            button.setAttribute('aria-label', text.working);
+          } else button.append(short);
+          if (off || working) button.setAttribute('disabled', '');
+          // The moment of the tap counts, not the one at which the button was drawn.
+          button.addEventListener('click', () => tapped(index));
+          return button;
+        });
+        return [
+          isBooking && make('p', { class: 'line', id: 'book-title' }, text.bookNow),
+          make(
+            'div',
+            { class: 'buttons', role: 'group', 'aria-label': isBooking ? text.bookNow : text.actions },
+            ...buttons,
+          ),
+          off && make('p', { class: 'line off' }, icon('offline'), off),
+        ];
+      });
+      tapped = (index) => {
+        const offer = offers[index];
+        if (offer) tap(offer, now, offsets);
+      };
+    },
+  };
+}

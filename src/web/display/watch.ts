@@ -1,0 +1,204 @@
+/** Keeps what is known of one room, or of all rooms of a location, as true as it can be. */
+import { type Clock, makeClock } from './clock.ts';
+import { callGraphql, renewPage, reportHealth } from './device.ts';
+import { make } from './dom.ts';
+import { documents, type Frame, type Snapshot } from './frames.ts';
+import { type Feed, type Link, type LinkState, openLink, type Ports } from './link.ts';
+import { openPaperLink } from './paper.ts';
+import { memory, pair, type Session, showCard } from './session.ts';
+
+export type Watch = {
+  clock: Clock;
+  state: LinkState;
+  /** By their ids, in the order of their names. */
+  rooms: Map<string, Snapshot>;
+  mayBook: boolean;
+  link: Link | undefined;
+};
+
+const ports: Ports = {
+  fetch: (address, init) => fetch(address, init),
+  ticks: () => performance.now(),
+  random: Math.random,
+  after(milliseconds, run) {
+    const timer = setTimeout(run, milliseconds);
+    return () => clearTimeout(timer);
+  },
+};
+
+export type Watching = {
+  session: Session;
+  kind: 'sign' | 'board';
+  /** Something is known that was not before. */
+  changed(): void;
+  /** Whether nobody would mind if the page was loaded anew. */
+  isIdle(): boolean;
+  /** E-paper: no stream, and calls as seldom as possible. */
+  isPaper: boolean;
+};
+
+const keptFor = 86_400_000;
+
+export function startWatch(watching: Watching): Watch {
+  const { session, kind } = watching;
+  const clock = makeClock(ports.ticks);
+  const watch: Watch = { clock, state: 'connecting', rooms: new Map(), mayBook: false, link: undefined };
+  const kept = `roomgate ${session.tenant} ${kind} ${session.id}`;
+  if (kind === 'sign' && session.token) recall();
+  else memory.set(kept, null);
+  /** Of this connection. */
+  const sent = new Set<string>();
+
+  /** What was known before the page was loaded, as long as the device's clock makes sense of it. */
+  function recall(): void {
+    const { snapshot, ahead } = JSON.parse(memory.get(kept) ?? '{}') as {
+      snapshot?: Snapshot;
+      ahead?: number;
+    };
+    if (!snapshot || ahead === undefined) return;
+    const now = Date.now() - ahead;
+    if (now < snapshot.asOf || now > snapshot.asOf + keptFor) {
+      memory.set(kept, null);
+      return;
+    }
+    clock.hear(now, 0);
+    watch.rooms.set(session.id, snapshot);
+  }
+
+  function keep(): void {
+    const snapshot = watch.rooms.get(session.id);
+    if (kind === 'sign' && snapshot)
+      memory.set(kept, JSON.stringify({ snapshot, ahead: Date.now() - (clock.now() ?? Date.now()) }));
+  }
+
+  function take(frame: Frame, first: boolean): boolean {
+    const { rooms } = watch;
+    if (first) sent.clear();
+    if (frame.kind === 'snapshot') {
+      const { id } = frame.snapshot.resource;
+      sent.add(id);
+      rooms.set(id, frame.snapshot);
+      return true;
+    }
+    if (frame.kind === 'ended') return true;
+    const { cursor, asOf, trustUntil } = frame;
+    for (const [id, room] of rooms) {
+      // A board hears of all its rooms first, so that this one is none of them any more.
+      if (cursor === null && !sent.has(id)) rooms.delete(id);
+      else if (cursor !== null && cursor !== room.cursor) rooms.set(id, { ...room, cursor: '' });
+      else rooms.set(id, { ...room, asOf, trustUntil });
+    }
+    return cursor === null || rooms.get(session.id)?.cursor === cursor;
+  }
+
+  async function tell(): Promise<void> {
+    const asked = ports.ticks();
+    const response = await callGraphql(session, documents.device).catch(() => null);
+    const { data } = response?.ok ? await response.json().catch(() => ({})) : { data: null };
+    if (!data) return;
+    clock.hear(Date.parse(data.serverTime), ports.ticks() - asked);
+    watch.mayBook = Boolean(data.thisDisplay?.mayBook);
+    watching.changed();
+    const now = clock.now();
+    if (data.thisDisplay && now !== undefined) await reportHealth(session, now, watch.link?.losses() ?? 0);
+  }
+
+  const openPaper = (paperPorts: Ports, feed: Feed) =>
+    openPaperLink(paperPorts, feed, (etag) =>
+      session.ask(`${session.id}/snapshot`, etag ? { headers: { 'if-none-match': etag } } : {}),
+    );
+
+  /** Until the token does not count any more. */
+  function follow(): Promise<void> {
+    return new Promise((resolve) => {
+      const open = watching.isPaper ? openPaper : openLink;
+      watch.link = open(ports, {
+        address: '../graphql',
+        token: session.token ?? '',
+        documents: documents[kind],
+        variables: () =>
+          kind === 'board'
+            ? { id: session.id }
+            : { id: session.id, after: watch.rooms.get(session.id)?.cursor || null },
+        take(frame, slack, first) {
+          const { serverTime } = frame.kind === 'snapshot' ? frame.snapshot : frame;
+          clock.hear(serverTime, slack);
+          const fits = take(frame, first);
+          keep();
+          watching.changed();
+          return fits;
+        },
+        turn(state) {
+          watch.state = state;
+          if (state === 'refused') resolve();
+          if (state === 'missing') void showMissing(session);
+          if (state === 'live' || state === 'polling') {
+            showCard(session, null);
+            void tell();
+            void renewPage(watching.isIdle);
+          }
+          watching.changed();
+        },
+      });
+    });
+  }
+
+  async function run(): Promise<never> {
+    let why: string | null = null;
+    for (;;) {
+      if (!session.token) await pair(session, kind === 'sign' ? session.id : null, why);
+      if (watch.rooms.size) showCard(session, null);
+      else showCard(session, { title: session.text.connecting, lines: [], key: 'connecting' });
+      await follow();
+      // Who answers for the devices has to say so too, before a device is taken for unpaired.
+      const response = await session.ask('self').catch(() => null);
+      if (response && response.status === 401) {
+        session.token = null;
+        memory.set(kept, null);
+        watch.rooms.clear();
+        why = session.text.unpaired;
+      } else await new Promise((resolve) => setTimeout(resolve, 5_000 + Math.random() * 10_000));
+    }
+  }
+
+  // After its caller has got the watch that it works with.
+  queueMicrotask(() => void run());
+  // E-paper tells whenever it has asked.
+  setInterval(() => {
+    if (watching.isPaper) return;
+    if (watch.state === 'live' || watch.state === 'polling') void tell();
+  }, 120_000);
+  mind(watch);
+  return watch;
+}
+
+/** Looks after the connection when the device itself knows more about it. */
+function mind(watch: Watch): void {
+  addEventListener('offline', () => watch.link?.drop());
+  addEventListener('online', () => {
+    // Not all signs of a house at once.
+    if (watch.state !== 'live') setTimeout(() => watch.link?.drop(), Math.random() * 1_000);
+  });
+  const aside = () => Date.now() - performance.now();
+  let before = aside();
+  setInterval(() => {
+    // The device has slept, and its ticks with it, or somebody has set its clock: asking anew is right in both cases.
+    if (Math.abs(aside() - before) > 3_000) watch.link?.drop();
+    before = aside();
+  }, 1_000);
+}
+
+/** The room is not, or not any more, among those of this device. */
+async function showMissing(session: Session): Promise<void> {
+  const { text } = session;
+  const response = await session.ask('self').catch(() => null);
+  const { resources = [] } = response?.ok ? await response.json() : {};
+  const links = (resources as { id: number; name: string }[]).map(({ id, name }) =>
+    make('li', {}, make('a', { href: `../door-sign/${id}${location.search}` }, name)),
+  );
+  showCard(session, {
+    title: text.missing,
+    lines: [make('p', {}, text.missingHow), make('ul', {}, ...links)],
+    key: links.map((link) => link.textContent),
+  });
+}
