@@ -107,7 +107,7 @@ const streamFigures = (graphql: () => GraphqlServer): NonNullable<Health['gauges
 
 /** Everything: identity, then what is below a tenant. */
 export function createApp(context: Context, health: Health): App {
-  const gauges = { ...health.gauges, ...streamFigures(() => graphql) };
+  const gauges = { ...health.gauges, ...streamFigures(() => graphql), ...displays.figures(context) };
   const app = createExpress(context, { ...health, gauges });
   const identity = openIdentity(context);
   const graphql = createGraphqlServer(context, {

@@ -35,8 +35,9 @@ import {
 // What bookings are of, for GraphQL.
 export { getResource, type Resource } from '../tenants/service.ts';
 // Other rooms see this one through its service alone.
-export { type Booking, isActive } from './booking.ts';
+export { type Booking, type BookingKind, isActive } from './booking.ts';
 export { type LessonOrigin, lessonOrigin, lessonStatus, toLessonOrigin } from './lektion.ts';
+export { bookingKind, checkIn as checkInRecord } from './wire.ts';
 
 const day = 86_400_000;
 const defaultDays = 31;

@@ -1,4 +1,5 @@
 /** What a sign is, and what it is shown, here and on the wire (contract 8 and 9). */
+import type { BookingKind } from '../bookings/service.ts';
 import type { DisplayGrant } from '../context.ts';
 import type { RoomStatus, TimedSlot } from './state.ts';
 
@@ -48,8 +49,12 @@ export type Health = {
   note: string | null;
 };
 
+export const slotChangeKinds = ['Cancelled', 'MovedHere', 'MovedAway', 'Rescheduled', 'Substituted'] as const;
+
+/** How a lesson differs from what was first planned; null for what does not. */
 export type SlotChange = {
-  kind: 'Cancelled' | 'MovedHere' | 'MovedAway' | 'Rescheduled' | 'Substituted';
+  /** The weightiest: of a lesson in another room at another time that it is in another room. */
+  kind: (typeof slotChangeKinds)[number];
   roomBefore: string | null;
   roomNow: string | null;
   startBefore: number | null;
@@ -63,7 +68,7 @@ export type Slot = TimedSlot & {
   version: number;
   start: number;
   end: number;
-  kind: 'Booking' | 'Lesson' | 'MailItem' | 'Block';
+  kind: BookingKind;
   isTentative: boolean;
   subject: string | null;
   organizer: string | null;
@@ -112,7 +117,8 @@ export type Snapshot = {
 /** Says that the stream lives and, while the server itself is sure, that what was sent is still right. */
 export type Heartbeat = {
   kind: 'heartbeat';
-  cursor: string;
+  /** Of the snapshot that is still right; null on a board, which shows several. */
+  cursor: string | null;
   serverTime: number;
   asOf: number;
   trustUntil: number;

@@ -1,6 +1,148 @@
-import type { AddTypes } from '../graphql/builder.ts';
+import type { z } from 'zod';
+import type { Context } from '../context.ts';
+import { asDomainError, NotAuthenticated, Unavailable } from '../errors.ts';
+import { type AddTypes, type Builder, type Call, typeNamed } from '../graphql/builder.ts';
+import { enumType, type MemberType, recordType } from '../graphql/record.ts';
+import { resolveFrame } from '../graphql/streams.ts';
+import { readId } from '../input.ts';
 import { addDeviceTypes } from './device-graphql.ts';
+import type { Ended, Frame, Heartbeat, Snapshot } from './display.ts';
+import { readLocation, readSnapshot, watchLocation, watchRoom } from './live.ts';
+import * as wire from './wire.ts';
+
+/** A record as REST has it, which is the source of its type here. */
+const asItIs = (record: object) => record;
+
+function addSnapshot(builder: Builder) {
+  const members = new Map<z.ZodType, MemberType>([
+    [wire.roomStatus, enumType(builder, wire.roomStatus)],
+    [wire.slotChangeKind, enumType(builder, wire.slotChangeKind)],
+    [wire.bookingKind, typeNamed('BookingKind')],
+    [wire.checkInRecord, typeNamed('CheckIn')],
+  ]);
+  const parts: [string, z.ZodObject][] = [
+    ['SlotChange', wire.slotChange],
+    ['DisplaySlot', wire.displaySlot],
+    ['ZoneOffset', wire.zoneOffset],
+    ['OpenStretch', wire.openStretch],
+    ['DisplayResource', wire.displayResource],
+  ];
+  for (const [name, schema] of parts) members.set(schema, recordType(builder, name, schema, asItIs, members));
+  return recordType<Snapshot>(
+    ...([builder, 'DisplaySnapshot', wire.displaySnapshot, wire.toSnapshotRecord, members] as const),
+  );
+}
+
+function addFrame(builder: Builder, snapshot: ReturnType<typeof addSnapshot>) {
+  const heartbeat = recordType<Heartbeat>(
+    ...([builder, 'DisplayHeartbeat', wire.displayHeartbeat, wire.toHeartbeatRecord] as const),
+  );
+  const reason = builder.enumType('DisplayEnd', {
+    description: 'Why a stream ends.',
+    values: {
+      Expired: { description: 'The credential has expired.' },
+      Revoked: { description: 'The credential no longer counts.' },
+      Restarting: { description: 'The service restarts, or what the display may see has changed.' },
+    } as const,
+  });
+  const ended = builder.objectRef<Ended>('DisplayEnded').implement({
+    description: 'The last frame of a stream that ends before its reader wants it to.',
+    fields: (t) => ({
+      reason: t.expose('reason', { type: reason, description: 'Why it ends.' }),
+      serverTime: t.field({
+        type: 'DateTime',
+        description: "The server's clock.",
+        resolve: ({ serverTime }) => new Date(serverTime),
+      }),
+      retryAfterSeconds: t.exposeInt('retryAfterSeconds', {
+        nullable: true,
+        description: 'After how many seconds to subscribe again; null: not with this credential.',
+      }),
+    }),
+  });
+  const types = { snapshot, heartbeat, ended };
+  return builder.unionType('DisplayFrame', {
+    description: 'What a stream of a room says.',
+    types: Object.values(types),
+    resolveType: ({ kind }) => types[kind],
+  });
+}
+
+/** The last frame of a stream that `error` has ended. @throws whatever is no end that a sign can do something about */
+function endOf(error: Error, expiresAt: Date): Ended {
+  const serverTime = Date.now();
+  const cause = asDomainError(error);
+  if (cause instanceof NotAuthenticated) {
+    const reason = expiresAt.getTime() <= serverTime ? 'Expired' : 'Revoked';
+    return { kind: 'ended', reason, serverTime, retryAfterSeconds: null };
+  }
+  if (cause instanceof Unavailable)
+    return { kind: 'ended', reason: 'Restarting', serverTime, retryAfterSeconds: cause.retryAfter };
+  throw error;
+}
+
+function addReads(builder: Builder, snapshot: ReturnType<typeof addSnapshot>): void {
+  builder.queryFields((t) => ({
+    display: t.field({
+      type: snapshot,
+      args: { resourceId: t.arg.id({ required: true, description: 'The id of the room.' }) },
+      complexity: 100,
+      description:
+        'A room as it is now, for today and two days more; a display sees its own rooms, as far as its privacy allows.',
+      resolve: (_root, { resourceId }, { context, viewer }) =>
+        readSnapshot(context, viewer, readId(resourceId)),
+    }),
+    board: t.field({
+      type: [snapshot],
+      args: { locationId: t.arg.id({ required: true, description: 'The id of the location.' }) },
+      complexity: { field: 1_000, multiplier: 10 },
+      description:
+        'The active rooms of a location in order of their names, each as `display` has it; a display sees its own.',
+      resolve: (_root, { locationId }, { context, viewer }) =>
+        readLocation(context, viewer, readId(locationId)),
+    }),
+  }));
+}
+
+function addStreams(builder: Builder, frame: ReturnType<typeof addFrame>): void {
+  const follow = (call: Call, open: (context: Context) => ReturnType<typeof watchRoom>) =>
+    call.streams.follow<Snapshot | Heartbeat, Frame>(
+      call,
+      () => open(call.context),
+      (error) => endOf(error, call.viewer.expiresAt),
+    );
+  // Nothing below a frame depends on who looks: what may be shown was decided when it was made.
+  const extensions = { sharesFrames: true };
+  builder.subscriptionFields((t) => ({
+    display: t.field({
+      type: frame,
+      args: {
+        resourceId: t.arg.id({ required: true, description: 'The id of the room.' }),
+        after: t.arg.string({ description: 'The `cursor` of the snapshot that is shown.' }),
+      },
+      extensions,
+      description:
+        'A snapshot at once, or a heartbeat when `after` is the cursor of the present one; then a snapshot whenever the room looks different, and a heartbeat every 30 seconds. Who reads slowly gets the latest. The last frame says why the stream ends.',
+      subscribe: (_root, { resourceId, after }, call) =>
+        follow(call, (context) => watchRoom(context, call.viewer, readId(resourceId), after)),
+      resolve: resolveFrame,
+    }),
+    board: t.field({
+      type: frame,
+      args: { locationId: t.arg.id({ required: true, description: 'The id of the location.' }) },
+      extensions,
+      description:
+        'The same of all rooms of a location, with one heartbeat for all. A room that is retired is sent once more, as it is then; one that comes is sent from then on.',
+      subscribe: (_root, { locationId }, call) =>
+        follow(call, (context) => watchLocation(context, call.viewer, readId(locationId))),
+      resolve: resolveFrame,
+    }),
+  }));
+}
 
 export const addTypes: AddTypes = (builder) => {
+  const snapshot = addSnapshot(builder);
+  addReads(builder, snapshot);
+  addStreams(builder, addFrame(builder, snapshot));
   addDeviceTypes(builder);
 };

@@ -1,6 +1,73 @@
-import type { Route } from '../rest/route.ts';
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { id } from '../rest/parameters.ts';
+import { type Route, route } from '../rest/route.ts';
 import { deviceRoutes } from './device-rest.ts';
+import * as examples from './examples.ts';
+import { figuresOf, readSnapshot } from './live.ts';
+import * as wire from './wire.ts';
 
 export { pairingRoutes, pairingsPath } from './device-rest.ts';
 
-export const routes: Route[] = [...deviceRoutes];
+const path = '/v1.0/displays';
+
+const longestPoll = 300;
+const shortestPoll = 10;
+
+const polledSnapshot = z
+  .object({
+    ...wire.displaySnapshot.shape,
+    NextPollSeconds: z.int().min(shortestPoll).max(longestPoll).meta({
+      description: 'After how many seconds to ask again: soon after `NextChangeAt`, in 5 minutes at most.',
+    }),
+  })
+  .meta({ id: 'PolledSnapshot', description: 'All that a sign knows of its room, for signs that poll.' });
+
+function secondsToPoll({ serverTime, nextChangeAt }: Awaited<ReturnType<typeof readSnapshot>>): number {
+  const wait = Math.ceil(((nextChangeAt ?? Number.POSITIVE_INFINITY) - serverTime) / 1_000);
+  return Math.min(longestPoll, Math.max(shortestPoll, wait));
+}
+
+export const routes: Route[] = [
+  ...deviceRoutes,
+  route({
+    method: 'GET',
+    path: `${path}/:resourceId/snapshot`,
+    summary: 'Read what a sign shows',
+    description:
+      'A room as it is now, with its plan for today and two days more, for electronic paper and other signs that poll; the `display` subscription of GraphQL says the same as it changes. A display reads its own rooms, as far as its privacy allows. The ETag is the `Cursor`: with `If-None-Match` the answer is 304 as long as the room looks the same, whatever `ServerTime` would say.',
+    params: z.object({ resourceId: id('The Id of the room.') }),
+    answers: {
+      200: {
+        description: 'The snapshot.',
+        body: polledSnapshot,
+        example: examples.snapshot,
+        headers: ['ETag'],
+      },
+    },
+    handle: async (context, { viewer, params }) => {
+      const snapshot = await readSnapshot(context, viewer, params.resourceId);
+      return {
+        status: 200,
+        headers: { ETag: `"${snapshot.cursor}"` },
+        body: { ...wire.toSnapshotRecord(snapshot), NextPollSeconds: secondsToPoll(snapshot) },
+      };
+    },
+  }),
+];
+
+/** For /metrics. */
+export const figures = (context: Context) => ({
+  roomgate_display_rooms_watched: {
+    help: 'Rooms that door signs and boards of this process watch now',
+    read: () => figuresOf(context).watched,
+  },
+  roomgate_display_reads_total: {
+    help: 'Statements that have read plans of rooms for displays since the process started',
+    read: () => figuresOf(context).statements,
+  },
+  roomgate_display_rooms_read_total: {
+    help: 'Rooms whose plans those statements were to read',
+    read: () => figuresOf(context).roomsRead,
+  },
+});

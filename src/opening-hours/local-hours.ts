@@ -68,6 +68,18 @@ function listSegments(timeZone: string, from: number, to: number): Segment[] {
   }
 }
 
+/** The offsets of a zone in [from, to): the first one from `from` on, each other one from its change of the clocks on. */
+export function listOffsets(
+  timeZone: string,
+  from: number,
+  to: number,
+): { from: number; offsetMinutes: number }[] {
+  return listSegments(timeZone, from, to - 1).map((segment) => ({
+    from: Math.max(segment.from, from),
+    offsetMinutes: segment.offset / minute,
+  }));
+}
+
 /** The first instant that shows this local time or, where the clocks skip it, the instant at which they do. */
 function earliest(segments: readonly Segment[], local: number): number {
   const segment = segments.find(({ to, offset }) => local - offset < to)!;

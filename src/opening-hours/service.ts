@@ -17,6 +17,9 @@ import {
   type StoredRule,
 } from './stored.ts';
 
+// Other rooms see this one through its service alone.
+export { listOffsets } from './local-hours.ts';
+
 /** An unbroken time of being open. */
 export type OpenStretch = { start: Date; end: Date };
 

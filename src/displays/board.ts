@@ -1,0 +1,109 @@
+/** The rooms of a location that somebody watches on one board, as this process knows them. */
+import type { Heartbeat } from './display.ts';
+import { type Pace, type Room, sharedFor, untilBeat } from './room.ts';
+import { toHeartbeat } from './snapshot.ts';
+
+/** Told when the location may have other rooms, and at each heartbeat. */
+export type BoardReader = { tell(): void; end(): void };
+
+export type Board = {
+  readonly locationId: number;
+  readonly isWatched: boolean;
+  /** Which rooms it has has been read. */
+  readonly isKnown: boolean;
+  /** Counts the heartbeats. */
+  readonly beats: number;
+  /** The ids of the rooms that the location has, in order of their names. */
+  readonly resourceIds: readonly number[];
+  roomOf(id: number): Room;
+  /** Says until when all that is shown of it was known to be right; the same object for all who ask at about the same time. */
+  heartbeat(): Heartbeat;
+  /** Which rooms it has was read at an instant; undefined: may have changed since. */
+  setRooms(ids: readonly number[] | undefined, at: number): void;
+  join(reader: BoardReader): void;
+  leave(reader: BoardReader): void;
+  /** Ends its readers. */
+  close(): void;
+};
+
+export type BoardSurroundings = {
+  pace: Pace;
+  isListening(): boolean;
+  roomOf(id: number): Room;
+  findRoom(id: number): Room | undefined;
+  isDone(board: Board): void;
+};
+
+export function openBoard(locationId: number, surroundings: BoardSurroundings): Board {
+  const { pace } = surroundings;
+  const readers = new Set<BoardReader>();
+  let members: readonly number[] = [];
+  let isKnown = false;
+  let isRight = false;
+  let knownAt = 0;
+  let beats = 0;
+  let beating: NodeJS.Timeout | undefined;
+  let last: Heartbeat | undefined;
+
+  const tellAll = () => {
+    for (const reader of readers) reader.tell();
+  };
+  function waitToBeat(): void {
+    beating = setTimeout(
+      () => {
+        beats++;
+        waitToBeat();
+        tellAll();
+      },
+      untilBeat(locationId, pace.heartbeat, Date.now()),
+    ).unref();
+  }
+
+  const board: Board = {
+    locationId,
+    get isWatched() {
+      return readers.size > 0;
+    },
+    get isKnown() {
+      return isKnown;
+    },
+    get beats() {
+      return beats;
+    },
+    get resourceIds() {
+      return members;
+    },
+    roomOf: surroundings.roomOf,
+    heartbeat() {
+      const now = Date.now();
+      if (last && Math.abs(now - last.serverTime) <= sharedFor) return last;
+      if (isRight && surroundings.isListening()) knownAt = now;
+      const shown = members.map(surroundings.findRoom).filter((room) => room?.plan && room.isWatched);
+      const asOf = Math.min(knownAt, ...shown.map((room) => (room as Room).asOf(now)));
+      last = toHeartbeat(null, now, asOf);
+      return last;
+    },
+    setRooms(ids, at) {
+      isRight = ids !== undefined;
+      if (!ids) return;
+      isKnown = true;
+      knownAt = Math.max(knownAt, at);
+      members = ids;
+      tellAll();
+    },
+    join(reader) {
+      readers.add(reader);
+      if (readers.size === 1) waitToBeat();
+    },
+    leave(reader) {
+      if (!readers.delete(reader) || readers.size > 0) return;
+      clearTimeout(beating);
+      surroundings.isDone(board);
+    },
+    close() {
+      for (const reader of readers) reader.end();
+      clearTimeout(beating);
+    },
+  };
+  return board;
+}

@@ -1,0 +1,349 @@
+/**
+ * What this process watches: of each tenant the rooms and boards that somebody looks at. Changes are heard of over the one
+ * LISTEN connection; the rooms that have changed while a read ran are read together by the next. Everything is forgotten
+ * when nobody looks at it any more.
+ */
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from '../context.ts';
+import type { Change, Subscription } from '../db/notifications.ts';
+import { type Board, openBoard } from './board.ts';
+import { keepLocalDays } from './local-days.ts';
+import { readMembers, readPlans } from './plan.ts';
+import { openRoom, type Pace, type Room } from './room.ts';
+import { resourcesIn } from './slots.ts';
+
+export type Hub = {
+  /**
+   * Runs `use` with a room that has been read, and that is kept while it runs.
+   * @param anew whether it must have been read after this call
+   * @returns undefined when the tenant has no such room
+   */
+  withRoom<T>(mandatorId: number, id: number, anew: boolean, use: (room: Room) => T): Promise<T | undefined>;
+  /** The same of a location whose rooms are known; they themselves may not have been read yet. */
+  withBoard<T>(
+    mandatorId: number,
+    locationId: number,
+    anew: boolean,
+    use: (board: Board) => T,
+  ): Promise<T | undefined>;
+  readonly figures: Figures;
+  /** Ends all readers. */
+  close(): void;
+};
+
+/** Counted from the start of the process, but for what is watched now. */
+export type Figures = { statements: number; roomsRead: number; watched: number };
+
+const usualPace: Pace = {
+  heartbeat: 30_000,
+  keep: 60_000,
+  midnightSpread: 5_000,
+  retry: [100, 5_000],
+};
+
+/** Rooms of one read, and reads at a time. */
+const mostRooms = 200;
+const mostReads = 2;
+/** Rooms that are published before others have their turn. */
+const publishedAtOnce = 20;
+
+type Tenant = {
+  readonly mandatorId: number;
+  readonly rooms: Map<number, Room>;
+  readonly boards: Map<number, Board>;
+  readonly subscriptions: Subscription[];
+  /** Fulfilled when every change is heard of. */
+  ready: Promise<unknown>;
+  isReady: boolean;
+  /** To be read. */
+  readonly wanted: Set<Room>;
+  /** Being read, and who waits for that; then who waits for the read after it. */
+  readonly running: Map<Room, PromiseWithResolvers<void>>;
+  readonly waiting: Map<Room, PromiseWithResolvers<void>>;
+  /** Reads that have failed one after the other; no other begins while `isPaused`. */
+  failures: number;
+  isPaused: boolean;
+  boardsRead: Promise<void> | undefined;
+};
+
+/** A promise whose failure is no fault when nobody waits for it. */
+function promised(): PromiseWithResolvers<void> {
+  const made = Promise.withResolvers<void>();
+  made.promise.catch(() => {});
+  return made;
+}
+
+const nobody = () => ({ tell() {}, end() {} });
+
+export function openHub({ db, log, notifications }: Context, pace = usualPace): Hub {
+  const tenants = new Map<number, Tenant>();
+  const hungry = new Set<Tenant>();
+  const days = keepLocalDays(db);
+  const figures = { statements: 0, roomsRead: 0 };
+  let running = 0;
+  let isScheduled = false;
+  const isListening = () => notifications.listening;
+
+  function tenantOf(mandatorId: number): Tenant {
+    const known = tenants.get(mandatorId);
+    if (known) return known;
+    const tenant: Tenant = {
+      ...{ mandatorId, rooms: new Map(), boards: new Map(), subscriptions: [] },
+      ...{ ready: Promise.resolve(), isReady: false },
+      ...{ wanted: new Set(), running: new Map(), waiting: new Map() },
+      ...{ failures: 0, isPaused: false, boardsRead: undefined },
+    };
+    tenants.set(mandatorId, tenant);
+    tenant.ready = Promise.all([
+      follow(tenant, 'booking', (ids) => touchWhere(tenant, ({ id }) => !ids || ids.has(id))),
+      follow(tenant, 'resource', (ids) => {
+        days.forget(mandatorId);
+        touchWhere(tenant, (room) => !ids || shows(room, ids));
+        touchBoards(tenant);
+      }),
+      ...(['location', 'hours'] as const).map((topic) =>
+        follow(tenant, topic, (ids) => {
+          for (const id of ids ?? [undefined]) days.forget(mandatorId, id);
+          touchWhere(tenant, ({ plan }) => !ids || !plan || ids.has(plan.stored.locationId));
+        }),
+      ),
+    ]).then(() => {
+      tenant.isReady = true;
+    });
+    return tenant;
+  }
+
+  /** @param react with the ids that have changed; undefined: all may have */
+  async function follow(
+    tenant: Tenant,
+    topic: string,
+    react: (ids: ReadonlySet<number> | undefined) => void,
+  ): Promise<void> {
+    const subscription = await notifications.subscribe(`${topic}:${tenant.mandatorId}`);
+    tenant.subscriptions.push(subscription);
+    if (tenants.get(tenant.mandatorId) !== tenant) subscription.close();
+    const idsOf = ({ keys, all }: Change) => (all ? undefined : new Set([...keys].map(Number)));
+    const hear = async () => {
+      for (let change = await subscription.next(); change; change = await subscription.next())
+        react(idsOf(change));
+    };
+    hear().catch((error: Error) =>
+      log.error({ err: error.stack, topic }, 'displays hear of no more changes'),
+    );
+  }
+
+  /** Whether a room shows something of one of these resources. */
+  const shows = ({ id, plan }: Room, ids: ReadonlySet<number>) =>
+    ids.has(id) || !plan || resourcesIn(plan.stored).some((named) => ids.has(named));
+
+  function touchWhere(tenant: Tenant, isMeant: (room: Room) => boolean): void {
+    for (const room of [...tenant.rooms.values()]) if (isMeant(room)) room.touch();
+  }
+
+  function roomOf(tenant: Tenant, id: number): Room {
+    const known = tenant.rooms.get(id);
+    if (known) return known;
+    const room = openRoom(id, {
+      ...{ pace, isListening },
+      wantsRead(touched) {
+        if (!touched.isWatched) return forgetRoom(tenant, touched);
+        if (tenant.isReady) want(tenant, touched);
+      },
+      isDone: (done) => forgetRoom(tenant, done),
+    });
+    tenant.rooms.set(id, room);
+    return room;
+  }
+
+  function forgetRoom(tenant: Tenant, room: Room): void {
+    room.close();
+    tenant.wanted.delete(room);
+    if (tenant.rooms.get(room.id) === room) tenant.rooms.delete(room.id);
+    forgetTenant(tenant);
+  }
+  function forgetTenant(tenant: Tenant): void {
+    if (tenant.rooms.size > 0 || tenant.boards.size > 0) return;
+    for (const subscription of tenant.subscriptions) subscription.close();
+    if (tenants.get(tenant.mandatorId) === tenant) tenants.delete(tenant.mandatorId);
+    hungry.delete(tenant);
+    days.forget(tenant.mandatorId);
+  }
+
+  function want(tenant: Tenant, room: Room): void {
+    tenant.wanted.add(room);
+    hungry.add(tenant);
+    schedule();
+  }
+  /** Soon, so that what changes with one COMMIT is read together. */
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
+      for (const tenant of hungry) {
+        if (running >= mostReads) return;
+        startRead(tenant);
+      }
+    });
+  }
+
+  function startRead(tenant: Tenant): void {
+    if (tenant.isPaused) return;
+    // Who is being read is read again after that, or the older of two plans might be published last.
+    const rooms = [...tenant.wanted].filter((room) => !tenant.running.has(room)).slice(0, mostRooms);
+    // The next time it is another tenant's turn first.
+    hungry.delete(tenant);
+    for (const room of rooms) tenant.wanted.delete(room);
+    if (rooms.length === 0) return;
+    if (tenant.wanted.size > 0) hungry.add(tenant);
+    running++;
+    void readRooms(tenant, rooms).finally(() => {
+      running--;
+      if (tenant.wanted.size > 0) hungry.add(tenant);
+      schedule();
+    });
+  }
+
+  async function readRooms(tenant: Tenant, rooms: readonly Room[]): Promise<void> {
+    const { mandatorId } = tenant;
+    for (const room of rooms) {
+      tenant.running.set(room, tenant.waiting.get(room) ?? promised());
+      tenant.waiting.delete(room);
+    }
+    const publish = new Map(rooms.map((room) => [room.id, room.beginRead()]));
+    const settle = (room: Room, error?: unknown) => {
+      const answer = tenant.running.get(room);
+      tenant.running.delete(room);
+      if (error === undefined) answer?.resolve();
+      else answer?.reject(error);
+    };
+    try {
+      figures.statements++;
+      figures.roomsRead += rooms.length;
+      const ids = rooms.map(({ id }) => id);
+      const stored = await readPlans(db, mandatorId, ids, new Date());
+      const plans = await days.complete(mandatorId, stored);
+      for (const [index, plan] of plans.entries()) {
+        if (index > 0 && index % publishedAtOnce === 0) await nextTurn();
+        publish.get(plan.stored.resourceId)?.(plan);
+      }
+      tenant.failures = 0;
+      const found = new Set(plans.map((plan) => plan.stored.resourceId));
+      for (const room of rooms) {
+        settle(room);
+        if (!found.has(room.id)) forgetRoom(tenant, room);
+      }
+    } catch (error) {
+      log.warn({ err: (error as Error).message, rooms: rooms.length }, 'displays: rooms could not be read');
+      for (const room of rooms) {
+        settle(room, error);
+        if (room.isWatched && tenant.rooms.get(room.id) === room) want(tenant, room);
+      }
+      pause(tenant);
+    }
+  }
+
+  function pause(tenant: Tenant): void {
+    const [first, most] = pace.retry;
+    tenant.isPaused = true;
+    setTimeout(
+      () => {
+        tenant.isPaused = false;
+        if (tenant.wanted.size > 0 && tenants.get(tenant.mandatorId) === tenant) hungry.add(tenant);
+        schedule();
+      },
+      Math.min(most, first * 2 ** tenant.failures++),
+    ).unref();
+  }
+
+  /** Fulfilled by a read that has begun after this call or, for a room that was not read yet, by the one that runs. */
+  function readOnce(tenant: Tenant, room: Room): Promise<void> {
+    const current = tenant.running.get(room);
+    if (current && !room.plan && !tenant.wanted.has(room)) return current.promise;
+    const answer = tenant.waiting.get(room) ?? promised();
+    tenant.waiting.set(room, answer);
+    want(tenant, room);
+    return answer.promise;
+  }
+
+  function touchBoards(tenant: Tenant): void {
+    for (const board of tenant.boards.values()) board.setRooms(undefined, 0);
+    void readBoardsUntilDone(tenant);
+  }
+  async function readBoardsUntilDone(tenant: Tenant): Promise<void> {
+    const [first, most] = pace.retry;
+    for (let failures = 0; tenant.boards.size > 0; failures++) {
+      try {
+        return await readBoards(tenant);
+      } catch (error) {
+        log.warn({ err: (error as Error).message }, 'displays: the rooms of boards could not be read');
+        await sleep(Math.min(most, first * 2 ** failures), undefined, { ref: false });
+      }
+    }
+  }
+  /** Reads which rooms the boards of a tenant have, after this call; who calls before it begins shares it. */
+  function readBoards(tenant: Tenant): Promise<void> {
+    tenant.boardsRead ??= (async () => {
+      await nextTurn();
+      tenant.boardsRead = undefined;
+      const at = Date.now();
+      const found = await readMembers(db, tenant.mandatorId, [...tenant.boards.keys()]);
+      for (const [locationId, members] of found) tenant.boards.get(locationId)?.setRooms(members, at);
+    })();
+    return tenant.boardsRead;
+  }
+
+  return {
+    async withRoom(mandatorId, id, anew, use) {
+      const tenant = tenantOf(mandatorId);
+      const room = roomOf(tenant, id);
+      const holder = nobody();
+      room.join(holder);
+      try {
+        if (!tenant.isReady) await tenant.ready;
+        if (anew || !room.plan || room.plan.stored.midnight <= Date.now()) await readOnce(tenant, room);
+        // What is known may be old, and says so.
+        else if (!isListening()) room.touch();
+        return room.plan && use(room);
+      } finally {
+        room.leave(holder);
+        if (!room.plan && !room.isWatched) forgetRoom(tenant, room);
+      }
+    },
+    async withBoard(mandatorId, locationId, anew, use) {
+      const tenant = tenantOf(mandatorId);
+      let board = tenant.boards.get(locationId);
+      if (!board) {
+        board = openBoard(locationId, {
+          ...{ pace, isListening },
+          roomOf: (id) => roomOf(tenant, id),
+          findRoom: (id) => tenant.rooms.get(id),
+          isDone(done) {
+            tenant.boards.delete(done.locationId);
+            forgetTenant(tenant);
+          },
+        });
+        tenant.boards.set(locationId, board);
+      }
+      const holder = nobody();
+      board.join(holder);
+      try {
+        if (!tenant.isReady) await tenant.ready;
+        if (anew || !board.isKnown) await readBoards(tenant);
+        return board.isKnown ? use(board) : undefined;
+      } finally {
+        board.leave(holder);
+      }
+    },
+    get figures() {
+      const rooms = [...tenants.values()].flatMap((tenant) => [...tenant.rooms.values()]);
+      return { ...figures, watched: rooms.filter(({ isWatched }) => isWatched).length };
+    },
+    close() {
+      for (const tenant of [...tenants.values()]) {
+        for (const board of [...tenant.boards.values()]) board.close();
+        for (const room of [...tenant.rooms.values()]) forgetRoom(tenant, room);
+      }
+    },
+  };
+}

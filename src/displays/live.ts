@@ -1,0 +1,94 @@
+/** Rooms as they are now and as they change, for signs, boards and whoever else may see them (contract 8 and 9). */
+import type { Context, Viewer } from '../context.ts';
+import type { Source } from '../db/notifications.ts';
+import type { Heartbeat, Snapshot } from './display.ts';
+import { type Figures, type Hub, openHub } from './hub.ts';
+import { checkRoom, levelOf, mayShow, unknownLocation, unknownRoom } from './service.ts';
+import { readBoard, readRoom } from './sources.ts';
+
+const hubs = new WeakMap<object, Hub>();
+
+/** The one of the process. */
+function hubOf(context: Context): Hub {
+  let hub = hubs.get(context.notifications);
+  if (!hub) {
+    hub = openHub(context);
+    hubs.set(context.notifications, hub);
+    context.notifications.stopping.addEventListener('abort', hub.close);
+  }
+  return hub;
+}
+
+/** How much has been read for displays in this process. */
+export const figuresOf = (context: Context): Figures => hubOf(context).figures;
+
+/** The room as it is now. @throws NotFound, also for a room that the viewer may not see */
+export async function readSnapshot(context: Context, viewer: Viewer, resourceId: number): Promise<Snapshot> {
+  checkRoom(viewer, resourceId);
+  const level = levelOf(viewer);
+  const snapshot = await hubOf(context).withRoom(viewer.mandatorId, resourceId, true, (room) =>
+    room.snapshot(level),
+  );
+  if (!snapshot) throw unknownRoom();
+  return snapshot;
+}
+
+/**
+ * A snapshot at once, or a heartbeat when `after` is its cursor; then a snapshot whenever the room looks different, and
+ * every 30 s a heartbeat. Who is slow gets the latest.
+ * @throws NotFound, also for a room that the viewer may not see
+ */
+export async function watchRoom(
+  context: Context,
+  viewer: Viewer,
+  resourceId: number,
+  after?: string | null,
+  hub = hubOf(context),
+): Promise<Source<Snapshot | Heartbeat>> {
+  checkRoom(viewer, resourceId);
+  const level = levelOf(viewer);
+  const source = await hub.withRoom(viewer.mandatorId, resourceId, false, (room) =>
+    readRoom(room, level, after ?? undefined),
+  );
+  if (!source) throw unknownRoom();
+  return source;
+}
+
+/**
+ * The active rooms of a location, of those that the viewer may see, in order of their names.
+ * @throws NotFound for an unknown location, and for one of which the display may see no room
+ */
+export async function readLocation(
+  context: Context,
+  viewer: Viewer,
+  locationId: number,
+): Promise<Snapshot[]> {
+  const ids = await hubOf(context).withBoard(viewer.mandatorId, locationId, true, ({ resourceIds }) =>
+    resourceIds.filter(mayShow(viewer)),
+  );
+  if (!ids || (viewer.role === 'Display' && ids.length === 0)) throw unknownLocation();
+  const level = levelOf(viewer);
+  const snapshots = await Promise.all(
+    ids.map((id) => hubOf(context).withRoom(viewer.mandatorId, id, true, (room) => room.snapshot(level))),
+  );
+  return snapshots.filter((snapshot) => snapshot !== undefined);
+}
+
+/**
+ * The same rooms as `watchRoom` has them, with one heartbeat for all. A room that is retired or goes elsewhere is shown
+ * once more, as it is then; a room that comes is shown from then on.
+ * @throws NotFound as `readLocation` does
+ */
+export async function watchLocation(
+  context: Context,
+  viewer: Viewer,
+  locationId: number,
+  hub = hubOf(context),
+): Promise<Source<Snapshot | Heartbeat>> {
+  const source = await hub.withBoard(viewer.mandatorId, locationId, false, (board) => {
+    if (viewer.role === 'Display' && !board.resourceIds.some(mayShow(viewer))) return undefined;
+    return readBoard(board, levelOf(viewer), mayShow(viewer));
+  });
+  if (!source) throw unknownLocation();
+  return source;
+}

@@ -1,0 +1,80 @@
+/**
+ * When rooms are open, and what the clocks of their locations show: kept per location until somebody may have changed it
+ * or the day is over there.
+ */
+import type { Database } from '../db/database.ts';
+import { listOffsets, listOpenIntervals } from '../opening-hours/service.ts';
+import type { StoredPlan } from './plan.ts';
+
+type Stretch = { start: number; end: number };
+type Offset = { from: number; offsetMinutes: number };
+
+/** All that is known of a room, whoever looks. */
+export type RoomPlan = {
+  stored: StoredPlan;
+  /** Within the plan: in order, with nothing between two that touch. */
+  open: Stretch[];
+  /** The offsets of its zone, each from an instant on. */
+  zoneOffsets: Offset[];
+};
+
+/** The days of one location from `start` on. */
+type Days = { start: number; end: number; zoneOffsets: Offset[]; open: Map<number, Stretch[]> };
+
+export type LocalDays = {
+  /** Adds to these plans of a tenant what is known of their days; a room without known hours is open throughout. */
+  complete(mandatorId: number, plans: readonly StoredPlan[]): Promise<RoomPlan[]>;
+  /** Of a location, or of all of the tenant; what is being read now is not kept either. */
+  forget(mandatorId: number, locationId?: number): void;
+};
+
+export function keepLocalDays(db: Database): LocalDays {
+  /** By tenant and location. */
+  const kept = new Map<number, Map<number, Days>>();
+
+  function daysOf(mandatorId: number, { locationId, timeZone, start, end }: StoredPlan): Days {
+    const ofTenant = kept.get(mandatorId) ?? new Map<number, Days>();
+    kept.set(mandatorId, ofTenant);
+    let days = ofTenant.get(locationId);
+    if (days?.start !== start || days.end !== end) {
+      days = { start, end, zoneOffsets: listOffsets(timeZone, start, end), open: new Map() };
+      ofTenant.set(locationId, days);
+    }
+    return days;
+  }
+
+  return {
+    async complete(mandatorId, plans) {
+      // What is forgotten while this reads is forgotten for the next: this one holds on to the days that it has begun with.
+      const known = plans.map((stored) => ({ stored, days: daysOf(mandatorId, stored) }));
+      const missing = known.filter(({ stored, days }) => !days.open.has(stored.resourceId));
+      const sameDays = Map.groupBy(missing, ({ days: { start, end } }) => `${start} ${end}`);
+      for (const some of sameDays.values()) {
+        const { start, end } = (some[0] as (typeof some)[0]).days;
+        const ids = some.map(({ stored }) => stored.resourceId);
+        const found = await listOpenIntervals(db, mandatorId, ids, new Date(start), new Date(end));
+        for (const { stored, days } of some)
+          days.open.set(stored.resourceId, within(found.get(stored.resourceId), start, end));
+      }
+      return known.map(({ stored, days: { zoneOffsets, open } }) => ({
+        ...{ stored, zoneOffsets },
+        open: open.get(stored.resourceId) as Stretch[],
+      }));
+    },
+    forget(mandatorId, locationId) {
+      if (locationId === undefined) kept.delete(mandatorId);
+      else kept.get(mandatorId)?.delete(locationId);
+    },
+  };
+}
+
+function within(
+  stretches: readonly { start: Date; end: Date }[] | undefined,
+  from: number,
+  to: number,
+): Stretch[] {
+  if (!stretches) return [{ start: from, end: to }];
+  return stretches
+    .map(({ start, end }) => ({ start: Math.max(start.getTime(), from), end: Math.min(end.getTime(), to) }))
+    .filter(({ start, end }) => start < end);
+}

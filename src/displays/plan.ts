@@ -1,0 +1,169 @@
+/** What is stored of a room's next days, read for many rooms at once; the same for everybody who may see the room. */
+import { sql } from 'kysely';
+import type { BookingKind } from '../bookings/service.ts';
+import type { Database } from '../db/database.ts';
+import { runPrepared, type Statement } from '../db/prepared.ts';
+
+/** One of the coupled lessons of a booking. */
+export type StoredLesson = {
+  status: string;
+  klassen: string[] | null;
+  lehrpersonen: string[] | null;
+  /** As it was before its first change; the names are those of that time. */
+  before: { room: string; teachers: string[] | null; start: number; end: number } | null;
+  /** The room that it was in before its first change; null where that is not known. */
+  originId: number | null;
+  /** The present name of that room. */
+  originName: string | null;
+};
+
+/** A booking in a room's plan; instants are milliseconds since 1970. */
+export type StoredSlot = {
+  bookingId: number;
+  version: number;
+  kind: BookingKind;
+  isActive: boolean;
+  isTentative: boolean;
+  /** The lesson takes place elsewhere now; then the instants are those at which it was to be here. */
+  isAway: boolean;
+  from: number;
+  to: number;
+  start: number;
+  end: number;
+  isPrivate: boolean;
+  subject: string | null;
+  organizer: string | null;
+  checkInFrom: number | null;
+  checkInUntil: number;
+  checkedInAt: number | null;
+  /** Where it is now. */
+  roomId: number;
+  roomName: string;
+  lessons: StoredLesson[] | null;
+};
+
+export type StoredPlan = {
+  resourceId: number;
+  name: string;
+  kind: string;
+  capacity: number | null;
+  equipment: string[];
+  isActive: boolean;
+  locationId: number;
+  locationName: string;
+  /** IANA zone of the location. */
+  timeZone: string;
+  /** Three days at the location: where today begins, where tomorrow does, and where the third day ends. */
+  start: number;
+  midnight: number;
+  end: number;
+  /** In order of `from`. */
+  slots: StoredSlot[];
+};
+
+const millis = (instant: string) => `(extract(epoch from ${instant}) * 1000)::float8`;
+/** As the instants of an origin are written. */
+const text = (instant: string) => `to_char(${instant} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/**
+ * $1 tenant, $2 resources, $3 now. Room by room: what occupies it by the index of the exclusion constraint, cancelled lessons
+ * by that of inactive bookings, and those that have gone elsewhere by their origin. No lesson lasts longer than a day.
+ */
+const plans = `
+select resource.id as "resourceId", resource.name, resource.kind, resource.capacity, resource.equipment,
+  resource.active as "isActive", location.id as "locationId", location.name as "locationName",
+  location.time_zone as "timeZone", ${millis('plan.start')} as start, ${millis('plan.midnight')} as midnight,
+  ${millis('plan.end')} as "end", coalesce(slots.list, '[]') as slots
+from unnest((select $2::integer[])) as asked(id)
+join resource on resource.mandator_id = $1 and resource.id = asked.id
+join location on location.mandator_id = $1 and location.id = resource.location_id
+cross join lateral (select date_trunc('day', $3::timestamptz at time zone location.time_zone) as today) as local
+cross join lateral (
+  select today at time zone location.time_zone as start, (today + interval '1 day') at time zone location.time_zone as midnight,
+    (today + interval '3 days') at time zone location.time_zone as "end"
+) as plan
+left join lateral (
+  select json_agg(json_build_object(
+    'bookingId', booking.id, 'version', booking.version, 'kind', booking.kind,
+    'isActive', booking.status in ('Confirmed', 'Tentative'), 'isTentative', booking.status = 'Tentative', 'isAway', found.away,
+    'from', ${millis('found.from')}, 'to', ${millis('found.to')},
+    'start', ${millis('found.from + make_interval(mins => booking.setup_minutes)')},
+    'end', ${millis('found.to - make_interval(mins => booking.teardown_minutes)')},
+    'isPrivate', booking.is_private, 'subject', booking.subject, 'organizer', organizer.name,
+    'checkInFrom', ${millis('booking.check_in_from')}, 'checkInUntil', ${millis('booking.check_in_until')},
+    'checkedInAt', ${millis('booking.checked_in_at')}, 'roomId', room.id, 'roomName', room.name, 'lessons', lesson.list
+  ) order by found.from, found.away, booking.id) as list
+  from (
+    select booking.id, lower(booking.occupied) as "from", upper(booking.occupied) as "to", false as away from booking
+    where booking.resource_id = resource.id and booking.occupied && tstzrange(plan.start, plan.end)
+      and booking.status in ('Confirmed', 'Tentative')
+    union all
+    select booking.id, lower(booking.occupied), upper(booking.occupied), false from booking
+    where booking.resource_id = resource.id and booking.occupied && tstzrange(plan.start, plan.end)
+      and booking.status in ('Cancelled', 'Released') and booking.status = 'Cancelled' and booking.kind = 'Lesson'
+    union all
+    select distinct gone.booking_id, (gone.ursprung ->> 'Beginn')::timestamptz, (gone.ursprung ->> 'Ende')::timestamptz, true
+    from lesson as gone
+    where gone.mandator_id = $1 and gone.origin_resource_id = resource.id and gone.resource_id <> resource.id
+      and gone.ursprung ->> 'Beginn' > ${text("plan.start - interval '1 day'")}
+      and gone.ursprung ->> 'Beginn' < ${text('plan.end')} and gone.ursprung ->> 'Ende' > ${text('plan.start')}
+  ) as found
+  join booking on booking.mandator_id = $1 and booking.id = found.id
+  join resource as room on room.mandator_id = $1 and room.id = booking.resource_id
+  left join person as organizer on organizer.mandator_id = $1 and organizer.id = booking.organizer_id
+  left join lateral (
+    select json_agg(json_build_object(
+      'status', lesson.status, 'klassen', lesson.klassen, 'lehrpersonen', lesson.lehrpersonen,
+      'originId', lesson.origin_resource_id, 'originName', origin.name,
+      'before', case when lesson.ursprung is not null then json_build_object(
+        'room', lesson.ursprung ->> 'RessourceName', 'teachers', nullif(lesson.ursprung -> 'Lehrpersonen', 'null'),
+        'start', ${millis("(lesson.ursprung ->> 'Beginn')::timestamptz")},
+        'end', ${millis("(lesson.ursprung ->> 'Ende')::timestamptz")}) end
+    ) order by lesson.job, lesson.lektion_id) as list
+    from lesson
+    left join resource as origin on origin.mandator_id = $1 and origin.id = lesson.origin_resource_id
+    where lesson.mandator_id = $1 and lesson.booking_id = booking.id and booking.kind = 'Lesson'
+      and (not found.away or lesson.origin_resource_id = resource.id)
+  ) as lesson on true
+) as slots on true`;
+
+const statement: Statement = { name: 'plans of rooms', sql: plans };
+
+/** The plans of those of these resources that the tenant has, active or not, in no order. */
+export async function readPlans(
+  db: Database,
+  mandatorId: number,
+  resourceIds: readonly number[],
+  now: Date,
+): Promise<StoredPlan[]> {
+  return await runPrepared<StoredPlan>(db, statement, [mandatorId, resourceIds, now]);
+}
+
+/** The active resources of each of these locations that the tenant has, in order of their names. */
+export async function readMembers(
+  db: Database,
+  mandatorId: number,
+  locationIds: readonly number[],
+): Promise<Map<number, number[]>> {
+  const rows = await db
+    .selectFrom('location')
+    .leftJoin('resource', (join) =>
+      join
+        .onRef('resource.mandator_id', '=', 'location.mandator_id')
+        .onRef('resource.location_id', '=', 'location.id')
+        .on('resource.active', '=', true),
+    )
+    .where('location.mandator_id', '=', mandatorId)
+    .where('location.id', '=', sql<number>`any(${locationIds})`)
+    .groupBy('location.id')
+    .select([
+      'location.id',
+      sql<
+        number[]
+      >`coalesce(array_agg(resource.id order by resource.name_key) filter (where resource.id is not null), '{}')`.as(
+        'members',
+      ),
+    ])
+    .execute();
+  return new Map(rows.map(({ id, members }) => [id, members]));
+}

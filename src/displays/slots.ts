@@ -1,0 +1,101 @@
+/** What a level of privacy shows of a room's plan. Pure. */
+import type { Privacy, Slot, SlotChange } from './display.ts';
+import type { StoredLesson, StoredPlan, StoredSlot } from './plan.ts';
+
+/** What a level shows; nothing of what is private at any. */
+const shown = {
+  Title: { subject: true, people: true },
+  Organizer: { subject: false, people: true },
+  BusyOnly: { subject: false, people: false },
+} satisfies Record<Privacy, { subject: boolean; people: boolean }>;
+
+/** All that coupled lessons have, each once and in its order; null where none says any. */
+function together(lists: readonly (string[] | null)[]): string[] | null {
+  const said = lists.filter((list) => list !== null);
+  return said.length > 0 ? [...new Set(said.flat())] : null;
+}
+
+const isSame = (one: readonly string[] | null, other: readonly string[] | null) =>
+  JSON.stringify(one ?? []) === JSON.stringify(other ?? []);
+
+/** How the lessons of a booking differ from what was first planned; of coupled ones the first that does counts. */
+function changeOf(slot: StoredSlot, lessons: readonly StoredLesson[]): SlotChange | null {
+  const lesson = lessons.find(({ before }) => before !== null) ?? lessons[0];
+  const before = lesson?.before;
+  const isElsewhere =
+    before != null &&
+    (lesson?.originId == null ? before.room !== slot.roomName : lesson.originId !== slot.roomId);
+  const isAtAnotherTime =
+    before != null && !slot.isAway && (before.start !== slot.start || before.end !== slot.end);
+  const teachersBefore = together(
+    lessons.map((one) => (one.before ? one.before.teachers : one.lehrpersonen)),
+  );
+  const hasOthers = !isSame(teachersBefore, together(lessons.map(({ lehrpersonen }) => lehrpersonen)));
+  const kind = kindOfChange(slot, { isElsewhere, isAtAnotherTime, hasOthers, lessons });
+  return (
+    kind && {
+      kind,
+      roomBefore: isElsewhere ? (lesson?.originName ?? before.room) : null,
+      roomNow: isElsewhere ? slot.roomName : null,
+      startBefore: isAtAnotherTime ? before.start : null,
+      endBefore: isAtAnotherTime ? before.end : null,
+      teachersBefore: before && hasOthers ? teachersBefore : null,
+    }
+  );
+}
+
+function kindOfChange(
+  { isActive, isAway }: StoredSlot,
+  found: {
+    isElsewhere: boolean;
+    isAtAnotherTime: boolean;
+    hasOthers: boolean;
+    lessons: readonly StoredLesson[];
+  },
+): SlotChange['kind'] | null {
+  if (!isActive) return 'Cancelled';
+  if (isAway) return 'MovedAway';
+  if (found.isElsewhere) return 'MovedHere';
+  if (found.isAtAnotherTime) return 'Rescheduled';
+  return found.hasOthers || found.lessons.some(({ status }) => status === 'Vertretung')
+    ? 'Substituted'
+    : null;
+}
+
+function toSlot(stored: StoredSlot, level: Privacy): Slot {
+  const { subject: showsSubject, people: showsPeople } = stored.isPrivate ? shown.BusyOnly : shown[level];
+  const lessons = stored.lessons ?? [];
+  const change = stored.kind === 'Lesson' ? changeOf(stored, lessons) : null;
+  return {
+    bookingId: stored.bookingId,
+    version: stored.version,
+    kind: stored.kind,
+    occupies: stored.isActive && !stored.isAway,
+    isBlock: stored.kind === 'Block',
+    isTentative: stored.isTentative,
+    from: stored.from,
+    to: stored.to,
+    start: stored.start,
+    end: stored.end,
+    subject: showsSubject ? stored.subject : null,
+    organizer: showsPeople ? stored.organizer : null,
+    classes: showsSubject ? together(lessons.map(({ klassen }) => klassen)) : null,
+    teachers: showsPeople ? together(lessons.map(({ lehrpersonen }) => lehrpersonen)) : null,
+    checkIn:
+      stored.checkInFrom === null
+        ? null
+        : { from: stored.checkInFrom, until: stored.checkInUntil, isDone: stored.checkedInAt !== null },
+    checkedInAt: stored.checkedInAt,
+    change: change && !showsPeople ? { ...change, teachersBefore: null } : change,
+  };
+}
+
+/** A room's plan as a level shows it, in its order. */
+export const toSlots = ({ slots }: StoredPlan, level: Privacy): Slot[] =>
+  slots.map((stored) => toSlot(stored, level));
+
+/** The resources that a plan names besides its own: when one of them gets another name, it says something else. */
+export const resourcesIn = ({ resourceId, slots }: StoredPlan): number[] =>
+  slots
+    .flatMap(({ roomId, lessons }) => [roomId, ...(lessons ?? []).map(({ originId }) => originId)])
+    .filter((id) => id !== null && id !== resourceId) as number[];

@@ -1,0 +1,140 @@
+/**
+ * What readers of rooms get, each at their own pace: the latest of a room and never a queue. There may be thousands of
+ * them in a process, so each is little more than what it has seen last.
+ */
+import type { Source } from '../db/notifications.ts';
+import type { Board } from './board.ts';
+import type { Heartbeat, Privacy, Snapshot } from './display.ts';
+import type { Reader, Room } from './room.ts';
+
+export type RoomFrame = Snapshot | Heartbeat;
+
+/** A source of what `take` has; `wake` says that it may have something. */
+function sourceOf<T>(take: () => T | undefined, close: () => void): Source<T> & { wake(): void } {
+  let isClosed = false;
+  let waiting: ((frame: T | undefined) => void) | undefined;
+  return {
+    next() {
+      if (isClosed) return Promise.resolve(undefined);
+      const frame = take();
+      if (frame !== undefined) return Promise.resolve(frame);
+      return new Promise((resolve) => {
+        waiting = resolve;
+      });
+    },
+    wake() {
+      if (!waiting) return;
+      const frame = take();
+      if (frame === undefined) return;
+      const answer = waiting;
+      waiting = undefined;
+      answer(frame);
+    },
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      close();
+      waiting?.(undefined);
+      waiting = undefined;
+    },
+  };
+}
+
+/**
+ * A snapshot at once and whenever the room looks different, a heartbeat at each beat, and at once instead of what
+ * the reader has already.
+ * @param room that has been read
+ * @param seen the cursor that the reader has
+ */
+export function readRoom(room: Room, level: Privacy, seen: string | undefined): Source<RoomFrame> {
+  let cursor = seen;
+  // A reader that has the present snapshot is greeted with a heartbeat.
+  let beats = -1;
+  const source = sourceOf<RoomFrame>(
+    () => {
+      const present = room.cursor(level);
+      if (cursor === present && beats === room.beats) return undefined;
+      beats = room.beats;
+      if (cursor === present) return room.heartbeat(level);
+      cursor = present;
+      return room.snapshot(level);
+    },
+    () => room.leave(reader),
+  );
+  const reader: Reader = { tell: source.wake, end: source.close };
+  room.join(reader);
+  return source;
+}
+
+/**
+ * The same of the rooms of a location, as it has them: of each a snapshot at once and whenever it looks different, the last
+ * one when it has been retired or is elsewhere; and the heartbeats of the board.
+ * @param board whose rooms are known
+ * @param mayShow whether the reader may see a room
+ */
+export function readBoard(
+  board: Board,
+  level: Privacy,
+  mayShow: (resourceId: number) => boolean,
+): Source<RoomFrame> {
+  /** By room: the cursor of what was shown of it; null as long as nothing was. */
+  const shown = new Map<Room, string | null>();
+  const pending = new Set<Room>();
+  // Who has nothing else to be shown is greeted with a heartbeat.
+  let beats = board.resourceIds.some(mayShow) ? board.beats : -1;
+
+  function leave(room: Room): void {
+    shown.delete(room);
+    pending.delete(room);
+    room.leave(reader);
+  }
+  function takeSnapshot(room: Room): Snapshot | undefined {
+    const { plan } = room;
+    const seen = shown.get(room);
+    if (!plan || seen === undefined) return undefined;
+    const isHere = plan.stored.isActive && plan.stored.locationId === board.locationId;
+    const present = room.cursor(level);
+    const isNews = present !== seen && (isHere || seen !== null);
+    shown.set(room, isNews ? present : seen);
+    const snapshot = isNews ? room.snapshot(level) : undefined;
+    // What is about to be read again may be here by then.
+    if (!isHere && !room.isStale) leave(room);
+    return snapshot;
+  }
+  const source = sourceOf<RoomFrame>(
+    () => {
+      for (const room of pending) {
+        pending.delete(room);
+        const snapshot = takeSnapshot(room);
+        if (snapshot) return snapshot;
+      }
+      if (beats === board.beats) return undefined;
+      beats = board.beats;
+      return board.heartbeat();
+    },
+    () => {
+      for (const room of shown.keys()) room.leave(reader);
+      board.leave(boardReader);
+    },
+  );
+  const reader: Reader = {
+    tell(room) {
+      pending.add(room);
+      source.wake();
+    },
+    end: leave,
+  };
+  function joinRooms(): void {
+    for (const room of board.resourceIds.filter(mayShow).map(board.roomOf))
+      if (!shown.has(room)) {
+        shown.set(room, null);
+        pending.add(room);
+        room.join(reader);
+      }
+    source.wake();
+  }
+  const boardReader = { tell: joinRooms, end: source.close };
+  board.join(boardReader);
+  joinRooms();
+  return source;
+}
