@@ -395,9 +395,12 @@ describe('answers keep to the document', () => {
 
   test('200 in camel case, with the same values', async () => {
     const headers = { 'X-JsonPropertyFormat': 'camel' };
+    // Of each answer anew.
+    const clock = /(?<="(ServerTime|AsOf|TrustUntil)":)"[^"]+"/gi;
+    const textOf = async (answer: Response) => JSON.stringify(await answer.json()).replaceAll(clock, '""');
     for (const reader of jsonReaders) {
-      const camel = JSON.stringify(await (await call(reader, { headers })).json());
-      const pascal = JSON.stringify(await (await call(reader)).json());
+      const camel = await textOf(await call(reader, { headers }));
+      const pascal = await textOf(await call(reader));
       expect(camel).toBe(
         pascal.replaceAll(/"([A-Z])(\w*)":/g, (_, first, rest) => `"${first.toLowerCase()}${rest}":`),
       );

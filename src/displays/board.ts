@@ -80,7 +80,7 @@ export function openBoard(locationId: number, surroundings: BoardSurroundings): 
       if (isRight && surroundings.isListening()) knownAt = now;
       const shown = members.map(surroundings.findRoom).filter((room) => room?.plan && room.isWatched);
       const asOf = Math.min(knownAt, ...shown.map((room) => (room as Room).asOf(now)));
-      last = toHeartbeat(null, now, asOf);
+      last = toHeartbeat('', now, asOf);
       return last;
     },
     setRooms(ids, at) {

@@ -117,8 +117,8 @@ export type Snapshot = {
 /** Says that the stream lives and, while the server itself is sure, that what was sent is still right. */
 export type Heartbeat = {
   kind: 'heartbeat';
-  /** Of the snapshot that is still right; null on a board, which shows several. */
-  cursor: string | null;
+  /** Of the snapshot that is still right; empty on a board, which shows several. */
+  cursor: string;
   serverTime: number;
   asOf: number;
   trustUntil: number;

@@ -63,7 +63,7 @@ export type StoredPlan = {
 
 const millis = (instant: string) => `(extract(epoch from ${instant}) * 1000)::float8`;
 /** As the instants of an origin are written. */
-const text = (instant: string) => `to_char(${instant} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const text = (instant: string) => `to_char((${instant}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /**
  * $1 tenant, $2 resources, $3 now. Room by room: what occupies it by the index of the exclusion constraint, cancelled lessons

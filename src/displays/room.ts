@@ -63,7 +63,7 @@ export const sharedFor = 250;
 const earliness = 50;
 
 /** Spreads ids over a period, always the same. */
-export const phaseOf = (id: number, period: number) => Math.floor(((id * 0.618_033_988_75) % 1) * period);
+const phaseOf = (id: number, period: number) => Math.floor(((id * 0.618_033_988_75) % 1) * period);
 
 /** Until the next beat of something with this id. */
 export function untilBeat(id: number, period: number, now: number): number {

@@ -34,8 +34,8 @@ export const toSnapshot = (content: Content, serverTime: number, asOf: number): 
   ...content,
 });
 
-/** @param cursor of the snapshot that is still right; null on a board */
-export const toHeartbeat = (cursor: string | null, serverTime: number, asOf: number): Heartbeat => ({
+/** @param cursor of the snapshot that is still right; empty on a board */
+export const toHeartbeat = (cursor: string, serverTime: number, asOf: number): Heartbeat => ({
   kind: 'heartbeat',
   ...{ cursor, serverTime, asOf, trustUntil: asOf + trustedFor },
 });

@@ -1,7 +1,7 @@
 /** What signs are shown, as clients see it: REST in Pascal case, GraphQL in camel case (contract 8 and 9). */
 import { z } from 'zod';
 import { bookingKind, checkInRecord } from '../bookings/service.ts';
-import { type Slot, type Snapshot, slotChangeKinds } from './display.ts';
+import { type Heartbeat, type Slot, type Snapshot, slotChangeKinds } from './display.ts';
 
 export { bookingKind, checkInRecord };
 
@@ -122,7 +122,7 @@ export const displaySnapshot = z
       .array(zoneOffset)
       .max(100)
       .meta({ description: 'What the clocks there show in the time of the plan, in order.' }),
-    Resource: displayResource.meta({ description: 'The room.' }),
+    Resource: displayResource,
     Status: roomStatus.meta({ description: 'The state of the room at `ServerTime`.' }),
     Until: maybeInstant('Until when that state lasts; null where that is not within the plan.'),
     Schedule: z
@@ -142,11 +142,8 @@ export const displaySnapshot = z
 
 export const displayHeartbeat = z
   .object({
-    Cursor: z
-      .string()
-      .max(64)
-      .nullable()
-      .meta({ description: 'Of the snapshot that is still the present one; null on a board.' }),
+    // Not null on a board: in a union fields of one name must have one type.
+    Cursor: text(64, 'Of the snapshot that is still the present one; empty on a board.'),
     ServerTime: instant("The server's clock."),
     AsOf: instant('Until when what was sent was known to be right.'),
     TrustUntil: instant('From when on nobody should be told any more that the room is free.'),
@@ -223,12 +220,7 @@ export function toSnapshotRecord(snapshot: Snapshot) {
   };
 }
 
-export const toHeartbeatRecord = (heartbeat: {
-  cursor: string | null;
-  serverTime: number;
-  asOf: number;
-  trustUntil: number;
-}) => ({
+export const toHeartbeatRecord = (heartbeat: Heartbeat) => ({
   Cursor: heartbeat.cursor,
   ServerTime: written(heartbeat.serverTime),
   AsOf: written(heartbeat.asOf),
