@@ -145,13 +145,22 @@ describe('openingHours', () => {
     expect(errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT');
   });
 
-  test('FORBIDDEN for a display', async () => {
-    const { errors } = await run(
-      OpeningHoursDocument,
-      { locationId: String(locations['Campus']) },
-      'Display',
+  test('of a display are those of its own rooms; elsewhere there is no such location for it', async () => {
+    const asked = { locationId: String(locations['Campus']) };
+    const { errors } = await run(OpeningHoursDocument, asked, 'Display');
+    expect(errors?.[0]?.extensions['code']).toBe('NOT_FOUND');
+    const grant = { displayId: 1, mayBook: false, privacy: 'BusyOnly', resourceIds: [Number(room)] } as const;
+    graphql.admit('sign', service.tenant, { role: 'Display', display: grant });
+    const { data } = await run(OpeningHoursDocument, asked, 'sign');
+    expect(data?.openingHours.resources.map(({ resourceId }) => resourceId)).toEqual([room]);
+    const elsewhere = await run(OpeningHoursDocument, { locationId: String(locations['Tokyo']) }, 'sign');
+    expect(elsewhere.errors?.[0]?.extensions['code']).toBe('NOT_FOUND');
+    const inZoneOf = (timezoneLocationId: string) =>
+      run(OpeningHoursDocument, { ...asked, timezoneLocationId }, 'sign');
+    expect((await inZoneOf(asked.locationId)).data?.openingHours.timeZoneSource).toBe('Location');
+    expect((await inZoneOf(String(locations['Tokyo']))).errors?.[0]?.extensions['code']).toBe(
+      'BAD_USER_INPUT',
     );
-    expect(errors?.[0]?.extensions['code']).toBe('FORBIDDEN');
   });
 });
 

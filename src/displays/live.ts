@@ -1,9 +1,10 @@
 /** Rooms as they are now and as they change, for signs, boards and whoever else may see them (contract 8 and 9). */
 import type { Context, Viewer } from '../context.ts';
 import type { Source } from '../db/notifications.ts';
+import { mayShow } from '../tenants/service.ts';
 import type { Heartbeat, Snapshot } from './display.ts';
 import { type Figures, type Hub, openHub } from './hub.ts';
-import { checkRoom, levelOf, mayShow, unknownLocation, unknownRoom } from './service.ts';
+import { checkRoom, levelOf, unknownLocation, unknownRoom } from './service.ts';
 import { readBoard, readRoom } from './sources.ts';
 
 const hubs = new WeakMap<object, Hub>();
@@ -64,7 +65,7 @@ export async function readLocation(
   locationId: number,
 ): Promise<Snapshot[]> {
   const ids = await hubOf(context).withBoard(viewer.mandatorId, locationId, true, ({ resourceIds }) =>
-    resourceIds.filter(mayShow(viewer)),
+    resourceIds.filter((id) => mayShow(viewer, id)),
   );
   if (!ids || (viewer.role === 'Display' && ids.length === 0)) throw unknownLocation();
   const level = levelOf(viewer);
@@ -86,8 +87,9 @@ export async function watchLocation(
   hub = hubOf(context),
 ): Promise<Source<Snapshot | Heartbeat>> {
   const source = await hub.withBoard(viewer.mandatorId, locationId, false, (board) => {
-    if (viewer.role === 'Display' && !board.resourceIds.some(mayShow(viewer))) return undefined;
-    return readBoard(board, levelOf(viewer), mayShow(viewer));
+    const isShown = (id: number) => mayShow(viewer, id);
+    if (viewer.role === 'Display' && !board.resourceIds.some(isShown)) return undefined;
+    return readBoard(board, levelOf(viewer), isShown);
   });
   if (!source) throw unknownLocation();
   return source;

@@ -15,20 +15,15 @@
  */
 import type { Viewer } from '../context.ts';
 import { NotFound } from '../errors.ts';
+import { mayShow } from '../tenants/service.ts';
 import type { Privacy } from './display.ts';
 
 export const unknownRoom = () => new NotFound('There is no resource of this id.');
 export const unknownLocation = () => new NotFound('There is no location of this id.');
 
-/** Whether a viewer may see a room, if its tenant has it. A person of role Display without a device sees none. */
-export const mayShow =
-  ({ role, display }: Viewer) =>
-  (resourceId: number) =>
-    role !== 'Display' || display?.resourceIds.includes(resourceId) === true;
-
-/** @throws NotFound */
+/** Of those of its tenant; a person of role Display without a device sees none. @throws NotFound */
 export function checkRoom(viewer: Viewer, resourceId: number): void {
-  if (!mayShow(viewer)(resourceId)) throw unknownRoom();
+  if (!mayShow(viewer, resourceId)) throw unknownRoom();
 }
 
 /** People see as much as any sign shows. */

@@ -69,7 +69,7 @@ export const routes = [
     path: `${path}/all/:locationId`,
     summary: 'Read the opening hours of a location',
     description:
-      'When the resources of a location are open, in UTC. Opening hours are fixed clock times that belong to no zone: they are converted with the clocks of the person who asks, or of the location that `X-timezone-locationId` names.',
+      'When the resources of a location are open, in UTC. Opening hours are fixed clock times that belong to no zone: they are converted with the clocks of the person who asks, or of the location that `X-timezone-locationId` names. A display is told those of its own rooms.',
     headers: ['X-timezone-locationId'],
     params: z.object({ locationId: id('The id of the location.') }),
     query: z.strictObject({
@@ -77,7 +77,6 @@ export const routes = [
       To: localDate('The last local date, at most the 366th; six days after `From` when left out.'),
     }),
     answers: { 200: { description: 'The opening hours.', body: openingHours, example } },
-    problems: { 403: 'A display reads the status of its own resources only.' },
     handle: async ({ db }, { viewer, params, query, headers }) => {
       const named = headers['x-timezone-locationid'];
       const hours = await listForLocation(db, viewer, params.locationId, {

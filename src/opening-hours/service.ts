@@ -3,10 +3,11 @@
  * zone (specification 2.5, contract 5.1). Rules of a resource beat those of its location; for a date that exceptions of
  * both cover, the resource's counts, and of several the one of the fewest days.
  */
+import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type FieldError, Malformed, NotFound } from '../errors.ts';
-import { checkReader } from '../tenants/service.ts';
+import { mayShow } from '../tenants/service.ts';
 import { addDays, localDateOf, type OpenInterval, openIntervals } from './local-hours.ts';
 import {
   hoursByResource,
@@ -107,9 +108,10 @@ export type HoursQuery = {
 
 /**
  * The opening hours of a location in the zone of the location that `timezoneLocationId` names, else of the viewer, else
- * of the location itself (specification 2.5, contract 5.1).
+ * of the location itself (specification 2.5, contract 5.1). A display is told those of its own rooms, and of locations
+ * where it has some.
  * @throws NotFound for an unknown location and for another tenant's alike; Malformed for dates that cannot be and, with
- * one text, for a `timezoneLocationId` that is none of this tenant; Forbidden for a display
+ * one text, for a `timezoneLocationId` that is none of this tenant
  */
 export async function listForLocation(
   db: Database,
@@ -117,12 +119,13 @@ export async function listForLocation(
   locationId: number,
   query: HoursQuery,
 ): Promise<LocationHours> {
-  checkReader(viewer);
   const [[location], named] = await Promise.all([
     readHours(db, viewer.mandatorId, { locationId }),
     query.timezoneLocationId === undefined ? undefined : readZone(db, viewer, query.timezoneLocationId),
   ]);
-  if (!location) throw new NotFound('There is no location of this id.');
+  const resources = location?.resources.filter(({ id }) => mayShow(viewer, id)) ?? [];
+  if (!location || (viewer.role === 'Display' && resources.length === 0))
+    throw new NotFound('There is no location of this id.');
   const timeZone = named ?? (viewer.timeZone || location.timeZone);
   const { from, to } = readDates(query, timeZone);
   const hoursOf = hoursByResource(location);
@@ -131,7 +134,7 @@ export async function listForLocation(
     ...{ locationId: location.id, locationName: location.name },
     ...{ timeZone, timeZoneSource: named === undefined && viewer.timeZone ? 'Person' : 'Location' },
     ...{ from, to },
-    resources: location.resources.map(({ id, name }) => {
+    resources: resources.map(({ id, name }) => {
       const hours = hoursOf(id);
       return {
         ...{ resourceId: id, resourceName: name, weekly: hours.rules },
@@ -145,11 +148,23 @@ export async function listForLocation(
 }
 
 /** @throws Malformed that does not tell an unknown id from another tenant's */
-async function readZone(db: Database, { mandatorId }: Viewer, locationId: number): Promise<string> {
+async function readZone(
+  db: Database,
+  { mandatorId, role, display }: Viewer,
+  locationId: number,
+): Promise<string> {
   const found = await db
     .selectFrom('location')
     .where('mandator_id', '=', mandatorId)
     .where('id', '=', locationId)
+    .$if(role === 'Display', (query) =>
+      query.where(
+        sql<boolean>`exists (
+          select from resource
+          where resource.mandator_id = location.mandator_id and resource.location_id = location.id and resource.active
+            and resource.id = any(${display?.resourceIds ?? []}))`,
+      ),
+    )
     .select('time_zone')
     .executeTakeFirst();
   if (!found)

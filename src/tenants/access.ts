@@ -15,6 +15,10 @@ export function checkReader({ role }: Viewer): void {
     throw new Forbidden('A display reads the status of its own resources only; use the PIN of a user.');
 }
 
+/** Whether the caller may see what a resource of the tenant looks like from outside: a display only those that it shows. */
+export const mayShow = ({ role, display }: Viewer, resourceId: number): boolean =>
+  role !== 'Display' || display?.resourceIds.includes(resourceId) === true;
+
 /** @throws Forbidden for whoever is no Admin, whatever they ask for */
 export function checkAdmin({ role }: Viewer): void {
   if (role !== 'Admin')

@@ -9,7 +9,15 @@ import { type Parameters, readParameterName, readParameterValue, withDefaults } 
 import { readTenantFile, type TenantFile } from './tenant-file.ts';
 
 // Other rooms see this one through its service alone.
-export { type Act, checkAdmin, checkReader, checkVersion, recordAct, type Versions } from './access.ts';
+export {
+  type Act,
+  checkAdmin,
+  checkReader,
+  checkVersion,
+  mayShow,
+  recordAct,
+  type Versions,
+} from './access.ts';
 export { getLocation, type Location } from './locations.ts';
 export { getPersonById } from './persons.ts';
 export { getResource, type Resource, type ResourceFilter, selectResources } from './resources.ts';
