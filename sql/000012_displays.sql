@@ -92,10 +92,10 @@ create trigger opening_exception_changed after insert or update or delete on ope
 
 -- The room where a lesson was to be before its first change: that room's sign tells where it is now.
 alter table lesson add column origin_resource_id integer;
-update lesson set origin_resource_id = (
-    select case when count(*) = 1 then min(id) end from resource
-    where resource.mandator_id = lesson.mandator_id and resource.name = lesson.ursprung ->> 'RessourceName')
-  where ursprung is not null;
+-- Of what was changed before this, as far as a name tells: where two rooms have it, or none has it any more, it stays unknown.
+update lesson set origin_resource_id = named.id
+from (select mandator_id, name, min(id) as id from resource group by mandator_id, name having count(*) = 1) as named
+where lesson.mandator_id = named.mandator_id and lesson.ursprung ->> 'RessourceName' = named.name;
 create function keep_origin() returns trigger language plpgsql as $$
 begin
   new.origin_resource_id := old.resource_id;
@@ -105,13 +105,17 @@ create trigger lesson_origin before update on lesson for each row
   when (old.ursprung is null and new.ursprung is not null) execute function keep_origin();
 create index lesson_of_origin on lesson (mandator_id, origin_resource_id, ((ursprung ->> 'Beginn')))
   where origin_resource_id is not null;
-create function notify_origin() returns trigger language plpgsql as $$
+-- By statement: an import may change all lessons that there are, of a few rooms.
+create function notify_origins() returns trigger language plpgsql as $$
 begin
-  perform pg_notify('roomgate', 'booking:' || old.mandator_id || ':' || old.origin_resource_id);
+  perform pg_notify('roomgate', 'booking:' || mandator_id || ':' || origin_resource_id)
+    from (select distinct mandator_id, origin_resource_id from replaced where origin_resource_id is not null) as room;
   return null;
 end $$;
-create trigger lesson_origin_changed after update or delete on lesson for each row
-  when (old.origin_resource_id is not null) execute function notify_origin();
+create trigger lesson_origin_changed after update on lesson
+  referencing old table as replaced for each statement execute function notify_origins();
+create trigger lesson_origin_deleted after delete on lesson
+  referencing old table as replaced for each statement execute function notify_origins();
 
 -- What a display did last with a booking, so that who has tapped wrongly can take it back.
 create table booking_undo (

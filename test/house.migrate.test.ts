@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { Migrator } from 'kysely/migration';
 import { type Database, openDatabase } from '../src/db/database.ts';
 import { migrate, pendingMigrations } from '../src/db/migrate.ts';
 import { openLog } from '../src/log.ts';
@@ -24,6 +25,17 @@ afterAll(async () => {
   await db.destroy();
   await clone.drop();
 });
+
+/** As a program has left it whose last migration was `name`. */
+async function migrateUpTo(pool: Database, name: string): Promise<void> {
+  const migrations = every.map((file) => {
+    const text = fs.readFileSync(path.join(import.meta.dirname, '..', 'sql', `${file}.sql`), 'utf8');
+    return [file, { up: async (trx: Database) => void (await sql.raw(text).execute(trx)) }];
+  });
+  const provider = { getMigrations: async () => Object.fromEntries(migrations) };
+  const { error } = await new Migrator({ db: pool, provider }).migrateTo(name);
+  if (error) throw error;
+}
 
 /** Runs `work` on a database that has nothing in it. */
 async function withEmptyDatabase(work: (url: string) => Promise<void>): Promise<void> {
@@ -57,6 +69,39 @@ describe('migrations', () => {
         'migration 000003_lessons: relation "lesson" already exists',
       );
       expect(await pendingMigrations(pool)).toEqual(every);
+      await pool.destroy();
+    }));
+});
+
+describe('what was stored before', () => {
+  test('a changed lesson learns its first room by the name that it remembers, where one room alone has it', () =>
+    withEmptyDatabase(async (url) => {
+      const pool = open(url);
+      await migrateUpTo(pool, '000011_booking_lists');
+      await sql
+        .raw(`
+        insert into mandator (code, name) values ('one', 'One'), ('two', 'Two');
+        insert into location (mandator_id, name, time_zone)
+          select mandator, site, 'UTC' from generate_series(1, 2) as mandator, unnest('{Campus,Annex}'::text[]) as site;
+        insert into resource (mandator_id, location_id, name) values
+          (1, 1, 'A'), (1, 1, 'B'), (1, 1, 'C'), (1, 2, 'C'), (2, 3, 'A');
+        insert into person (mandator_id, name, email, time_zone, role)
+          select id, 'P', code || '@school.example', 'UTC', 'User' from mandator;
+        insert into lesson_job (mandator_id, job_id, batch_id, created_by) values (1, 'J', gen_random_uuid(), 1);
+        insert into booking (mandator_id, resource_id, kind, status, origin, occupied)
+          select 1, 2, 'Lesson', 'Cancelled', 'Import', '[2031-01-06 08:00,2031-01-06 09:00)' from generate_series(1, 5);
+        insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, ursprung)
+          select 1, 1, room, row_number() over (), 2, timestamptz '2031-01-06 08:00', timestamptz '2031-01-06 09:00', 'Entfaellt',
+            jsonb_build_object('RessourceName', room) from unnest('{A,B,C,gone}'::text[]) as room
+          union all select 1, 1, 'unchanged', 5, 2, '2031-01-06 08:00', '2031-01-06 09:00', 'Entfaellt', null;
+      `)
+        .execute(pool);
+      expect(await migrate(pool)).toContain('000012_displays');
+      const { rows } = await sql<{ id: string; origin: number | null }>`
+        select lektion_id as id, origin_resource_id as origin from lesson`.execute(pool);
+      expect(Object.fromEntries(rows.map(({ id, origin }) => [id, origin]))).toEqual({
+        ...{ A: 1, B: 2, C: null, gone: null, unchanged: null },
+      });
       await pool.destroy();
     }));
 });
