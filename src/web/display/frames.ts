@@ -34,7 +34,7 @@ export type Snapshot = Schedule<Slot> & {
   resource: { id: string; name: string; locationName: string; capacity: number | null };
 };
 
-export type Heartbeat = { cursor: string | null; serverTime: number; asOf: number; trustUntil: number };
+export type Heartbeat = { cursor: string; serverTime: number; asOf: number; trustUntil: number };
 export type Ended = { reason: string; serverTime: number; retryAfterSeconds: number | null };
 export type Frame =
   | { kind: 'snapshot'; snapshot: Snapshot }

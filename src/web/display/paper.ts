@@ -29,7 +29,8 @@ export function openPaperLink(
       feed.take({ kind: 'snapshot', snapshot: readSnapshot(known) }, slack() + 1_000, true);
     } else if (response.ok) {
       const body = parseInstants(await response.text()) as SentSnapshot & { nextPollSeconds: number };
-      known = body;
+      // Over REST ids are numbers.
+      known = { ...body, resource: { ...body.resource, id: String(body.resource.id) } };
       etag = response.headers.get('etag');
       seconds = body.nextPollSeconds;
       feed.take({ kind: 'snapshot', snapshot: readSnapshot(known) }, slack(), true);

@@ -82,13 +82,14 @@ export function startWatch(watching: Watching): Watch {
     }
     if (frame.kind === 'ended') return true;
     const { cursor, asOf, trustUntil } = frame;
+    const isBoard = kind === 'board';
     for (const [id, room] of rooms) {
       // A board hears of all its rooms first, so that this one is none of them any more.
-      if (cursor === null && !sent.has(id)) rooms.delete(id);
-      else if (cursor !== null && cursor !== room.cursor) rooms.set(id, { ...room, cursor: '' });
+      if (isBoard && !sent.has(id)) rooms.delete(id);
+      else if (!isBoard && cursor !== room.cursor) rooms.set(id, { ...room, cursor: '' });
       else rooms.set(id, { ...room, asOf, trustUntil });
     }
-    return cursor === null || rooms.get(session.id)?.cursor === cursor;
+    return isBoard || rooms.get(session.id)?.cursor === cursor;
   }
 
   async function tell(): Promise<void> {
