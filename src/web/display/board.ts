@@ -43,7 +43,9 @@ function tile(room: Snapshot, now: number): HTMLElement {
         .join(' · '),
     );
   const changed = room.slots.find(({ occupies, start, end }) => !occupies && start <= now && now < end);
-  const age = sight.age === 'fresh' ? '' : ` (${text.asOf(instantLine(text, zoneOffsets, room.asOf, now))})`;
+  const age = sight.age === 'fresh' ? '' : text.asOf(instantLine(text, zoneOffsets, room.asOf, now));
+  const until = untilLine(text, zoneOffsets, sight, room.asOf, now);
+  const isShort = until === text.until(instantLine(text, zoneOffsets, sight.until ?? now, now));
   return make(
     'li',
     { class: status },
@@ -52,11 +54,8 @@ function tile(room: Snapshot, now: number): HTMLElement {
       'div',
       { class: 'words' },
       make('h2', {}, resource.name),
-      make(
-        'p',
-        { class: 'word' },
-        `${text.states[status]} ${untilLine(text, zoneOffsets, sight, room.asOf, now)}${age}`,
-      ),
+      make('p', { class: 'word' }, isShort ? `${text.states[status]} ${until}` : text.states[status]),
+      make('p', { class: 'line' }, [isShort ? '' : until, age].filter(Boolean).join(' · ')),
       line(text.now, current ?? changed),
       line(text.after, next),
     ),

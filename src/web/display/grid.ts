@@ -8,7 +8,7 @@ export type Grid = {
 };
 
 /** A tile in multiples of its font size: name, state, two lines and a bar; narrower it is hard to read. */
-const tile = { width: 17, height: 6.4 };
+const tile = { width: 16, height: 7.6 };
 const smallest = 14;
 const biggest = 40;
 

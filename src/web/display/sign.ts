@@ -42,17 +42,16 @@ function drawHead(room: Snapshot, now: number): void {
 }
 
 /** How old it is, and why: by words, one for each reason. */
-function drawNotice(room: Snapshot, sight: Sight, now: number): void {
+function drawNotice(room: Snapshot, { age, status, until }: Sight, now: number): void {
   const isOffline = watch.state === 'offline' || watch.state === 'connecting';
-  const age =
-    sight.age !== 'fresh' || isPaper ? text.asOf(instantLine(text, room.zoneOffsets, room.asOf, now)) : '';
-  const reason = isOffline ? text.offline : sight.age === 'fresh' ? '' : text.stale;
-  const kind = isOffline ? 'offline' : sight.age;
-  byId('notice').hidden = !age && !reason;
-  byId('notice').className = kind;
-  show(byId('notice'), [age, reason], () => [
+  // Paper asks seldom, and shows when it was painted.
+  const isOld = age === 'lost' || (age === 'stale' && !isPaper);
+  const stand = isOld || isPaper ? text.asOf(instantLine(text, room.zoneOffsets, room.asOf, now)) : '';
+  const reason = isOffline ? text.offline : isOld ? text.stale : '';
+  byId('notice').hidden = !stand && !reason;
+  show(byId('notice'), [isPaper ? [room.cursor, status, until] : stand, reason], () => [
     reason && icon(isOffline ? 'offline' : 'stale'),
-    age && make('strong', {}, age),
+    stand && make('strong', {}, stand),
     reason && make('span', {}, reason),
   ]);
 }
@@ -146,10 +145,8 @@ function shorten(list: HTMLElement): void {
 }
 
 function drawDay(room: Snapshot, now: number): void {
-  const bar = dayBar(room, now);
-  show(byId('day'), barKey(isPaper ? { ...bar, now: null } : bar), () =>
-    drawBar(bar, describeBar(text, room.zoneOffsets, bar, room.open)),
-  );
+  const bar = isPaper ? { ...dayBar(room, now), now: null } : dayBar(room, now);
+  show(byId('day'), barKey(bar), () => drawBar(bar, describeBar(text, room.zoneOffsets, bar, room.open)));
 }
 
 function draw(): void {

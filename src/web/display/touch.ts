@@ -92,16 +92,13 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
     return text.booked(clockTime(offsets, offer.end));
   }
 
-  /** What stands on a button, and what it is called in full. */
+  /** What stands on a button, and what it is for. */
   function label(offer: Offer, offsets: ZoneOffsets): [string, string] {
-    if (offer.act === 'book') return [text.minutes(offer.minutes), text.bookFor(offer.minutes)];
-    if (offer.act === 'bookUntil') {
-      const time = clockTime(offsets, offer.end);
-      return [text.bookUntil(time), text.bookTo(time)];
-    }
-    if (offer.act === 'extend') return [text.extend(offer.minutes), text.extendBy(offer.minutes)];
-    if (offer.act === 'checkIn') return [text.checkIn, text.checkIn];
-    return phase.kind === 'sure' ? [text.endSure, text.endSure] : [text.end, text.end];
+    if (offer.act === 'book') return [text.minutes(offer.minutes), text.bookNow];
+    if (offer.act === 'bookUntil') return [text.bookUntil(clockTime(offsets, offer.end)), text.bookNow];
+    if (offer.act === 'extend') return [text.extend(offer.minutes), text.extending];
+    if (offer.act === 'checkIn') return [text.checkIn, ''];
+    return [phase.kind === 'sure' ? text.endSure : text.end, ''];
   }
 
   function said({ line, undo }: Extract<Phase, { kind: 'said' }>): Node[] {
@@ -120,31 +117,33 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
       const labels = offers.map((offer) => label(offer, offsets));
       show(box, [phase, off, labels], () => {
         if (phase.kind === 'said') return said(phase);
+        const working = phase.kind === 'working' ? phase.what : null;
+        // The room may show what was done before the answer comes.
+        if (working && !offers.some((offer) => keyOf(offer) === working))
+          return [make('p', { class: 'line', role: 'status' }, text.working)];
         if (offers.length === 0) return [];
         const isBooking = offers[0]?.act === 'book' || offers[0]?.act === 'bookUntil';
-        const working = phase.kind === 'working' ? phase.what : null;
         const buttons = offers.map((offer, index) => {
-          const [short, long] = labels[index] ?? ['', ''];
+          const [short, purpose] = labels[index] ?? ['', ''];
           const key = keyOf(offer);
-          const button = make('button', { type: 'button', id: key, 'aria-label': long });
-          if (working === key) {
-            button.textContent = text.working;
-            button.setAttribute('aria-busy', 'true');
-            button.setAttribute('aria-label', text.working);
-          } else button.append(short);
+          const button = make('button', { type: 'button', id: key });
+          button.textContent = working === key ? text.working : short;
+          if (working === key) button.setAttribute('aria-busy', 'true');
+          else if (purpose) button.setAttribute('aria-label', `${purpose}: ${short}`);
           if (off || working) button.setAttribute('disabled', '');
           // The moment of the tap counts, not the one at which the button was drawn.
           button.addEventListener('click', () => tapped(index));
           return button;
         });
         return [
-          isBooking && make('p', { class: 'line', id: 'book-title' }, text.bookNow),
+          off
+            ? make('p', { class: 'line' }, icon('offline'), off)
+            : isBooking && make('p', { class: 'line' }, text.bookNow),
           make(
             'div',
             { class: 'buttons', role: 'group', 'aria-label': isBooking ? text.bookNow : text.actions },
             ...buttons,
           ),
-          off && make('p', { class: 'line off' }, icon('offline'), off),
         ];
       });
       tapped = (index) => {
