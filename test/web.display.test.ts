@@ -3,6 +3,7 @@ import type { RoomStatus } from '../src/displays/state.ts';
 import { mutationOf, perform } from '../src/web/display/acts.ts';
 import { clockTime, instantOf, isNight, localDay, makeClock, pushSlack } from '../src/web/display/clock.ts';
 import { dayBar } from '../src/web/display/day-bar.ts';
+import { english } from '../src/web/display/english.ts';
 import { makeEventParser } from '../src/web/display/event-stream.ts';
 import {
   documents,
@@ -11,13 +12,14 @@ import {
   type Slot,
   type Snapshot,
 } from '../src/web/display/frames.ts';
+import { german } from '../src/web/display/german.ts';
 import { pageOf, spread } from '../src/web/display/grid.ts';
 import { icons } from '../src/web/display/icons.ts';
+import { chooseLanguage, type Language, loadText } from '../src/web/display/language.ts';
 import { changeLine, instantLine, untilLine } from '../src/web/display/lines.ts';
 import { backOff, type Feed, type LinkState, openLink } from '../src/web/display/link.ts';
 import { offersAt } from '../src/web/display/offers.ts';
 import { lookAt } from '../src/web/display/sight.ts';
-import { chooseLanguage, type Language, texts } from '../src/web/display/text.ts';
 
 const minute = 60_000;
 const noon = Date.parse('2026-11-20T11:00:00Z');
@@ -26,6 +28,7 @@ const offsets = [
   { from: Date.parse('2026-10-01T00:00:00Z'), offsetMinutes: 120 },
   { from: Date.parse('2026-10-25T01:00:00Z'), offsetMinutes: 60 },
 ];
+const texts = { de: german, en: english };
 const languages = Object.keys(texts) as Language[];
 
 function slotOf(start: number, end: number, more: Partial<Slot> = {}): Slot {
@@ -57,7 +60,8 @@ describe('the texts', () => {
           ? Object.fromEntries(Object.entries(value as object).map(([key, one]) => [key, shapeOf(one)]))
           : typeof value;
 
-  test('are there in both languages, none empty', () => {
+  test('are there in both languages, none empty', async () => {
+    expect(await Promise.all(languages.map(loadText))).toEqual([german, english]);
     expect(shapeOf(texts.en)).toEqual(shapeOf(texts.de));
     for (const language of languages)
       expect(Object.values(texts[language].states).every((word) => word.length > 0)).toBe(true);

@@ -1,6 +1,7 @@
 /** Does what is tapped, once, however often the network fails, and takes it back. */
+
+import type { Text } from './german.ts';
 import type { Offer } from './offers.ts';
-import type { Text } from './text.ts';
 
 export type Done = { id: string; version: number };
 export type Result =

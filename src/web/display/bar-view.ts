@@ -3,8 +3,8 @@
 import type { ZoneOffsets } from './clock.ts';
 import type { Bar, Stretch } from './day-bar.ts';
 import { make } from './dom.ts';
+import type { Text } from './german.ts';
 import { timesLine } from './lines.ts';
-import type { Text } from './text.ts';
 
 function block(kind: string, { left, width }: Stretch): HTMLElement {
   const element = make('i', { class: kind });

@@ -5,14 +5,17 @@ import { nextHoursBar } from './day-bar.ts';
 import { stayAwake } from './device.ts';
 import { byId, icon, make, show } from './dom.ts';
 import type { Snapshot } from './frames.ts';
+import type { Text } from './german.ts';
 import { pageOf, spread } from './grid.ts';
 import { changeLine, dateLine, instantLine, timesLine, titleLine, untilLine } from './lines.ts';
 import { openSession } from './session.ts';
 import { lookAt } from './sight.ts';
-import { startWatch } from './watch.ts';
+import { startWatch, type Watch } from './watch.ts';
 
-const session = openSession();
-const { text, parameters } = session;
+const parameters = new URLSearchParams(location.search);
+let text: Text;
+let watch: Watch;
+let order: Intl.Collator;
 const root = document.documentElement;
 const shownHours = 8;
 const turnEvery = 15_000;
@@ -20,9 +23,6 @@ const turnEvery = 15_000;
 let page = 0;
 let turnedAt = 0;
 let isPaused = false;
-
-/** Rooms in the order of their names, numbers by their value. */
-const order = new Intl.Collator(session.language, { numeric: true });
 
 function tile(room: Snapshot, now: number): HTMLElement {
   const { zoneOffsets, resource } = room;
@@ -145,13 +145,21 @@ function draw(): void {
   });
 }
 
-const watch = startWatch({
-  session,
-  kind: 'board',
-  isPaper: false,
-  changed: () => draw(),
-  isIdle: () => true,
-});
-stayAwake();
-setInterval(draw, 1_000);
-addEventListener('resize', draw);
+async function main(): Promise<void> {
+  const session = await openSession();
+  ({ text } = session);
+  // Numbers by their value.
+  order = new Intl.Collator(session.language, { numeric: true });
+  watch = startWatch({
+    session,
+    kind: 'board',
+    isPaper: false,
+    changed: () => draw(),
+    isIdle: () => true,
+  });
+  stayAwake();
+  setInterval(draw, 1_000);
+  addEventListener('resize', draw);
+}
+
+void main();

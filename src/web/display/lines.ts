@@ -1,8 +1,8 @@
 /** Bookings and instants in words. */
 import { clockTime, localDay, localTime, type ZoneOffsets } from './clock.ts';
 import type { Slot } from './frames.ts';
+import type { Text } from './german.ts';
 import type { Sight } from './sight.ts';
-import type { Text } from './text.ts';
 
 const date = (text: Text, offsets: ZoneOffsets, instant: number) => {
   const local = localTime(offsets, instant);

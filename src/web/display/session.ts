@@ -1,8 +1,8 @@
 /** The page's address, the device's token, and how it gets one. */
 import { byId, make, show } from './dom.ts';
-import { chooseLanguage, texts } from './text.ts';
+import { chooseLanguage, loadText } from './language.ts';
 
-export type Session = ReturnType<typeof openSession>;
+export type Session = Awaited<ReturnType<typeof openSession>>;
 
 /** The memory of the browser, where it has one. */
 export const memory = {
@@ -25,10 +25,10 @@ export const memory = {
 };
 
 /** Everything below the tenant, wherever a proxy has put it. */
-export function openSession() {
+export async function openSession() {
   const tenant = new URL('..', location.href).pathname.toLowerCase();
-  const parameters = new URLSearchParams(location.search);
-  const language = chooseLanguage(parameters.get('lang'), navigator.languages || [navigator.language]);
+  const wanted = new URLSearchParams(location.search).get('lang');
+  const language = chooseLanguage(wanted, navigator.languages || [navigator.language]);
   const key = `roomgate ${tenant} token`;
   document.documentElement.lang = language;
   const brought = /[#&]token=([^&]+)/.exec(location.hash)?.[1];
@@ -41,8 +41,7 @@ export function openSession() {
     /** Of the room or the location. */
     id: decodeURIComponent(/[^/]+$/.exec(location.pathname)?.[0] ?? ''),
     tenant,
-    parameters,
-    text: texts[language],
+    text: await loadText(language),
     language,
     get token() {
       return token;

@@ -5,6 +5,7 @@ import { dayBar } from './day-bar.ts';
 import { stayAwake } from './device.ts';
 import { byId, icon, make, scale, show } from './dom.ts';
 import type { Slot, Snapshot } from './frames.ts';
+import type { Text } from './german.ts';
 import {
   changeLine,
   dateLine,
@@ -16,14 +17,17 @@ import {
   untilLine,
 } from './lines.ts';
 import { offersAt } from './offers.ts';
-import { openSession } from './session.ts';
+import { openSession, type Session } from './session.ts';
 import { lookAt, type Sight } from './sight.ts';
-import { makeTouch } from './touch.ts';
-import { startWatch } from './watch.ts';
+import { makeTouch, type Touch } from './touch.ts';
+import { startWatch, type Watch } from './watch.ts';
 
-const session = openSession();
-const { text, parameters } = session;
+const parameters = new URLSearchParams(location.search);
 const isPaper = parameters.get('mode') === 'epaper';
+let session: Session;
+let text: Text;
+let touch: Touch;
+let watch: Watch;
 const root = document.documentElement;
 
 /** What sizes depend on: after a turn of the device all is measured anew. */
@@ -167,19 +171,25 @@ function draw(): void {
   drawNext(room, sight, now);
 }
 
-const touch = makeTouch(session, byId('acts'), draw, () => {
-  if (watch.state === 'polling') watch.link?.hurry();
-});
-const watch = startWatch({
-  session,
-  kind: 'sign',
-  isPaper,
-  changed: () => draw(),
-  isIdle: () => !touch.isBusy() && ['FREE', 'CLOSED'].includes(root.dataset['status'] ?? ''),
-});
-byId('next-title').textContent = text.next;
-byId('day').setAttribute('aria-label', text.plan);
-if (isPaper) root.dataset['theme'] = 'paper';
-else stayAwake();
-setInterval(draw, 1_000);
-addEventListener('resize', draw);
+async function main(): Promise<void> {
+  session = await openSession();
+  ({ text } = session);
+  touch = makeTouch(session, byId('acts'), draw, () => {
+    if (watch.state === 'polling') watch.link?.hurry();
+  });
+  watch = startWatch({
+    session,
+    kind: 'sign',
+    isPaper,
+    changed: () => draw(),
+    isIdle: () => !touch.isBusy() && ['FREE', 'CLOSED'].includes(root.dataset['status'] ?? ''),
+  });
+  byId('next-title').textContent = text.next;
+  byId('day').setAttribute('aria-label', text.plan);
+  if (isPaper) root.dataset['theme'] = 'paper';
+  else stayAwake();
+  setInterval(draw, 1_000);
+  addEventListener('resize', draw);
+}
+
+void main();

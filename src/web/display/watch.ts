@@ -4,7 +4,6 @@ import { callGraphql, renewPage, reportHealth } from './device.ts';
 import { make } from './dom.ts';
 import { documents, type Frame, type Snapshot } from './frames.ts';
 import { type Feed, type Link, type LinkState, openLink, type Ports } from './link.ts';
-import { openPaperLink } from './paper.ts';
 import { memory, pair, type Session, showCard } from './session.ts';
 
 export type Watch = {
@@ -104,16 +103,11 @@ export function startWatch(watching: Watching): Watch {
     if (data.thisDisplay && now !== undefined) await reportHealth(session, now, watch.link?.losses() ?? 0);
   }
 
-  const openPaper = (paperPorts: Ports, feed: Feed) =>
-    openPaperLink(paperPorts, feed, (etag) =>
-      session.ask(`${session.id}/snapshot`, etag ? { headers: { 'if-none-match': etag } } : {}),
-    );
-
   /** Until the token does not count any more. */
-  function follow(): Promise<void> {
-    return new Promise((resolve) => {
-      const open = watching.isPaper ? openPaper : openLink;
-      watch.link = open(ports, {
+  async function follow(): Promise<void> {
+    const paper = watching.isPaper ? await import('./paper.ts') : null;
+    await new Promise<void>((resolve) => {
+      const feed: Feed = {
         address: '../graphql',
         token: session.token ?? '',
         documents: documents[kind],
@@ -140,7 +134,12 @@ export function startWatch(watching: Watching): Watch {
           }
           watching.changed();
         },
-      });
+      };
+      watch.link = paper
+        ? paper.openPaperLink(ports, feed, (etag) =>
+            session.ask(`${session.id}/snapshot`, etag ? { headers: { 'if-none-match': etag } } : {}),
+          )
+        : openLink(ports, feed);
     });
   }
 
