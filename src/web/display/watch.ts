@@ -81,14 +81,18 @@ export function startWatch(watching: Watching): Watch {
     }
     if (frame.kind === 'ended') return true;
     const { cursor, asOf, trustUntil } = frame;
-    const isBoard = kind === 'board';
+    const known = rooms.get(session.id);
+    if (kind === 'sign' && known?.cursor !== cursor) {
+      // Then it names no cursor when it asks again, and is sent all.
+      if (known) rooms.set(session.id, { ...known, cursor: '' });
+      return false;
+    }
     for (const [id, room] of rooms) {
       // A board hears of all its rooms first, so that this one is none of them any more.
-      if (isBoard && !sent.has(id)) rooms.delete(id);
-      else if (!isBoard && cursor !== room.cursor) rooms.set(id, { ...room, cursor: '' });
+      if (kind === 'board' && !sent.has(id)) rooms.delete(id);
       else rooms.set(id, { ...room, asOf, trustUntil });
     }
-    return isBoard || rooms.get(session.id)?.cursor === cursor;
+    return true;
   }
 
   async function tell(): Promise<void> {
