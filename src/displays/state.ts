@@ -68,7 +68,11 @@ export function stateAt<Slot extends TimedSlot>(schedule: Schedule<Slot>, now: n
   }
   if (next?.checkIn && waits(next, now)) return state('CHECK_IN_DUE', next.checkIn.until, next);
   const open = schedule.open.find(({ start, end }) => start <= now && now < end);
-  if (!open) return state('CLOSED', schedule.open.find(({ start }) => start > now)?.start ?? null);
+  if (!open) {
+    const opens = schedule.open.find(({ start }) => start > now)?.start ?? schedule.end;
+    // Also before it opens somebody may have booked it.
+    return state('CLOSED', Math.min(opens, next?.from ?? opens));
+  }
   return state('FREE', Math.min(open.end, next?.from ?? open.end));
 }
 
