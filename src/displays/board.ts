@@ -52,6 +52,7 @@ export function openBoard(locationId: number, surroundings: BoardSurroundings): 
     beating = setTimeout(
       () => {
         beats++;
+        last = undefined;
         waitToBeat();
         tellAll();
       },

@@ -145,9 +145,9 @@ export function openHub({ db, log, notifications }: Context, pace = usualPace): 
     if (known) return known;
     const room = openRoom(id, {
       ...{ pace, isListening },
-      wantsRead(touched) {
-        if (!touched.isWatched) return forgetRoom(tenant, touched);
-        if (tenant.isReady) want(tenant, touched);
+      wantsRead(wanting, isFirst) {
+        if (!wanting.isWatched) forgetRoom(tenant, wanting);
+        else if (tenant.isReady && !(isFirst && tenant.running.has(wanting))) want(tenant, wanting);
       },
       isDone: (done) => forgetRoom(tenant, done),
     });

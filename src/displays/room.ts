@@ -51,8 +51,8 @@ export type Surroundings = {
   pace: Pace;
   /** Whether changes are heard of. */
   isListening(): boolean;
-  /** The room wants to be read again. */
-  wantsRead(room: Room): void;
+  /** The room wants to be read: for the first time, or because it may have changed. */
+  wantsRead(room: Room, isFirst: boolean): void;
   /** Nobody needs it any more. */
   isDone(room: Room): void;
 };
@@ -138,6 +138,7 @@ export function openRoom(id: number, surroundings: Surroundings): Room {
     beating = setTimeout(
       () => {
         beats++;
+        for (const view of views.values()) delete view.heartbeat;
         waitToBeat();
         tellAll();
       },
@@ -193,6 +194,7 @@ export function openRoom(id: number, surroundings: Surroundings): Room {
     join(reader) {
       clearTimeout(leaving);
       readers.add(reader);
+      if (!plan) surroundings.wantsRead(room, true);
       if (readers.size > 1) return;
       waitToBeat();
       waitToTurn();
@@ -205,7 +207,7 @@ export function openRoom(id: number, surroundings: Surroundings): Room {
     },
     touch() {
       changes++;
-      surroundings.wantsRead(room);
+      surroundings.wantsRead(room, false);
     },
     beginRead() {
       const [seeing, at] = [changes, Date.now()];
