@@ -143,10 +143,19 @@ export function viewerOfToken(identity: Identity, token: string, ip: string): Pr
  * @throws NotAuthenticated; LimitExceeded after too many wrong tokens
  */
 export function viewerOfDisplay(identity: Identity, token: string, ip: string): Promise<Viewer> {
-  return viewerBy(identity, token, async () => ({
-    provenUntil: Number.POSITIVE_INFINITY,
-    read: () => identity.devices.viewerOf(token, ip),
-  }));
+  const read = () => identity.devices.viewerOf(token, ip);
+  return viewerBy(identity, token, async () => {
+    // A token proves itself by being read.
+    let proven: Viewer | undefined = await read();
+    return {
+      provenUntil: Number.POSITIVE_INFINITY,
+      async read() {
+        const viewer = proven ?? (await read());
+        proven = undefined;
+        return viewer;
+      },
+    };
+  });
 }
 
 /**
