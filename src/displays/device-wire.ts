@@ -80,7 +80,7 @@ export const healthReport = z
     Battery: healthNumbers.Battery.default(null),
     Reconnects: healthNumbers.Reconnects.default(null),
     StartedAt: z.iso
-      .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z' })
+      .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z', abort: true })
       .max(40)
       .refine(
         (written) => /^\d{4}-/.test(new Date(written).toISOString()),

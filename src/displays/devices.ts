@@ -17,9 +17,6 @@ export const displayList: List<Display> = { name: 'displays', key: numberKey, ke
 
 const unknown = () => new NotFound('There is no display of this id.');
 
-/** Seconds after which a device that has only asked after itself, or told how it is, calls again if all is well. */
-const callsEvery = 60;
-
 /** @throws Forbidden for whoever is no paired device */
 function ownId({ display }: Viewer): number {
   if (!display)
@@ -113,7 +110,7 @@ export async function getDevice(db: Database, viewer: Viewer, id: number): Promi
 /** The device that calls. @throws Forbidden */
 export async function getOwnDevice(context: Context, viewer: Viewer): Promise<Display> {
   const id = ownId(viewer);
-  hear(context, viewer, callsEvery);
+  hear(context, viewer);
   return await readDevice(context.db, viewer, id);
 }
 
@@ -125,7 +122,7 @@ export async function findOwnDevice(context: Context, viewer: Viewer): Promise<D
 /** Keeps what a device tells of itself. @throws Forbidden for whoever is none */
 export async function reportHealth(context: Context, viewer: Viewer, health: Health): Promise<Display> {
   const id = ownId(viewer);
-  hear(context, viewer, callsEvery);
+  hear(context, viewer);
   await context.db
     .updateTable('display')
     .set({ health: JSON.stringify(health) })

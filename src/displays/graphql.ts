@@ -7,6 +7,7 @@ import { resolveFrame } from '../graphql/streams.ts';
 import { readId } from '../input.ts';
 import { addDeviceTypes } from './device-graphql.ts';
 import type { Ended, Frame, Heartbeat, Snapshot } from './display.ts';
+import { hear, hearReader } from './hearing.ts';
 import { readLocation, readSnapshot, watchLocation, watchRoom } from './live.ts';
 import * as wire from './wire.ts';
 
@@ -89,8 +90,10 @@ function addReads(builder: Builder, snapshot: ReturnType<typeof addSnapshot>): v
       complexity: 100,
       description:
         'A room as it is now, for today and two days more; a display sees its own rooms, as far as its privacy allows.',
-      resolve: (_root, { resourceId }, { context, viewer }) =>
-        readSnapshot(context, viewer, readId(resourceId)),
+      resolve: (_root, { resourceId }, { context, viewer }) => {
+        hear(context, viewer);
+        return readSnapshot(context, viewer, readId(resourceId));
+      },
     }),
     board: t.field({
       type: [snapshot],
@@ -98,8 +101,10 @@ function addReads(builder: Builder, snapshot: ReturnType<typeof addSnapshot>): v
       complexity: { field: 1_000, multiplier: 10 },
       description:
         'The active rooms of a location in order of their names, each as `display` has it; a display sees its own.',
-      resolve: (_root, { locationId }, { context, viewer }) =>
-        readLocation(context, viewer, readId(locationId)),
+      resolve: (_root, { locationId }, { context, viewer }) => {
+        hear(context, viewer);
+        return readLocation(context, viewer, readId(locationId));
+      },
     }),
   }));
 }
@@ -108,7 +113,7 @@ function addStreams(builder: Builder, frame: ReturnType<typeof addFrame>): void 
   const follow = (call: Call, open: (context: Context) => ReturnType<typeof watchRoom>) =>
     call.streams.follow<Snapshot | Heartbeat, Frame>(
       call,
-      () => open(call.context),
+      async () => hearReader(call.context, call.viewer, await open(call.context)),
       (error) => endOf(error, call.viewer.expiresAt),
     );
   // Nothing below a frame depends on who looks: what may be shown was decided when it was made.

@@ -8,11 +8,15 @@
 import { sql } from 'kysely';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import type { Source } from '../db/notifications.ts';
 import type { Log } from '../log.ts';
 
 /** Days for which a display counts without being heard of. */
 export const daysUnheard = 90;
 const silentAfterMinutes = 10;
+/** Seconds after which a display calls again that has not promised anything else; heartbeats are more frequent. */
+const callsEvery = 60;
+const readersHeardEvery = 10_000;
 const flushEvery = 3_000;
 /** Displays that a sweep takes at a time, and that its line in the log names. */
 const [mostAtOnce, mostNamed] = [1_000, 20];
@@ -29,18 +33,18 @@ function earOf(context: Pick<Context, 'db' | 'log' | 'notifications'>): Ear {
   let ear = ears.get(notifications);
   if (ear) return ear;
   ears.set(notifications, (ear = { heard: new Map(), timer: undefined }));
-  notifications.stopping.addEventListener('abort', () => void flush(context), { once: true });
+  notifications.stopping.addEventListener('abort', () => void flushHeard(context), { once: true });
   return ear;
 }
 
 /**
  * Notes that a display has called; of anybody else nothing. Costs nothing worth mentioning.
- * @param dueInSeconds when it will call again if all is well; while a stream is open, call this with its heartbeats
+ * @param dueInSeconds when it will call again if all is well
  */
 export function hear(
   context: Pick<Context, 'db' | 'log' | 'notifications'>,
   { mandatorId, display }: Viewer,
-  dueInSeconds: number,
+  dueInSeconds = callsEvery,
 ): void {
   if (!display) return;
   const ear = earOf(context);
@@ -48,10 +52,32 @@ export function hear(
   const dueAt = Math.max(at + 1_000 * dueInSeconds, ear.heard.get(display.displayId)?.dueAt ?? 0);
   ear.heard.set(display.displayId, { mandatorId, at, dueAt });
   const pause = context.notifications.stopping.aborted ? 0 : flushEvery;
-  ear.timer ??= setTimeout(() => void flush(context), pause).unref();
+  ear.timer ??= setTimeout(() => void flushHeard(context), pause).unref();
 }
 
-async function flush(context: Pick<Context, 'db' | 'log' | 'notifications'>): Promise<void> {
+/** What a display reads of a stream, which counts as a call for as long as it takes the frames. */
+export function hearReader<T>(
+  context: Pick<Context, 'db' | 'log' | 'notifications'>,
+  viewer: Viewer,
+  source: Source<T>,
+): Source<T> {
+  if (!viewer.display) return source;
+  let heardAt = 0;
+  return {
+    next() {
+      const now = Date.now();
+      if (now - heardAt >= readersHeardEvery) {
+        heardAt = now;
+        hear(context, viewer);
+      }
+      return source.next();
+    },
+    close: () => source.close(),
+  };
+}
+
+/** Writes down now who was heard. */
+export async function flushHeard(context: Pick<Context, 'db' | 'log' | 'notifications'>): Promise<void> {
   const ear = earOf(context);
   clearTimeout(ear.timer);
   ear.timer = undefined;

@@ -4,6 +4,7 @@ import { id } from '../rest/parameters.ts';
 import { type Route, route } from '../rest/route.ts';
 import { deviceRoutes } from './device-rest.ts';
 import * as examples from './examples.ts';
+import { hear } from './hearing.ts';
 import { figuresOf, readSnapshot } from './live.ts';
 import * as wire from './wire.ts';
 
@@ -47,10 +48,12 @@ export const routes: Route[] = [
     },
     handle: async (context, { viewer, params }) => {
       const snapshot = await readSnapshot(context, viewer, params.resourceId);
+      const nextPoll = secondsToPoll(snapshot);
+      hear(context, viewer, nextPoll);
       return {
         status: 200,
         headers: { ETag: `"${snapshot.cursor}"` },
-        body: { ...wire.toSnapshotRecord(snapshot), NextPollSeconds: secondsToPoll(snapshot) },
+        body: { ...wire.toSnapshotRecord(snapshot), NextPollSeconds: nextPoll },
       };
     },
   }),
