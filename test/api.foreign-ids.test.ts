@@ -235,8 +235,9 @@ function fillerOf(input: Input, where: string): unknown {
 function selectionOf({ type }: GraphQLField<unknown, unknown>): string {
   const named = getNamedType(type);
   if (!isCompositeType(named)) return '';
-  const isUnion = 'getTypes' in named;
-  if (isUnion) return '{ __typename ... on Problem { code message } }';
+  const isOfProblems = 'getTypes' in named && named.getTypes().some((one) => one.getInterfaces().length > 0);
+  if (isOfProblems) return '{ __typename ... on Problem { code message } }';
+  if ('getTypes' in named) return '{ __typename }';
   return 'nodes' in named.getFields() ? '{ nodes { __typename } }' : '{ __typename }';
 }
 

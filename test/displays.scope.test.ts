@@ -11,12 +11,14 @@ import {
   type GraphQLArgument,
   type GraphQLField,
   type GraphQLInputField,
+  type GraphQLNamedType,
   getNamedType,
   isCompositeType,
   isEnumType,
   isInputObjectType,
   isNonNullType,
   isObjectType,
+  isUnionType,
 } from 'graphql';
 import { sql } from 'kysely';
 import { documentFile } from './_util/contract-proxy.ts';
@@ -52,7 +54,8 @@ beforeAll(async () => {
   const { db } = context;
   const { mandatorId } = tenant;
   const admin = masterData(service, await service.signIn(tenant, 'Admin'));
-  const room = tenant.resources[1]!.id;
+  const place = (await admin.post('/locations', { Name: secret, TimeZone: 'UTC' })).body['Id'] as number;
+  const room = (await admin.post('/resources', { LocationId: place, Name: secret })).body['Id'] as number;
   looking = await pairDevice(service, admin, { Name: 'Looks' });
   booking = await pairDevice(service, admin, { Name: 'Books', MayBook: true });
   const sign = await pairDevice(service, admin, { Name: secret, ResourceIds: [room], MayBook: true });
@@ -78,7 +81,7 @@ beforeAll(async () => {
     .returning('id')
     .executeTakeFirstOrThrow();
   Object.assign(other, {
-    ...{ resourceId: room, locationId: tenant.locationId, personId: person.body.Id, displayId: sign.id },
+    ...{ resourceId: room, locationId: place, personId: person.body.Id, displayId: sign.id },
     ...{ bookingId: booked.body['Id'], pinId: pin.body['PinId'], tokenId: token.id, batchId: BatchId },
   });
   await makeTenant(db, { code: 'stranger' });
@@ -214,6 +217,8 @@ describe('over GraphQL a display', () => {
     // A closed day has no periods.
     if (input.name === 'closed') return true;
     if (input.name === 'periods') return [];
+    // What it is refused for is not the place itself.
+    if (input.name === 'timezoneLocationId') return undefined;
     if (type.name === 'ID') {
       const id = other[`${nounOf(input.name, field)}Id`];
       return input.type.toString().startsWith('[') ? [id] : id;
@@ -231,11 +236,15 @@ describe('over GraphQL a display', () => {
     return ({ Int: 1, Boolean: true } as Record<string, unknown>)[type.name] ?? texts[input.name] ?? 'text';
   }
 
+  const isOfProblems = (type: GraphQLNamedType) =>
+    isUnionType(type) && type.getTypes().some((one) => one.getInterfaces().length > 0);
+
   /** Whatever there is without arguments, so deep. */
   function selectionOf({ type }: GraphQLField<unknown, unknown>, depth: number): string {
     const named = getNamedType(type);
     if (!isCompositeType(named)) return '';
-    if (!isObjectType(named)) return '{ __typename ... on Problem { code message } }';
+    if (!isObjectType(named))
+      return isOfProblems(named) ? '{ __typename ... on Problem { code message } }' : '{ __typename }';
     const fields = Object.values(named.getFields())
       .filter((field) => field.args.length === 0)
       .filter((field) => depth > 0 || !isCompositeType(getNamedType(field.type)))
@@ -303,6 +312,19 @@ describe('over GraphQL a display', () => {
       expect(await readAll()).toBe(before);
     },
   );
+});
+
+test('of its location a display sees its own room alone', async () => {
+  const { locationId } = service.tenant;
+  const [own, hidden] = service.tenant.resources.map(({ id }) => String(id));
+  const { data } = await looking.ask('query ($id: ID!) { board(locationId: $id) { resource { id } } }', {
+    id: locationId,
+  });
+  expect(data).toEqual({ board: [{ resource: { id: own } }] });
+  const hours = await looking.get(`/opening-hours/all/${locationId}`);
+  expect([hours.status, hours.text.includes(secret)]).toEqual([200, false]);
+  expect((await looking.get(`/displays/${own}/snapshot`)).status).toBe(200);
+  expect((await looking.get(`/displays/${hidden}/snapshot`)).status).toBe(404);
 });
 
 test('and a person of role Display without a device, by a PIN, is let into less still', async () => {
