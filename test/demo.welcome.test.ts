@@ -35,6 +35,9 @@ test('None: the demo timetable is imported, and the printed call imports a lesso
     body: body.replace(/'\$\(date \+%s\)'/, '1'),
   });
   expect([pin, response.status]).toEqual(['DEMO-1234', 202]);
+  const pages = said.match(/http:\S+\/demo\/(door-sign|board)\/\d+$/gm) ?? [];
+  expect(pages).toHaveLength(2);
+  for (const page of pages) expect((await fetch(page)).status).toBe(200);
 });
 
 test('External: no PIN is offered, but what a token must say', async () => {

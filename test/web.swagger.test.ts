@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { createPin } from '../src/identity/service.ts';
-import { describeInBrowser, launchBrowser } from './_util/browser.ts';
+import { launchBrowser } from './_util/browser.ts';
 import { makeTenant } from './_util/factories.ts';
+import { describeInBrowser } from './_util/in-browser.ts';
 import { pepper, type Service, startService } from './_util/service.ts';
 
 /** A service with the tenant of the examples, and a PIN of its importer. */

@@ -1,25 +1,17 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { describe } from '@jest/globals';
 import { type Browser, chromium } from 'playwright-core';
 
 /** Debian's name first; other systems call it otherwise. */
-function findBrowser(): string | undefined {
+export function findBrowser(): string | undefined {
   const names = ['chromium', 'chromium-browser', 'google-chrome'];
   const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/bin'];
   return folders.flatMap((folder) => names.map((name) => path.join(folder, name))).find(fs.existsSync);
 }
 
-const executablePath = findBrowser();
-
-/** `describe` where there is a browser; elsewhere the tests are skipped, and it is said why. */
-export function describeInBrowser(name: string, tests: () => void): void {
-  if (!executablePath) process.stdout.write(`${name}: there is no chromium here; its tests are skipped\n`);
-  (executablePath ? describe : describe.skip)(name, tests);
-}
-
 /** Without any network but this machine's. */
 export async function launchBrowser(): Promise<Browser> {
+  const executablePath = findBrowser();
   if (!executablePath) throw new Error('There is no chromium on the PATH; install it.');
   return await chromium.launch({
     executablePath,

@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import net, { type AddressInfo, type Socket } from 'node:net';
+
+/** A way to a server on this machine that can be cut: nothing passes any more, and neither side is told. */
+export async function layCable(to: string) {
+  const { port: target, hostname } = new URL(to);
+  let isCut = false;
+  const sockets = new Set<Socket>();
+  const server = net.createServer((near) => {
+    const far = net.connect(Number(target), hostname);
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+      socket.on('data', (chunk) => {
+        if (!isCut) other.write(chunk);
+      });
+      socket.on('end', () => {
+        if (!isCut) other.end();
+      });
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const drop = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut() {
+      isCut = true;
+    },
+    /** What was open while it was cut is gone. */
+    mend() {
+      isCut = false;
+      drop();
+    },
+    async close() {
+      drop();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export type Cable = Awaited<ReturnType<typeof layCable>>;

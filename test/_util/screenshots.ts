@@ -1,0 +1,47 @@
+/** `npm run screenshots -- FOLDER`: pictures of the signs in all their states, languages and sizes, for people to look at. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { launchBrowser } from './browser.ts';
+import { startTestPostgres } from './postgres.ts';
+import { startService } from './service.ts';
+import { openStates } from './sign-states.ts';
+
+const sizes = [
+  [480, 800],
+  [800, 480],
+  [1280, 800],
+  [1920, 1080],
+] as const;
+const languages = ['de', 'en'] as const;
+const themes = ['day', 'night'] as const;
+
+async function takePictures(folder: string): Promise<void> {
+  fs.mkdirSync(folder, { recursive: true });
+  const postgres = await startTestPostgres();
+  process.env['ROOMGATE_TEST_TEMPLATE'] = postgres.url;
+  const service = await startService();
+  const browser = await launchBrowser();
+  const { states, close } = await openStates(service, browser);
+  for (const { name, show } of states)
+    for (const [width, height] of sizes)
+      for (const language of languages)
+        for (const theme of themes) {
+          const sign = await show({ language, theme, width, height });
+          const file = path.join(folder, `${name}-${language}-${theme}-${width}x${height}.png`);
+          await sign.page.screenshot({ path: file });
+          const violations = [...(await sign.violations()), ...sign.complaints].map((line) => `  ${line}\n`);
+          process.stdout.write(`${file}\n${violations.join('')}`);
+          await sign.close();
+        }
+  await close();
+  await browser.close();
+  await service.stop();
+  await postgres.stop();
+}
+
+const [folder] = process.argv.slice(2);
+if (folder) await takePictures(folder);
+else {
+  process.stderr.write('npm run screenshots -- FOLDER\n');
+  process.exitCode = 2;
+}

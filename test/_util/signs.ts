@@ -1,0 +1,83 @@
+/** Signs in a browser, as a person at the door sees them. */
+import fs from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Browser } from 'playwright-core';
+
+export type SignOptions = {
+  /** Of the device; without one it is not paired. */
+  token?: string | undefined;
+  language?: 'de' | 'en';
+  theme?: 'day' | 'night';
+  /** Other parameters of the page's address. */
+  query?: Record<string, string>;
+  width?: number;
+  height?: number;
+  /** Milliseconds by which the device's clock is ahead; with it time can be moved. */
+  ahead?: number;
+};
+
+type Found = { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
+export type Sign = Awaited<ReturnType<typeof openSign>>;
+
+const axe = fs.readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+/** @param address of the page, below `origin` */
+export async function openSign(browser: Browser, origin: string, address: string, options: SignOptions = {}) {
+  const { token, language = 'en', theme, query = {}, width = 1280, height = 800, ahead } = options;
+  const context = await browser.newContext({ viewport: { width, height }, hasTouch: true });
+  context.setDefaultTimeout(10_000);
+  const page = await context.newPage();
+  /** What the browser refused, and what the page threw. */
+  const complaints: string[] = [];
+  const foreign: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (line) => {
+    // It says of each request that failed, too.
+    if (line.type() === 'error' && !line.text().startsWith('Failed to load resource'))
+      complaints.push(line.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${origin}/`) && !request.url().startsWith('data:'))
+      foreign.push(request.url());
+  });
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  if (ahead !== undefined) await page.clock.install({ time: Date.now() + ahead });
+
+  const root = page.locator('html');
+  const sign = {
+    ...{ context, page, complaints, foreign },
+    async open(to: string, other: Pick<SignOptions, 'language' | 'theme' | 'query'> = {}) {
+      const parameters = new URLSearchParams({
+        lang: other.language ?? language,
+        ...((other.theme ?? theme) && { theme: other.theme ?? theme }),
+        ...(other.query ?? query),
+      });
+      await page.goto(`${origin}${to}?${parameters}${token ? `#token=${encodeURIComponent(token)}` : ''}`);
+    },
+    /** Waits until it shows a state such as FREE. */
+    status: (name: string, timeout = 10_000) =>
+      page.locator(`html[data-status="${name}"]`).waitFor({ state: 'attached', timeout }),
+    /** Waits until a text stands on it. */
+    shows: (text: string | RegExp, timeout = 10_000) =>
+      page.getByText(text).filter({ visible: true }).first().waitFor({ timeout }),
+    /** All that it says. */
+    text: async () => (await page.locator('body').innerText()).replace(/\s+/g, ' '),
+    statusNow: () => root.getAttribute('data-status'),
+    button: (name: string | RegExp) => page.getByRole('button', { name }),
+    /** The rules of WCAG 2.2 AA, and of good practice, that it breaks, with where. */
+    async violations(): Promise<string[]> {
+      if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
+      const { violations } = await page.evaluate<Found>('axe.run()');
+      return violations.map(
+        ({ id, nodes }) =>
+          `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(' | ')}`,
+      );
+    },
+    close: () => context.close(),
+  };
+  await sign.open(address);
+  return sign;
+}
