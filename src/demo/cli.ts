@@ -48,6 +48,18 @@ function describeDemo(context: Context, pin: string | undefined): string[] {
   ];
 }
 
+/** Pages to look at; a browser there shows a code, and becomes a sign when that is confirmed. */
+function describeSigns({ config }: Context, example: demo.Example | undefined): string[] {
+  if (!example) return [];
+  const { resourceId, resourceName, locationId, locationName } = example;
+  return [
+    '',
+    'Door signs show a code when they are opened first; confirm it with npx roomgate display pair --help',
+    `  ${resourceName}: ${config.BaseUrl}/demo/door-sign/${resourceId}`,
+    `  all of ${locationName}: ${config.BaseUrl}/demo/board/${locationId}`,
+  ];
+}
+
 /**
  * What `serve` says once it can be used (contract 1). With the local database, the first start loads the demo tenant and
  * imports its timetable through the REST API, so that the main job is seen at work.
@@ -66,12 +78,9 @@ export async function welcome(context: Context, local: boolean, host: Host): Pro
 
   const { pin: made } = await demo.ensureDemo(context);
   const pin = made ?? DemoPin;
-  host.print([...addresses, '', ...describeDemo(context, pin)].join('\n'), {
-    BaseUrl,
-    IdpUrl,
-    Mandator: 'demo',
-    Pin: pin ?? null,
-  });
+  const example = await demo.findExample(context.db);
+  const lines = [...addresses, '', ...describeDemo(context, pin), ...describeSigns(context, example)];
+  host.print(lines.join('\n'), { BaseUrl, IdpUrl, Mandator: 'demo', Pin: pin ?? null });
   // Also when an earlier first start was cut off before its import.
   if (takesPins(context.config) && (await demo.awaitsTimetable(context.db)))
     await importTimetable(host, pin).catch((error: Error) =>

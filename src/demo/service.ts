@@ -9,6 +9,8 @@ import { createPin, pepperOf } from '../identity/service.ts';
 import { getPerson, readTenantFile, type TenantFile, writeTenant } from '../tenants/service.ts';
 import { demoTimetable } from './timetable.ts';
 
+export type Example = { resourceId: number; resourceName: string; locationId: number; locationName: string };
+
 /** The master data of the demo tenant: a tenant file like any other. */
 export function readDemoTenant(): TenantFile {
   return readTenantFile(JSON.parse(fs.readFileSync(path.join(import.meta.dirname, 'tenant.json'), 'utf8')));
@@ -69,6 +71,25 @@ export async function awaitsTimetable(db: Database): Promise<boolean> {
 /** A room for a first lesson. */
 export function exampleRoom(): string {
   return readDemoTenant().Locations[0]?.Resources[0]?.Name ?? '';
+}
+
+/** The room for a first lesson, and its location, in the database; undefined where the tenants are other ones. */
+export async function findExample(db: Database): Promise<Example | undefined> {
+  const { Mandator, Locations } = readDemoTenant();
+  return await db
+    .selectFrom('mandator')
+    .innerJoin('location', 'location.mandator_id', 'mandator.id')
+    .innerJoin('resource', (join) =>
+      join
+        .onRef('resource.mandator_id', '=', 'location.mandator_id')
+        .onRef('resource.location_id', '=', 'location.id'),
+    )
+    .select(['resource.id as resourceId', 'resource.name as resourceName'])
+    .select(['location.id as locationId', 'location.name as locationName'])
+    .where('mandator.code', '=', Mandator)
+    .where('location.name', '=', Locations[0]?.Name ?? '')
+    .where('resource.name', '=', exampleRoom())
+    .executeTakeFirst();
 }
 
 /** This week's and the next weeks' lessons of the demo tenant. */
