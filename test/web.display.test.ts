@@ -44,7 +44,14 @@ function roomOf(slots: Slot[], more: Partial<Snapshot> = {}): Snapshot {
   return {
     ...{ cursor: 'c1', serverTime: noon, asOf: noon, staleAfterSeconds: 90, trustUntil: noon + 15 * minute },
     ...{ zoneOffsets: offsets, isActive: true, slots, end: noon + 2_880 * minute },
-    resource: { id: '7', name: 'HS 101', locationName: 'Campus', capacity: 12 },
+    resource: {
+      id: '7',
+      name: 'HS 101',
+      locationId: '1',
+      locationName: 'Campus',
+      capacity: 12,
+      active: true,
+    },
     open: [{ start: noon - 240 * minute, end: noon + 360 * minute }],
     ...more,
   };
@@ -291,6 +298,11 @@ describe('what can be tapped', () => {
     ]);
     expect(acts(roomOf([slotOf(noon + 30 * minute, noon + 80 * minute)]))).toEqual(['book15', 'book30']);
     expect(acts(roomOf([slotOf(noon + 4 * minute, noon + 80 * minute)]))).toEqual([]);
+    expect(acts(roomOf([], { open: [{ start: noon, end: noon + 9_000 * minute }] }))).toEqual([
+      'book15',
+      'book30',
+      'book60',
+    ]);
     expect(acts(roomOf([], { open: [] }))).toEqual([]);
   });
 

@@ -31,7 +31,14 @@ export type Snapshot = Schedule<Slot> & {
   staleAfterSeconds: number;
   trustUntil: number;
   zoneOffsets: { from: number; offsetMinutes: number }[];
-  resource: { id: string; name: string; locationName: string; capacity: number | null };
+  resource: {
+    id: string;
+    name: string;
+    locationId: string;
+    locationName: string;
+    capacity: number | null;
+    active: boolean;
+  };
 };
 
 export type Heartbeat = { cursor: string; serverTime: number; asOf: number; trustUntil: number };
@@ -42,7 +49,7 @@ export type Frame =
   | ({ kind: 'ended' } & Ended);
 
 const snapshotFields = `fragment Plan on DisplaySnapshot { cursor serverTime asOf staleAfterSeconds trustUntil
-zoneOffsets { from offsetMinutes } resource { id name locationName capacity active }
+zoneOffsets { from offsetMinutes } resource { id name locationId locationName capacity active }
 schedule { bookingId version kind occupies isTentative from to start end subject organizer classes teachers
 checkIn { from until checkedInAt } change { kind roomBefore roomNow startBefore endBefore teachersBefore } }
 open { start end } end }`;
@@ -77,8 +84,7 @@ type SentSlot = Omit<Slot, 'isBlock' | 'checkIn'> & {
   checkIn: { from: number; until: number; checkedInAt: number | null } | null;
 };
 /** A DisplaySnapshot after parseInstants. */
-export type SentSnapshot = Omit<Snapshot, 'isActive' | 'slots' | 'resource'> & {
-  resource: Snapshot['resource'] & { active: boolean };
+export type SentSnapshot = Omit<Snapshot, 'isActive' | 'slots'> & {
   schedule: SentSlot[];
 };
 

@@ -99,7 +99,15 @@ export async function pair(session: Session, room: string | null, why: string | 
         [
           make('p', {}, text.pairHow),
           make('p', { class: 'code', role: 'status' }, code.code),
-          make('p', {}, make('code', {}, `roomgate display pair ${code.code}`)),
+          make(
+            'p',
+            {},
+            make(
+              'code',
+              {},
+              `roomgate display pair ${code.code} --mandator ${session.tenant.split('/').slice(-2)[0]}`,
+            ),
+          ),
           make('p', { class: 'fine' }, text.pairWait),
         ],
         code.code,

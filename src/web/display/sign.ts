@@ -92,7 +92,7 @@ function drawState(room: Snapshot, sight: Sight, now: number): void {
       ),
     ),
   ]);
-  document.title = `${word} ${until} – ${room.resource.name}`;
+  document.title = `${[word, until].filter(Boolean).join(' ')} – ${room.resource.name}`;
   // Said only when it changes, so that nobody hears it with each minute.
   show(byId('said'), [status, until], () => [`${word} ${until}`]);
   root.dataset['status'] = status;

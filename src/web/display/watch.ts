@@ -74,7 +74,11 @@ export function startWatch(watching: Watching): Watch {
     const { rooms } = watch;
     if (first) sent.clear();
     if (frame.kind === 'snapshot') {
-      const { id } = frame.snapshot.resource;
+      const { id, locationId, active } = frame.snapshot.resource;
+      if (kind === 'board' && !(active && locationId === session.id)) {
+        rooms.delete(id);
+        return true;
+      }
       sent.add(id);
       rooms.set(id, frame.snapshot);
       return true;
