@@ -14,7 +14,11 @@ const context = '^src/context\\.ts$';
 const paging = '^src/db/paging\\.ts$';
 
 /** What runs: the program, and the pages in browsers. */
-const entries = ['^src/main\\.ts$', '^src/web/swagger/page\\.js$', '^src/web/display/(sign|board)\\.ts$'];
+const entries = [
+  '^src/main\\.ts$',
+  '^src/web/swagger/page\\.js$',
+  '^src/web/display/(sign|board|worker)\\.ts$',
+];
 
 /** What `from` imports of our own must match one of `allowed`; `$1` is what the first group of `from` found. */
 const onlyTo = (name, from, allowed) => ({

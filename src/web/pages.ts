@@ -18,8 +18,8 @@ const shared = ['displays/state.ts'];
 const permissions =
   'screen-wake-lock=(self), fullscreen=(self), camera=(), microphone=(), geolocation=(), payment=(), usb=()';
 
-/** Texts never become markup or code by accident, whatever a script of the page does with them. */
-const pagePolicy = `${contentPolicy}; require-trusted-types-for 'script'; trusted-types 'none'`;
+/** Texts never become markup or code by accident, whatever a script of the page does with them; but its worker's address. */
+const pagePolicy = `${contentPolicy}; require-trusted-types-for 'script'; trusted-types worker`;
 
 type Files = {
   /** By its path below `/assets/`. */
@@ -107,6 +107,8 @@ export function pageRoutes(): Router {
     const { assets } = await read();
     const asset = assets.get(request.params.name.join('/'));
     if (!asset) throw new NotFound(`There is nothing at ${request.path}.`);
+    // It is for the pages, which lie elsewhere.
+    if (request.path.endsWith('/worker.ts')) response.set('Service-Worker-Allowed', '/');
     sendWebFile(request, guard(response), asset);
   });
   router.all(['/:mandator/door-sign/:id', '/:mandator/board/:id', '/assets/*name'], refuseMethod);

@@ -114,12 +114,13 @@ function draw(): void {
   root.dataset['link'] = watch.state;
   if (now === undefined || byId('page').hidden) return;
   if (!first) return void show(byId('rooms'), 'none', () => [make('li', {}, text.noRooms)]);
-  const states = rooms.map((room) => lookAt(room, now).status);
+  const sights = rooms.map((room) => lookAt(room, now));
+  const states = sights.map(({ status }) => status);
   const dark = isNight(first.zoneOffsets, now) || states.every((status) => status === 'CLOSED');
   root.dataset['theme'] = parameters.get('theme') || (dark ? 'night' : 'day');
   const place = first.resource.locationName;
   const free = text.freeOf(states.filter((status) => status === 'FREE').length, rooms.length);
-  const heading = states.includes('UNKNOWN') ? '' : free;
+  const heading = sights.some(({ age }) => age === 'lost') ? '' : free;
   document.title = `${place} – ${text.rooms}`;
   show(byId('title'), [place, heading], () => [make('h1', {}, place), make('p', {}, heading)]);
   const time = clockTime(first.zoneOffsets, now);

@@ -71,3 +71,22 @@ export async function renewPage(mayReload: () => boolean): Promise<void> {
   const reload = () => (mayReload() ? location.reload() : setTimeout(reload, 20_000));
   reload();
 }
+
+type TrustedTypes = {
+  createPolicy(name: string, rules: { createScriptURL(address: string): string }): typeof trusting;
+};
+const trusting = { createScriptURL: (address: string) => address };
+
+/** Has the page and its files kept for a start without the network; where that is not possible, nothing is lost. */
+export async function keepPage(): Promise<void> {
+  const { serviceWorker } = navigator;
+  if (!serviceWorker || serviceWorker.controller) return;
+  const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
+  const rules = trustedTypes ? trustedTypes.createPolicy('worker', trusting) : trusting;
+  const worker = rules.createScriptURL('../../assets/web/display/worker.ts');
+  await serviceWorker.register(worker, { scope: './' });
+  // They were loaded before there was a worker to keep them.
+  const files = await caches.open('roomgate pages');
+  const loaded = performance.getEntriesByType('resource').map(({ name }) => name);
+  await files.addAll([location.pathname, ...loaded.filter((name) => /\/assets\//.test(name))]);
+}

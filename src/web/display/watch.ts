@@ -1,6 +1,6 @@
 /** Keeps what is known of one room, or of all rooms of a location, as true as it can be. */
 import { type Clock, makeClock } from './clock.ts';
-import { callGraphql, renewPage, reportHealth } from './device.ts';
+import { callGraphql, keepPage, renewPage, reportHealth } from './device.ts';
 import { make } from './dom.ts';
 import { documents, type Frame, type Snapshot } from './frames.ts';
 import { type Feed, type Link, type LinkState, openLink, type Ports } from './link.ts';
@@ -139,6 +139,7 @@ export function startWatch(watching: Watching): Watch {
             showCard(session, null);
             void tell();
             void renewPage(watching.isIdle);
+            void keepPage().catch(() => {});
           }
           watching.changed();
         },
