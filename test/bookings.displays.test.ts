@@ -7,10 +7,13 @@ import { changeBooking, extendBooking } from '../src/bookings/change.ts';
 import { findBooking, listBookings } from '../src/bookings/service.ts';
 import { forgetOldUndos, undoBooking } from '../src/bookings/undo.ts';
 import type { Viewer } from '../src/context.ts';
+import { type Device, pairDevice } from './_util/displays.ts';
 import { makeDisplay } from './_util/factories.ts';
 import { openFrontDesk } from './_util/front-desk.ts';
 import { hold, releaseAll } from './_util/hold.ts';
+import { type MasterData, masterData, type Reply } from './_util/master-data.ts';
 import { until } from './_util/process.ts';
+import { type Service, startService } from './_util/service.ts';
 
 let desk: Awaited<ReturnType<typeof openFrontDesk>>;
 let school: Awaited<ReturnType<typeof desk.openTenant>>;
@@ -407,5 +410,104 @@ describe('undo', () => {
     await sql`update booking_undo set at = at - interval '1 minute'`.execute(desk.db);
     await forgetOldUndos(desk.db);
     expect(await rows()).toBe(0);
+  });
+});
+
+describe('over REST and GraphQL', () => {
+  let service: Service;
+  let admin: MasterData;
+  let first: Device;
+  let second: Device;
+  let room: number;
+  beforeAll(async () => {
+    service = await startService();
+    admin = masterData(service, await service.signIn(service.tenant, 'Admin'));
+    first = await pairDevice(service, admin, { MayBook: true });
+    second = await pairDevice(service, admin, { MayBook: true });
+    room = service.tenant.resources[0]!.id;
+  });
+  afterEach(() => sql`update booking set status = 'Cancelled'`.execute(service.context.db));
+  afterAll(() => service.stop());
+
+  const times = () => ({
+    start: new Date().toISOString(),
+    end: new Date(Date.now() + 30 * minute).toISOString(),
+  });
+  const walkInBody = (ResourceId = room) => {
+    const { start, end } = times();
+    return { ResourceId, Subject: 'Spontan', Start: start, End: end };
+  };
+  const versionOf = (answer: Reply) => ({ 'If-Match': answer.headers.get('etag') as string });
+  const bookings = '/bookings';
+
+  test('a walk-in, its extension and its end, each taken back; answers that were lost are asked for again', async () => {
+    const key = { 'Idempotency-Key': 'tap-1' };
+    const body = walkInBody();
+    const booked = await first.post(bookings, body, key);
+    expect([booked.status, booked.body['Origin']]).toEqual([
+      201,
+      expect.objectContaining({ System: 'Display' }),
+    ]);
+    expect((await first.post(bookings, body, key)).body).toEqual(booked.body);
+    const one = `${bookings}/${booked.body['Id']}`;
+    const extend = () => first.post(`${one}/extend`, { Minutes: 15 }, versionOf(booked));
+    const extended = await extend();
+    expect([extended.status, extended.body['Version'], (await extend()).status]).toEqual([200, 2, 412]);
+    const released = await first.post(`${one}/release`, undefined);
+    expect(released.body).toMatchObject({ Status: 'Released', Version: 3 });
+    const undo = (headers: Record<string, string>) => first.post(`${one}/undo`, undefined, headers);
+    const undone = await undo(versionOf(released));
+    expect([undone.status, undone.headers.get('etag'), undone.body]).toMatchObject([
+      ...[200, '"4"', { Status: 'Confirmed', End: extended.body['End'] }],
+    ]);
+    expect((await undo(versionOf(released))).body).toEqual(undone.body);
+    expect((await undo({})).status).toBe(428);
+    expect((await undo(versionOf(booked))).status).toBe(409);
+    expect((await first.get(one)).status).toBe(403);
+  });
+
+  const mutations = `mutation ($input: CreateBookingInput!) { made: createBooking(input: $input) {
+    __typename ... on BookingCreated { booking { id version subject } }
+    ... on ConflictProblem { message conflicts { subject } alternatives { resourceId } } } }`;
+  const result =
+    '{ __typename ... on Booking { version status subject checkIn { checkedInAt } } ... on Problem { message } }';
+
+  test('the same over GraphQL', async () => {
+    const input = { resourceId: String(room), subject: 'Spontan', ...times(), idempotencyKey: 'tap-2' };
+    const { data } = await first.ask(mutations, { input });
+    expect(data).toMatchObject({ made: { booking: { version: 1, subject: 'Spontan' } } });
+    const { id } = (data as { made: { booking: { id: string } } }).made.booking;
+    const act = async (field: string, device = first) =>
+      (await device.ask(`mutation { made: ${field} ${result} }`)).data?.['made'];
+    expect(await act(`extendBooking(id: ${id}, version: 1, minutes: 15)`, second)).toMatchObject({
+      ...{ version: 2, subject: 'Belegt' },
+    });
+    expect(await act(`undoBooking(id: ${id}, version: 2)`)).toMatchObject({ __typename: 'ConflictProblem' });
+    for (const _again of [1, 2])
+      expect(await act(`undoBooking(id: ${id}, version: 2)`, second)).toMatchObject({ version: 3 });
+    expect(await act(`releaseBooking(id: ${id})`)).toMatchObject({ version: 4, status: 'Released' });
+    expect(await act(`undoBooking(id: ${id}, version: 4)`)).toMatchObject({
+      version: 5,
+      status: 'Confirmed',
+    });
+    expect(await act(`checkIn(id: ${id})`)).toMatchObject({ __typename: 'ConflictProblem' });
+    const told = await second.ask(mutations, { input: { ...input, idempotencyKey: null } });
+    expect(told.data).toMatchObject({ made: { conflicts: [{ subject: 'Belegt' }], alternatives: [] } });
+    const { errors } = await first.ask(`{ booking(id: ${id}) { id } }`);
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
+  });
+
+  test('its scope ends where its rooms end, and with the permission of an Admin', async () => {
+    const other = service.tenant.resources[1]!.id;
+    const answer = await first.post(bookings, walkInBody(other));
+    expect([answer.status, answer.body['Errors']]).toMatchObject([422, [{ Code: 'UnknownResource' }]]);
+    const booked = await first.post(bookings, walkInBody());
+    const { status } = await admin.patch(`/displays/${first.id}`, { MayBook: false });
+    expect(status).toBe(200);
+    const refused = await until('the permission ends', async () => {
+      const again = await first.post(`${bookings}/${booked.body['Id']}/release`, undefined);
+      return again.status === 403 && again;
+    });
+    expect(refused.body['detail']).toMatch(/ask an Admin to allow booking for this display/);
   });
 });

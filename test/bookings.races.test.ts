@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../src/db/database.ts';
+import { hashDisplayToken, makeDisplayToken } from '../src/identity/service.ts';
 import { openLog } from '../src/log.ts';
-import { makeTenant } from './_util/factories.ts';
+import { makeDisplay, makeTenant } from './_util/factories.ts';
 import { hold, releaseAll } from './_util/hold.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 import { killPrograms, startProgram, until, visit } from './_util/process.ts';
+import { testConfig } from './_util/service.ts';
 
 const hour = 3_600_000;
 const week = 168 * hour;
@@ -222,3 +224,28 @@ test.each([
     }
   },
 );
+
+test('two displays of one room book on two processes at once: one has it, the other is told that it is taken', async () => {
+  const { id } = tenant.resources[0] as Room;
+  const config = testConfig(clone.url);
+  const displays = await Promise.all(
+    processes.map(async ({ url }) => {
+      const token = makeDisplayToken();
+      await makeDisplay(db, tenant, { tokenHash: hashDisplayToken(config, token) });
+      return { url, token };
+    }),
+  );
+  const letGo = await hold(db, (trx) =>
+    sql`select from resource where id = ${id} for no key update`.execute(trx),
+  );
+  const [from, to] = [Date.now(), Date.now() + hour / 4];
+  const racing = displays.map((display) =>
+    overRest({ room: { id, name: '' }, from, to }, display as (typeof processes)[number]),
+  );
+  await until('both wait', haveWaited(2));
+  await letGo();
+  const outcomes = await Promise.all(racing);
+  const [won, lost] = outcomes.toSorted((one, other) => Number(one.status) - Number(other.status));
+  expect([won?.status, lost?.status]).toEqual([201, 409]);
+  expect(lost?.conflicts).toEqual(won?.bookings);
+});
