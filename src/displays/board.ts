@@ -1,6 +1,7 @@
 /** The rooms of a location that somebody watches on one board, as this process knows them. */
+import { openBeats } from './beats.ts';
 import type { Heartbeat } from './display.ts';
-import { type Pace, type Room, sharedFor, untilBeat } from './room.ts';
+import { type Pace, type Room, sharedFor } from './room.ts';
 import { toHeartbeat } from './snapshot.ts';
 
 /** Told when the location may have other rooms, and at each heartbeat. */
@@ -42,23 +43,16 @@ export function openBoard(locationId: number, surroundings: BoardSurroundings): 
   let isRight = false;
   let knownAt = 0;
   let beats = 0;
-  let beating: NodeJS.Timeout | undefined;
   let last: Heartbeat | undefined;
 
   const tellAll = () => {
     for (const reader of readers) reader.tell();
   };
-  function waitToBeat(): void {
-    beating = setTimeout(
-      () => {
-        beats++;
-        last = undefined;
-        waitToBeat();
-        tellAll();
-      },
-      untilBeat(locationId, pace.heartbeat, Date.now()),
-    ).unref();
-  }
+  const beating = openBeats(locationId, pace.heartbeat, () => {
+    beats++;
+    last = undefined;
+    tellAll();
+  });
 
   const board: Board = {
     locationId,
@@ -94,16 +88,16 @@ export function openBoard(locationId: number, surroundings: BoardSurroundings): 
     },
     join(reader) {
       readers.add(reader);
-      if (readers.size === 1) waitToBeat();
+      if (readers.size === 1) beating.start();
     },
     leave(reader) {
       if (!readers.delete(reader) || readers.size > 0) return;
-      clearTimeout(beating);
+      beating.stop();
       surroundings.isDone(board);
     },
     close() {
       for (const reader of readers) reader.end();
-      clearTimeout(beating);
+      beating.stop();
     },
   };
   return board;

@@ -8,7 +8,8 @@ import type { Context } from '../context.ts';
 import type { Change, Subscription } from '../db/notifications.ts';
 import { type Board, openBoard } from './board.ts';
 import { keepLocalDays } from './local-days.ts';
-import { readMembers, readPlans } from './plan.ts';
+import { readMembers } from './plan.ts';
+import { openQueue, openReading, type Queue } from './reading.ts';
 import { openRoom, type Pace, type Room } from './room.ts';
 import { resourcesIn } from './slots.ts';
 
@@ -41,12 +42,6 @@ const usualPace: Pace = {
   retry: [100, 5_000],
 };
 
-/** Rooms of one read, and reads at a time. */
-const mostRooms = 200;
-const mostReads = 2;
-/** Rooms that are published before others have their turn. */
-const publishedAtOnce = 20;
-
 type Tenant = {
   readonly mandatorId: number;
   readonly rooms: Map<number, Room>;
@@ -55,33 +50,20 @@ type Tenant = {
   /** Fulfilled when every change is heard of. */
   ready: Promise<unknown>;
   isReady: boolean;
-  /** To be read. */
-  readonly wanted: Set<Room>;
-  /** Being read, and who waits for that; then who waits for the read after it. */
-  readonly running: Map<Room, PromiseWithResolvers<void>>;
-  readonly waiting: Map<Room, PromiseWithResolvers<void>>;
-  /** Reads that have failed one after the other; no other begins while `isPaused`. */
-  failures: number;
-  isPaused: boolean;
+  readonly queue: Queue;
   boardsRead: Promise<void> | undefined;
 };
 
-/** A promise whose failure is no fault when nobody waits for it. */
-function promised(): PromiseWithResolvers<void> {
-  const made = Promise.withResolvers<void>();
-  made.promise.catch(() => {});
-  return made;
-}
-
 const nobody = () => ({ tell() {}, end() {} });
 
-export function openHub({ db, log, notifications }: Context, pace = usualPace): Hub {
+export function openHub(context: Context, pace = usualPace): Hub {
+  const { db, log, notifications } = context;
   const tenants = new Map<number, Tenant>();
-  const hungry = new Set<Tenant>();
   const days = keepLocalDays(db);
-  const figures = { statements: 0, roomsRead: 0 };
-  let running = 0;
-  let isScheduled = false;
+  const reading = openReading(context, days, pace, (room, mandatorId) => {
+    const tenant = tenants.get(mandatorId);
+    if (tenant?.rooms.get(room.id) === room) forgetRoom(tenant, room);
+  });
   const isListening = () => notifications.listening;
 
   function tenantOf(mandatorId: number): Tenant {
@@ -90,8 +72,7 @@ export function openHub({ db, log, notifications }: Context, pace = usualPace): 
     const tenant: Tenant = {
       ...{ mandatorId, rooms: new Map(), boards: new Map(), subscriptions: [] },
       ...{ ready: Promise.resolve(), isReady: false },
-      ...{ wanted: new Set(), running: new Map(), waiting: new Map() },
-      ...{ failures: 0, isPaused: false, boardsRead: undefined },
+      ...{ queue: openQueue(mandatorId), boardsRead: undefined },
     };
     tenants.set(mandatorId, tenant);
     tenant.ready = Promise.all([
@@ -147,7 +128,8 @@ export function openHub({ db, log, notifications }: Context, pace = usualPace): 
       ...{ pace, isListening },
       wantsRead(wanting, isFirst) {
         if (!wanting.isWatched) forgetRoom(tenant, wanting);
-        else if (tenant.isReady && !(isFirst && tenant.running.has(wanting))) want(tenant, wanting);
+        else if (tenant.isReady && !(isFirst && tenant.queue.running.has(wanting)))
+          reading.want(tenant.queue, wanting);
       },
       isDone: (done) => forgetRoom(tenant, done),
     });
@@ -157,7 +139,7 @@ export function openHub({ db, log, notifications }: Context, pace = usualPace): 
 
   function forgetRoom(tenant: Tenant, room: Room): void {
     room.close();
-    tenant.wanted.delete(room);
+    tenant.queue.wanted.delete(room);
     if (tenant.rooms.get(room.id) === room) tenant.rooms.delete(room.id);
     forgetTenant(tenant);
   }
@@ -165,105 +147,7 @@ export function openHub({ db, log, notifications }: Context, pace = usualPace): 
     if (tenant.rooms.size > 0 || tenant.boards.size > 0) return;
     for (const subscription of tenant.subscriptions) subscription.close();
     if (tenants.get(tenant.mandatorId) === tenant) tenants.delete(tenant.mandatorId);
-    hungry.delete(tenant);
     days.forget(tenant.mandatorId);
-  }
-
-  function want(tenant: Tenant, room: Room): void {
-    tenant.wanted.add(room);
-    hungry.add(tenant);
-    schedule();
-  }
-  /** Soon, so that what changes with one COMMIT is read together. */
-  function schedule(): void {
-    if (isScheduled) return;
-    isScheduled = true;
-    setImmediate(() => {
-      isScheduled = false;
-      for (const tenant of hungry) {
-        if (running >= mostReads) return;
-        startRead(tenant);
-      }
-    });
-  }
-
-  function startRead(tenant: Tenant): void {
-    if (tenant.isPaused) return;
-    // Who is being read is read again after that, or the older of two plans might be published last.
-    const rooms = [...tenant.wanted].filter((room) => !tenant.running.has(room)).slice(0, mostRooms);
-    // The next time it is another tenant's turn first.
-    hungry.delete(tenant);
-    for (const room of rooms) tenant.wanted.delete(room);
-    if (rooms.length === 0) return;
-    if (tenant.wanted.size > 0) hungry.add(tenant);
-    running++;
-    void readRooms(tenant, rooms).finally(() => {
-      running--;
-      if (tenant.wanted.size > 0) hungry.add(tenant);
-      schedule();
-    });
-  }
-
-  async function readRooms(tenant: Tenant, rooms: readonly Room[]): Promise<void> {
-    const { mandatorId } = tenant;
-    for (const room of rooms) {
-      tenant.running.set(room, tenant.waiting.get(room) ?? promised());
-      tenant.waiting.delete(room);
-    }
-    const publish = new Map(rooms.map((room) => [room.id, room.beginRead()]));
-    const settle = (room: Room, error?: unknown) => {
-      const answer = tenant.running.get(room);
-      tenant.running.delete(room);
-      if (error === undefined) answer?.resolve();
-      else answer?.reject(error);
-    };
-    try {
-      figures.statements++;
-      figures.roomsRead += rooms.length;
-      const ids = rooms.map(({ id }) => id);
-      const stored = await readPlans(db, mandatorId, ids, new Date());
-      const plans = await days.complete(mandatorId, stored);
-      for (const [index, plan] of plans.entries()) {
-        if (index > 0 && index % publishedAtOnce === 0) await nextTurn();
-        publish.get(plan.stored.resourceId)?.(plan);
-      }
-      tenant.failures = 0;
-      const found = new Set(plans.map((plan) => plan.stored.resourceId));
-      for (const room of rooms) {
-        settle(room);
-        if (!found.has(room.id)) forgetRoom(tenant, room);
-      }
-    } catch (error) {
-      log.warn({ err: (error as Error).message, rooms: rooms.length }, 'displays: rooms could not be read');
-      for (const room of rooms) {
-        settle(room, error);
-        if (room.isWatched && tenant.rooms.get(room.id) === room) want(tenant, room);
-      }
-      pause(tenant);
-    }
-  }
-
-  function pause(tenant: Tenant): void {
-    const [first, most] = pace.retry;
-    tenant.isPaused = true;
-    setTimeout(
-      () => {
-        tenant.isPaused = false;
-        if (tenant.wanted.size > 0 && tenants.get(tenant.mandatorId) === tenant) hungry.add(tenant);
-        schedule();
-      },
-      Math.min(most, first * 2 ** tenant.failures++),
-    ).unref();
-  }
-
-  /** Fulfilled by a read that has begun after this call or, for a room that was not read yet, by the one that runs. */
-  function readOnce(tenant: Tenant, room: Room): Promise<void> {
-    const current = tenant.running.get(room);
-    if (current && !room.plan && !tenant.wanted.has(room)) return current.promise;
-    const answer = tenant.waiting.get(room) ?? promised();
-    tenant.waiting.set(room, answer);
-    want(tenant, room);
-    return answer.promise;
   }
 
   function touchBoards(tenant: Tenant): void {
@@ -301,7 +185,8 @@ export function openHub({ db, log, notifications }: Context, pace = usualPace): 
       room.join(holder);
       try {
         if (!tenant.isReady) await tenant.ready;
-        if (anew || !room.plan || room.plan.stored.midnight <= Date.now()) await readOnce(tenant, room);
+        if (anew || !room.plan || room.plan.stored.midnight <= Date.now())
+          await reading.readOnce(tenant.queue, room);
         // What is known may be old, and says so.
         else if (!isListening()) room.touch();
         return room.plan && use(room);
@@ -337,7 +222,7 @@ export function openHub({ db, log, notifications }: Context, pace = usualPace): 
     },
     get figures() {
       const rooms = [...tenants.values()].flatMap((tenant) => [...tenant.rooms.values()]);
-      return { ...figures, watched: rooms.filter(({ isWatched }) => isWatched).length };
+      return { ...reading.figures, watched: rooms.filter(({ isWatched }) => isWatched).length };
     },
     close() {
       for (const tenant of [...tenants.values()]) {

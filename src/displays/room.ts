@@ -1,4 +1,5 @@
 /** A room that somebody watches, or has watched a moment ago, as this process knows it. */
+import { openBeats, phaseOf } from './beats.ts';
 import type { Heartbeat, Privacy, Snapshot } from './display.ts';
 import type { RoomPlan } from './local-days.ts';
 import { type Content, toContent, toHeartbeat, toSnapshot } from './snapshot.ts';
@@ -62,14 +63,6 @@ export const sharedFor = 250;
 /** By so many milliseconds a timer may be early. */
 const earliness = 50;
 
-/** Spreads ids over a period, always the same. */
-const phaseOf = (id: number, period: number) => Math.floor(((id * 0.618_033_988_75) % 1) * period);
-
-/** Until the next beat of something with this id. */
-export function untilBeat(id: number, period: number, now: number): number {
-  return period - ((((now - phaseOf(id, period)) % period) + period) % period);
-}
-
 type View = { content: Content; snapshot?: Snapshot; heartbeat?: Heartbeat };
 
 export function openRoom(id: number, surroundings: Surroundings): Room {
@@ -85,7 +78,6 @@ export function openRoom(id: number, surroundings: Surroundings): Room {
   let knownAt = 0;
   let beats = 0;
   let turning: NodeJS.Timeout | undefined;
-  let beating: NodeJS.Timeout | undefined;
   let leaving: NodeJS.Timeout | undefined;
 
   const tellAll = () => {
@@ -134,17 +126,11 @@ export function openRoom(id: number, surroundings: Surroundings): Room {
     waitToTurn();
   }
 
-  function waitToBeat(): void {
-    beating = setTimeout(
-      () => {
-        beats++;
-        for (const view of views.values()) delete view.heartbeat;
-        waitToBeat();
-        tellAll();
-      },
-      untilBeat(id, pace.heartbeat, Date.now()),
-    ).unref();
-  }
+  const beating = openBeats(id, pace.heartbeat, () => {
+    beats++;
+    for (const view of views.values()) delete view.heartbeat;
+    tellAll();
+  });
 
   function viewOf(level: Privacy, now: number): View {
     if (!plan) throw new Error(`Room ${id} has not been read yet.`);
@@ -196,12 +182,12 @@ export function openRoom(id: number, surroundings: Surroundings): Room {
       readers.add(reader);
       if (!plan) surroundings.wantsRead(room, true);
       if (readers.size > 1) return;
-      waitToBeat();
+      beating.start();
       waitToTurn();
     },
     leave(reader) {
       if (!readers.delete(reader) || readers.size > 0) return;
-      clearTimeout(beating);
+      beating.stop();
       clearTimeout(turning);
       leaving = setTimeout(() => surroundings.isDone(room), pace.keep).unref();
     },
@@ -224,7 +210,8 @@ export function openRoom(id: number, surroundings: Surroundings): Room {
     },
     close() {
       for (const reader of readers) reader.end(room);
-      for (const timer of [turning, beating, leaving]) clearTimeout(timer);
+      beating.stop();
+      for (const timer of [turning, leaving]) clearTimeout(timer);
     },
   };
   return room;

@@ -130,8 +130,6 @@ export function readBoard(
         shown.set(room, null);
         pending.add(room);
         room.join(reader);
-        // Nobody has watched it before, so it has not been read.
-        if (!room.plan) room.touch();
       }
     source.wake();
   }
