@@ -1,6 +1,7 @@
 /** What every bench needs: a database of its own, a web and a worker process, and a tenant with a token. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,6 +22,13 @@ export const term = Date.now() - (Date.now() % 604_800_000) + 4 * 604_800_000 + 
 
 export const say = (line: string) => void process.stdout.write(`${line}\n`);
 export const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
+
+/** Microseconds that a process has spent. */
+export function cpuOf(pid: number): number {
+  const [, fields = ''] = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  const [user, system] = fields.split(' ').slice(11, 13).map(Number);
+  return ((user ?? 0) + (system ?? 0)) * 10_000;
+}
 
 /** So that benches of two checkouts do not meet. */
 async function freePort(): Promise<number> {
@@ -94,7 +102,7 @@ export async function openBench(rooms: number, settings: Record<string, string> 
     personId: tenant.person('User').id,
   });
   const webPort = await freePort();
-  const web = await startProcess(databaseUrl, 'Web', webPort, settings);
+  let web = await startProcess(databaseUrl, 'Web', webPort, settings);
   const worker = await startProcess(databaseUrl, 'Worker', await freePort(), settings);
   const url = `http://127.0.0.1:${webPort}`;
   const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
@@ -111,7 +119,16 @@ export async function openBench(rooms: number, settings: Record<string, string> 
     client,
     tenant,
     rooms: roomNames,
-    webProcess: web.pid as number,
+    get webProcess() {
+      return web.pid as number;
+    },
+    /** Ends the Web process as a crash does, and starts another one at the same address, after what is done meanwhile. */
+    async crashWeb(meanwhile: () => Promise<void>): Promise<void> {
+      web.kill('SIGKILL');
+      await once(web, 'exit');
+      await meanwhile();
+      web = await startProcess(databaseUrl, 'Web', webPort, settings);
+    },
     /** Posts a batch. @returns its BatchId */
     async post(operation: 'create' | 'update' | 'delete', body: Uint8Array): Promise<string> {
       const answer = await fetch(`${url}/school/api/v2.0/jobs/${operation}`, {

@@ -15,7 +15,7 @@ import { selectBusy } from '../src/availability/service.ts';
 import { selectBookings, selectStored } from '../src/bookings/stored.ts';
 import type { Viewer } from '../src/context.ts';
 import { dataDirectory } from '../src/db/embedded.ts';
-import { median, openBench, say } from './harness.ts';
+import { cpuOf, median, openBench, say } from './harness.ts';
 import type { Outcome, Run } from './load.ts';
 import { daysOf, storeBookings } from './stored-bookings.ts';
 
@@ -148,13 +148,6 @@ async function startPostGraphile() {
   if (!fs.existsSync(path.join(folder, 'node_modules', 'postgraphile')))
     await promisify(execFile)('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', ...packages]);
   return await startServer('postgraphile.ts', { PEER_FOLDER: folder, GRAPHILE_ENV: 'production' });
-}
-
-/** Microseconds that a process has spent. */
-function cpuOf(pid: number): number {
-  const [, fields = ''] = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-  const [user, system] = fields.split(' ').slice(11, 13).map(Number);
-  return ((user ?? 0) + (system ?? 0)) * 10_000;
 }
 
 const common = `Host: 127.0.0.1\r\nAuthorization: Bearer ${bench.token}\r\nAccept: application/json\r\n`;

@@ -16,6 +16,7 @@ import WebSocket from 'ws';
 import type { Viewer } from '../src/context.ts';
 import { NotAuthenticated, NotFound, Unavailable } from '../src/errors.ts';
 import type { Call } from '../src/graphql/builder.ts';
+import { type Execution, eventOf, resultOf } from '../src/graphql/execution.ts';
 import { createSubscriptions, type Frames } from '../src/graphql/frames.ts';
 import { createEventStreams } from '../src/graphql/sse.ts';
 import { createStreams, resolveFrame } from '../src/graphql/streams.ts';
@@ -135,7 +136,7 @@ describe('an execution', () => {
     expect(new Set(all).size).toBe(1);
     expect(executions).toBe(1);
     rooms.tell(1, { text: 'busy' });
-    expect((await frameOf({ query, variables: { id: 1 } }))?.result).toEqual({
+    expect(await resultOf((await frameOf({ query, variables: { id: 1 } })) as Execution)).toEqual({
       data: { room: { text: 'busy' } },
     });
     expect(executions).toBe(2);
@@ -180,10 +181,24 @@ describe('an execution', () => {
     expect(executions).toBe(2);
   });
 
+  test('is the same as bytes and as an object, whoever comes first', async () => {
+    rooms.tell(1, { text: 'über' });
+    for (const fields of ['text', 'text later']) {
+      const asked = { query: `subscription { room(id: 1) { ${fields} } }` };
+      const execution = (await frameOf(asked)) as Execution;
+      const event = await eventOf(execution);
+      const data = { room: { text: 'über', ...(fields.includes('later') && { later: 'über' }) } };
+      expect(await resultOf(execution)).toEqual({ data });
+      expect(await resultOf(execution)).toBe(await resultOf(execution));
+      expect(await eventOf(execution)).toBe(event);
+    }
+    expect(executions).toBe(2);
+  });
+
   test('fails as a frame with an error', async () => {
     rooms.tell(1, new NotFound('gone'));
     const frame = await frameOf({ query, variables: { id: 1 } });
-    expect(await frame?.result).toMatchObject({
+    expect(await resultOf(frame as Execution)).toMatchObject({
       errors: [{ message: 'gone', extensions: { code: 'NOT_FOUND' } }],
       data: { room: null },
     });

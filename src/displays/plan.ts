@@ -127,7 +127,7 @@ left join lateral (
   ) as lesson on true
 ) as slots on true`;
 
-const statement: Statement = { name: 'plans of rooms', sql: plans };
+export const readsPlans: Statement = { name: 'plans of rooms', sql: plans };
 
 /** The plans of those of these resources that the tenant has, active or not, in no order. */
 export async function readPlans(
@@ -136,7 +136,7 @@ export async function readPlans(
   resourceIds: readonly number[],
   now: Date,
 ): Promise<StoredPlan[]> {
-  return await runPrepared<StoredPlan>(db, statement, [mandatorId, resourceIds, now]);
+  return await runPrepared<StoredPlan>(db, readsPlans, [mandatorId, resourceIds, now]);
 }
 
 /** The active resources of each of these locations that the tenant has, in order of their names. */

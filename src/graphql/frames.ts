@@ -23,15 +23,7 @@ import { LRUCache } from 'lru-cache';
 import type { Log } from '../log.ts';
 import type { Call } from './builder.ts';
 import { presentError } from './errors.ts';
-
-type Result = { data?: unknown; errors?: readonly GraphQLError[] };
-
-/** A frame as a document asks for it; the same object for all who share it. */
-export type Execution = {
-  readonly result: Result | Promise<Result>;
-  /** Its bytes on a transport, made for the first who needs them. */
-  event?: Buffer | Promise<Buffer>;
-};
+import type { Execution, Result } from './execution.ts';
 
 /** What a subscription has for its client. */
 export type Frames = {

@@ -44,7 +44,11 @@ function readBytes(request: IncomingMessage, most: number): Promise<Buffer> {
     if (size > most) reject(tooLarge());
     else chunks.push(chunk);
   });
-  request.on('end', () => resolve(Buffer.concat(chunks)));
+  request.on('end', () => {
+    resolve(Buffer.concat(chunks));
+    // A stream keeps its request, and would keep this with it.
+    chunks.length = 0;
+  });
   request.on('error', reject);
   return promise;
 }

@@ -4,7 +4,8 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
-import type { Execution, Frames } from './frames.ts';
+import { type Event, eventOf, toEvent, withoutChunk } from './execution.ts';
+import type { Frames } from './frames.ts';
 
 const headers = {
   'Content-Type': 'text/event-stream',
@@ -17,32 +18,8 @@ const headers = {
 const pingEvery = 12_000;
 const lookEvery = 500;
 
-/** An event as one chunk of a chunked answer, ready for the socket. */
-type Event = Buffer & { readonly chunk: never };
-
-function toEvent(text: string): Event {
-  const length = Buffer.byteLength(text);
-  const head = `${length.toString(16)}\r\n`;
-  // Not out of the pool, of which a small one would keep 8 kB.
-  const event = Buffer.allocUnsafeSlow(head.length + length + 2);
-  event.write(`${head}${text}\r\n`, length === text.length ? 'latin1' : 'utf8');
-  return event as Event;
-}
-
-/** The same without what makes it a chunk. */
-const withoutChunk = (event: Event) => event.subarray(event.indexOf('\n') + 1, -2);
-
 const ping = toEvent(':\n\n');
 const complete = toEvent('event: complete\ndata:\n\n');
-
-const toFrame = (result: unknown) => toEvent(`event: next\ndata: ${JSON.stringify(result)}\n\n`);
-
-/** The very same bytes for all who share an execution. */
-function eventOf(execution: Execution): Event | Promise<Event> {
-  const { result } = execution;
-  execution.event ??= result instanceof Promise ? result.then(toFrame) : toFrame(result);
-  return execution.event as Event | Promise<Event>;
-}
 
 type Reader = {
   response: ServerResponse;

@@ -16,6 +16,7 @@ import type { Context, Credentials, Viewer } from '../context.ts';
 import { asDomainError, Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import type { Call } from './builder.ts';
 import { presentError } from './errors.ts';
+import { resultOf } from './execution.ts';
 import type { Frames } from './frames.ts';
 import type { Authenticate } from './holders.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -51,9 +52,9 @@ function closeCodeOf(error: unknown): [code: number, reason: string] {
 }
 
 /** What speaks of HTTP has no meaning here. */
-function withoutHttp(error: GraphQLError): GraphQLFormattedError {
-  const { http: _, ...extensions } = error.extensions;
-  return { ...error.toJSON(), extensions };
+function withoutHttp(error: GraphQLError | GraphQLFormattedError): GraphQLFormattedError {
+  const { http: _, ...extensions } = error.extensions ?? {};
+  return { ...(error instanceof GraphQLError ? error.toJSON() : error), extensions };
 }
 
 /** The results of a subscription, as graphql-ws takes them. */
@@ -62,7 +63,7 @@ function resultsOf(frames: Frames): AsyncIterableIterator<ExecutionResult> {
   const results: AsyncIterableIterator<ExecutionResult> = {
     async next() {
       const frame = await frames.next();
-      return frame ? { value: (await frame.result) as ExecutionResult } : over;
+      return frame ? { value: (await resultOf(frame)) as ExecutionResult } : over;
     },
     // A generator that waits for a frame would hear of this only after it.
     async return() {
