@@ -1,14 +1,6 @@
-import type { ObjectRef } from '@pothos/core';
-import { z } from 'zod';
-import {
-  Conflict,
-  Forbidden,
-  InvalidInput,
-  NotFound,
-  PreconditionFailed,
-  type RoomConflict,
-} from '../errors.ts';
-import { type AddTypes, type Builder, type Types, typeNamed } from '../graphql/builder.ts';
+import type { z } from 'zod';
+import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
+import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { idArgument, longIdArgument } from '../graphql/ids.ts';
 import {
@@ -20,12 +12,12 @@ import {
   recordType,
 } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
-import { idempotencyKey, readId, readLongId } from '../input.ts';
+import { readId, readLongId } from '../input.ts';
 import { checkIn, releaseBooking } from './attendance.ts';
 import type { Booking, BookingFilter } from './booking.ts';
 import { cancelBooking } from './cancellation.ts';
 import { changeBooking, extendBooking } from './change.ts';
-import { type Created, createBooking } from './creation.ts';
+import { addCreation } from './creation-graphql.ts';
 import { lessonOrigin, lessonStatus } from './lektion.ts';
 import { bookingList, findBooking, getResource, listBookings, type Resource } from './service.ts';
 import { undoBooking } from './undo.ts';
@@ -136,83 +128,6 @@ function addQueries(builder: Builder, { booking }: BookingTypes, filter: FilterT
         listBookings(context.db, viewer, toFilter(wanted), pageOf(bookingList, page)),
     }),
   }));
-}
-
-type Series = NonNullable<Created['series']>;
-
-/** What is made of a series, besides its first booking. */
-function addSeries(builder: Builder, booking: ObjectRef<Types, Booking>) {
-  const skipped = builder.objectRef<Series['skipped'][number]>('SkippedBooking').implement({
-    description: 'A booking of a series that was left out.',
-    fields: (t) => ({
-      start: t.expose('start', { type: 'DateTime', description: 'When it would have begun.' }),
-      end: t.expose('end', { type: 'DateTime', description: 'When it would have ended.' }),
-      conflicts: t.field({
-        type: [typeNamed<RoomConflict>('RoomConflict')],
-        description: 'What is in its way.',
-        resolve: ({ conflicts }) => conflicts,
-      }),
-    }),
-  });
-  return builder.objectRef<{ booking: Booking; series: Series }>('SeriesCreated').implement({
-    description: 'A series was made.',
-    fields: (t) => ({
-      booking: t.expose('booking', { type: booking, description: 'Its first booking.' }),
-      seriesId: t.id({ description: 'The id of the series.', resolve: ({ series }) => series.seriesId }),
-      recurrenceRule: t.string({
-        description: 'How it repeats.',
-        resolve: ({ series }) => series.recurrenceRule,
-      }),
-      bookingIds: t.idList({
-        description: 'The ids of its bookings, in their order.',
-        resolve: ({ series }) => series.bookingIds,
-      }),
-      skipped: t.field({
-        type: [skipped],
-        description: 'Which were left out.',
-        resolve: ({ series }) => series.skipped,
-      }),
-    }),
-  });
-}
-
-function addCreation(builder: Builder, { booking }: BookingTypes): void {
-  const created = builder.objectRef<{ booking: Booking }>('BookingCreated').implement({
-    description: 'A single booking was made.',
-    fields: (t) => ({
-      booking: t.expose('booking', { type: booking, description: 'The booking.' }),
-    }),
-  });
-  const seriesCreated = addSeries(builder, booking);
-  const result = builder.errorUnion('CreateBookingResult', {
-    description: 'What was made, or why nothing.',
-    types: [created, seriesCreated, Conflict, Forbidden, InvalidInput],
-    resolveType: (made) => ((made as Created).series ? seriesCreated : created),
-  });
-  const body = z.strictObject({
-    ...wire.newBooking.shape,
-    IdempotencyKey: idempotencyKey
-      .nullable()
-      .default(null)
-      .meta({ description: 'The same key and input within 24 hours give the same bookings again.' }),
-  });
-  const input = bodyType(builder, 'CreateBookingInput', body.meta(wire.newBooking.meta() ?? {}));
-  builder.mutationField('createBooking', (t) =>
-    t.field({
-      type: result,
-      args: {
-        input: t.arg({ type: input, required: true, description: 'What to make.' }),
-      },
-      description:
-        'Books a resource for a time in which it is open and free, once or, with a recurrence rule, as a series.',
-      resolve: (_root, args, { context, viewer }) => {
-        const { IdempotencyKey, ...wanted } = readBody(body, args.input);
-        return createBooking(context.db, viewer, wire.toNewBooking(wanted), {
-          idempotencyKey: IdempotencyKey ?? undefined,
-        });
-      },
-    }),
-  );
 }
 
 function addChanges(builder: Builder, { booking }: BookingTypes): void {
@@ -366,7 +281,7 @@ export const addTypes: AddTypes = (builder) => {
   const types = addBooking(builder);
   const filter = addFilter(builder, types);
   addQueries(builder, types, filter);
-  addCreation(builder, types);
+  addCreation(builder, types.booking);
   addChanges(builder, types);
   addSubscription(builder, types, filter);
 };

@@ -1,0 +1,86 @@
+import type { ObjectRef } from '@pothos/core';
+import { z } from 'zod';
+import { Conflict, Forbidden, InvalidInput, type RoomConflict } from '../errors.ts';
+import { type Builder, type Types, typeNamed } from '../graphql/builder.ts';
+import { bodyType, readBody } from '../graphql/record.ts';
+import { idempotencyKey } from '../input.ts';
+import type { Booking } from './booking.ts';
+import { type Created, createBooking } from './creation.ts';
+import * as wire from './wire.ts';
+
+type Series = NonNullable<Created['series']>;
+
+/** What is made of a series, besides its first booking. */
+function addSeries(builder: Builder, booking: ObjectRef<Types, Booking>) {
+  const skipped = builder.objectRef<Series['skipped'][number]>('SkippedBooking').implement({
+    description: 'A booking of a series that was left out.',
+    fields: (t) => ({
+      start: t.expose('start', { type: 'DateTime', description: 'When it would have begun.' }),
+      end: t.expose('end', { type: 'DateTime', description: 'When it would have ended.' }),
+      conflicts: t.field({
+        type: [typeNamed<RoomConflict>('RoomConflict')],
+        description: 'What is in its way.',
+        resolve: ({ conflicts }) => conflicts,
+      }),
+    }),
+  });
+  return builder.objectRef<{ booking: Booking; series: Series }>('SeriesCreated').implement({
+    description: 'A series was made.',
+    fields: (t) => ({
+      booking: t.expose('booking', { type: booking, description: 'Its first booking.' }),
+      seriesId: t.id({ description: 'The id of the series.', resolve: ({ series }) => series.seriesId }),
+      recurrenceRule: t.string({
+        description: 'How it repeats.',
+        resolve: ({ series }) => series.recurrenceRule,
+      }),
+      bookingIds: t.idList({
+        description: 'The ids of its bookings, in their order.',
+        resolve: ({ series }) => series.bookingIds,
+      }),
+      skipped: t.field({
+        type: [skipped],
+        description: 'Which were left out.',
+        resolve: ({ series }) => series.skipped,
+      }),
+    }),
+  });
+}
+
+export function addCreation(builder: Builder, booking: ObjectRef<Types, Booking>): void {
+  const created = builder.objectRef<{ booking: Booking }>('BookingCreated').implement({
+    description: 'A single booking was made.',
+    fields: (t) => ({
+      booking: t.expose('booking', { type: booking, description: 'The booking.' }),
+    }),
+  });
+  const seriesCreated = addSeries(builder, booking);
+  const result = builder.errorUnion('CreateBookingResult', {
+    description: 'What was made, or why nothing.',
+    types: [created, seriesCreated, Conflict, Forbidden, InvalidInput],
+    resolveType: (made) => ((made as Created).series ? seriesCreated : created),
+  });
+  const body = z.strictObject({
+    ...wire.newBooking.shape,
+    IdempotencyKey: idempotencyKey
+      .nullable()
+      .default(null)
+      .meta({ description: 'The same key and input within 24 hours give the same bookings again.' }),
+  });
+  const input = bodyType(builder, 'CreateBookingInput', body.meta(wire.newBooking.meta() ?? {}));
+  builder.mutationField('createBooking', (t) =>
+    t.field({
+      type: result,
+      args: {
+        input: t.arg({ type: input, required: true, description: 'What to make.' }),
+      },
+      description:
+        'Books a resource for a time in which it is open and free, once or, with a recurrence rule, as a series.',
+      resolve: (_root, args, { context, viewer }) => {
+        const { IdempotencyKey, ...wanted } = readBody(body, args.input);
+        return createBooking(context.db, viewer, wire.toNewBooking(wanted), {
+          idempotencyKey: IdempotencyKey ?? undefined,
+        });
+      },
+    }),
+  );
+}
