@@ -27,7 +27,7 @@ function get(address: string, headers: Record<string, string> = {}, method = 'GE
   );
 }
 
-/** The addresses of all that a page loads, itself first: what its markup names, and what its scripts import. */
+/** The addresses of all that a page loads, itself first: what its markup names, and what its scripts import or start. */
 async function follow(address: string): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const open = [address];
@@ -40,6 +40,7 @@ async function follow(address: string): Promise<Map<string, string>> {
     const named = [
       ...text.matchAll(/(?:src|href)="([^"#][^"]*)"/g),
       ...text.matchAll(/(?:from|import)\s*\(?['"]([^'"]+)['"]/g),
+      ...text.matchAll(/new URL\('([^']+)', import\.meta\.url/g),
       ...text.matchAll(/url\(['"]?([^'")]+)['"]?\)/g),
     ];
     for (const [, part = ''] of named) {

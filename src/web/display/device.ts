@@ -77,13 +77,16 @@ type TrustedTypes = {
 };
 const trusting = { createScriptURL: (address: string) => address };
 
+let isKept = false;
+
 /** Has the page and its files kept for a start without the network; where that is not possible, nothing is lost. */
 export async function keepPage(): Promise<void> {
   const { serviceWorker } = navigator;
-  if (!serviceWorker || serviceWorker.controller) return;
+  if (isKept || !serviceWorker || serviceWorker.controller) return;
+  isKept = true;
   const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
   const rules = trustedTypes ? trustedTypes.createPolicy('worker', trusting) : trusting;
-  const worker = rules.createScriptURL('../../assets/web/display/worker.ts');
+  const worker = rules.createScriptURL(new URL('./worker.ts', import.meta.url).href);
   await serviceWorker.register(worker, { scope: './' });
   // They were loaded before there was a worker to keep them.
   const files = await caches.open('roomgate pages');

@@ -74,8 +74,8 @@ export function startWatch(watching: Watching): Watch {
     const { rooms } = watch;
     if (first) sent.clear();
     if (frame.kind === 'snapshot') {
-      const { id, locationId, active } = frame.snapshot.resource;
-      if (kind === 'board' && !(active && locationId === session.id)) {
+      const { id, locationId } = frame.snapshot.resource;
+      if (kind === 'board' && locationId !== session.id) {
         rooms.delete(id);
         return true;
       }
