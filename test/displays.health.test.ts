@@ -7,6 +7,7 @@ import { findSilent, flushHeard, forgetPairings, hear } from '../src/displays/he
 import { openIdentity } from '../src/identity/authenticate.ts';
 import { viewerOfDisplay } from '../src/identity/service.ts';
 import { openLog } from '../src/log.ts';
+import { startServer } from '../src/server.ts';
 import { askForPairing, type Device, pairDevice } from './_util/displays.ts';
 import { until } from './_util/graphql.ts';
 import { type MasterData, masterData } from './_util/master-data.ts';
@@ -40,9 +41,13 @@ const displayChanges = async (cursor: string, wait = 0) => {
 };
 
 /** All that a device reads of a stream; ends by itself. */
-async function readStream(token: string, onFrame: (frame: Record<string, unknown>) => void) {
+async function readStream(
+  token: string,
+  onFrame: (frame: Record<string, unknown>) => void,
+  url = service.url,
+) {
   const client = createClient({
-    url: `${service.url}/school/graphql`,
+    url: `${url}/school/graphql`,
     headers: { Authorization: `Bearer ${token}` },
     retryAttempts: 0,
   });
@@ -228,16 +233,20 @@ test('codes that nobody confirms are forgotten', async () => {
 });
 
 describe('the stream of a display', () => {
-  test('counts as a call, and ends when it is revoked', async () => {
+  test('counts as a call, and ends when it is revoked through another process', async () => {
+    const other = await startServer(testConfig(service.databaseUrl, { Role: 'Web' }), openLog('silent'));
+    await other.ready;
+    const { BaseUrl } = other.context.config;
     const one = await pairDevice(service, admin);
     const frames: Record<string, unknown>[] = [];
-    const reading = readStream(one.token, (frame) => void frames.push(frame));
+    const reading = readStream(one.token, (frame) => void frames.push(frame), BaseUrl);
     await until(() => frames.length > 0);
     expect(frames).toEqual([{ __typename: 'DisplaySnapshot', resource: { id: String(room) } }]);
-    await flushHeard(service.context);
+    await flushHeard(other.context);
     expect(await read(one)).toMatchObject({ HeardAt: expect.any(String) });
     await admin.send('DELETE', `/displays/${one.id}`);
     await reading;
+    await other.stop();
     expect(frames.at(-1)).toEqual({ __typename: 'DisplayEnded', reason: 'Revoked', retryAfterSeconds: null });
   });
 
