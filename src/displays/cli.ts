@@ -9,7 +9,7 @@ import { pairDisplay } from './pairing.ts';
 
 type Tenant = { mandator: string };
 type PairOptions = Tenant & {
-  room: string[];
+  room?: string[];
   location?: string;
   name?: string;
   book?: true;
@@ -52,8 +52,7 @@ export const addCommands: AddCommands = (program, action) => {
     .option(
       '--room <name>',
       'a room that it shows; may be given several times',
-      (name: string, before: string[]) => [...before, name],
-      [] as string[],
+      (name: string, before: string[] = []) => [...before, name],
     )
     .option('--location <name>', 'a location all of whose rooms it shows')
     .option('--name <text>', 'what it is called; after its rooms when left out')
@@ -65,7 +64,7 @@ export const addCommands: AddCommands = (program, action) => {
         const act = await openOffice(db, options.mandator);
         const { mandatorId } = act.viewer;
         const rooms: number[] = [];
-        for (const name of options.room) rooms.push(await findRoomNamed(db, mandatorId, name));
+        for (const name of options.room ?? []) rooms.push(await findRoomNamed(db, mandatorId, name));
         const wanted = readInput(newDisplay, {
           Code: code,
           Name: options.name ?? null,
