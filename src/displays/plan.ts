@@ -85,45 +85,49 @@ cross join lateral (
 left join lateral (
   select json_agg(json_build_object(
     'bookingId', booking.id, 'version', booking.version, 'kind', booking.kind,
-    'isActive', booking.status in ('Confirmed', 'Tentative'), 'isTentative', booking.status = 'Tentative', 'isAway', found.away,
-    'from', ${millis('found.from')}, 'to', ${millis('found.to')},
-    'start', ${millis('found.from + make_interval(mins => booking.setup_minutes)')},
-    'end', ${millis('found.to - make_interval(mins => booking.teardown_minutes)')},
+    'isActive', booking.status in ('Confirmed', 'Tentative'), 'isTentative', booking.status = 'Tentative', 'isAway', booking.away,
+    'from', ${millis('booking.from')}, 'to', ${millis('booking.to')},
+    'start', ${millis('booking.from + make_interval(mins => booking.setup_minutes)')},
+    'end', ${millis('booking.to - make_interval(mins => booking.teardown_minutes)')},
     'isPrivate', booking.is_private, 'subject', booking.subject, 'organizer', organizer.name,
     'checkInFrom', ${millis('booking.check_in_from')}, 'checkInUntil', ${millis('booking.check_in_until')},
-    'checkedInAt', ${millis('booking.checked_in_at')}, 'roomId', room.id, 'roomName', room.name, 'lessons', lesson.list
-  ) order by found.from, found.away, booking.id) as list
+    'checkedInAt', ${millis('booking.checked_in_at')}, 'roomId', booking.resource_id, 'roomName', case when booking.away then (
+      select name from resource as room where room.mandator_id = $1 and room.id = booking.resource_id) else resource.name end, 'lessons', lesson.list
+  ) order by booking.from, booking.away, booking.id) as list
   from (
-    select booking.id, lower(booking.occupied) as "from", upper(booking.occupied) as "to", false as away from booking
+    select booking.*, lower(booking.occupied) as "from", upper(booking.occupied) as "to", false as away from booking
     where booking.resource_id = resource.id and booking.occupied && tstzrange(plan.start, plan.end)
       and booking.status in ('Confirmed', 'Tentative')
     union all
-    select booking.id, lower(booking.occupied), upper(booking.occupied), false from booking
+    select booking.*, lower(booking.occupied), upper(booking.occupied), false from booking
     where booking.resource_id = resource.id and booking.occupied && tstzrange(plan.start, plan.end)
       and booking.status in ('Cancelled', 'Released') and booking.status = 'Cancelled' and booking.kind = 'Lesson'
     union all
-    select distinct gone.booking_id, (gone.ursprung ->> 'Beginn')::timestamptz, (gone.ursprung ->> 'Ende')::timestamptz, true
-    from lesson as gone
-    where gone.mandator_id = $1 and gone.origin_resource_id = resource.id and gone.resource_id <> resource.id
-      and gone.ursprung ->> 'Beginn' > ${text("plan.start - interval '1 day'")}
-      and gone.ursprung ->> 'Beginn' < ${text('plan.end')} and gone.ursprung ->> 'Ende' > ${text('plan.start')}
-  ) as found
-  join booking on booking.mandator_id = $1 and booking.id = found.id
-  join resource as room on room.mandator_id = $1 and room.id = booking.resource_id
+    select booking.*, gone.begins, gone.ends, true
+    from (
+      select distinct lesson.booking_id, (lesson.ursprung ->> 'Beginn')::timestamptz as begins,
+        (lesson.ursprung ->> 'Ende')::timestamptz as ends
+      from lesson
+      where lesson.mandator_id = $1 and lesson.origin_resource_id = resource.id and lesson.resource_id <> resource.id
+        and lesson.ursprung ->> 'Beginn' > ${text("plan.start - interval '1 day'")}
+        and lesson.ursprung ->> 'Beginn' < ${text('plan.end')} and lesson.ursprung ->> 'Ende' > ${text('plan.start')}
+    ) as gone
+    join booking on booking.mandator_id = $1 and booking.id = gone.booking_id
+  ) as booking
   left join person as organizer on organizer.mandator_id = $1 and organizer.id = booking.organizer_id
   left join lateral (
     select json_agg(json_build_object(
       'status', lesson.status, 'klassen', lesson.klassen, 'lehrpersonen', lesson.lehrpersonen,
-      'originId', lesson.origin_resource_id, 'originName', origin.name,
+      'originId', lesson.origin_resource_id, 'originName', case when lesson.origin_resource_id is not null then (
+        select name from resource as origin where origin.mandator_id = $1 and origin.id = lesson.origin_resource_id) end,
       'before', case when lesson.ursprung is not null then json_build_object(
         'room', lesson.ursprung ->> 'RessourceName', 'teachers', nullif(lesson.ursprung -> 'Lehrpersonen', 'null'),
         'start', ${millis("(lesson.ursprung ->> 'Beginn')::timestamptz")},
         'end', ${millis("(lesson.ursprung ->> 'Ende')::timestamptz")}) end
     ) order by lesson.job, lesson.lektion_id) as list
     from lesson
-    left join resource as origin on origin.mandator_id = $1 and origin.id = lesson.origin_resource_id
     where lesson.mandator_id = $1 and lesson.booking_id = booking.id and booking.kind = 'Lesson'
-      and (not found.away or lesson.origin_resource_id = resource.id)
+      and (not booking.away or lesson.origin_resource_id = resource.id)
   ) as lesson on true
 ) as slots on true`;
 
