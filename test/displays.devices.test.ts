@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import type { Viewer } from '../src/context.ts';
 import { openIdentity, viewerOfDisplay } from '../src/identity/service.ts';
 import { releaseClock, setClock } from './_util/clock.ts';
 import { askForPairing, type Device, pairDevice } from './_util/displays.ts';
@@ -144,7 +145,7 @@ describe('PATCH displays/{id}', () => {
 });
 
 describe('a revoked display', () => {
-  test('is refused at once on every process, with its person; again is no error', async () => {
+  test('is refused at once on every process, with its person, as one that is changed is changed; again is no error', async () => {
     const device = await pairDevice(service, admin);
     const other = await startIdentity(service.databaseUrl, { Pepper: pepper });
     try {
@@ -154,8 +155,12 @@ describe('a revoked display', () => {
       setClock(Date.now());
       expect(await elsewhere()).toBe(200);
       expect((await device.get('/displays/self')).status).toBe(200);
+      await admin.patch(at(device), { MayBook: true });
+      const grant = async () =>
+        ((await (await other.call(`Bearer ${device.token}`)).json()) as Viewer).display;
+      await until(async () => (await grant())?.mayBook === true);
       const revoked = await admin.send('DELETE', at(device));
-      expect(revoked).toMatchObject({ status: 200, body: { RevokedAt: expect.any(String), Version: 2 } });
+      expect(revoked).toMatchObject({ status: 200, body: { RevokedAt: expect.any(String), Version: 3 } });
       await until(async () => (await elsewhere()) === 401);
       await until(async () => (await device.get('/displays/self')).status === 401);
       expect((await admin.send('DELETE', at(device))).text).toBe(revoked.text);
