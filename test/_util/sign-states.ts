@@ -19,11 +19,14 @@ export async function openStates(service: Service, browser: Browser) {
   const { token } = await school.pair({ LocationId: school.locationId, MayBook: true });
   const cables: Cable[] = [];
 
-  const ofRoom = (name: string, room: string, status: string): State => ({
+  /** @param button what it offers, as the name of the button in each language */
+  const ofRoom = (name: string, room: string, status: string, button?: RegExp): State => ({
     name,
     async show(look) {
       const sign = await openSign(browser, service.url, school.sign(room), { token, ...look });
       await sign.status(status);
+      // What it may do it learns after what it shows.
+      if (button) await sign.button(button).first().waitFor();
       return sign;
     },
   });
@@ -43,10 +46,10 @@ export async function openStates(service: Service, browser: Browser) {
   });
 
   const states: State[] = [
-    ofRoom('free', rooms.free, 'FREE'),
-    ofRoom('busy', rooms.busy, 'BUSY'),
-    ofRoom('ending-soon', rooms.endingSoon, 'ENDING_SOON'),
-    ofRoom('check-in-due', rooms.checkInDue, 'CHECK_IN_DUE'),
+    ofRoom('free', rooms.free, 'FREE', /15 min/),
+    ofRoom('busy', rooms.busy, 'BUSY', /^(End|Beenden)$/),
+    ofRoom('ending-soon', rooms.endingSoon, 'ENDING_SOON', /^(End|Beenden)$/),
+    ofRoom('check-in-due', rooms.checkInDue, 'CHECK_IN_DUE', /^(Check in|Einchecken)$/),
     ofRoom('closed', rooms.closed, 'CLOSED'),
     ofRoom('out-of-service', rooms.outOfService, 'OUT_OF_SERVICE'),
     ofRoom('moved-away', rooms.movedFrom, 'FREE'),
