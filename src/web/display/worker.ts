@@ -8,14 +8,22 @@ const isFile = ({ method, url }: Request) =>
   method === 'GET' &&
   /\/(door-sign|board)\/\d+$|\/assets\/(web\/display|displays)\/[\w.-]+$/.test(new URL(url).pathname);
 
+/** A network that is cut may never say so. */
+const patience = 5_000;
+/** What is kept is given at once for a while after that, or each file would wait anew. */
+const unasked = 30_000;
+let cutUntil = 0;
+
 async function answer(request: Request): Promise<Response> {
   const files = await caches.open('roomgate pages');
   const kept = await files.match(request, { ignoreSearch: true, ignoreVary: true });
+  if (kept && performance.now() < cutUntil) return kept;
   try {
-    const response = await fetch(request);
+    const response = await fetch(request, kept ? { signal: AbortSignal.timeout(patience) } : {});
     if (response.ok) await files.put(request.url.replace(/\?.*/, ''), response.clone());
     return response.status >= 500 && kept ? kept : response;
   } catch (error) {
+    cutUntil = performance.now() + unasked;
     if (kept) return kept;
     throw error;
   }
