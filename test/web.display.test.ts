@@ -342,8 +342,10 @@ describe('what can be tapped', () => {
       booking: { id: '5', version: 1 },
     });
     expect(sent).toEqual([call, call]);
-    const never = async () => new Response('', { status: 503 });
+    let tries = 0;
+    const never = async () => new Response('', { status: 500 + ++tries });
     expect(await perform(never, async () => {}, call)).toEqual({ kind: 'noAnswer' });
+    expect(tries).toBe(2);
     const taken = async () => new Response('{"data":{"act":{"code":"Conflict"}}}');
     expect(await perform(taken, async () => {}, call)).toEqual({ kind: 'conflict' });
   });
