@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -206,7 +207,7 @@ describe('an execution', () => {
 });
 
 describe('readers of SSE', () => {
-  const events = createEventStreams(300);
+  const events = createEventStreams(log, 1_000);
   let server: http.Server;
   const sockets: net.Socket[] = [];
 
@@ -214,7 +215,7 @@ describe('readers of SSE', () => {
     server = http.createServer(async (request, response) => {
       const frames = await watch(JSON.parse(decodeURIComponent(String(request.headers['x-asked']))));
       response.on('close', frames.leave);
-      await events.serve(response, frames);
+      events.serve(response, frames);
     });
     server.listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
@@ -367,10 +368,14 @@ describe('with a database', () => {
       return source;
     }
 
-    const gone = () => new AbortController();
+    const gone = () => Object.assign(new EventEmitter(), { closed: false });
+    function leave(client: ReturnType<typeof gone>): void {
+      client.closed = true;
+      client.emit('close');
+    }
     const follow = (source: ReturnType<typeof makeSource>, client = gone()) =>
       streams.follow(
-        { viewer, credentials: { address: '' }, signal: () => client.signal },
+        { viewer, credentials: { address: '' }, client },
         async () => source,
         (error) => error.constructor.name,
       );
@@ -382,7 +387,7 @@ describe('with a database', () => {
       source.push(1);
       expect(await stream.next()).toEqual({ value: 1, done: false });
       const waiting = stream.next();
-      client.abort();
+      leave(client);
       expect(await waiting).toEqual({ value: undefined, done: true });
       expect([source.isClosed, streams.count()]).toEqual([true, 0]);
     });
@@ -435,13 +440,13 @@ describe('with a database', () => {
     });
 
     test('counts against the limit of its credential, and is not opened for who has gone', async () => {
-      const client = gone();
+      const client = gone().setMaxListeners(0);
       const open = Array.from({ length: 50 }, () => follow(makeSource(), client));
       await Promise.all(open);
       await expect(follow(makeSource())).rejects.toThrow(/50 streams open/);
-      client.abort();
+      leave(client);
       expect(streams.count()).toBe(0);
-      await expect(follow(makeSource(), client)).rejects.toThrow('aborted');
+      await expect(follow(makeSource(), client)).rejects.toThrow('has gone');
     });
 
     test('closes its source when the credential was revoked while it was opened', async () => {

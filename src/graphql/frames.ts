@@ -81,8 +81,8 @@ function shapeOf(schema: GraphQLSchema, document: DocumentNode, operation: Opera
   return { sharesFrames, variables: sharesFrames ? variablesBelow(document, operation) : [] };
 }
 
-/** One for all who subscribe to it keeps no single one of them. */
-const never = new AbortController().signal;
+/** What is one for all who subscribe to it keeps no single one of them. */
+const nobody = { closed: false, once() {}, off() {} };
 
 /**
  * @param refuse the limits of what may be run
@@ -110,7 +110,7 @@ export function createSubscriptions(
     const key = `${operation.name?.value ?? ''} ${JSON.stringify(values)} ${text}`;
     const known = operations.get(key);
     if (known) return known;
-    const contextValue: Call = { ...(args.contextValue as Call), signal: () => never };
+    const contextValue: Call = { ...(args.contextValue as Call), client: nobody };
     const made: Operation = { args: { ...args, contextValue }, shared: new WeakMap() };
     if (text !== undefined) operations.set(key, made);
     return made;
@@ -138,22 +138,20 @@ export function createSubscriptions(
     return execution;
   }
 
+  /** Without async functions: of each stream that waits, all that they keep would be kept. */
   function follow(source: AsyncIterator<unknown>, operation: Operation): Frames {
     let isOver = false;
+    function onFailure(cause: Error): Execution {
+      isOver = true;
+      const error = new GraphQLError('Failed.', { originalError: cause });
+      return { result: present({ errors: [error] }, operation.args.contextValue) };
+    }
+    function onFrame({ value, done }: IteratorResult<unknown>): Execution | undefined {
+      isOver ||= done === true;
+      return done ? undefined : executeOnce(operation, value);
+    }
     return {
-      async next() {
-        if (isOver) return undefined;
-        try {
-          const { value, done } = await source.next();
-          if (!done) return executeOnce(operation, value);
-          isOver = true;
-          return undefined;
-        } catch (cause) {
-          isOver = true;
-          const error = new GraphQLError('Failed.', { originalError: cause as Error });
-          return { result: present({ errors: [error] }, operation.args.contextValue) };
-        }
-      },
+      next: () => (isOver ? Promise.resolve(undefined) : source.next().then(onFrame, onFailure)),
       leave() {
         isOver = true;
         void source.return?.();

@@ -15,8 +15,15 @@ export type Caller = {
   viewer: Viewer;
   /** As they came, to be checked again. */
   credentials: Credentials;
-  /** Aborted when the client has gone; made when it is asked for, because most calls never ask. */
-  signal(): AbortSignal;
+  client: Client;
+};
+
+/** Whom the answer is for: the answer of HTTP itself, or a WebSocket. */
+export type Client = {
+  /** It has gone, or has its answer. */
+  readonly closed: boolean;
+  once(event: 'close', react: () => void): unknown;
+  off(event: 'close', react: () => void): unknown;
 };
 
 /** One stream from its registration until its client has gone or has had the last frame. */
@@ -32,8 +39,9 @@ export type Stream = {
 };
 
 type Holder = {
-  /** As it was last let in. */
-  viewer: Viewer;
+  readonly viewer: Viewer;
+  /** As it was last let in, in milliseconds. */
+  expiresAt: number;
   readonly credentials: Credentials;
   readonly streams: Set<Stream>;
   /** When to look again whether it counts. */
@@ -50,7 +58,7 @@ const mostAtOnce = 20;
 const changedGrant = () => new Unavailable('What this display may see or do has changed; subscribe again.');
 const expired = () => new NotAuthenticated('The token or PIN has expired; get a new one.');
 
-const isCurrent = ({ viewer }: Holder) => viewer.expiresAt.getTime() > Date.now();
+const isCurrent = ({ expiresAt }: Holder) => expiresAt > Date.now();
 
 /** Nothing more of its source; `error` becomes the last frame. */
 export function endStream(stream: Stream, error?: Error): void {
@@ -80,9 +88,10 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
 
   /** A display moves its end on whenever it is heard of: only the last minute is waited for. */
   function awaitExpiry(holder: Holder): void {
-    const left = holder.viewer.expiresAt.getTime() - Date.now();
+    const left = holder.expiresAt - Date.now();
     clearTimeout(holder.expiry);
-    if (left < 2 * checkEvery) holder.expiry = setTimeout(() => void expire(holder), Math.max(0, left));
+    if (left < 2 * checkEvery)
+      holder.expiry = setTimeout(() => void expire(holder), Math.max(0, left)).unref();
   }
 
   async function expire(holder: Holder): Promise<void> {
@@ -93,16 +102,18 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
   async function check(holder: Holder): Promise<void> {
     const { viewer, credentials, streams } = holder;
     holder.checkAt = Date.now() + checkEvery;
+    let found: Viewer;
     try {
-      holder.viewer = await authenticate(viewer.mandator, credentials);
+      found = await authenticate(viewer.mandator, credentials);
     } catch (error) {
       // Nobody can be asked now; who listens again after the outage is asked then.
       if (!(asDomainError(error) instanceof Unavailable)) endAll(holder, error as Error);
       return;
     }
+    holder.expiresAt = found.expiresAt.getTime();
     if (streams.size > 0 && isCurrent(holder)) awaitExpiry(holder);
     for (const stream of streams)
-      if (!isDeepStrictEqual(stream.viewer.display, holder.viewer.display)) endStream(stream, changedGrant());
+      if (!isDeepStrictEqual(stream.viewer.display, found.display)) endStream(stream, changedGrant());
   }
 
   async function checkAll(some: Iterable<Holder>): Promise<void> {
@@ -133,7 +144,8 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
     if (known) return known;
     // Spread, because after a restart thousands come within seconds.
     const checkAt = Date.now() + checkEvery * (0.5 + Math.random() / 2);
-    const holder: Holder = { viewer, credentials, streams: new Set(), checkAt, expiry: undefined };
+    const expiresAt = viewer.expiresAt.getTime();
+    const holder: Holder = { viewer, expiresAt, credentials, streams: new Set(), checkAt, expiry: undefined };
     holders.set(viewer.credential, holder);
     awaitExpiry(holder);
     return holder;
@@ -149,8 +161,8 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
 
   return {
     register(caller) {
-      const signal = caller.signal();
-      signal.throwIfAborted();
+      const { client } = caller;
+      if (client.closed) throw new Unavailable('The client has gone.');
       const { size } = holders.get(caller.viewer.credential)?.streams ?? new Set();
       if (size >= most)
         throw new LimitExceeded(`This credential has ${size} streams open already; end one of them first.`);
@@ -159,11 +171,11 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
         ...{ viewer: caller.viewer, source: undefined, isEnded: false, error: undefined },
         release() {
           endStream(stream);
-          signal.removeEventListener('abort', stream.release);
+          client.off('close', stream.release);
           leave(holder, stream);
         },
       };
-      signal.addEventListener('abort', stream.release);
+      client.once('close', stream.release);
       holder.streams.add(stream);
       return stream;
     },

@@ -38,18 +38,18 @@ function readBytes(request: IncomingMessage, most: number): Promise<Buffer> {
   if (Number(request.headers['content-length']) > most) throw tooLarge();
   const chunks: Buffer[] = [];
   let size = 0;
-  request.on('data', (chunk: Buffer) => {
+  function onData(chunk: Buffer): void {
     size += chunk.length;
     // What follows is read past: the connection has yet to carry the answer.
     if (size > most) reject(tooLarge());
     else chunks.push(chunk);
-  });
-  request.on('end', () => {
+  }
+  function onEnd(): void {
     resolve(Buffer.concat(chunks));
-    // A stream keeps its request, and would keep this with it.
-    chunks.length = 0;
-  });
-  request.on('error', reject);
+    // A stream keeps its request, which would keep the bytes.
+    request.off('data', onData).off('end', onEnd).off('error', reject);
+  }
+  request.on('data', onData).on('end', onEnd).on('error', reject);
   return promise;
 }
 
@@ -93,7 +93,7 @@ function plainType(accept: string): string | undefined {
 }
 
 /** What Express adds, as far as it is used here. */
-type Request = IncomingMessage & { body?: string };
+type Request = IncomingMessage & { body?: string; next?: unknown };
 type Response = ServerResponse & { locals: Record<string, unknown> };
 
 export type GraphqlServer = {
@@ -126,32 +126,19 @@ export function createGraphqlServer(
 ): GraphqlServer {
   const pipeline = createPipeline(context.log);
   const streams = createStreams(context, options.authenticate);
-  const events = createEventStreams(context.config.Limits.StalledReaderSeconds * 1_000);
+  const events = createEventStreams(context.log, context.config.Limits.StalledReaderSeconds * 1_000);
   const sockets = createWebSockets(context, pipeline, streams, options);
   return {
     async handler(request, response) {
       checkRequest(request);
       const body = await readText(request, context.config.Limits.BodyBytes);
-      let isWritten = false;
-      let gone: AbortController | undefined;
-      function leave(): void {
-        // What Yoga has answered may have left a stream behind.
-        if (!isWritten || !response.writableFinished) gone?.abort();
-      }
       const call: Call = {
         context,
         streams,
         viewer: response.locals['viewer'] as Viewer,
         requestId: String(response.locals['requestId']),
         credentials: response.locals['credentials'] as Credentials,
-        signal() {
-          if (!gone) {
-            gone = new AbortController();
-            if (response.closed) leave();
-            else response.on('close', leave);
-          }
-          return gone.signal;
-        },
+        client: response,
       };
       response.setHeader('Cache-Control', 'no-store');
       // Most calls need nothing of what Yoga knows about HTTP, which costs more than all the rest.
@@ -159,7 +146,11 @@ export function createGraphqlServer(
       const { accept = '*/*' } = request.headers;
       const isStream = params?.query.includes('subscription') && mayStream.test(accept);
       const opened = params && isStream && (await pipeline.subscribe(params, call));
-      if (opened && 'next' in opened) return void events.serve(response, opened);
+      if (opened && 'next' in opened) {
+        // Express's way on would keep all that it has come through.
+        request.next = undefined;
+        return events.serve(response, opened);
+      }
       const type = plainType(accept);
       const isPlain = params && type && !params.query.includes('subscription');
       const result = isPlain && (await pipeline.runPlain(params, call));
@@ -170,7 +161,6 @@ export function createGraphqlServer(
         response.setHeader('Content-Length', length);
         // Of ASCII alone both are the same bytes, and Node copies latin1 faster.
         response.end(text, length === text.length ? 'latin1' : 'utf8');
-        isWritten = true;
         return;
       }
       request.body = body;

@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
+import type { Log } from '../log.ts';
 import { type Event, eventOf, toEvent, withoutChunk } from './execution.ts';
 import type { Frames } from './frames.ts';
 
@@ -13,6 +14,13 @@ const headers = {
   'X-Accel-Buffering': 'no',
   'Content-Encoding': 'none',
 };
+
+/** How a browser is to show a document, which this is not: kept for as long as the stream, they are a tenth of it. */
+const ofDocuments = [
+  ...['Content-Security-Policy', 'Cross-Origin-Opener-Policy', 'Origin-Agent-Cluster', 'Referrer-Policy'],
+  ...['X-DNS-Prefetch-Control', 'X-Download-Options', 'X-Frame-Options', 'X-Permitted-Cross-Domain-Policies'],
+  'X-XSS-Protection',
+];
 
 /** Milliseconds of silence after which a comment shows that the connection lives. */
 const pingEvery = 12_000;
@@ -36,6 +44,7 @@ type Reader = {
 };
 
 function openReader(response: ServerResponse): Reader {
+  for (const name of ofDocuments) response.removeHeader(name);
   response.writeHead(200, headers).flushHeaders();
   const { socket, chunkedEncoding } = response;
   // Node makes three writes of a chunk. Without the socket it is not this answer's turn yet.
@@ -70,14 +79,14 @@ const taken = (reader: Reader) => new Promise<void>((resolve) => (reader.goOn = 
 
 export type EventStreams = {
   /** Answers with frames until they end or the client has gone. */
-  serve(response: ServerResponse, frames: Frames): Promise<void>;
+  serve(response: ServerResponse, frames: Frames): void;
   /** How many were cut because they did not read. */
   cutCount(): number;
   close(): void;
 };
 
 /** @param stalledAfter milliseconds after which a reader that takes nothing is cut */
-export function createEventStreams(stalledAfter: number): EventStreams {
+export function createEventStreams(log: Log, stalledAfter: number): EventStreams {
   const readers = new Set<Reader>();
   let cuts = 0;
 
@@ -94,7 +103,6 @@ export function createEventStreams(stalledAfter: number): EventStreams {
       }
   }, lookEvery).unref();
 
-  /** @returns when the client has all frames, or has gone */
   async function send(reader: Reader, frames: Frames): Promise<void> {
     const { response } = reader;
     // Some browsers show nothing of an answer before there is some content.
@@ -116,15 +124,19 @@ export function createEventStreams(stalledAfter: number): EventStreams {
   }
 
   return {
-    async serve(response, frames) {
+    serve(response, frames) {
       const reader = openReader(response);
       readers.add(reader);
-      try {
-        await send(reader, frames);
-      } finally {
+      const leave = () => {
         readers.delete(reader);
         frames.leave();
-      }
+      };
+      send(reader, frames)
+        .catch((error: Error) => {
+          log.error({ err: error.stack }, 'unexpected error in a stream');
+          response.destroy();
+        })
+        .finally(leave);
     },
     cutCount: () => cuts,
     close: () => clearInterval(looking),

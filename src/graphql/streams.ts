@@ -124,16 +124,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
         stream.release();
         return { value: undefined, done: true };
       }
-      async function next(): Promise<IteratorResult<T | L, undefined>> {
-        if (isOver) return leave();
-        let error: Error | undefined;
-        try {
-          const frame = await source.next();
-          if (frame !== undefined) return { value: frame, done: false };
-          error = stream.error;
-        } catch (failure) {
-          error = failure as Error;
-        }
+      function finish(error = stream.error): IteratorResult<T | L, undefined> {
         isOver = true;
         if (!error) return leave();
         try {
@@ -143,8 +134,11 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
           throw failure;
         }
       }
+      const onFrame = (frame: T | undefined) =>
+        frame === undefined ? finish() : ({ value: frame, done: false } as const);
       const iterator: AsyncIterableIterator<T | L> = {
-        next,
+        // No async function, which would keep much of each stream that waits.
+        next: () => (isOver ? Promise.resolve(leave()) : source.next().then(onFrame, finish)),
         return: async () => leave(),
         [Symbol.asyncIterator]: () => iterator,
       };

@@ -18,7 +18,7 @@ import type { Call } from './builder.ts';
 import { presentError } from './errors.ts';
 import { resultOf } from './execution.ts';
 import type { Frames } from './frames.ts';
-import type { Authenticate } from './holders.ts';
+import type { Authenticate, Client } from './holders.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Streams } from './streams.ts';
 
@@ -31,8 +31,7 @@ const pingEvery = 12_000;
 /** How graphql-ws finds its way back into a call's own pipeline: it stands in the place of the root value. */
 type Engine = Pick<ReturnType<Pipeline['yoga']['getEnveloped']>, 'execute'> & { call: Call };
 type Params = Record<string, unknown> | undefined;
-type SocketExtra = { gone?: AbortController };
-type Link = Connection<Params, Extra & SocketExtra>;
+type Link = Connection<Params, Extra>;
 
 /** A header of the upgrade request, or else of the first message: browsers cannot set them. */
 function headerOf({ extra, connectionParams }: Link, name: string): string | readonly string[] | undefined {
@@ -40,6 +39,16 @@ function headerOf({ extra, connectionParams }: Link, name: string): string | rea
   if (sent) return sent;
   const [, given] = Object.entries(connectionParams ?? {}).find(([key]) => key.toLowerCase() === name) ?? [];
   return typeof given === 'string' ? given : undefined;
+}
+
+function clientOf({ extra: { socket } }: Link): Client {
+  return {
+    get closed() {
+      return socket.readyState !== socket.OPEN;
+    },
+    once: (event, react) => socket.once(event, react),
+    off: (event, react) => socket.off(event, react),
+  };
 }
 
 const mandatorOf = (request: IncomingMessage) => path.exec(request.url ?? '')?.[1]?.toLowerCase();
@@ -120,15 +129,13 @@ export function createWebSockets(
   async function prepare(link: Link, payload: SubscribePayload, requestId: string) {
     const viewer = await authenticate(link);
     options.countRequest(viewer);
-    link.extra.gone ??= new AbortController();
-    const { signal } = link.extra.gone;
     const call: Call = {
       context,
       streams,
       viewer,
       requestId,
       credentials: credentialsOf(link),
-      signal: () => signal,
+      client: clientOf(link),
     };
     const enveloped = pipeline.yoga.getEnveloped({ ...call, params: payload });
     const document = enveloped.parse(payload.query);
@@ -150,7 +157,7 @@ export function createWebSockets(
     return 'next' in opened ? resultsOf(opened) : opened;
   }
 
-  const server = useServer<NonNullable<Params>, SocketExtra>(
+  const server = useServer<NonNullable<Params>>(
     {
       isProd: true,
       execute: (args) => (args.rootValue as Engine).execute(args),
@@ -180,7 +187,6 @@ export function createWebSockets(
       onError: (_link, _id, _payload, errors) => errors.map((error) => withoutHttp(error as GraphQLError)),
       onNext: (_link, _id, _payload, _args, result) =>
         result.errors && ({ ...result, errors: result.errors.map(withoutHttp) } as FormattedExecutionResult),
-      onClose: (link) => link.extra.gone?.abort(),
     },
     sockets,
     Math.min(pingEvery, (config.Limits.StalledReaderSeconds * 1_000) / 2),
@@ -191,6 +197,8 @@ export function createWebSockets(
       if (mandatorOf(request) === undefined) refuseUpgrade(socket);
       else
         sockets.handleUpgrade(request, socket, head, (opened) => {
+          // One for each of its streams.
+          opened.setMaxListeners(0);
           // graphql-ws does so when a ping is not answered.
           opened.terminate = () => {
             cuts++;
