@@ -6,6 +6,9 @@ import type { Source } from '../src/db/notifications.ts';
 import type { Heartbeat, Snapshot } from '../src/displays/display.ts';
 import { type Hub, openHub } from '../src/displays/hub.ts';
 import { readLocation, watchLocation, watchRoom } from '../src/displays/live.ts';
+import { keepLocalDays } from '../src/displays/local-days.ts';
+import { readPlans } from '../src/displays/plan.ts';
+import { openRoom } from '../src/displays/room.ts';
 import { makeTenant } from './_util/factories.ts';
 import { type GraphqlService, startGraphql, until } from './_util/graphql.ts';
 import { cloneDatabase } from './_util/postgres.ts';
@@ -32,11 +35,7 @@ beforeEach(async () => {
   tenant = await makeTenant(service.context.db, { code: `school-${++tenants}`, rooms: ['A', 'B', 'C'] });
   viewer = service.admit('user', tenant);
   hub = openHub(service.context, pace);
-  // What has made the tenant is heard of by then.
-  const heard = await service.context.notifications.subscribe('heard');
-  await run(sql`select pg_notify('roomgate', 'heard:all')`);
-  await heard.next();
-  heard.close();
+  await heardOfAll();
 });
 afterEach(() => hub.close());
 afterAll(async () => {
@@ -46,6 +45,14 @@ afterAll(async () => {
 
 const room = (index = 0) => tenant.resources[index]!.id;
 const run = (statement: ReturnType<typeof sql>) => statement.execute(service.context.db);
+
+/** What was committed until now is heard of. */
+async function heardOfAll(): Promise<void> {
+  const heard = await service.context.notifications.subscribe('heard');
+  await run(sql`select pg_notify('roomgate', 'heard:all')`);
+  await heard.next();
+  heard.close();
+}
 
 /** A booking from so many seconds from now on, for an hour. */
 async function book(index = 0, options: { in?: number; isPrivate?: boolean } = {}): Promise<number> {
@@ -153,7 +160,7 @@ describe('a room that is watched', () => {
       Array.from({ length: 50 }, (_, index) => watch(0, undefined, [viewer, ...displays][index % 3])),
     );
     await until(() => streams.every(({ frames }) => frames.length === 1));
-    expect(hub.figures).toEqual({ statements: 1, roomsRead: 1, watched: 1 });
+    expect(hub.figures).toEqual({ statements: 1, roomsRead: 1, watched: 1, kept: 0 });
     const id = await book();
     await until(() => streams.every(({ frames }) => frames.length === 2));
     expect(hub.figures).toMatchObject({ statements: 2, roomsRead: 2 });
@@ -238,14 +245,42 @@ describe('a room that is watched', () => {
     expect(hub.figures.roomsRead).toBe(3);
     for (const { close } of second) close();
     await Promise.all(second.map(({ reading }) => reading));
-    expect(hub.figures.watched).toBe(0);
-    // While nobody watches, nothing is read; who comes then reads it.
+    // While nobody watches, what changes is forgotten at once; the rest a while later.
+    expect(hub.figures).toMatchObject({ watched: 0, kept: 3 });
     await book(0);
-    await new Promise((resolve) => setTimeout(resolve, 250));
-    expect(hub.figures.roomsRead).toBe(3);
+    await heardOfAll();
+    expect(hub.figures).toMatchObject({ roomsRead: 3, kept: 2 });
+    await until(() => hub.figures.kept === 0);
     const late = await watch(0);
     await until(() => late.last()?.status === 'BUSY');
     expect(hub.figures.roomsRead).toBe(4);
+  });
+});
+
+describe('a day that is over', () => {
+  test('is read anew soon after midnight at the location, and goes on turning until then', async () => {
+    const { db } = service.context;
+    await book(0, { in: 0.3 });
+    const stored = await readPlans(db, tenant.mandatorId, [room()], new Date());
+    const [plan] = await keepLocalDays(db).complete(tenant.mandatorId, stored);
+    const midnight = Date.now() + 100;
+    const wanted: number[] = [];
+    const own = openRoom(room(), {
+      pace: { ...pace, midnightSpread: 50 },
+      isListening: () => true,
+      wantsRead: (_room, isFirst) => void (isFirst || wanted.push(Date.now())),
+      isDone() {},
+    });
+    own.beginRead()({ ...plan!, stored: { ...plan!.stored, midnight } });
+    const seen: string[] = [];
+    own.join({ tell: () => void seen.push(own.snapshot('Title').status), end() {} });
+    await until(() => seen.includes('BUSY'));
+    expect(wanted).toHaveLength(1);
+    expect(wanted[0]! - midnight).toBeLessThan(200);
+    expect(wanted[0]).toBeGreaterThanOrEqual(midnight);
+    // Since midnight it is not sure of it any more.
+    expect([own.isStale, own.asOf(Date.now()) < midnight]).toEqual([true, true]);
+    own.close();
   });
 });
 

@@ -32,8 +32,8 @@ export type Hub = {
   close(): void;
 };
 
-/** Counted from the start of the process, but for what is watched now. */
-export type Figures = { statements: number; roomsRead: number; watched: number };
+/** Reads since the start of the process; rooms that are watched now, and that are kept besides those. */
+export type Figures = { statements: number; roomsRead: number; watched: number; kept: number };
 
 const usualPace: Pace = {
   heartbeat: 30_000,
@@ -222,7 +222,8 @@ export function openHub(context: Context, pace = usualPace): Hub {
     },
     get figures() {
       const rooms = [...tenants.values()].flatMap((tenant) => [...tenant.rooms.values()]);
-      return { ...reading.figures, watched: rooms.filter(({ isWatched }) => isWatched).length };
+      const watched = rooms.filter(({ isWatched }) => isWatched).length;
+      return { ...reading.figures, watched, kept: rooms.length - watched };
     },
     close() {
       for (const tenant of [...tenants.values()]) {
