@@ -253,15 +253,26 @@ describe('whoever organizes it', () => {
     const booking = await theirs(-5, 55, [-20, 10]);
     const checked = await acts.checkIn(booking.id, sign);
     expect(await acts.checkIn(booking.id, board)).toEqual(checked);
-    const extend = () => extendBooking(desk.db, sign, booking.id, [checked.version], 15);
-    const extended = await extend();
-    await expect(extend()).rejects.toEqual(fails('PreconditionFailed', /has changed/));
+    const extend = (minutes: number, viewer = sign) =>
+      extendBooking(desk.db, viewer, booking.id, [checked.version], minutes);
+    const extended = await extend(15);
+    expect(await extend(15)).toEqual(extended);
+    for (const another of [() => extend(30), () => extend(15, board)])
+      await expect(another()).rejects.toEqual(fails('PreconditionFailed', /has changed/));
     const released = await acts.release(booking.id, sign);
     expect(await acts.release(booking.id, board)).toEqual(released);
     expect([extended.version, released.version, (await school.read(booking.id)).version]).toEqual([3, 4, 4]);
     // Who has done nothing has nothing to take back.
     await expect(undo(released, board)).rejects.toEqual(fails('Conflict', /Another display/));
     expect(await undo(released)).toMatchObject({ status: 'Confirmed', end: extended.end, version: 5 });
+  });
+
+  test('whoever stands at the door stays four hours from now, not longer', async () => {
+    const { id } = await theirs(-5, 200);
+    expect(await extendBooking(desk.db, sign, id, undefined, 30)).toMatchObject({ version: 2 });
+    await expect(extendBooking(desk.db, sign, id, undefined, 30)).rejects.toEqual(
+      fails('InvalidInput', /at most 4 hours/),
+    );
   });
 
   test('a display does not change, cancel or read', async () => {
@@ -452,7 +463,9 @@ describe('over REST and GraphQL', () => {
     const one = `${bookings}/${booked.body['Id']}`;
     const extend = () => first.post(`${one}/extend`, { Minutes: 15 }, versionOf(booked));
     const extended = await extend();
-    expect([extended.status, extended.body['Version'], (await extend()).status]).toEqual([200, 2, 412]);
+    expect([extended.status, extended.body['Version'], (await extend()).body]).toEqual([
+      ...[200, 2, extended.body],
+    ]);
     const released = await first.post(`${one}/release`, undefined);
     expect(released.body).toMatchObject({ Status: 'Released', Version: 3 });
     const undo = (headers: Record<string, string>) => first.post(`${one}/undo`, undefined, headers);

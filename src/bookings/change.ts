@@ -3,11 +3,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { Conflict, InvalidInput, type RoomConflict } from '../errors.ts';
+import { Conflict, InvalidInput, PreconditionFailed, type RoomConflict } from '../errors.ts';
 import { checkVersion, type Versions } from '../tenants/service.ts';
 import { suggestAlternatives } from './alternatives.ts';
 import type { Booking, BookingChanges, ConflictHandling, Scope } from './booking.ts';
-import { checkActor, checkIsOn, inReach } from './door.ts';
+import { checkActor, checkEndAtDoor, checkIsOn, inReach } from './door.ts';
 import { checkIsActive, checkNotOver, type Held, type Holding, holdBookings } from './held.ts';
 import {
   checkOpeningHours,
@@ -22,7 +22,7 @@ import {
 import { areOnSameDate, atSameClock } from './recurrence.ts';
 import { checkActive, checkApart, checkInOf, checkTimes } from './rules.ts';
 import { checkBooker, getBooking, readBack } from './service.ts';
-import { keepUndo } from './undo.ts';
+import { isExtendedAlready, keepUndo } from './undo.ts';
 
 const minute = 60_000;
 
@@ -93,11 +93,18 @@ export async function extendBooking(
       changesOf(named, now) {
         checkNotOver(named, now);
         checkIsOn(viewer, named, now);
-        return { end: new Date(named.end.getTime() + minutes * minute) };
+        const end = new Date(named.end.getTime() + minutes * minute);
+        checkEndAtDoor(viewer, end, now);
+        return { end };
       },
     });
     if ('named' in changed) await keepUndo(trx, viewer, 'Extended', changed.named);
     return changed;
+  }).catch(async (error: unknown) => {
+    const isRepeated =
+      error instanceof PreconditionFailed && (await isExtendedAlready(db, viewer, id, versions, minutes));
+    if (!isRepeated) throw error;
+    return {};
   });
   if ('conflicts' in outcome) throw roomOccupied(outcome.conflicts);
   return await readBack(db, viewer, id);

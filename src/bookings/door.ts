@@ -95,6 +95,13 @@ export function checkIsOn(viewer: Viewer, booking: Turn, now: Date): void {
   );
 }
 
+/** @throws InvalidInput at a display for a booking that would go on for more than four hours */
+export function checkEndAtDoor({ role }: Viewer, end: Date, now: Date): void {
+  if (role !== 'Display' || end.getTime() - now.getTime() <= longest) return;
+  const message = 'Minutes: a booking may end at most 4 hours from now at a display; use the PIN of a user.';
+  throw new InvalidInput(message, [{ field: 'Minutes', pointer: '/Minutes', code: 'TooLong', message }]);
+}
+
 /** For what nobody changes at the door. */
 export function refuseAtDoor(kind: Exclude<BookingKind, 'Booking'>): Conflict {
   const remedies = {

@@ -141,7 +141,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
   const description = 'The booking, or why not.';
   const result = builder.errorUnion('BookingResult', {
     description,
-    types: [booking, Conflict, Forbidden, InvalidInput, NotFound],
+    types: [booking, Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed],
     resolveType: () => booking,
   });
   builder.mutationFields((t) => {

@@ -13,6 +13,27 @@ import { readBack } from './service.ts';
 
 type Action = 'Booked' | 'CheckedIn' | 'Extended' | 'Released';
 
+/**
+ * Whether a display extends again what it has extended by so many minutes, from one of these versions: the answer to the
+ * first call may have been lost.
+ */
+export async function isExtendedAlready(
+  db: Database,
+  { mandatorId, personId, display }: Viewer,
+  id: number,
+  versions: Versions,
+  minutes: number,
+): Promise<boolean> {
+  if (!display || !versions) return false;
+  const { rows } = await sql`
+    select from booking_undo as undo
+    join booking on booking.mandator_id = undo.mandator_id and booking.id = undo.booking_id
+    where undo.mandator_id = ${mandatorId} and undo.booking_id = ${id}::bigint and undo.person_id = ${personId}
+      and undo.action = 'Extended' and undo.version = booking.version and undo.version - 1 = any (${versions}::integer[])
+      and upper(booking.occupied) = upper(undo.occupied) + make_interval(mins => ${minutes})`.execute(db);
+  return rows.length > 0;
+}
+
 /** Seconds within which it is taken back. */
 const patience = 60;
 

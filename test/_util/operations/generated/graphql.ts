@@ -503,6 +503,7 @@ export type CheckInMutation = { result:
     | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
+    | { code: string, message: string }
    };
 
 export type ReleaseBookingMutationVariables = Exact<{
@@ -513,6 +514,7 @@ export type ReleaseBookingMutationVariables = Exact<{
 export type ReleaseBookingMutation = { result:
     | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string, displayName: string, email: string } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
+    | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -531,6 +533,7 @@ export type ExtendBookingMutation = { result:
     | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
+    | { code: string, message: string }
    };
 
 export type UndoBookingMutationVariables = Exact<{
@@ -542,6 +545,7 @@ export type UndoBookingMutationVariables = Exact<{
 export type UndoBookingMutation = { result:
     | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string, displayName: string, email: string } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
+    | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
