@@ -153,7 +153,7 @@ describe('a display is heard of', () => {
     const log = openLog('silent');
     const context = await openContext(testConfig(service.databaseUrl), log);
     const one = await pairDevice(service, admin);
-    hear(context, await viewerOfDisplay(openIdentity(service.context), one.token, ''), 60);
+    hear(context, await viewerOfDisplay(openIdentity(service.context), one.token, ''));
     context.notifications.stop();
     // Much sooner than in its usual time.
     const start = performance.now();
@@ -165,11 +165,11 @@ describe('a display is heard of', () => {
   test('by the database alone, of whatever clock the processes have', async () => {
     const one = await pairDevice(service, admin);
     const viewer = await viewerOfDisplay(openIdentity(service.context), one.token, '');
-    hear(service.context, viewer, 300);
+    hear(service.context, viewer, { dueInSeconds: 300 });
     await flushHeard(service.context);
     await set("heard_at = now() - interval '1 minute'", one);
     // A shorter promise does not take back the longer one.
-    hear(service.context, viewer, 10);
+    hear(service.context, viewer, { dueInSeconds: 10 });
     await flushHeard(service.context);
     const { rows } = await sql<{ due: number; age: number }>`
       select extract(epoch from due_at - now())::float8 as due, extract(epoch from now() - heard_at)::float8 as age
@@ -178,6 +178,20 @@ describe('a display is heard of', () => {
     expect(rows[0]!.due).toBeLessThanOrEqual(300);
     expect(rows[0]!.age).toBeLessThan(5);
   });
+});
+
+test('who tells of its health is not heard of by the frames that a stream takes, which may be nobody', async () => {
+  const one = await pairDevice(service, admin);
+  const viewer = await viewerOfDisplay(openIdentity(service.context), one.token, '');
+  const isHeard = async (byReading: boolean) => {
+    await set('heard_at = null', one);
+    hear(service.context, viewer, { byReading });
+    await flushHeard(service.context);
+    return (await read(one))['HeardAt'] !== null;
+  };
+  expect(await isHeard(true)).toBe(true);
+  await set("health = '{}'", one);
+  expect([await isHeard(true), await isHeard(false)]).toEqual([false, true]);
 });
 
 describe('a silent display', () => {
@@ -284,7 +298,7 @@ test('two processes that hear thousands of displays at one time write all of the
   const other = await openContext(testConfig(service.databaseUrl), openLog('silent'));
   const viewer = await viewerOfDisplay(openIdentity(context), device.token, '');
   const hearAll = async (by: typeof context, ids: number[]) => {
-    for (const displayId of ids) hear(by, { ...viewer, display: { ...viewer.display!, displayId } }, 60);
+    for (const displayId of ids) hear(by, { ...viewer, display: { ...viewer.display!, displayId } });
     await flushHeard(by);
   };
   const ids = rows.map(({ id }) => id);

@@ -21,8 +21,8 @@ const flushEvery = 3_000;
 /** Displays that a sweep takes at a time, and that its line in the log names. */
 const [mostAtOnce, mostNamed] = [1_000, 20];
 
-/** Instants of this machine's clock, in milliseconds. */
-type Heard = { mandatorId: number; at: number; dueAt: number };
+/** Instants of this machine's clock, in milliseconds. `byReading`: of nothing but a stream that takes its frames. */
+type Heard = { mandatorId: number; at: number; dueAt: number; byReading: boolean };
 type Ear = { heard: Map<number, Heard>; timer: NodeJS.Timeout | undefined };
 
 /** By what every context of a process has in common. */
@@ -39,23 +39,28 @@ function earOf(context: Pick<Context, 'db' | 'log' | 'notifications'>): Ear {
 
 /**
  * Notes that a display has called; of anybody else nothing. Costs nothing worth mentioning.
- * @param dueInSeconds when it will call again if all is well
+ * @param options.dueInSeconds when it will call again if all is well
  */
 export function hear(
   context: Pick<Context, 'db' | 'log' | 'notifications'>,
   { mandatorId, display }: Viewer,
-  dueInSeconds = callsEvery,
+  { dueInSeconds = callsEvery, byReading = false } = {},
 ): void {
   if (!display) return;
   const ear = earOf(context);
   const at = Date.now();
-  const dueAt = Math.max(at + 1_000 * dueInSeconds, ear.heard.get(display.displayId)?.dueAt ?? 0);
-  ear.heard.set(display.displayId, { mandatorId, at, dueAt });
+  const known = ear.heard.get(display.displayId);
+  if (known && byReading && !known.byReading) return;
+  const dueAt = Math.max(at + 1_000 * dueInSeconds, known?.dueAt ?? 0);
+  ear.heard.set(display.displayId, { mandatorId, at, dueAt, byReading });
   const pause = context.notifications.stopping.aborted ? 0 : flushEvery;
   ear.timer ??= setTimeout(() => void flushHeard(context), pause).unref();
 }
 
-/** What a display reads of a stream, which counts as a call for as long as it takes the frames. */
+/**
+ * What a display reads of a stream. Taking the frames counts as calling, unless the device tells of its health: when its
+ * power is cut, the system goes on taking frames for it for a quarter of an hour.
+ */
 export function hearReader<T>(
   context: Pick<Context, 'db' | 'log' | 'notifications'>,
   viewer: Viewer,
@@ -68,7 +73,7 @@ export function hearReader<T>(
       const now = Date.now();
       if (now - heardAt >= readersHeardEvery) {
         heardAt = now;
-        hear(context, viewer);
+        hear(context, viewer, { byReading: true });
       }
       return source.next();
     },
@@ -98,15 +103,16 @@ async function writeHeard(db: Database, heard: ReadonlyMap<number, Heard>): Prom
   // In the order of the ids, so that two processes do not wait for each other.
   await sql`
     with sent as (
-      select mandator_id, id, now() - make_interval(secs => age) as at, now() + make_interval(secs => due_in) as due
+      select mandator_id, id, now() - make_interval(secs => age) as at, now() + make_interval(secs => due_in) as due, by_reading
       from unnest(
         ${all.map(([, one]) => one.mandatorId)}::integer[], ${all.map(([id]) => id)}::integer[],
         ${all.map(([, one]) => seconds(now - one.at))}::float8[],
-        ${all.map(([, one]) => seconds(one.dueAt - now))}::float8[]) as sent (mandator_id, id, age, due_in)
+        ${all.map(([, one]) => seconds(one.dueAt - now))}::float8[],
+        ${all.map(([, one]) => one.byReading)}::boolean[]) as sent (mandator_id, id, age, due_in, by_reading)
     ), held as materialized (
       select display.mandator_id, display.id, sent.at, sent.due
       from sent join display using (mandator_id, id)
-      where revoked_at is null and expires_at > now() and (
+      where revoked_at is null and expires_at > now() and not (by_reading and health is not null) and (
         heard_at is null or silent_since is not null
         or heard_at < sent.at - interval '40 seconds' or due_at < sent.due - interval '40 seconds')
       order by display.id for no key update of display

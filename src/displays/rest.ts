@@ -49,7 +49,7 @@ export const routes: Route[] = [
     handle: async (context, { viewer, params }) => {
       const snapshot = await readSnapshot(context, viewer, params.resourceId);
       const nextPoll = secondsToPoll(snapshot);
-      hear(context, viewer, nextPoll);
+      hear(context, viewer, { dueInSeconds: nextPoll });
       return {
         status: 200,
         headers: { ETag: `"${snapshot.cursor}"` },
