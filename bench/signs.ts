@@ -298,7 +298,9 @@ async function stall(signs: Sign[]): Promise<void> {
   await open({ ...product, query: bulky }, stalled);
   await tell({ kind: 'pause', count: stalledCount });
   const started = performance.now();
-  await changeRooms([...new Set(stalled.map(({ room }) => room))], 4, 25);
+  const theirRooms = [...new Set(stalled.map(({ room }) => room))];
+  for (let stuck = 0; stuck < stalledCount; stuck = await metric('roomgate_streams_stalled'))
+    await changeRooms(theirRooms, 1, 25);
   show('the others', await readFrames(pid));
   const meanwhile = await usedMemoryOf(pid);
   let cut = 0;

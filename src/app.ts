@@ -99,6 +99,10 @@ const streamFigures = (graphql: () => GraphqlServer): NonNullable<Health['gauges
     help: 'GraphQL streams that are open, over SSE and WebSocket together',
     read: () => graphql().streamCount(),
   },
+  roomgate_streams_stalled: {
+    help: 'GraphQL streams over SSE whose readers take nothing at the moment',
+    read: () => graphql().stalledCount(),
+  },
   roomgate_streams_cut_total: {
     help: 'GraphQL streams over SSE, and WebSockets, that were cut because nobody read them',
     read: () => graphql().cutCount(),

@@ -93,7 +93,7 @@ function plainType(accept: string): string | undefined {
 }
 
 /** What Express adds, as far as it is used here. */
-type Request = IncomingMessage & { body?: string; next?: unknown };
+type Request = IncomingMessage & { body?: string };
 type Response = ServerResponse & { locals: Record<string, unknown> };
 
 export type GraphqlServer = {
@@ -105,6 +105,8 @@ export type GraphqlServer = {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** How many streams are open now. */
   streamCount(): number;
+  /** How many streams over SSE are not read at the moment. */
+  stalledCount(): number;
   /** How many streams were cut because nobody read them. */
   cutCount(): number;
   /** Ends every stream and WebSocket. */
@@ -147,8 +149,8 @@ export function createGraphqlServer(
       const isStream = params?.query.includes('subscription') && mayStream.test(accept);
       const opened = params && isStream && (await pipeline.subscribe(params, call));
       if (opened && 'next' in opened) {
-        // Express's way on would keep all that it has come through.
-        request.next = undefined;
+        // Nobody asks for these any more, and they would be kept for as long as the stream.
+        Object.assign(request, { next: undefined, headers: {}, rawHeaders: [] });
         return events.serve(response, opened);
       }
       const type = plainType(accept);
@@ -174,6 +176,7 @@ export function createGraphqlServer(
     explorer: openExplorer(context),
     upgrade: sockets.upgrade,
     streamCount: streams.count,
+    stalledCount: events.stalledCount,
     cutCount: () => events.cutCount() + sockets.cutCount(),
     async close() {
       await streams.close();

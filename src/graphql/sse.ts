@@ -43,6 +43,8 @@ type Reader = {
   onTaken(): void;
 };
 
+const nothing = () => {};
+
 function openReader(response: ServerResponse): Reader {
   for (const name of ofDocuments) response.removeHeader(name);
   response.writeHead(200, headers).flushHeaders();
@@ -55,7 +57,7 @@ function openReader(response: ServerResponse): Reader {
     isDirect,
     wroteAt: 0,
     stuckSince: 0,
-    goOn() {},
+    goOn: nothing,
     onTaken() {
       if (reader.sink.writableLength > 0 && !response.closed) return;
       reader.stuckSince = 0;
@@ -80,6 +82,8 @@ const taken = (reader: Reader) => new Promise<void>((resolve) => (reader.goOn = 
 export type EventStreams = {
   /** Answers with frames until they end or the client has gone. */
   serve(response: ServerResponse, frames: Frames): void;
+  /** How many readers take nothing at the moment. */
+  stalledCount(): number;
   /** How many were cut because they did not read. */
   cutCount(): number;
   close(): void;
@@ -138,6 +142,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
         })
         .finally(leave);
     },
+    stalledCount: () => [...readers].filter(({ stuckSince }) => stuckSince > 0).length,
     cutCount: () => cuts,
     close: () => clearInterval(looking),
   };
