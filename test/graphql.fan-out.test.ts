@@ -278,7 +278,7 @@ describe('readers of SSE', () => {
       rooms.tell(1, { text: `${count}${'x'.repeat(4_000_000)}` });
       await until(() => reads.text.includes(`"${count}x`));
     }
-    expect(events.stalledCount()).toBe(1);
+    await until(() => events.stalledCount() === 1);
     await until(() => events.cutCount() === before + 1);
     await until(() => rooms.watchers === 1);
     rooms.tell(1, { text: 'last' });
