@@ -21,19 +21,18 @@ async function takePictures(folder: string): Promise<void> {
   process.env['ROOMGATE_TEST_TEMPLATE'] = postgres.url;
   const service = await startService();
   const browser = await launchBrowser();
-  const { states, close } = await openStates(service, browser);
-  for (const { name, show } of states)
-    for (const [width, height] of sizes)
-      for (const language of languages)
-        for (const theme of themes) {
-          const sign = await show({ language, theme, width, height });
+  const { visit } = await openStates(service, browser);
+  for (const [width, height] of sizes)
+    for (const language of languages)
+      for (const theme of themes) {
+        const complaints = await visit({ language, theme, width, height }, async (name, sign) => {
           const file = path.join(folder, `${name}-${language}-${theme}-${width}x${height}.png`);
           await sign.page.screenshot({ path: file });
-          const violations = [...(await sign.violations()), ...sign.complaints].map((line) => `  ${line}\n`);
-          process.stdout.write(`${file}\n${violations.join('')}`);
-          await sign.close();
-        }
-  await close();
+          const violations = await sign.violations();
+          process.stdout.write([file, ...violations.map((line) => `  ${line}`), ''].join('\n'));
+        });
+        process.stdout.write(complaints.map((line) => `  ${line}\n`).join(''));
+      }
   await browser.close();
   await service.stop();
   await postgres.stop();

@@ -5,97 +5,81 @@ import { fillSchool, minute, openSchool, school as rooms, type School } from './
 import type { Service } from './service.ts';
 import { openSign, type Sign, type SignOptions } from './signs.ts';
 
-type Look = Pick<SignOptions, 'language' | 'theme' | 'width' | 'height'>;
-type State = {
-  /** What it is called in messages and names of files. */
-  name: string;
-  show(look: Look): Promise<Sign>;
-};
+export type Look = Pick<SignOptions, 'language' | 'theme' | 'width' | 'height'>;
+/** Looks at a sign that is in a state; the name of the state is one for messages and files. */
+type See = (name: string, sign: Sign) => Promise<void>;
 
-/** Makes a tenant whose rooms are in all states; its signs stay open until they are closed. */
+/** @param button what it offers, as the name of the button in either language */
+type RoomState = { name: string; room: string; status: string; button?: RegExp };
+
+const ofRooms: readonly RoomState[] = [
+  { name: 'free', room: rooms.free, status: 'FREE', button: /15 min/ },
+  { name: 'busy', room: rooms.busy, status: 'BUSY', button: /^(End|Beenden)$/ },
+  { name: 'ending-soon', room: rooms.endingSoon, status: 'ENDING_SOON', button: /^(End|Beenden)$/ },
+  { name: 'check-in-due', room: rooms.checkInDue, status: 'CHECK_IN_DUE', button: /^(Check in|Einchecken)$/ },
+  { name: 'closed', room: rooms.closed, status: 'CLOSED' },
+  { name: 'out-of-service', room: rooms.outOfService, status: 'OUT_OF_SERVICE' },
+  { name: 'moved-away', room: rooms.movedFrom, status: 'FREE', button: /15 min/ },
+  { name: 'moved-here', room: rooms.movedTo, status: 'FREE' },
+];
+
+/** Makes a tenant whose rooms are in all states. */
 export async function openStates(service: Service, browser: Browser) {
   const school: School = await openSchool(service, 'schule', 12);
   await fillSchool(school);
   const { token } = await school.pair({ LocationId: school.locationId, MayBook: true });
-  const cables: Cable[] = [];
 
-  /** @param button what it offers, as the name of the button in each language */
-  const ofRoom = (name: string, room: string, status: string, button?: RegExp): State => ({
-    name,
-    async show(look) {
-      const sign = await openSign(browser, service.url, school.sign(room), { token, ...look });
+  async function visitOnline(look: Look, see: See): Promise<Sign> {
+    const sign = await openSign(browser, service.url, school.board, { token, ...look });
+    await sign.shows(rooms.busy);
+    await see('board', sign);
+    for (const { name, room, status, button } of ofRooms) {
+      await sign.open(school.sign(room));
       await sign.status(status);
       // What it may do it learns after what it shows.
       if (button) await sign.button(button).first().waitFor();
-      return sign;
-    },
-  });
-  /** The network is cut for so long, from a state on. */
-  const cutFrom = (name: string, room: string, status: string, minutes: number, then: string): State => ({
-    name,
-    async show(look) {
-      const cable = await layCable(service.url);
-      cables.push(cable);
-      const sign = await openSign(browser, cable.url, school.sign(room), { token, ahead: 0, ...look });
-      await sign.status(status);
-      cable.cut();
-      await sign.page.clock.fastForward(minutes * minute);
-      await sign.status(then);
-      return sign;
-    },
-  });
+      await see(name, sign);
+    }
+    await sign.open(school.url('door-sign', 999_999));
+    await sign.shows(rooms.free);
+    await see('not-given', sign);
+    await sign.open(school.sign(rooms.free));
+    await sign.status('FREE');
+    await sign.context.setOffline(true);
+    await sign.page.locator('html[data-link="offline"]').waitFor({ state: 'attached' });
+    await see('offline', sign);
+    return sign;
+  }
 
-  const states: State[] = [
-    ofRoom('free', rooms.free, 'FREE', /15 min/),
-    ofRoom('busy', rooms.busy, 'BUSY', /^(End|Beenden)$/),
-    ofRoom('ending-soon', rooms.endingSoon, 'ENDING_SOON', /^(End|Beenden)$/),
-    ofRoom('check-in-due', rooms.checkInDue, 'CHECK_IN_DUE', /^(Check in|Einchecken)$/),
-    ofRoom('closed', rooms.closed, 'CLOSED'),
-    ofRoom('out-of-service', rooms.outOfService, 'OUT_OF_SERVICE'),
-    ofRoom('moved-away', rooms.movedFrom, 'FREE'),
-    ofRoom('moved-here', rooms.movedTo, 'FREE'),
-    cutFrom('stale', rooms.busy, 'BUSY', 2, 'BUSY'),
-    cutFrom('unknown', rooms.free, 'FREE', 20, 'UNKNOWN'),
-    {
-      name: 'offline',
-      async show(look) {
-        const sign = await openSign(browser, service.url, school.sign(rooms.free), { token, ...look });
-        await sign.status('FREE');
-        await sign.context.setOffline(true);
-        await sign.page.locator('html[data-link="offline"]').waitFor({ state: 'attached' });
-        return sign;
-      },
-    },
-    {
-      name: 'pairing',
-      async show(look) {
-        const sign = await openSign(browser, service.url, school.sign(rooms.free), look);
-        await sign.page.locator('.code').waitFor();
-        return sign;
-      },
-    },
-    {
-      name: 'not-given',
-      async show(look) {
-        const address = school.url('door-sign', 999_999);
-        const sign = await openSign(browser, service.url, address, { token, ...look });
-        await sign.shows(rooms.free);
-        return sign;
-      },
-    },
-    {
-      name: 'board',
-      async show(look) {
-        const sign = await openSign(browser, service.url, school.board, { token, ...look });
-        await sign.shows(rooms.busy);
-        return sign;
-      },
-    },
-  ];
+  async function visitCut(look: Look, see: See): Promise<Sign> {
+    const cable: Cable = await layCable(service.url);
+    const sign = await openSign(browser, cable.url, school.sign(rooms.free), { ahead: 0, ...look });
+    await sign.page.locator('.code').waitFor();
+    await see('pairing', sign);
+    await sign.open(school.sign(rooms.busy), token);
+    await sign.status('BUSY');
+    cable.cut();
+    await sign.page.clock.fastForward(2 * minute);
+    await sign.shows(/^(As of|Stand) /);
+    await see('stale', sign);
+    cable.mend();
+    await sign.open(school.sign(rooms.free), token);
+    await sign.status('FREE');
+    cable.cut();
+    await sign.page.clock.fastForward(20 * minute);
+    await sign.status('UNKNOWN');
+    await see('unknown', sign);
+    await cable.close();
+    return sign;
+  }
+
   return {
-    states,
-    async close() {
-      for (const cable of cables) await cable.close();
+    /** Shows all states in one look. @returns what the browser has complained of */
+    async visit(look: Look, see: See): Promise<string[]> {
+      const signs = await Promise.all([visitOnline(look, see), visitCut(look, see)]);
+      const complaints = signs.flatMap((sign) => [...sign.complaints, ...sign.foreign]);
+      for (const sign of signs) await sign.close();
+      return complaints;
     },
   };
 }
