@@ -57,9 +57,21 @@ describe('POST displays/pairings', () => {
   });
 
   test('refuses what it does not know with 422, another method with 405, a name that no tenant has with 404', async () => {
-    expect(await askForPairing(service.url, 'school', { Room: 1 })).toMatchObject({ status: 422 });
+    for (const body of [{ Room: 1 }, { ResourceId: 0 }, { ResourceId: 2 ** 31 }])
+      expect(await askForPairing(service.url, 'school', body)).toMatchObject({ status: 422 });
     expect((await fetch(`${service.url}/school/api/v1.0/displays/pairings`)).status).toBe(405);
     expect((await askForPairing(service.url, 'a%00b')).status).toBe(404);
+  });
+
+  test('is refused to everybody while ten thousand codes wait, of whichever tenants', async () => {
+    const { db } = service.context;
+    await sql`
+      insert into display_pairing (code, mandator, token_hash, expires_at)
+      select 'flood ' || n, 'tenant' || n, sha256(n::text::bytea), now() + interval '1 minute'
+      from generate_series(1, 10000) as n`.execute(db);
+    expect(await askForPairing(service.url)).toMatchObject({ status: 429, Code: 'LimitExceeded' });
+    await sql`update display_pairing set expires_at = now() where code like 'flood %'`.execute(db);
+    expect(await askForPairing(service.url)).toMatchObject({ status: 201 });
   });
 
   test('is limited by address', async () => {

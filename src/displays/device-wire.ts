@@ -168,6 +168,7 @@ export const displayChanges = z
 export const pairingRequest = z
   .strictObject({
     ResourceId: anId
+      .max(largest, `must be at most ${largest}`)
       .nullable()
       .default(null)
       .meta({ description: 'The room that the device is to show, for the case that the Admin names none.' }),

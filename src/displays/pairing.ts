@@ -6,7 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { InvalidInput, NotFound } from '../errors.ts';
+import { InvalidInput, LimitExceeded, NotFound } from '../errors.ts';
 import { hashDisplayToken, makeDisplayToken } from '../identity/service.ts';
 import { type Act, checkAdmin, recordAct } from '../tenants/service.ts';
 import { getDevice } from './devices.ts';
@@ -37,6 +37,9 @@ export const pollSeconds = 5;
 /** Minutes for which a code counts. */
 export const codeMinutes = 10;
 
+/** Codes that wait at one time, of all tenants together: whoever asks for one is a stranger. */
+const mostWaiting = 10_000;
+
 /** 40 bits, in characters that are hard to confuse. */
 const makeCode = () => Array.from(randomBytes(codeLength), (byte) => crockford[byte & 31]).join('');
 const shown = (code: string) => `${code.slice(0, codeLength / 2)}-${code.slice(codeLength / 2)}`;
@@ -48,7 +51,7 @@ const normalizeCode = (code: string) =>
 /**
  * A code and a token for a device that nobody knows yet.
  * @param mandator as the device calls its tenant, which need not exist
- * @throws NotFound where that can be no tenant's name
+ * @throws NotFound where that can be no tenant's name; LimitExceeded while too many codes wait
  */
 export async function requestPairing(
   { db, config }: Context,
@@ -57,6 +60,7 @@ export async function requestPairing(
 ): Promise<Pairing> {
   if (!/^[\w-]{1,64}$/.test(mandator))
     throw new NotFound('No tenant has such a name; look at the address of the sign.');
+  await checkFewWait(db);
   const token = makeDisplayToken();
   for (;;) {
     const code = makeCode();
@@ -72,6 +76,19 @@ export async function requestPairing(
       .executeTakeFirst();
     if (made) return { code: shown(code), token, ...made };
   }
+}
+
+/** @throws LimitExceeded */
+async function checkFewWait(db: Database): Promise<void> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from (
+      select from display_pairing where expires_at > now() limit ${mostWaiting}) as waiting`.execute(db);
+  if (rows[0]!.count < mostWaiting) return;
+  const seconds = codeMinutes * 60;
+  throw new LimitExceeded(
+    `More than ${mostWaiting} devices wait to be paired; confirm their codes, or try again in ${codeMinutes} minutes.`,
+    seconds,
+  );
 }
 
 /**

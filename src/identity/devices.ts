@@ -23,7 +23,7 @@ export const isDisplayToken = (token: string) => token.startsWith(prefix);
 
 export const makeDisplayToken = () => prefix + randomBytes(tokenBytes).toString('base64url');
 
-/** What is stored of a token, and all that is ever remembered of one. */
+/** All that is stored of a token. */
 export function hashDisplayToken(config: Context['config'], token: string): Buffer {
   return createHmac('sha256', deriveKey(pepperOf(config), 'display token'))
     .update(token)
