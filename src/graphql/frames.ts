@@ -82,7 +82,7 @@ function shapeOf(schema: GraphQLSchema, document: DocumentNode, operation: Opera
 }
 
 /** What is one for all who subscribe to it keeps no single one of them. */
-const nobody = { closed: false, once() {}, off() {} };
+const nobody = { closed: false, on() {}, off() {} };
 
 /**
  * @param refuse the limits of what may be run

@@ -22,7 +22,7 @@ export type Caller = {
 export type Client = {
   /** It has gone, or has its answer. */
   readonly closed: boolean;
-  once(event: 'close', react: () => void): unknown;
+  on(event: 'close', react: () => void): unknown;
   off(event: 'close', react: () => void): unknown;
 };
 
@@ -175,7 +175,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
           leave(holder, stream);
         },
       };
-      client.once('close', stream.release);
+      client.on('close', stream.release);
       holder.streams.add(stream);
       return stream;
     },

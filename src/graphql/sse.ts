@@ -1,11 +1,12 @@
 /**
  * Subscriptions over HTTP: the distinct connections mode of the GraphQL over SSE protocol. A reader is written one frame at
- * a time; one that does not read is not written to, and finds the latest state when it reads again, or is cut.
+ * a time; one that does not read is not written to, and finds the latest state when it reads again, or is cut. There may
+ * be thousands: each is little more than what is listed here, and no async function waits for it.
  */
-import type { ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { Log } from '../log.ts';
-import { type Event, eventOf, toEvent, withoutChunk } from './execution.ts';
+import { type Event, type Execution, eventOf, toEvent, withoutChunk } from './execution.ts';
 import type { Frames } from './frames.ts';
 
 const headers = {
@@ -15,7 +16,7 @@ const headers = {
   'Content-Encoding': 'none',
 };
 
-/** How a browser is to show a document, which this is not: kept for as long as the stream, they are a tenth of it. */
+/** How a browser is to show a document, which this is not. */
 const ofDocuments = [
   ...['Content-Security-Policy', 'Cross-Origin-Opener-Policy', 'Origin-Agent-Cluster', 'Referrer-Policy'],
   ...['X-DNS-Prefetch-Control', 'X-Download-Options', 'X-Frame-Options', 'X-Permitted-Cross-Domain-Policies'],
@@ -34,40 +35,24 @@ type Reader = {
   /** The socket, or the answer where Node has to frame what is written. */
   sink: Writable;
   isDirect: boolean;
+  frames: Frames;
   /** By performance.now(). */
   wroteAt: number;
   /** Since when the system has not taken all that was written; 0: it has. */
   stuckSince: number;
-  /** Goes on with who waits for that. */
-  goOn: () => void;
+  /** The next frame is being waited for. */
+  isAsking: boolean;
+  /** To be written as soon as the system takes more. */
+  pending: Event | undefined;
+  onFrame(execution: Execution | undefined): void;
   onTaken(): void;
 };
 
-const nothing = () => {};
-
-function openReader(response: ServerResponse): Reader {
-  for (const name of ofDocuments) response.removeHeader(name);
-  response.writeHead(200, headers).flushHeaders();
-  const { socket, chunkedEncoding } = response;
-  // Node makes three writes of a chunk. Without the socket it is not this answer's turn yet.
-  const isDirect = chunkedEncoding && socket !== null;
-  const reader: Reader = {
-    response,
-    sink: isDirect ? socket : response,
-    isDirect,
-    wroteAt: 0,
-    stuckSince: 0,
-    goOn: nothing,
-    onTaken() {
-      if (reader.sink.writableLength > 0 && !response.closed) return;
-      reader.stuckSince = 0;
-      reader.goOn();
-    },
-  };
-  // What was not taken by then never will be.
-  response.on('close', reader.onTaken);
-  return reader;
-}
+/** Where Node keeps headers after they have been sent, and has no way to forget them: two kilobytes that nobody reads. */
+const findSentHeaders = () =>
+  Object.getOwnPropertySymbols(new ServerResponse({ method: 'POST' } as IncomingMessage)).find(
+    ({ description }) => description === 'kOutHeaders',
+  );
 
 function write(reader: Reader, event: Event): void {
   const { sink, isDirect } = reader;
@@ -76,8 +61,6 @@ function write(reader: Reader, event: Event): void {
   // As a rule the system has it by now.
   if (sink.writableLength > 0) reader.stuckSince ||= reader.wroteAt;
 }
-
-const taken = (reader: Reader) => new Promise<void>((resolve) => (reader.goOn = resolve));
 
 export type EventStreams = {
   /** Answers with frames until they end or the client has gone. */
@@ -92,6 +75,7 @@ export type EventStreams = {
 /** @param stalledAfter milliseconds after which a reader that takes nothing is cut */
 export function createEventStreams(log: Log, stalledAfter: number): EventStreams {
   const readers = new Set<Reader>();
+  const sentHeaders = findSentHeaders();
   let cuts = 0;
 
   const looking = setInterval(() => {
@@ -107,40 +91,89 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
       }
   }, lookEvery).unref();
 
-  async function send(reader: Reader, frames: Frames): Promise<void> {
-    const { response } = reader;
-    // Some browsers show nothing of an answer before there is some content.
-    write(reader, ping);
-    for (;;) {
-      if (reader.stuckSince) await taken(reader);
-      const execution = await frames.next();
-      if (response.closed) return;
-      if (!execution) break;
-      const event = eventOf(execution);
-      const ready = event instanceof Promise ? await event : event;
-      // By a ping.
-      if (reader.stuckSince) await taken(reader);
-      if (response.closed) return;
-      write(reader, ready);
+  function sendHeaders(response: ServerResponse): void {
+    for (const name of ofDocuments) response.removeHeader(name);
+    response.writeHead(200, headers).flushHeaders();
+    if (sentHeaders) Object.assign(response, { [sentHeaders]: null });
+  }
+
+  function leave(reader: Reader): void {
+    readers.delete(reader);
+    reader.frames.leave();
+  }
+
+  function ask(reader: Reader): void {
+    reader.isAsking = true;
+    void reader.frames.next().then(reader.onFrame);
+  }
+
+  function give(reader: Reader, event: Event): void {
+    if (reader.response.closed) leave(reader);
+    // By a ping.
+    else if (reader.stuckSince) reader.pending = event;
+    else {
+      write(reader, event);
+      if (!reader.stuckSince) ask(reader);
     }
-    write(reader, complete);
-    response.end();
+  }
+
+  /** Goes on once the system has taken all. */
+  function goOn(reader: Reader): void {
+    const { response, sink, pending } = reader;
+    if (response.closed) leave(reader);
+    if (response.closed || !reader.stuckSince || sink.writableLength > 0) return;
+    reader.stuckSince = 0;
+    reader.pending = undefined;
+    if (pending) give(reader, pending);
+    else if (!reader.isAsking) ask(reader);
+  }
+
+  function take(reader: Reader, execution: Execution | undefined): void {
+    const { response } = reader;
+    reader.isAsking = false;
+    if (!execution || response.closed) {
+      leave(reader);
+      if (response.closed) return;
+      write(reader, complete);
+      response.end();
+      return;
+    }
+    const fail = (error: Error) => {
+      log.error({ err: error.stack }, 'unexpected error in a stream');
+      response.destroy();
+    };
+    try {
+      const event = eventOf(execution);
+      if (event instanceof Promise) event.then((ready) => give(reader, ready)).catch(fail);
+      else give(reader, event);
+    } catch (error) {
+      fail(error as Error);
+    }
   }
 
   return {
     serve(response, frames) {
-      const reader = openReader(response);
-      readers.add(reader);
-      const leave = () => {
-        readers.delete(reader);
-        frames.leave();
+      sendHeaders(response);
+      const { socket, chunkedEncoding } = response;
+      // Node makes three writes of a chunk. Without the socket it is not this answer's turn yet.
+      const isDirect = chunkedEncoding && socket !== null;
+      const reader: Reader = {
+        response,
+        sink: isDirect ? socket : response,
+        isDirect,
+        frames,
+        wroteAt: 0,
+        stuckSince: 0,
+        isAsking: false,
+        pending: undefined,
+        onFrame: (execution) => take(reader, execution),
+        onTaken: () => goOn(reader),
       };
-      send(reader, frames)
-        .catch((error: Error) => {
-          log.error({ err: error.stack }, 'unexpected error in a stream');
-          response.destroy();
-        })
-        .finally(leave);
+      readers.add(reader);
+      response.on('close', reader.onTaken);
+      // Some browsers show nothing of an answer before there is some content.
+      write(reader, ping);
+      if (!reader.stuckSince) ask(reader);
     },
     stalledCount: () => [...readers].filter(({ stuckSince }) => stuckSince > 0).length,
     cutCount: () => cuts,

@@ -46,7 +46,7 @@ function clientOf({ extra: { socket } }: Link): Client {
     get closed() {
       return socket.readyState !== socket.OPEN;
     },
-    once: (event, react) => socket.once(event, react),
+    on: (event, react) => socket.on(event, react),
     off: (event, react) => socket.off(event, react),
   };
 }
