@@ -1,3 +1,5 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { launchBrowser } from './_util/browser.ts';
@@ -229,6 +231,27 @@ describeInBrowser('A door sign in a browser', () => {
     const texts = await Promise.all(signs.map((sign) => sign.text()));
     expect(texts.filter((text) => text.includes('Booked until'))).toHaveLength(1);
     expect(texts.filter((text) => text.includes('Already taken'))).toHaveLength(1);
+  });
+
+  test('behind a proxy that puts all of it below a path it finds what it needs', async () => {
+    const proxy = http.createServer((request, response) => {
+      const { method, headers, url = '' } = request;
+      if (!url.startsWith('/rooms/')) return void response.writeHead(404).end();
+      const passed = http.request(service.url + url.slice('/rooms'.length), { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      passed.on('error', () => response.destroy());
+      response.on('close', () => passed.destroy());
+      request.pipe(passed);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const sign = await show('B3', {}, `http://127.0.0.1:${port}/rooms`);
+    await sign.page.locator('html[data-link="live"]').waitFor({ state: 'attached' });
+    await sign.button(/Book now.*15/).waitFor();
+    proxy.closeAllConnections();
+    await new Promise((resolve) => proxy.close(resolve));
   });
 
   test('markup in names stays text', async () => {

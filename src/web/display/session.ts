@@ -27,10 +27,13 @@ export const memory = {
 /** Everything below the tenant, wherever a proxy has put it. */
 export async function openSession() {
   const tenant = new URL('..', location.href).pathname.toLowerCase();
-  const wanted = new URLSearchParams(location.search).get('lang');
-  const language = chooseLanguage(wanted, navigator.languages || [navigator.language]);
+  const parameters = new URLSearchParams(location.search);
+  const language = chooseLanguage(parameters.get('lang'), navigator.languages || [navigator.language]);
   const key = `roomgate ${tenant} token`;
   document.documentElement.lang = language;
+  const theme = parameters.get('theme');
+  // Until a room, and with it its clock, is known.
+  if (theme) document.documentElement.dataset['theme'] = theme;
   const brought = /[#&]token=([^&]+)/.exec(location.hash)?.[1];
   let token = brought ? decodeURIComponent(brought) : memory.get(key);
   if (brought) {
