@@ -39,6 +39,13 @@ const listenTimeout = 1_000;
 const pingEvery = 5_000;
 const pingTimeout = 4_000;
 
+/** Never fulfilled; fails once the signal is there. */
+function cutBy(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('the connection was lost')), { once: true });
+  });
+}
+
 /** One LISTEN connection for the whole process, made again after a loss, with everyone told to read again. */
 export function openNotifications(url: string, log: Log): Notifications {
   const readers = new Map<string, Set<(key: string | undefined) => void>>();
@@ -63,29 +70,22 @@ export function openNotifications(url: string, log: Log): Notifications {
       connectionTimeoutMillis: pingTimeout,
       query_timeout: pingTimeout,
     });
-    const lost = new Promise<void>((resolve) => {
-      connection.on('error', () => resolve());
-      connection.on('end', () => resolve());
-      closed.signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    const lost = new AbortController();
+    const lose = () => lost.abort();
+    connection.on('error', lose).on('end', lose);
+    closed.signal.addEventListener('abort', lose, { once: true });
     connection.on('notification', ({ payload }) => deliver(payload ?? ''));
     try {
-      const cut = lost.then(() => {
-        throw new Error('the connection was lost');
-      });
-      await Promise.race([connection.connect(), cut]);
+      await Promise.race([connection.connect(), cutBy(lost.signal)]);
       await connection.query(`listen ${channel}`);
       listening = true;
       announceListening();
       for (const tellers of readers.values()) for (const tell of tellers) tell(undefined);
       // A connection that has silently died answers no ping.
-      for (;;) {
-        const ended = await Promise.race([
-          lost.then(() => true),
-          sleep(pingEvery, false, { signal: closed.signal, ref: false }).catch(() => true),
-        ]);
-        if (ended) break;
-        await connection.query('select 1');
+      while (!lost.signal.aborted) {
+        // No promise of the loss is raced against: for as long as the connection lives, each race would be kept.
+        await sleep(pingEvery, undefined, { signal: lost.signal, ref: false }).catch(() => {});
+        if (!lost.signal.aborted) await connection.query('select 1');
       }
     } finally {
       if (listening)
@@ -93,6 +93,7 @@ export function openNotifications(url: string, log: Log): Notifications {
           announceListening = resolve;
         });
       listening = false;
+      closed.signal.removeEventListener('abort', lose);
       // Not awaited: a dead connection would not answer the goodbye either.
       connection.end().catch(() => {});
     }
