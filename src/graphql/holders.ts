@@ -55,7 +55,10 @@ const lookEvery = 1_000;
 /** Credentials that are looked at together, when a change concerns thousands. */
 const mostAtOnce = 20;
 
-const changedGrant = () => new Unavailable('What this display may see or do has changed; subscribe again.');
+/** Whether what a display may see or do is as it was when the stream was let in. */
+export const hasSameGrant = (one: Viewer, other: Viewer) => isDeepStrictEqual(one.display, other.display);
+export const changedGrant = () =>
+  new Unavailable('What this display may see or do has changed; subscribe again.');
 const expired = () => new NotAuthenticated('The token or PIN has expired; get a new one.');
 
 const isCurrent = ({ expiresAt }: Holder) => expiresAt > Date.now();
@@ -112,8 +115,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
     }
     holder.expiresAt = found.expiresAt.getTime();
     if (streams.size > 0 && isCurrent(holder)) awaitExpiry(holder);
-    for (const stream of streams)
-      if (!isDeepStrictEqual(stream.viewer.display, found.display)) endStream(stream, changedGrant());
+    for (const stream of streams) if (!hasSameGrant(stream.viewer, found)) endStream(stream, changedGrant());
   }
 
   async function checkAll(some: Iterable<Holder>): Promise<void> {

@@ -5,7 +5,15 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { Unavailable } from '../errors.ts';
-import { type Authenticate, type Caller, endStream, openHolders, type Stream } from './holders.ts';
+import {
+  type Authenticate,
+  type Caller,
+  changedGrant,
+  endStream,
+  hasSameGrant,
+  openHolders,
+  type Stream,
+} from './holders.ts';
 
 type Subscription = Awaited<ReturnType<Context['notifications']['subscribe']>>;
 /** What stands below streams: the next state, and undefined once closed. */
@@ -73,8 +81,9 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       const source = await open();
       stream.source = source;
       if (stream.isEnded) source.close();
-      // It may have been revoked after the door had let it in and before this stream was there to be ended.
-      await authenticate(stream.viewer.mandator, credentials);
+      // It may have been revoked or changed after the door had let it in and before this stream was there to be ended.
+      const found = await authenticate(stream.viewer.mandator, credentials);
+      if (!hasSameGrant(stream.viewer, found)) endStream(stream, changedGrant());
       return source;
     } catch (error) {
       stream.release();
