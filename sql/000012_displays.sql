@@ -90,6 +90,15 @@ create trigger opening_rule_changed after insert or update or delete on opening_
 create trigger opening_exception_changed after insert or update or delete on opening_exception
   for each row execute function notify_hours();
 
+-- Signs name the person whom a booking is for.
+create function notify_name() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('roomgate', 'name:' || new.mandator_id || ':' || new.id);
+  return null;
+end $$;
+create trigger person_renamed after update of name on person
+  for each row when (old.name <> new.name) execute function notify_name();
+
 -- The room where a lesson was to be before its first change: that room's sign tells where it is now.
 alter table lesson add column origin_resource_id integer;
 -- Of what was changed before this, as far as a name tells: where two rooms have it, or none has it any more, it stays unknown.

@@ -19,8 +19,10 @@ export type Board = {
   roomOf(id: number): Room;
   /** Says until when all that is shown of it was known to be right; the same object for all who ask at about the same time. */
   heartbeat(): Heartbeat;
-  /** Which rooms it has was read at an instant; undefined: may have changed since. */
-  setRooms(ids: readonly number[] | undefined, at: number): void;
+  /** It may have other rooms. */
+  touch(): void;
+  /** A read begins of which rooms it has; what it has found is published by what this returns. */
+  beginRead(): (ids: readonly number[]) => void;
   join(reader: BoardReader): void;
   leave(reader: BoardReader): void;
   /** Ends its readers. */
@@ -40,7 +42,10 @@ export function openBoard(locationId: number, surroundings: BoardSurroundings): 
   const readers = new Set<BoardReader>();
   let members: readonly number[] = [];
   let isKnown = false;
-  let isRight = false;
+  let changes = 0;
+  let seenChanges = -1;
+  let reads = 0;
+  let shownRead = 0;
   let knownAt = 0;
   let beats = 0;
   let last: Heartbeat | undefined;
@@ -72,19 +77,27 @@ export function openBoard(locationId: number, surroundings: BoardSurroundings): 
     heartbeat() {
       const now = Date.now();
       if (last && Math.abs(now - last.serverTime) <= sharedFor) return last;
-      if (isRight && surroundings.isListening()) knownAt = now;
+      if (seenChanges === changes && surroundings.isListening()) knownAt = now;
       const shown = members.map(surroundings.findRoom).filter((room) => room?.plan && room.isWatched);
       const asOf = Math.min(knownAt, ...shown.map((room) => (room as Room).asOf(now)));
       last = toHeartbeat('', now, asOf);
       return last;
     },
-    setRooms(ids, at) {
-      isRight = ids !== undefined;
-      if (!ids) return;
-      isKnown = true;
-      knownAt = Math.max(knownAt, at);
-      members = ids;
-      tellAll();
+    touch() {
+      changes++;
+    },
+    beginRead() {
+      const [read, seeing, at] = [++reads, changes, Date.now()];
+      return (ids) => {
+        // Of two reads that overlap the later one may be done first.
+        if (read < shownRead) return;
+        shownRead = read;
+        seenChanges = seeing;
+        isKnown = true;
+        knownAt = Math.max(knownAt, at);
+        members = ids;
+        tellAll();
+      };
     },
     join(reader) {
       readers.add(reader);

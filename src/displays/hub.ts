@@ -77,6 +77,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
     tenants.set(mandatorId, tenant);
     tenant.ready = Promise.all([
       follow(tenant, 'booking', (ids) => touchWhere(tenant, ({ id }) => !ids || ids.has(id))),
+      follow(tenant, 'name', (ids) => touchWhere(tenant, (room) => !ids || namesPerson(room, ids))),
       follow(tenant, 'resource', (ids) => {
         days.forget(mandatorId);
         touchWhere(tenant, (room) => !ids || shows(room, ids));
@@ -117,6 +118,9 @@ export function openHub(context: Context, pace = usualPace): Hub {
   const shows = ({ id, plan }: Room, ids: ReadonlySet<number>) =>
     ids.has(id) || !plan || resourcesIn(plan.stored).some((named) => ids.has(named));
 
+  const namesPerson = ({ plan }: Room, ids: ReadonlySet<number>) =>
+    !plan || plan.stored.slots.some(({ organizerId }) => organizerId !== null && ids.has(organizerId));
+
   function touchWhere(tenant: Tenant, isMeant: (room: Room) => boolean): void {
     for (const room of [...tenant.rooms.values()]) if (isMeant(room)) room.touch();
   }
@@ -139,7 +143,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
 
   function forgetRoom(tenant: Tenant, room: Room): void {
     room.close();
-    tenant.queue.wanted.delete(room);
+    reading.forget(tenant.queue, room);
     if (tenant.rooms.get(room.id) === room) tenant.rooms.delete(room.id);
     forgetTenant(tenant);
   }
@@ -151,7 +155,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
   }
 
   function touchBoards(tenant: Tenant): void {
-    for (const board of tenant.boards.values()) board.setRooms(undefined, 0);
+    for (const board of tenant.boards.values()) board.touch();
     void readBoardsUntilDone(tenant);
   }
   async function readBoardsUntilDone(tenant: Tenant): Promise<void> {
@@ -170,9 +174,9 @@ export function openHub(context: Context, pace = usualPace): Hub {
     tenant.boardsRead ??= (async () => {
       await nextTurn();
       tenant.boardsRead = undefined;
-      const at = Date.now();
-      const found = await readMembers(db, tenant.mandatorId, [...tenant.boards.keys()]);
-      for (const [locationId, members] of found) tenant.boards.get(locationId)?.setRooms(members, at);
+      const publishing = new Map([...tenant.boards].map(([id, board]) => [id, board.beginRead()]));
+      const found = await readMembers(db, tenant.mandatorId, [...publishing.keys()]);
+      for (const [locationId, members] of found) publishing.get(locationId)?.(members);
     })();
     return tenant.boardsRead;
   }
@@ -186,7 +190,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
       try {
         if (!tenant.isReady) await tenant.ready;
         if (anew || !room.plan || room.plan.stored.midnight <= Date.now())
-          await reading.readOnce(tenant.queue, room);
+          await reading.readOnce(tenant.queue, room, anew);
         // What is known may be old, and says so.
         else if (!isListening()) room.touch();
         return room.plan && use(room);

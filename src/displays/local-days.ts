@@ -19,13 +19,21 @@ export type RoomPlan = {
 };
 
 /** The days of one location from `start` on. */
-type Days = { start: number; end: number; zoneOffsets: Offset[]; open: Map<number, Stretch[]> };
+type Days = {
+  timeZone: string;
+  start: number;
+  end: number;
+  zoneOffsets: Offset[];
+  open: Map<number, Stretch[]>;
+};
 
 export type LocalDays = {
   /** Adds to these plans of a tenant what is known of their days; a room without known hours is open throughout. */
   complete(mandatorId: number, plans: readonly StoredPlan[]): Promise<RoomPlan[]>;
   /** Of a location, or of all of the tenant; what is being read now is not kept either. */
   forget(mandatorId: number, locationId?: number): void;
+  /** When a room is open is read again. */
+  forgetRoom(mandatorId: number, resourceId: number): void;
 };
 
 export function keepLocalDays(db: Database): LocalDays {
@@ -36,8 +44,8 @@ export function keepLocalDays(db: Database): LocalDays {
     const ofTenant = kept.get(mandatorId) ?? new Map<number, Days>();
     kept.set(mandatorId, ofTenant);
     let days = ofTenant.get(locationId);
-    if (days?.start !== start || days.end !== end) {
-      days = { start, end, zoneOffsets: listOffsets(timeZone, start, end), open: new Map() };
+    if (days?.timeZone !== timeZone || days.start !== start || days.end !== end) {
+      days = { timeZone, start, end, zoneOffsets: listOffsets(timeZone, start, end), open: new Map() };
       ofTenant.set(locationId, days);
     }
     return days;
@@ -60,6 +68,9 @@ export function keepLocalDays(db: Database): LocalDays {
         ...{ stored, zoneOffsets },
         open: open.get(stored.resourceId) as Stretch[],
       }));
+    },
+    forgetRoom(mandatorId, resourceId) {
+      for (const { open } of kept.get(mandatorId)?.values() ?? []) open.delete(resourceId);
     },
     forget(mandatorId, locationId) {
       if (locationId === undefined) kept.delete(mandatorId);

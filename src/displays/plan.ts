@@ -33,6 +33,7 @@ export type StoredSlot = {
   isPrivate: boolean;
   subject: string | null;
   organizer: string | null;
+  organizerId: number | null;
   checkInFrom: number | null;
   checkInUntil: number;
   checkedInAt: number | null;
@@ -65,6 +66,10 @@ const millis = (instant: string) => `(extract(epoch from ${instant}) * 1000)::fl
 /** As the instants of an origin are written. */
 const text = (instant: string) => `to_char((${instant}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
+/** The first instant of a local day: of a midnight that the clocks show twice PostgreSQL takes the second. */
+const firstOf = (day: string) =>
+  `((${day} - interval '1 second') at time zone location.time_zone + interval '1 second')`;
+
 /**
  * $1 tenant, $2 resources, $3 now. Room by room: what occupies it by the index of the exclusion constraint, cancelled lessons
  * by that of inactive bookings, and those that have gone elsewhere by their origin. No lesson lasts longer than a day.
@@ -79,8 +84,7 @@ join resource on resource.mandator_id = $1 and resource.id = asked.id
 join location on location.mandator_id = $1 and location.id = resource.location_id
 cross join lateral (select date_trunc('day', $3::timestamptz at time zone location.time_zone) as today) as local
 cross join lateral (
-  select today at time zone location.time_zone as start, (today + interval '1 day') at time zone location.time_zone as midnight,
-    (today + interval '3 days') at time zone location.time_zone as "end"
+  select ${firstOf('today')} as start, ${firstOf("today + interval '1 day'")} as midnight, ${firstOf("today + interval '3 days'")} as "end"
 ) as plan
 left join lateral (
   select json_agg(json_build_object(
@@ -89,7 +93,7 @@ left join lateral (
     'from', ${millis('booking.from')}, 'to', ${millis('booking.to')},
     'start', ${millis('booking.from + make_interval(mins => booking.setup_minutes)')},
     'end', ${millis('booking.to - make_interval(mins => booking.teardown_minutes)')},
-    'isPrivate', booking.is_private, 'subject', booking.subject, 'organizer', organizer.name,
+    'isPrivate', booking.is_private, 'subject', booking.subject, 'organizer', organizer.name, 'organizerId', booking.organizer_id,
     'checkInFrom', ${millis('booking.check_in_from')}, 'checkInUntil', ${millis('booking.check_in_until')},
     'checkedInAt', ${millis('booking.checked_in_at')}, 'roomId', booking.resource_id, 'roomName', case when booking.away then (
       select name from resource as room where room.mandator_id = $1 and room.id = booking.resource_id) else resource.name end, 'lessons', lesson.list

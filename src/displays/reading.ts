@@ -28,8 +28,13 @@ export const openQueue = (mandatorId: number): Queue => ({
 export type Reading = {
   /** Reads the room soon. */
   want(queue: Queue, room: Room): void;
-  /** Fulfilled by a read that begins after this call or, for a room that was never read, by the one that runs. */
-  readOnce(queue: Queue, room: Room): Promise<void>;
+  /**
+   * Fulfilled by a read that begins after this call.
+   * @param anew false: of a room that was never read, the one that runs is as good
+   */
+  readOnce(queue: Queue, room: Room, anew: boolean): Promise<void>;
+  /** Nobody watches the room any more; who waits for it is still answered. */
+  forget(queue: Queue, room: Room): void;
   /** Counted from the start of the process. */
   readonly figures: { readonly statements: number; readonly roomsRead: number };
 };
@@ -49,7 +54,7 @@ function promised(): PromiseWithResolvers<void> {
 
 /** @param isGone told of a room that its tenant does not have */
 export function openReading(
-  { db, log }: Context,
+  { db, log, notifications }: Context,
   days: LocalDays,
   pace: Pace,
   isGone: (room: Room, mandatorId: number) => void,
@@ -98,6 +103,8 @@ export function openReading(
   async function read(queue: Queue, rooms: readonly Room[]): Promise<void> {
     const { mandatorId, running, waiting } = queue;
     for (const room of rooms) {
+      // Who waits for it wants all of it as it is now; without LISTEN nobody says what has changed.
+      if (waiting.has(room) || !notifications.listening) days.forgetRoom(mandatorId, room.id);
       running.set(room, waiting.get(room) ?? promised());
       waiting.delete(room);
     }
@@ -111,7 +118,8 @@ export function openReading(
       queue.failures = 0;
       for (const room of rooms) {
         answered(room)?.resolve();
-        if (!found.has(room.id)) isGone(room, mandatorId);
+        // It may be there by now: the next read finds that out.
+        if (!found.has(room.id) && !waiting.has(room)) isGone(room, mandatorId);
       }
     } catch (error) {
       log.warn({ err: (error as Error).message, rooms: rooms.length }, 'displays: rooms could not be read');
@@ -150,9 +158,12 @@ export function openReading(
 
   return {
     want,
-    readOnce(queue, room) {
+    forget(queue, room) {
+      if (!queue.waiting.has(room)) queue.wanted.delete(room);
+    },
+    readOnce(queue, room, anew) {
       const current = queue.running.get(room);
-      if (current && !room.plan && !queue.wanted.has(room)) return current.promise;
+      if (current && !anew && !room.plan && !queue.wanted.has(room)) return current.promise;
       const answer = queue.waiting.get(room) ?? promised();
       queue.waiting.set(room, answer);
       want(queue, room);

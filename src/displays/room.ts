@@ -52,7 +52,7 @@ export type Surroundings = {
   pace: Pace;
   /** Whether changes are heard of. */
   isListening(): boolean;
-  /** The room wants to be read: for the first time, or because it may have changed. */
+  /** The room wants to be read: because it may have changed, or because somebody comes who does not know it yet. */
   wantsRead(room: Room, isFirst: boolean): void;
   /** Nobody needs it any more. */
   isDone(room: Room): void;
@@ -180,7 +180,8 @@ export function openRoom(id: number, surroundings: Surroundings): Room {
     join(reader) {
       clearTimeout(leaving);
       readers.add(reader);
-      if (!plan) surroundings.wantsRead(room, true);
+      // Also what was to be read again when nobody watched it any more, and could not be.
+      if (room.isStale) surroundings.wantsRead(room, true);
       if (readers.size > 1) return;
       beating.start();
       waitToTurn();
