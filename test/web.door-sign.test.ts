@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
+import type { Browser, Request } from 'playwright-core';
 import { launchBrowser } from './_util/browser.ts';
 import { type Cable, layCable } from './_util/cable.ts';
 import { until } from './_util/graphql.ts';
@@ -173,10 +173,18 @@ describeInBrowser('A door sign in a browser', () => {
     const sign = await show('A7');
     await sign.status('FREE');
     const button = sign.button(/Book now.*30/);
-    const box = await button.boundingBox();
-    const at = [box!.x + box!.width / 2, box!.y + box!.height / 2] as const;
-    await sign.page.touchscreen.tap(...at);
-    await sign.page.touchscreen.tap(...at);
+    const calls: string[] = [];
+    const listen = (request: Request) => {
+      if (request.postData()?.includes('createBooking')) calls.push(request.url());
+    };
+    sign.page.on('request', listen);
+    const { x, y, width, height } = (await button.boundingBox())!;
+    const tap = () => sign.page.touchscreen.tap(x + width / 2, y + height / 2);
+    // The harder case first: two events before anything was drawn.
+    await sign.page.evaluate(
+      `{ const button = document.querySelector('button[aria-label*="30"]'); button.click(); button.click(); }`,
+    );
+    await tap();
     await sign.shows(/^Booked until \d\d:\d\d$/);
     await sign.status('BUSY');
     const booked = () =>
@@ -185,6 +193,8 @@ describeInBrowser('A door sign in a browser', () => {
         `/bookings?ResourceId=${school.roomId('A7')}&From=${school.at(-60)}&To=${school.at(120)}&Status=Confirmed`,
       );
     expect((await booked()).Items).toHaveLength(1);
+    expect(calls).toHaveLength(1);
+    sign.page.off('request', listen);
     await sign.button('Undo').tap();
     await sign.status('FREE');
     expect((await booked()).Items).toHaveLength(0);
@@ -308,6 +318,8 @@ describeInBrowser('A door sign in a browser', () => {
     const answered = sign.page.waitForResponse((response) => response.url().endsWith('/snapshot'));
     await sign.page.clock.fastForward(10 * minute);
     await answered;
+    await until(() => asked.length > 0);
+    expect(await painted()).toBe(0);
     await school.book('B4', -5, 40, { Subject: 'Papier' });
     const changed = sign.page.waitForResponse((response) => response.status() === 200);
     await sign.page.clock.fastForward(10 * minute);
