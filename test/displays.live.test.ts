@@ -142,11 +142,9 @@ describe('a room that is watched', () => {
       ],
     ];
     for (const [what, change, read, expected] of steps) {
-      const before = performance.now();
       await change();
       await until(() => read(stream.last()) === expected).catch(() => {});
       expect([what, read(stream.last())]).toEqual([what, expected]);
-      expect(performance.now() - before).toBeLessThan(second);
     }
     expect(stream.frames.every(({ kind }) => kind === 'snapshot')).toBe(true);
   });
@@ -276,7 +274,6 @@ describe('a day that is over', () => {
     own.join({ tell: () => void seen.push(own.snapshot('Title').status), end() {} });
     await until(() => seen.includes('BUSY'));
     expect(wanted).toHaveLength(1);
-    expect(wanted[0]! - midnight).toBeLessThan(200);
     expect(wanted[0]).toBeGreaterThanOrEqual(midnight);
     // Since midnight it is not sure of it any more.
     expect([own.isStale, own.asOf(Date.now()) < midnight]).toEqual([true, true]);

@@ -5,9 +5,10 @@ import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
 import { type Conflict, type FieldError, Forbidden, InvalidInput, type RoomConflict } from '../errors.ts';
+import { mayShow } from '../tenants/service.ts';
 import { suggestAlternatives } from './alternatives.ts';
 import { asSeenBy, type Booking, type NewBooking, type StoredBooking } from './booking.ts';
-import { checkActor, checkWalkIn, isInReach } from './door.ts';
+import { checkActor, checkWalkIn } from './door.ts';
 import {
   checkOpeningHours,
   findConflicts,
@@ -142,7 +143,7 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
       return undefined;
     }
   }
-  const ids = [isInReach(viewer, wanted.resourceId) ? wanted.resourceId : nobodys];
+  const ids = [mayShow(viewer, wanted.resourceId) ? wanted.resourceId : nobodys];
   const rooms = await gather(() => readRooms(trx, viewer.mandatorId, ids));
   if (viewer.role === 'Display') await gather(() => checkWalkIn(viewer, wanted, new Date()));
   else {

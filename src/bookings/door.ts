@@ -23,11 +23,7 @@ export function checkActor({ role, display }: Viewer): void {
   );
 }
 
-/** Whether a resource is not one of those that a display must know nothing of. */
-export const isInReach = ({ role, display }: Viewer, resourceId: number): boolean =>
-  role !== 'Display' || display?.resourceIds.includes(resourceId) === true;
-
-/** The same as a condition of a query, to stand behind others. */
+/** What `mayShow` says as a condition of a query, to stand behind others. */
 export function inReach({ role, display }: Viewer, table = 'booking'): RawBuilder<unknown> {
   if (role !== 'Display') return sql``;
   return sql`and ${sql.ref(`${table}.resource_id`)} = any (${display?.resourceIds ?? []}::integer[])`;

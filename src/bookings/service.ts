@@ -20,9 +20,8 @@ import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Forbidden, Malformed, NotFound } from '../errors.ts';
-import { checkReader } from '../tenants/service.ts';
+import { checkReader, mayShow } from '../tenants/service.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
-import { isInReach } from './door.ts';
 import {
   type BookingKey,
   findStored,
@@ -84,7 +83,7 @@ export async function getBooking(db: Database, viewer: Viewer, id: number): Prom
  */
 export async function readBack(db: Database, viewer: Viewer, id: number): Promise<Booking> {
   const stored = await findStored(db, viewer.mandatorId, id);
-  if (!stored || !isInReach(viewer, stored.resourceId)) throw new NotFound('There is no booking of this id.');
+  if (!stored || !mayShow(viewer, stored.resourceId)) throw new NotFound('There is no booking of this id.');
   return asSeenBy(viewer, stored);
 }
 

@@ -151,11 +151,13 @@ export function changeDevice(
     const found = await readDevice(trx, act.viewer, id);
     checkVersion(found, expected);
     if (found.revokedAt) throw new Conflict('The display is revoked; pair the device again.');
-    const { name, resourceIds, locationId, mayBook, privacy } = changes;
+    const { name, locationId, mayBook, privacy } = changes;
+    const resourceIds =
+      changes.resourceIds && [...new Set(changes.resourceIds)].sort((one, other) => one - other);
     checkSomeRoom(resourceIds ?? found.resourceIds, locationId === undefined ? found.locationId : locationId);
     if (resourceIds) await giveResources(trx, mandatorId, id, resourceIds);
     if (locationId) await checkLocation(trx, mandatorId, locationId);
-    const isNew = { ...found, ...changes };
+    const isNew = { ...found, ...changes, ...(resourceIds && { resourceIds }) };
     if (JSON.stringify(isNew) === JSON.stringify(found)) return found;
     if (name !== undefined)
       await trx

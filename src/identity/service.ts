@@ -249,7 +249,7 @@ export async function getFirstAdmin(db: Database, mandator: string): Promise<Vie
     .executeTakeFirst();
   if (!row)
     throw new NotFound(
-      `There is no tenant ${mandator} with an active Admin; give a PIN, or make them with "roomgate apply FILE".`,
+      `There is no tenant ${mandator} with an active Admin; make them with "roomgate apply FILE", or give a PIN where the command takes one.`,
     );
   const shown = { pinId: null, display: null, credential: 'command line', expiresAt: farFuture };
   return { ...row, role: 'Admin', ...shown };
