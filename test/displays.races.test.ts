@@ -256,7 +256,7 @@ test('a display whose rooms change while its stream is opened is asked to come a
     ...sign,
     display: { ...display, resourceIds: [1] },
   }));
-  const client = { closed: false, once() {}, off() {} };
+  const client = { closed: false, on() {}, once() {}, off() {} };
   let isClosed = false;
   const source = {
     next: () => (isClosed ? Promise.resolve(undefined) : Promise.resolve('shown')),
