@@ -108,6 +108,17 @@ describe('the clock', () => {
     expect(clock.now()).toBe(noon + 60_100);
   });
 
+  test('has gone on while the device slept, until the server says how far', () => {
+    const clock = makeClock(() => 5_000);
+    clock.skip(3_600_000);
+    expect(clock.now()).toBeUndefined();
+    clock.hear(noon, 0);
+    clock.skip(8 * 3_600_000);
+    expect(clock.now()).toBe(noon + 8 * 3_600_000);
+    clock.hear(noon + 3_600_000, 200);
+    expect(clock.now()).toBe(noon + 3_600_200);
+  });
+
   test('moves only as far as what it hears leaves no other choice', () => {
     let ticks = 0;
     const clock = makeClock(() => ticks);
@@ -496,6 +507,52 @@ describe('the link', () => {
     await world.pass(260_000);
     expect(world.calls.filter(({ query }) => query === 'subscription')).toHaveLength(2);
     expect(world.states).toEqual(['connecting', 'polling']);
+    link.close();
+  });
+
+  test('does not take a network on which nothing comes through for one without streams', async () => {
+    let isCut = true;
+    const world = makeWorld(async (_query, signal) => {
+      if (!isCut) return streamOf(signal, sentSnapshot);
+      return await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
+    });
+    const link = world.open();
+    await world.pass(31_000);
+    expect(world.calls.map(({ query, at }) => [query, at])).toEqual([
+      ['subscription', 0],
+      ['query', 15_000],
+      ['subscription', 30_500],
+    ]);
+    expect(world.states).toEqual(['connecting', 'offline']);
+    isCut = false;
+    link.drop();
+    await world.pass(0);
+    expect(world.states).toEqual(['connecting', 'offline', 'live']);
+    link.close();
+  });
+
+  test('when the network is back it tries often again, streams too', async () => {
+    let isUp = false;
+    const world = makeWorld(async (query, signal) => {
+      if (!isUp) throw new TypeError('Failed to fetch');
+      return query.startsWith('subscription')
+        ? streamOf(signal)
+        : new Response(`{"data":{"now":${sentSnapshot}}}`);
+    });
+    const link = world.open();
+    await world.pass(300_000);
+    const before = world.calls.length;
+    link.drop();
+    await world.pass(3_000);
+    // What says that it is back says so a little too soon.
+    expect(world.calls.length - before).toBe(3);
+    isUp = true;
+    await world.pass(30_000);
+    expect(world.states.at(-1)).toBe('polling');
+    const asked = world.calls.filter(({ query }) => query === 'subscription').length;
+    link.drop();
+    await world.pass(1_000);
+    expect(world.calls.filter(({ query }) => query === 'subscription')).toHaveLength(asked + 1);
     link.close();
   });
 

@@ -155,6 +155,7 @@ describeInBrowser('A door sign in a browser', () => {
     await sign.page.reload();
     await sign.shows('Offline');
     await sign.status('BUSY');
+    await sign.shows(/^As of \d\d:\d\d$/);
     await sign.context.setOffline(false);
   });
 

@@ -30,6 +30,9 @@ type Files = {
 
 const withoutIndents = (text: string) => text.replace(/^\s+/gm, '');
 
+/** In strings, in texts and in regular expressions a space may mean something. */
+const hasTexts = /['"`/\\]/;
+
 /**
  * Types, comments and layout are for us; browsers get the rest. The compiler ends each statement with a semicolon, and the
  * texts of several lines are GraphQL: neither needs its line breaks.
@@ -39,6 +42,9 @@ async function stripScript(text: string): Promise<string> {
   const { transformSync } = await import('amaro');
   const { code } = transformSync(text, { mode: 'transform' });
   return withoutIndents(code)
+    .split('\n')
+    .map((line) => (hasTexts.test(line) ? line : line.replace(/ ?([=,:?(){}[\]<>&|!*]) ?/g, '$1')))
+    .join('\n')
     .replace(/([{,;([])\n/g, '$1')
     .replace(/\n([}\])])/g, '$1');
 }

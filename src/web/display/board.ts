@@ -19,6 +19,8 @@ let order: Intl.Collator;
 const root = document.documentElement;
 const shownHours = 8;
 const turnEvery = 15_000;
+/** Who has stopped it may have left. */
+const pauseFor = 300_000;
 
 let page = 0;
 let turnedAt = 0;
@@ -131,7 +133,8 @@ function draw(): void {
   drawNotice(rooms, now);
   const box = byId('rooms');
   const grid = spread(rooms.length, box.clientWidth, box.clientHeight);
-  if (!isPaused && performance.now() - turnedAt > turnEvery) {
+  if (performance.now() - turnedAt > (isPaused ? pauseFor : turnEvery)) {
+    isPaused = false;
     page++;
     turnedAt = performance.now();
   }

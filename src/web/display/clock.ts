@@ -8,6 +8,8 @@ export type Clock = {
   now(): number | undefined;
   /** The server's clock has read `serverTime` at some instant of the last `slack` milliseconds. */
   hear(serverTime: number, slack: number): void;
+  /** The ticks have stood still for so many milliseconds. */
+  skip(milliseconds: number): void;
 };
 
 /** How long a frame that comes by itself may have been under way. */
@@ -20,6 +22,9 @@ export function makeClock(ticks: () => number): Clock {
     hear(serverTime, slack) {
       const low = serverTime - ticks();
       ahead = ahead === undefined ? low + slack / 2 : Math.min(Math.max(ahead, low), low + slack);
+    },
+    skip(milliseconds) {
+      if (ahead !== undefined) ahead += milliseconds;
     },
   };
 }

@@ -1,14 +1,15 @@
 /** What a device does besides showing: it stays awake, tells how it is, and takes a new version of the page. */
 import { documents } from './frames.ts';
-import type { Session } from './session.ts';
+import { type Session, within } from './session.ts';
 
-const versionOf = (page: Document) => page.querySelector('meta[name=version]')?.getAttribute('content') ?? '';
+/** Of this page and all its files. */
+export const version = () => document.querySelector('meta[name=version]')?.getAttribute('content') ?? '';
 
 export function callGraphql(
   session: Session,
   query: string,
   variables: object = {},
-  signal?: AbortSignal,
+  signal = within(20_000),
 ): Promise<Response> {
   return fetch('../graphql', {
     method: 'POST',
@@ -19,17 +20,21 @@ export function callGraphql(
       'content-type': 'application/json',
     },
     body: JSON.stringify({ query, variables }),
-    ...(signal && { signal }),
+    signal,
   });
 }
 
-type WakeLocks = { wakeLock?: { request(kind: 'screen'): Promise<unknown> } };
+type WakeLocks = { wakeLock?: { request(kind: 'screen'): Promise<EventTarget> } };
 
 /** Keeps the screen on for as long as the page is seen. */
 export function stayAwake(): void {
   const ask = () => {
     if (document.visibilityState === 'visible')
-      (navigator as WakeLocks).wakeLock?.request('screen').catch(() => {});
+      (navigator as WakeLocks).wakeLock?.request('screen').then(
+        // A battery that runs low takes it back.
+        (lock) => lock.addEventListener('release', () => setTimeout(ask, 60_000), { once: true }),
+        () => {},
+      );
   };
   document.addEventListener('visibilitychange', ask);
   ask();
@@ -48,7 +53,7 @@ async function battery(): Promise<number | null> {
 /** @param now the corrected time @param reconnects how often the stream was lost */
 export async function reportHealth(session: Session, now: number, reconnects: number): Promise<void> {
   const input = {
-    program: `roomgate page ${versionOf(document)}`,
+    program: `roomgate page ${version()}`,
     screen: `${innerWidth} x ${innerHeight}`,
     clockAheadSeconds: Math.round((Date.now() - now) / 1_000),
     battery: await battery(),
@@ -58,16 +63,21 @@ export async function reportHealth(session: Session, now: number, reconnects: nu
   await callGraphql(session, documents.health, { input }).catch(() => {});
 }
 
-let lookedAt = 0;
+/** Every 5 to 15 minutes, for all signs of a house were started, or lost their server, at one moment. */
+const nextLook = () => performance.now() + 600_000 * (0.5 + Math.random());
+let lookAt = nextLook();
+let isOld = false;
 
-/** Loads the page anew when the server has another version of it; asks at most every ten minutes. */
+/** Loads the page anew when the server has another version of it. May be called at any time. */
 export async function renewPage(mayReload: () => boolean): Promise<void> {
-  if (performance.now() - lookedAt < 600_000) return;
-  lookedAt = performance.now();
-  const response = await fetch(location.pathname, { cache: 'no-store' }).catch(() => null);
-  if (!response?.ok) return;
-  const theirs = /name="version" content="([^"]*)"/.exec(await response.text())?.[1];
-  if (!theirs || theirs === versionOf(document)) return;
+  if (isOld || performance.now() < lookAt) return;
+  lookAt = nextLook();
+  const page = await fetch(location.pathname, { cache: 'no-store', signal: within(20_000) })
+    .then((response) => (response.ok ? response.text() : ''))
+    .catch(() => '');
+  const theirs = /name="version" content="([^"]*)"/.exec(page)?.[1];
+  if (!theirs || theirs === version()) return;
+  isOld = true;
   const reload = () => (mayReload() ? location.reload() : setTimeout(reload, 20_000));
   reload();
 }

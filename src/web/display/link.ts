@@ -41,7 +41,7 @@ export type Feed = {
 export type Link = {
   /** Tries at once what it would have tried later: the network is back, or somebody waits. */
   hurry(): void;
-  /** Takes what is open for lost. */
+  /** Takes what is open for lost, and what was learnt of the network for outdated. */
   drop(): void;
   close(): void;
   /** How often a connection was lost. */
@@ -83,6 +83,9 @@ export function openLink(ports: Ports, feed: Feed): Link {
   let abort = new AbortController();
   let wake = () => {};
   let isUrgent = false;
+  let attempt = 0;
+  /** Streams have not come through, and are not tried before this. */
+  let streamsFrom = Number.NEGATIVE_INFINITY;
   let state: LinkState | undefined;
 
   const turn = (next: LinkState) => {
@@ -175,9 +178,12 @@ export function openLink(ports: Ports, feed: Feed): Link {
       const now = answer.data?.now;
       if (!now) return judge(response.status, text, response.headers.get('retry-after'));
       const sent = Array.isArray(now) ? now : [now];
-      sent.forEach((one, index) => {
-        feed.take({ kind: 'snapshot', snapshot: readSnapshot(one) }, ports.ticks() - asked, index === 0);
-      });
+      const slack = ports.ticks() - asked;
+      for (const one of sent)
+        feed.take({ kind: 'snapshot', snapshot: readSnapshot(one) }, slack, one === sent[0]);
+      const last = sent.at(-1);
+      // As on a stream: what a board was not told of by now is none of its rooms any more.
+      if (Array.isArray(now) && last) feed.take({ ...last, kind: 'heartbeat' }, slack, false);
       turn('polling');
       return undefined;
     } catch {
@@ -187,26 +193,27 @@ export function openLink(ports: Ports, feed: Feed): Link {
     }
   }
 
-  async function pollUntil(until: number): Promise<Outcome> {
-    while (!closed && ports.ticks() < until) {
+  async function pollOn(): Promise<Outcome> {
+    for (;;) {
+      await pause(pollEvery);
+      if (closed || ports.ticks() >= streamsFrom) return { kind: 'later', seconds: 0 };
       const outcome = await poll();
       if (outcome) return outcome;
-      await pause(pollEvery);
     }
-    return { kind: 'later', seconds: 0 };
   }
 
   async function run(): Promise<void> {
-    let attempt = 0;
-    /** Streams have not come through, and are not tried before this. */
-    let streamsFrom = Number.NEGATIVE_INFINITY;
     turn('connecting');
     for (;;) {
       const started = ports.ticks();
       let outcome: Outcome = started < streamsFrom ? { kind: 'silent' } : await follow();
       if (outcome.kind === 'silent' && !closed) {
-        streamsFrom = Math.max(streamsFrom, started + pollFor);
-        outcome = await pollUntil(streamsFrom);
+        outcome = (await poll()) ?? outcome;
+        // Where nothing comes through, it is not for the streams.
+        if (outcome.kind === 'silent') {
+          streamsFrom = Math.max(streamsFrom, started + pollFor);
+          outcome = await pollOn();
+        }
       }
       if (closed) return;
       if (outcome.kind === 'refused') return turn('refused');
@@ -227,6 +234,8 @@ export function openLink(ports: Ports, feed: Feed): Link {
   return {
     hurry,
     drop() {
+      attempt = 0;
+      streamsFrom = Number.NEGATIVE_INFINITY;
       abort.abort();
       hurry();
     },

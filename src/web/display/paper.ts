@@ -15,9 +15,11 @@ export function openPaperLink(
   let known: SentSnapshot | undefined;
 
   /** @returns when to ask again, in milliseconds; undefined: never with this token */
-  async function once(): Promise<number | undefined> {
+  async function once(mine: number): Promise<number | undefined> {
     const asked = ports.ticks();
     const response = await ask(etag);
+    // Another has been asked for since.
+    if (mine !== round) return undefined;
     const slack = () => ports.ticks() - asked;
     if (response.status === 401) return feed.turn('refused') as undefined;
     if (response.status === 403 || response.status === 404) feed.turn('missing');
@@ -32,7 +34,7 @@ export function openPaperLink(
       // Over REST ids are numbers.
       known = { ...body, resource: { ...body.resource, id: String(body.resource.id) } };
       etag = response.headers.get('etag');
-      seconds = body.nextPollSeconds;
+      seconds = Math.max(10, body.nextPollSeconds || 0);
       feed.take({ kind: 'snapshot', snapshot: readSnapshot(known) }, slack(), true);
     } else throw new Error(response.statusText);
     if (response.ok || response.status === 304) feed.turn('polling');
@@ -45,7 +47,7 @@ export function openPaperLink(
     const mine = ++round;
     // An answer that never comes is none.
     cancel = ports.after(60_000, () => void run(attempt + 1));
-    const wait = await once().catch(() => null);
+    const wait = await once(mine).catch(() => null);
     if (mine !== round) return;
     cancel();
     if (wait === undefined) return;
@@ -53,8 +55,10 @@ export function openPaperLink(
       losses++;
       feed.turn('offline');
     }
+    const soon = backOff(attempt, ports.random());
     cancel = ports.after(
-      wait ?? backOff(attempt, ports.random()),
+      // Each call costs it some of its battery.
+      wait ?? (attempt < 6 ? soon : Math.max(soon, seconds * (500 + 500 * ports.random()))),
       () => void run(wait === null ? attempt + 1 : 0),
     );
   }

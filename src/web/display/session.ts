@@ -24,6 +24,13 @@ export const memory = {
   },
 };
 
+/** A network that is cut may never say so. */
+export function within(milliseconds: number): AbortSignal {
+  const abort = new AbortController();
+  setTimeout(() => abort.abort(), milliseconds);
+  return abort.signal;
+}
+
 /** Everything below the tenant, wherever a proxy has put it. */
 export async function openSession() {
   const tenant = new URL('..', location.href).pathname.toLowerCase();
@@ -50,14 +57,17 @@ export async function openSession() {
       return token;
     },
     set token(value: string | null) {
-      token = value;
-      memory.set(key, value);
+      const stored = memory.get(key);
+      // Another tab may have been paired anew meanwhile.
+      token = value === null && stored !== token ? stored : value;
+      memory.set(key, token);
     },
     /** Of REST. */
     ask(path: string, init: RequestInit = {}): Promise<Response> {
       const headers: Record<string, string> = { accept: 'application/json', 'x-jsonpropertyformat': 'camel' };
       if (token) headers['authorization'] = `Bearer ${token}`;
       return fetch(`../api/v1.0/displays/${path}`, {
+        signal: within(20_000),
         ...init,
         cache: 'no-store',
         headers: { ...headers, ...(init.headers as Record<string, string>) },

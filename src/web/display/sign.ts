@@ -182,7 +182,7 @@ async function main(): Promise<void> {
     kind: 'sign',
     isPaper,
     changed: () => draw(),
-    isIdle: () => !touch.isBusy() && ['FREE', 'CLOSED'].includes(root.dataset['status'] ?? ''),
+    isIdle: () => !touch.isBusy(),
   });
   byId('next-title').textContent = text.next;
   byId('day').setAttribute('aria-label', text.plan);

@@ -4,7 +4,7 @@ import { clockTime, type ZoneOffsets } from './clock.ts';
 import { callGraphql } from './device.ts';
 import { icon, make, show } from './dom.ts';
 import type { Offer } from './offers.ts';
-import type { Session } from './session.ts';
+import { type Session, within } from './session.ts';
 
 type Phase =
   | { kind: 'ready' }
@@ -50,11 +50,8 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
     undoable: boolean,
   ) {
     enter({ kind: 'working', what });
-    const post = ({ query, variables }: typeof mutation) => {
-      const abort = new AbortController();
-      setTimeout(() => abort.abort(), 8_000);
-      return callGraphql(session, query, variables, abort.signal);
-    };
+    const post = ({ query, variables }: typeof mutation) =>
+      callGraphql(session, query, variables, within(8_000));
     const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
     const result: Result = await perform(post, pause, mutation);
     const isDone = result.kind === 'done';

@@ -1,6 +1,6 @@
 /** Keeps what is known of one room, or of all rooms of a location, as true as it can be. */
 import { type Clock, makeClock } from './clock.ts';
-import { callGraphql, keepPage, renewPage, reportHealth } from './device.ts';
+import { callGraphql, keepPage, renewPage, reportHealth, version } from './device.ts';
 import { make } from './dom.ts';
 import { documents, type Frame, type Snapshot } from './frames.ts';
 import { type Feed, type Link, type LinkState, openLink, type Ports } from './link.ts';
@@ -37,6 +37,18 @@ export type Watching = {
 };
 
 const keptFor = 86_400_000;
+/** Flash memory wears off. */
+const keepEvery = 300_000;
+
+/** As it was written by this version of the page. */
+function parseKept(text: string | null): { snapshot?: Snapshot; ahead?: number } {
+  try {
+    const kept = JSON.parse(text ?? '{}');
+    return kept.version === version() ? kept : {};
+  } catch {
+    return {};
+  }
+}
 
 export function startWatch(watching: Watching): Watch {
   const { session, kind } = watching;
@@ -50,10 +62,7 @@ export function startWatch(watching: Watching): Watch {
 
   /** What was known before the page was loaded, as long as the device's clock makes sense of it. */
   function recall(): void {
-    const { snapshot, ahead } = JSON.parse(memory.get(kept) ?? '{}') as {
-      snapshot?: Snapshot;
-      ahead?: number;
-    };
+    const { snapshot, ahead } = parseKept(memory.get(kept));
     if (!snapshot || ahead === undefined) return;
     const now = Date.now() - ahead;
     if (now < snapshot.asOf || now > snapshot.asOf + keptFor) {
@@ -61,13 +70,20 @@ export function startWatch(watching: Watching): Watch {
       return;
     }
     clock.hear(now, 0);
-    watch.rooms.set(session.id, snapshot);
+    // Not all devices have a clock that goes on without power: with this one alone a room is not promised to be free.
+    watch.rooms.set(session.id, { ...snapshot, trustUntil: snapshot.asOf });
   }
 
+  let keptCursor = '';
+  let keptAt = 0;
   function keep(): void {
     const snapshot = watch.rooms.get(session.id);
-    if (kind === 'sign' && snapshot)
-      memory.set(kept, JSON.stringify({ snapshot, ahead: Date.now() - (clock.now() ?? Date.now()) }));
+    if (kind !== 'sign' || !snapshot) return;
+    if (snapshot.cursor === keptCursor && ports.ticks() < keptAt + keepEvery) return;
+    keptCursor = snapshot.cursor;
+    keptAt = ports.ticks();
+    const ahead = Date.now() - (clock.now() ?? Date.now());
+    memory.set(kept, JSON.stringify({ version: version(), snapshot, ahead }));
   }
 
   function take(frame: Frame, first: boolean): boolean {
@@ -111,6 +127,15 @@ export function startWatch(watching: Watching): Watch {
     if (data.thisDisplay && now !== undefined) await reportHealth(session, now, watch.link?.losses() ?? 0);
   }
 
+  let isTold = false;
+  /** Not all signs of a house at once when their server is back; but who is new has to know what it may do. */
+  function comeBack(): void {
+    setTimeout(() => void tell(), isTold ? Math.random() * 15_000 : 0);
+    isTold = true;
+    void renewPage(watching.isIdle);
+    void keepPage().catch(() => {});
+  }
+
   /** Until the token does not count any more. */
   async function follow(): Promise<void> {
     const paper = watching.isPaper ? await import('./paper.ts') : null;
@@ -134,12 +159,10 @@ export function startWatch(watching: Watching): Watch {
         turn(state) {
           watch.state = state;
           if (state === 'refused') resolve();
-          if (state === 'missing') void showMissing(session);
+          if (state === 'missing') void showMissing(session, () => watch.state === 'missing');
           if (state === 'live' || state === 'polling') {
             showCard(session, null);
-            void tell();
-            void renewPage(watching.isIdle);
-            void keepPage().catch(() => {});
+            comeBack();
           }
           watching.changed();
         },
@@ -165,6 +188,7 @@ export function startWatch(watching: Watching): Watch {
         session.token = null;
         memory.set(kept, null);
         watch.rooms.clear();
+        isTold = false;
         why = session.text.unpaired;
       } else await new Promise((resolve) => setTimeout(resolve, 5_000 + Math.random() * 10_000));
     }
@@ -175,7 +199,9 @@ export function startWatch(watching: Watching): Watch {
   // E-paper tells whenever it has asked.
   setInterval(() => {
     if (watching.isPaper) return;
-    if (watch.state === 'live' || watch.state === 'polling') void tell();
+    if (watch.state !== 'live' && watch.state !== 'polling') return;
+    void tell();
+    void renewPage(watching.isIdle);
   }, 120_000);
   mind(watch);
   return watch;
@@ -183,25 +209,31 @@ export function startWatch(watching: Watching): Watch {
 
 /** Looks after the connection when the device itself knows more about it. */
 function mind(watch: Watch): void {
-  addEventListener('offline', () => watch.link?.drop());
+  // What is said of the network comes a little before it is so.
+  addEventListener('offline', () => setTimeout(() => watch.link?.drop(), 1_000));
   addEventListener('online', () => {
     // Not all signs of a house at once.
-    if (watch.state !== 'live') setTimeout(() => watch.link?.drop(), Math.random() * 1_000);
+    setTimeout(() => watch.link?.drop(), 200 + Math.random() * 2_000);
   });
   const aside = () => Date.now() - performance.now();
   let before = aside();
   setInterval(() => {
-    // The device has slept, and its ticks with it, or somebody has set its clock: asking anew is right in both cases.
-    if (Math.abs(aside() - before) > 3_000) watch.link?.drop();
-    before = aside();
+    const slept = aside() - before;
+    before += slept;
+    if (Math.abs(slept) < 3_000) return;
+    // The device has slept, and its ticks with it, or somebody has set its clock. What we know is taken for as old as it
+    // may be, until the server says what time it is.
+    if (slept > 0) watch.clock.skip(slept);
+    watch.link?.drop();
   }, 1_000);
 }
 
 /** The room is not, or not any more, among those of this device. */
-async function showMissing(session: Session): Promise<void> {
+async function showMissing(session: Session, isStill: () => boolean): Promise<void> {
   const { text } = session;
   const response = await session.ask('self').catch(() => null);
-  const { resources = [] } = response?.ok ? await response.json() : {};
+  const { resources = [] } = response?.ok ? await response.json().catch(() => ({})) : {};
+  if (!isStill()) return;
   const links = (resources as { id: number; name: string }[]).map(({ id, name }) =>
     make('li', {}, make('a', { href: `../door-sign/${id}${location.search}` }, name)),
   );

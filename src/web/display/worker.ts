@@ -14,14 +14,28 @@ const patience = 5_000;
 const unasked = 30_000;
 let cutUntil = 0;
 
+/** A portal, or a proxy whose server is away, answers for us with pages of its own. */
+async function isOurs(response: Response): Promise<boolean> {
+  if (!response.ok || response.redirected) return false;
+  if (!/html/.test(response.headers.get('content-type') ?? '')) return true;
+  return /name="version"/.test(await response.clone().text());
+}
+
+function within(milliseconds: number): RequestInit {
+  const abort = new AbortController();
+  setTimeout(() => abort.abort(), milliseconds);
+  return { signal: abort.signal };
+}
+
 async function answer(request: Request): Promise<Response> {
   const files = await caches.open('roomgate pages');
   const kept = await files.match(request, { ignoreSearch: true, ignoreVary: true });
   if (kept && performance.now() < cutUntil) return kept;
   try {
-    const response = await fetch(request, kept ? { signal: AbortSignal.timeout(patience) } : {});
-    if (response.ok) await files.put(request.url.replace(/\?.*/, ''), response.clone());
-    return response.status >= 500 && kept ? kept : response;
+    const response = await fetch(request, kept ? within(patience) : {});
+    if (!(await isOurs(response))) return kept ?? response;
+    await files.put(request.url.replace(/\?.*/, ''), response.clone()).catch(() => {});
+    return response;
   } catch (error) {
     cutUntil = performance.now() + unasked;
     if (kept) return kept;
@@ -29,6 +43,8 @@ async function answer(request: Request): Promise<Response> {
   }
 }
 
+// A new one does not wait until no sign is open: that is never.
+addEventListener('install', () => (globalThis as unknown as { skipWaiting(): void }).skipWaiting());
 addEventListener('fetch', (event) => {
   const { request } = event as FetchEvent;
   if (isFile(request)) (event as FetchEvent).respondWith(answer(request));
