@@ -24,6 +24,7 @@ create table display (
   primary key (mandator_id, id),
   constraint display_id_alone unique (id),
   constraint display_token_hash unique (token_hash),
+  unique (mandator_id, person_id),
   foreign key (mandator_id, person_id) references person on delete restrict,
   foreign key (mandator_id, created_by) references person on delete restrict,
   foreign key (mandator_id, location_id) references location on delete restrict
@@ -100,7 +101,8 @@ create trigger person_renamed after update of name on person
   for each row when (old.name <> new.name) execute function notify_name();
 
 -- The room where a lesson was to be before its first change: that room's sign tells where it is now.
-alter table lesson add column origin_resource_id integer;
+alter table lesson add column origin_resource_id integer,
+  add foreign key (mandator_id, origin_resource_id) references resource on delete set null (origin_resource_id);
 -- Of what was changed before this, as far as a name tells: where two rooms have it, or none has it any more, it stays unknown.
 update lesson set origin_resource_id = named.id
 from (select mandator_id, name, min(id) as id from resource group by mandator_id, name having count(*) = 1) as named
@@ -144,6 +146,7 @@ create table booking_undo (
   primary key (mandator_id, booking_id),
   check ((action = 'Extended') = (occupied is not null)),
   check ((action = 'Released') = (status is not null)),
-  foreign key (mandator_id, booking_id) references booking on delete cascade
+  foreign key (mandator_id, booking_id) references booking on delete cascade,
+  foreign key (mandator_id, person_id) references person on delete cascade
 );
 create index booking_undo_age on booking_undo (at);
