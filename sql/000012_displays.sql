@@ -29,6 +29,7 @@ create table display (
   foreign key (mandator_id, created_by) references person on delete restrict,
   foreign key (mandator_id, location_id) references location on delete restrict
 );
+create index display_location on display (mandator_id, location_id) where location_id is not null;
 create index display_due on display (due_at) where revoked_at is null and silent_since is null;
 
 create table display_resource (
@@ -72,6 +73,17 @@ begin
 end $$;
 create trigger display_rooms_changed after insert or update or delete on display_resource
   for each row execute function notify_display_rooms();
+
+-- Displays of a whole location see the rooms that come, and no more those that go.
+create function notify_location_displays() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('roomgate', 'display:' || id) from display
+    where mandator_id = new.mandator_id and location_id = new.location_id;
+  return null;
+end $$;
+create trigger resource_displays_created after insert on resource for each row execute function notify_location_displays();
+create trigger resource_displays_changed after update on resource for each row
+  when (old.active <> new.active) execute function notify_location_displays();
 
 -- The feed of changes tells of displays too: that one is paired, changed, revoked, silent, or back.
 alter table change drop constraint change_kind_check,

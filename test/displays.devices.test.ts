@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Viewer } from '../src/context.ts';
 import { openIdentity, viewerOfDisplay } from '../src/identity/service.ts';
 import { releaseClock, setClock } from './_util/clock.ts';
@@ -109,6 +109,21 @@ describe('PATCH displays/{id}', () => {
       service.context.db,
     );
     expect(rows).toHaveLength(1);
+  });
+
+  test('of a location hears at once of rooms that come and go there, so that its streams are opened anew', async () => {
+    const { mandatorId, locationId } = service.tenant;
+    const device = await pairDevice(service, admin, { ResourceIds: [], LocationId: locationId });
+    const heard = await service.context.notifications.subscribe('display');
+    const write = (statement: RawBuilder<unknown>) => statement.execute(service.context.db);
+    for (const statement of [
+      sql`insert into resource (mandator_id, location_id, name) values (${mandatorId}, ${locationId}, 'New')`,
+      sql`update resource set active = false where mandator_id = ${mandatorId} and name = 'New'`,
+    ]) {
+      await write(statement);
+      expect([...((await heard.next())?.keys ?? [])]).toContain(String(device.id));
+    }
+    heard.close();
   });
 
   test('422 and 409 for rooms that it cannot have', async () => {
