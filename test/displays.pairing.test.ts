@@ -175,9 +175,19 @@ describe('POST displays', () => {
     await sql`update display_pairing set expires_at = now()`.execute(service.context.db);
     expect((await admin.post('/displays', { Code: old.Code, ResourceIds: [rooms[0]] })).status).toBe(422);
     expect((await self(old.Token)).text).not.toContain('display pair');
-    const { Code, Token } = await askForPairing(service.url, 'STRANGER');
+    const { Code, Token } = await askForPairing(service.url, 'STRANGER', { ResourceId: rooms[0] });
     expect((await admin.post('/displays', { Code, ResourceIds: [rooms[0]] })).status).toBe(422);
-    expect((await stranger.post('/displays', { Code, ResourceIds: [rooms[0]] })).status).toBe(422);
+    // Nor does it get what is not its tenant's, not even what the device itself has named.
+    const { locationId } = service.tenant;
+    const faults: [object, string][] = [
+      [{}, 'MissingField'],
+      [{ ResourceIds: [rooms[0]] }, 'UnknownResource'],
+      [{ LocationId: locationId }, 'UnknownLocation'],
+    ];
+    for (const [wanted, code] of faults)
+      expect(await stranger.post('/displays', { Code, ...wanted })).toMatchObject({
+        ...{ status: 422, body: { Errors: [{ Code: code }] } },
+      });
     const { Items } = (await stranger.get('/resources')).body as { Items: { Id: number }[] };
     expect((await stranger.post('/displays', { Code, ResourceIds: [Items[0]!.Id] })).status).toBe(201);
     expect((await self(Token)).status).toBe(404);
