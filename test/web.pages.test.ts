@@ -40,7 +40,7 @@ async function follow(address: string): Promise<Map<string, string>> {
     const named = [
       ...text.matchAll(/(?:src|href)="([^"#][^"]*)"/g),
       ...text.matchAll(/(?:from|import)\s*\(?['"]([^'"]+)['"]/g),
-      ...text.matchAll(/new URL\('([^']+)', import\.meta\.url/g),
+      ...text.matchAll(/new URL\('([^']+)', ?import\.meta\.url/g),
       ...text.matchAll(/url\(['"]?([^'")]+)['"]?\)/g),
     ];
     for (const [, part = ''] of named) {

@@ -8,10 +8,8 @@ import { minute, openSchool, type School } from './_util/school.ts';
 import { type Service, startService } from './_util/service.ts';
 import { openSign, type Sign } from './_util/signs.ts';
 
-const forget = `(async () => {
-  await caches.delete('roomgate pages');
-  for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister();
-})()`;
+/** What comes past the worker is not what a test has put in its place. */
+const noWorker = `Object.defineProperty(navigator, 'serviceWorker', { value: undefined })`;
 
 describeInBrowser('A door sign that hangs for a year', () => {
   let service: Service;
@@ -28,12 +26,10 @@ describeInBrowser('A door sign that hangs for a year', () => {
     cable = await layCable(service.url);
     school = await openSchool(service, 'haus', 12, ['A1', 'A2']);
     ({ token } = await school.pair({ LocationId: school.locationId, MayBook: true }));
-    sign = await openSign(browser, cable.url, school.sign('A1'), { token, ahead: 7 * minute });
+    sign = await openSign(browser, cable.url, '/healthz', { token, ahead: 7 * minute });
+    await sign.page.addInitScript(noWorker);
   });
-  afterEach(async () => {
-    await sign.page.unrouteAll({ behavior: 'ignoreErrors' });
-    await sign.page.evaluate(forget);
-  });
+  afterEach(() => sign.page.unrouteAll({ behavior: 'ignoreErrors' }));
   afterAll(async () => {
     await browser?.close();
     await cable?.close();
@@ -41,14 +37,16 @@ describeInBrowser('A door sign that hangs for a year', () => {
   });
 
   test('its health reaches the server, and its token has left the address', async () => {
+    await sign.open(school.sign('A1'));
     await sign.status('FREE');
     const health = async () =>
       (await school.call<{ Items: { Health: unknown }[] }>('GET', '/displays')).Items[0]?.Health;
     await until(async () => Boolean(await health()));
-    expect(await health()).toMatchObject({
+    const { ClockAheadSeconds, ...others } = (await health()) as Record<string, unknown>;
+    expect([419, 420, 421]).toContain(ClockAheadSeconds);
+    expect(others).toMatchObject({
       Program: expect.stringMatching(/^roomgate page \S+$/),
       Screen: '1280 x 800',
-      ClockAheadSeconds: 420,
       Reconnects: 0,
     });
     expect(sign.page.url()).not.toContain('token');
@@ -83,7 +81,6 @@ describeInBrowser('A door sign that hangs for a year', () => {
     await link('live');
     let loaded = 0;
     sign.page.on('load', () => void loaded++);
-    await sign.page.evaluate(forget);
     await sign.page.route(/door-sign/, async (route) => {
       const response = await route.fetch();
       const page = await response.text();

@@ -30,8 +30,14 @@ type Files = {
 
 const withoutIndents = (text: string) => text.replace(/^\s+/gm, '');
 
-/** In strings, in texts and in regular expressions a space may mean something. */
-const hasTexts = /['"`/\\]/;
+const strings = /'[^'\\]*'|"[^"\\]*"/g;
+
+/** Spaces around signs; but in strings, templates and regular expressions they may mean something. */
+function withoutSpaces(line: string): string {
+  if (/['"`/\\]/.test(line.replace(strings, ''))) return line;
+  const parts = new RegExp(`${strings.source}| ?([=,:?(){}[\\]<>&|!*]) ?`, 'g');
+  return line.replace(parts, (part, sign?: string) => sign ?? part);
+}
 
 /**
  * Types, comments and layout are for us; browsers get the rest. The compiler ends each statement with a semicolon, and the
@@ -43,7 +49,7 @@ async function stripScript(text: string): Promise<string> {
   const { code } = transformSync(text, { mode: 'transform' });
   return withoutIndents(code)
     .split('\n')
-    .map((line) => (hasTexts.test(line) ? line : line.replace(/ ?([=,:?(){}[\]<>&|!*]) ?/g, '$1')))
+    .map(withoutSpaces)
     .join('\n')
     .replace(/([{,;([])\n/g, '$1')
     .replace(/\n([}\])])/g, '$1');

@@ -37,10 +37,11 @@ export function byId(id: string): HTMLElement {
   return document.getElementById(id) as HTMLElement;
 }
 
-/** Gives the type of a box the biggest of these scales with which nothing sticks out of it. */
-export function scale(box: HTMLElement, most = 1): void {
+/** Gives the type of a box the biggest of these scales with which nothing sticks out of it, and breaks words at last. */
+export function scale(box: HTMLElement, most = 1, least = 0): void {
   for (const factor of [1.4, 1.2, 1, 0.92, 0.84, 0.76, 0.68, 0.6, 0.52]) {
-    if (factor > most) continue;
+    if (factor > most || factor < least) continue;
+    box.style.overflowWrap = factor > Math.max(0.76, least) ? 'normal' : 'break-word';
     box.style.setProperty('--fit', String(factor));
     if (box.scrollHeight <= box.clientHeight + 1 && box.scrollWidth <= box.clientWidth + 1) return;
   }

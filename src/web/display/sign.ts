@@ -65,8 +65,8 @@ function details(room: Snapshot, slot: Slot): (HTMLElement | false)[] {
   const change = changeLine(text, room.zoneOffsets, slot);
   return [
     make('p', { class: slot.occupies ? 'subject' : 'subject gone' }, titleLine(text, slot)),
-    Boolean(people) && make('p', { class: 'people' }, people),
     Boolean(change) && make('p', { class: 'change' }, change),
+    Boolean(people) && make('p', { class: 'people' }, people),
   ];
 }
 
@@ -96,7 +96,12 @@ function drawState(room: Snapshot, sight: Sight, now: number): void {
   // Said only when it changes, so that nobody hears it with each minute.
   show(byId('said'), [status, until], () => [`${word} ${until}`]);
   root.dataset['status'] = status;
-  if (isNew) scale(byId('now'), 1.4);
+  if (!isNew) return;
+  const box = byId('now');
+  scale(box, 1.4);
+  // Better without the last line than with half of it.
+  const people = box.querySelectorAll('.people');
+  for (let n = people.length; n-- > 0 && box.scrollHeight > box.clientHeight + 1; ) people[n]?.remove();
 }
 
 /** As many of the next bookings as fit. */
@@ -128,7 +133,11 @@ function drawNext(room: Snapshot, sight: Sight, now: number): void {
     }
     return rows;
   });
-  if (isNew) shorten(list);
+  if (!isNew) return;
+  // Where subjects are cut off, bigger type would cut off more.
+  if (coming.every((slot) => titleLine(text, slot).length < 36)) scale(list, 1.4, 1);
+  else list.style.removeProperty('--fit');
+  shorten(list);
 }
 
 function shorten(list: HTMLElement): void {
