@@ -19,6 +19,7 @@ import { NotAuthenticated, NotFound, Unavailable } from '../src/errors.ts';
 import type { Call } from '../src/graphql/builder.ts';
 import { type Execution, eventOf, resultOf } from '../src/graphql/execution.ts';
 import { createSubscriptions, type Frames } from '../src/graphql/frames.ts';
+import { createSchema } from '../src/graphql/schema.ts';
 import { createEventStreams } from '../src/graphql/sse.ts';
 import { createStreams, resolveFrame } from '../src/graphql/streams.ts';
 import { makeTenant } from './_util/factories.ts';
@@ -194,6 +195,12 @@ describe('an execution', () => {
       expect(await eventOf(execution)).toBe(event);
     }
     expect(executions).toBe(2);
+  });
+
+  test('is promised to be the same for all by the frames of rooms alone', () => {
+    const fields = Object.values(createSchema().getSubscriptionType()?.getFields() ?? {});
+    const promising = fields.filter(({ extensions }) => extensions['sharesFrames']);
+    expect(promising.map(({ name }) => name).sort()).toEqual(['board', 'display']);
   });
 
   test('fails as a frame with an error', async () => {
