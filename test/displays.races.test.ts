@@ -223,6 +223,18 @@ describe('what is kept', () => {
   });
 });
 
+test('a sign hears of what changes about what a read that still runs is about to show', async () => {
+  const { id } = tenant.person('User');
+  const sign = await watch();
+  const plan = holdBack(aPlan);
+  await book(id);
+  await plan.isThere;
+  await run(sql`update person set name = 'Ada Neu' where mandator_id = ${tenant.mandatorId} and id = ${id}`);
+  await heardOfAll();
+  plan.letGo();
+  await until(() => sign.last()?.schedule[0]?.organizer === 'Ada Neu');
+});
+
 test('a sign hears that the person whom its booking is for has another name', async () => {
   const { id } = tenant.person('User');
   await book(id);

@@ -86,7 +86,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
       ...(['location', 'hours'] as const).map((topic) =>
         follow(tenant, topic, (ids) => {
           for (const id of ids ?? [undefined]) days.forget(mandatorId, id);
-          touchWhere(tenant, ({ plan }) => !ids || !plan || ids.has(plan.stored.locationId));
+          touchWhere(tenant, (room) => !ids || isAt(room, ids));
         }),
       ),
     ]).then(() => {
@@ -114,12 +114,18 @@ export function openHub(context: Context, pace = usualPace): Hub {
     );
   }
 
+  // What a room shows is not known while it is read: then all that it may show counts.
   /** Whether a room shows something of one of these resources. */
-  const shows = ({ id, plan }: Room, ids: ReadonlySet<number>) =>
-    ids.has(id) || !plan || resourcesIn(plan.stored).some((named) => ids.has(named));
+  const shows = ({ id, plan, isStale }: Room, ids: ReadonlySet<number>) =>
+    ids.has(id) || isStale || !plan || resourcesIn(plan.stored).some((named) => ids.has(named));
 
-  const namesPerson = ({ plan }: Room, ids: ReadonlySet<number>) =>
-    !plan || plan.stored.slots.some(({ organizerId }) => organizerId !== null && ids.has(organizerId));
+  const namesPerson = ({ plan, isStale }: Room, ids: ReadonlySet<number>) =>
+    isStale ||
+    !plan ||
+    plan.stored.slots.some(({ organizerId }) => organizerId !== null && ids.has(organizerId));
+
+  const isAt = ({ plan, isStale }: Room, ids: ReadonlySet<number>) =>
+    isStale || !plan || ids.has(plan.stored.locationId);
 
   function touchWhere(tenant: Tenant, isMeant: (room: Room) => boolean): void {
     for (const room of [...tenant.rooms.values()]) if (isMeant(room)) room.touch();
