@@ -58,7 +58,17 @@ export function startWatch(watching: Watching): Watch {
   if (kind === 'sign' && session.token) recall();
   else memory.set(kept, null);
   /** Of this connection. */
-  const sent = new Set<string>();
+  let sent = new Set<string>();
+
+  /** A board hears of all its rooms first: what it was not told of by then is none of them any more. */
+  function dropUnsent(): void {
+    const mine = (sent = new Set<string>());
+    setTimeout(() => {
+      if (mine !== sent) return;
+      for (const id of watch.rooms.keys()) if (!sent.has(id)) watch.rooms.delete(id);
+      watching.changed();
+    }, 3_000);
+  }
 
   /** What was known before the page was loaded, as long as the device's clock makes sense of it. */
   function recall(): void {
@@ -88,7 +98,7 @@ export function startWatch(watching: Watching): Watch {
 
   function take(frame: Frame, first: boolean): boolean {
     const { rooms } = watch;
-    if (first) sent.clear();
+    if (first && kind === 'board') dropUnsent();
     if (frame.kind === 'snapshot') {
       const { id, locationId } = frame.snapshot.resource;
       if (kind === 'board' && locationId !== session.id) {
@@ -108,7 +118,6 @@ export function startWatch(watching: Watching): Watch {
       return false;
     }
     for (const [id, room] of rooms) {
-      // A board hears of all its rooms first, so that this one is none of them any more.
       if (kind === 'board' && !sent.has(id)) rooms.delete(id);
       else rooms.set(id, { ...room, asOf, trustUntil });
     }
