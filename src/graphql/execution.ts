@@ -9,22 +9,29 @@ export type Execution = {
   event?: Event | Promise<Event>;
 };
 
-/** An event of SSE, as one chunk of a chunked answer, ready for the socket. */
-export type Event = Buffer & { readonly chunk: never };
+/**
+ * An event of SSE, as one chunk of a chunked answer: its bytes as characters of latin1, or where there are many as a buffer.
+ * Node writes short texts without any memory of its own; buffers by the thousand would leave holes in that of the system.
+ */
+export type Event = (string | Buffer) & { readonly chunk: never };
 
+const mostCharacters = 16_000;
 const [before, after] = ['event: next\ndata: ', '\n\n'];
 
 export function toEvent(text: string): Event {
   const length = Buffer.byteLength(text);
-  const head = `${length.toString(16)}\r\n`;
-  // Not out of the pool, of which a small one would keep 8 kB.
-  const event = Buffer.allocUnsafeSlow(head.length + length + 2);
-  event.write(`${head}${text}\r\n`, length === text.length ? 'latin1' : 'utf8');
-  return event as Event;
+  const chunk = `${length.toString(16)}\r\n${text}\r\n`;
+  const isShort = length <= mostCharacters;
+  if (isShort && length === text.length) return chunk as Event;
+  const bytes = Buffer.from(chunk);
+  return (isShort ? bytes.toString('latin1') : bytes) as Event;
 }
 
 /** The same without what makes it a chunk. */
-export const withoutChunk = (event: Event): Buffer => event.subarray(event.indexOf('\n') + 1, -2);
+export function withoutChunk(event: Event): Buffer {
+  const bytes = typeof event === 'string' ? Buffer.from(event, 'latin1') : event;
+  return bytes.subarray(bytes.indexOf('\n') + 1, -2);
+}
 
 const toFrame = (result: Result | undefined) => toEvent(`${before}${JSON.stringify(result)}${after}`);
 

@@ -57,7 +57,7 @@ const findSentHeaders = () =>
 function write(reader: Reader, event: Event): void {
   const { sink, isDirect } = reader;
   reader.wroteAt = performance.now();
-  sink.write(isDirect ? event : withoutChunk(event), reader.onTaken);
+  sink.write(isDirect ? event : withoutChunk(event), 'latin1', reader.onTaken);
   // As a rule the system has it by now.
   if (sink.writableLength > 0) reader.stuckSince ||= reader.wroteAt;
 }
