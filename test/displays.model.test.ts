@@ -97,6 +97,10 @@ function overSse(token: string, query: string, variables: object, told: Told): C
 
 function overWs(token: string, query: string, variables: object, told: Told): Connection {
   const client = service.ws(token);
+  let isConnected = false;
+  client.on('connected', () => {
+    isConnected = true;
+  });
   client.subscribe<{ frame: Frame }>(
     { query, variables: variables as Record<string, unknown> },
     {
@@ -108,7 +112,8 @@ function overWs(token: string, query: string, variables: object, told: Told): Co
       complete: told.end,
     },
   );
-  return { pause() {}, leave: () => void client.terminate() };
+  // A socket that is not open yet would fail aloud.
+  return { pause() {}, leave: () => void (isConnected ? client.terminate() : client.dispose()) };
 }
 
 type Reader = {

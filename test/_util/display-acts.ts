@@ -50,10 +50,10 @@ const slotOf = (dice: Dice) => {
 const someBooking = (kind: string, { below }: Dice, { mandatorId }: World) =>
   `(select id from booking where mandator_id = ${mandatorId} and kind = '${kind}'
     and status in ('Confirmed', 'Tentative') order by md5(id::text || '${below(1_000)}') limit 1)`;
-const changeBooking = (what: (world: World, dice: Dice) => string, kind = 'Booking'): Act =>
+const changeBooking = (what: (world: World, dice: Dice) => string): Act =>
   function change(world, dice) {
     return `update booking set ${what(world, dice)}, version = version + 1
-      where mandator_id = ${world.mandatorId} and id = ${someBooking(kind, dice, world)}`;
+      where mandator_id = ${world.mandatorId} and id = ${someBooking('Booking', dice, world)}`;
   };
 const kill = (name: string) => `select pg_terminate_backend(pid) from pg_stat_activity
   where application_name = '${name}' and datname = current_database()`;
@@ -115,7 +115,12 @@ const acts: Record<string, [weight: number, act: Act]> = {
         where mandator_id = ${world.mandatorId} and id = ${someBooking('Lesson', dice, world)} returning id)
       update lesson set lehrpersonen = '{T${world.counter}}' from changed where mandator_id = ${world.mandatorId} and booking_id = changed.id`,
   ],
-  dropLesson: [2, changeBooking(() => `status = 'Cancelled'`, 'Lesson')],
+  dropLesson: [
+    2,
+    (world, dice) => `with dropped as (update booking set status = 'Cancelled', version = version + 1
+        where mandator_id = ${world.mandatorId} and id = ${someBooking('Lesson', dice, world)} returning id)
+      update lesson set status = 'Entfaellt' from dropped where mandator_id = ${world.mandatorId} and booking_id = dropped.id`,
+  ],
   roomName: [3, changeRoom(({ counter }) => `name = left(name, 1) || ' ${counter}'`)],
   retire: [2, changeRoom(() => 'active = false')],
   reactivate: [3, changeRoom(() => 'active = true')],
