@@ -58,6 +58,15 @@ async function insertBatch(of = tenant): Promise<string> {
 const update = (id: string, changes: Record<string, unknown>) =>
   service.context.db.updateTable('batch').set(changes).where('id', '=', id).execute();
 
+/** Waits until this process has heard of all that was committed so far: a stream tells what is heard while it is open. */
+async function hearAll(): Promise<void> {
+  const { notifications, db } = service.context;
+  const subscription = await notifications.subscribe('fence');
+  await sql`select pg_notify('roomgate', 'fence:1')`.execute(db);
+  await subscription.next();
+  subscription.close();
+}
+
 const processing = { import_status: 'AwaitingLessonProcessing', lesson_count: 10 };
 const created = {
   import_status: 'LessonsCreated',
@@ -253,6 +262,7 @@ describe.each<Transport>(['sse', 'ws'])('batches over %s', (transport) => {
     await update(ended, failed);
     const [one, other] = [await insertBatch(), await insertBatch()];
     await insertBatch(stranger);
+    await hearAll();
     const stream = watchAll(transport);
     await until(() => stream.frames.length === 2);
     await update(one, failed);
