@@ -68,7 +68,8 @@ describe('SIGTERM of a worker', () => {
     const waits = (name: string) =>
       until('the import waits for the room', async () => {
         const waiting = await sql`
-          select from pg_stat_activity where application_name = ${name} and wait_event_type = 'Lock'
+          select from pg_stat_activity
+          where datname = current_database() and application_name = ${name} and wait_event_type = 'Lock'
             and query like '%from resource%'`.execute(db);
         return waiting.rows.length > 0;
       });
