@@ -74,7 +74,7 @@ end $$;
 create trigger display_rooms_changed after insert or update or delete on display_resource
   for each row execute function notify_display_rooms();
 
--- Displays of a whole location see the rooms that come, and no more those that go.
+-- Displays of a whole location see the rooms that come; those that go say so themselves.
 create function notify_location_displays() returns trigger language plpgsql as $$
 begin
   perform pg_notify('roomgate', 'display:' || id) from display
@@ -83,7 +83,7 @@ begin
 end $$;
 create trigger resource_displays_created after insert on resource for each row execute function notify_location_displays();
 create trigger resource_displays_changed after update on resource for each row
-  when (old.active <> new.active) execute function notify_location_displays();
+  when (new.active and not old.active) execute function notify_location_displays();
 
 -- The feed of changes tells of displays too: that one is paired, changed, revoked, silent, or back.
 alter table change drop constraint change_kind_check,

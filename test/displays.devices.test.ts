@@ -111,17 +111,18 @@ describe('PATCH displays/{id}', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('of a location hears at once of rooms that come and go there, so that its streams are opened anew', async () => {
+  test('of a location hears at once of rooms that come there, so that its streams are opened anew', async () => {
     const { mandatorId, locationId } = service.tenant;
     const device = await pairDevice(service, admin, { ResourceIds: [], LocationId: locationId });
     const heard = await service.context.notifications.subscribe('display');
     const write = (statement: RawBuilder<unknown>) => statement.execute(service.context.db);
     for (const statement of [
       sql`insert into resource (mandator_id, location_id, name) values (${mandatorId}, ${locationId}, 'New')`,
-      sql`update resource set active = false where mandator_id = ${mandatorId} and name = 'New'`,
+      sql`update resource set active = true where mandator_id = ${mandatorId} and name = 'New'`,
     ]) {
       await write(statement);
       expect([...((await heard.next())?.keys ?? [])]).toContain(String(device.id));
+      await write(sql`update resource set active = false where mandator_id = ${mandatorId} and name = 'New'`);
     }
     heard.close();
   });

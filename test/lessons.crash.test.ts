@@ -80,9 +80,8 @@ async function inFlight(worker: Program): Promise<{ batches: InFlight[]; now: Da
     from pg_locks join pg_stat_activity using (pid)
     cross join lateral (
       select * from batch where mandator_id = objid::bigint and ${open} order by arrival limit 1) as running
-    where locktype = 'advisory' and classid = 7001 and granted and application_name = ${worker.name}`.execute(
-    service.context.db,
-  );
+    where locktype = 'advisory' and classid = 7001 and granted and application_name = ${worker.name}
+      and datname = current_database()`.execute(service.context.db);
   return rows[0]!;
 }
 

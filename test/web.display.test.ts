@@ -531,6 +531,25 @@ describe('the link', () => {
     link.close();
   });
 
+  test('says that it is offline when the device does, though calls lead nowhere and do not fail; a frame takes it back', async () => {
+    let isCut = false;
+    const world = makeWorld(async (_query, signal) => {
+      if (!isCut) return streamOf(signal, sentSnapshot);
+      return await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
+    });
+    const link = world.open();
+    await world.pass(1_000);
+    isCut = true;
+    link.drop(true);
+    await world.pass(1_000);
+    expect(world.states).toEqual(['connecting', 'live', 'offline']);
+    isCut = false;
+    link.drop();
+    await world.pass(0);
+    expect(world.states.at(-1)).toBe('live');
+    link.close();
+  });
+
   test('when the network is back it tries often again, streams too', async () => {
     let isUp = false;
     const world = makeWorld(async (query, signal) => {

@@ -41,8 +41,8 @@ export type Feed = {
 export type Link = {
   /** Tries at once what it would have tried later: the network is back, or somebody waits. */
   hurry(): void;
-  /** Takes what is open for lost, and what was learnt of the network for outdated. */
-  drop(): void;
+  /** Takes what is open for lost, and what was learnt of the network for outdated. @param isOffline the device says so */
+  drop(isOffline?: boolean): void;
   close(): void;
   /** How often a connection was lost. */
   losses(): number;
@@ -233,9 +233,11 @@ export function openLink(ports: Ports, feed: Feed): Link {
   void run();
   return {
     hurry,
-    drop() {
+    drop(isOffline = false) {
       attempt = 0;
       streamsFrom = Number.NEGATIVE_INFINITY;
+      // A call that leads nowhere would not say so for long; one that does takes it back.
+      if (isOffline) turn('offline');
       abort.abort();
       hurry();
     },

@@ -219,7 +219,7 @@ export function startWatch(watching: Watching): Watch {
 /** Looks after the connection when the device itself knows more about it. */
 function mind(watch: Watch): void {
   // What is said of the network comes a little before it is so.
-  addEventListener('offline', () => setTimeout(() => watch.link?.drop(), 1_000));
+  addEventListener('offline', () => setTimeout(() => watch.link?.drop(!navigator.onLine), 1_000));
   addEventListener('online', () => {
     // Not all signs of a house at once.
     setTimeout(() => watch.link?.drop(), 200 + Math.random() * 2_000);
