@@ -54,7 +54,9 @@ export async function openSign(browser: Browser, origin: string, address: string
       const parameters = new URLSearchParams({ lang: language, ...(theme && { theme }), ...query });
       // Else only what is behind the # may change, which loads nothing.
       if (page.url().startsWith(`${origin}${to}?`)) await page.goto('about:blank');
-      await page.goto(`${origin}${to}?${parameters}${as ? `#token=${encodeURIComponent(as)}` : ''}`);
+      const address = `${origin}${to}?${parameters}${as ? `#token=${encodeURIComponent(as)}` : ''}`;
+      // The page before may be just about to load itself anew, and would come between.
+      await page.goto(address).catch(() => page.goto(address));
     },
     /** Waits until it shows a state such as FREE. */
     status: (name: string, timeout = 10_000) =>
