@@ -10,7 +10,7 @@ import { keepLocalDays } from '../src/displays/local-days.ts';
 import { readPlans } from '../src/displays/plan.ts';
 import { openRoom } from '../src/displays/room.ts';
 import { makeTenant } from './_util/factories.ts';
-import { type GraphqlService, startGraphql, until } from './_util/graphql.ts';
+import { type GraphqlService, heardOfAll, startGraphql, until } from './_util/graphql.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 
 type Tenant = Awaited<ReturnType<typeof makeTenant>>;
@@ -35,7 +35,7 @@ beforeEach(async () => {
   tenant = await makeTenant(service.context.db, { code: `school-${++tenants}`, rooms: ['A', 'B', 'C'] });
   viewer = service.admit('user', tenant);
   hub = openHub(service.context, pace);
-  await heardOfAll();
+  await heardOfAll(service.context);
 });
 afterEach(() => hub.close());
 afterAll(async () => {
@@ -45,14 +45,6 @@ afterAll(async () => {
 
 const room = (index = 0) => tenant.resources[index]!.id;
 const run = (statement: ReturnType<typeof sql>) => statement.execute(service.context.db);
-
-/** What was committed until now is heard of. */
-async function heardOfAll(): Promise<void> {
-  const heard = await service.context.notifications.subscribe('heard');
-  await run(sql`select pg_notify('roomgate', 'heard:all')`);
-  await heard.next();
-  heard.close();
-}
 
 /** A booking from so many seconds from now on, for an hour. */
 async function book(index = 0, options: { in?: number; isPrivate?: boolean } = {}): Promise<number> {
@@ -246,7 +238,7 @@ describe('a room that is watched', () => {
     // While nobody watches, what changes is forgotten at once; the rest a while later.
     expect(hub.figures).toMatchObject({ watched: 0, kept: 3 });
     await book(0);
-    await heardOfAll();
+    await heardOfAll(service.context);
     expect(hub.figures).toMatchObject({ roomsRead: 3, kept: 2 });
     await until(() => hub.figures.kept === 0);
     const late = await watch(0);

@@ -11,7 +11,7 @@ import { readPlans } from '../src/displays/plan.ts';
 import type { Room } from '../src/displays/room.ts';
 import { createStreams } from '../src/graphql/streams.ts';
 import { makeTenant } from './_util/factories.ts';
-import { type GraphqlService, startGraphql, until } from './_util/graphql.ts';
+import { type GraphqlService, heardOfAll, startGraphql, until } from './_util/graphql.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 
 type Frame = Snapshot | Heartbeat;
@@ -33,7 +33,7 @@ beforeEach(async () => {
   tenant = await makeTenant(service.context.db, { code: `school-${++tenants}`, rooms: ['A', 'B', 'C'] });
   viewer = service.admit('user', tenant);
   hub = openHub(service.context, pace);
-  await heardOfAll();
+  await heardOfAll(service.context);
 });
 afterEach(() => {
   jest.restoreAllMocks();
@@ -48,14 +48,6 @@ afterAll(async () => {
 
 const room = (index = 0) => tenant.resources[index]!.id;
 const run = (statement: ReturnType<typeof sql>) => statement.execute(service.context.db);
-
-/** What was committed until now is heard of. */
-async function heardOfAll(): Promise<void> {
-  const heard = await service.context.notifications.subscribe('heard');
-  await run(sql`select pg_notify('roomgate', 'heard:all')`);
-  await heard.next();
-  heard.close();
-}
 
 /** For an hour from now on. */
 const book = (organizerId: number | null = null) =>
@@ -135,7 +127,7 @@ describe('reads that overlap', () => {
     await plan.isThere;
     // All rooms may have changed, also one that nobody has read yet.
     await run(sql`update resource set capacity = 7 where id = ${room()}`);
-    await heardOfAll();
+    await heardOfAll(service.context);
     const second = readNow(unknown);
     plan.letGo();
     expect([await first, await second]).toEqual([undefined, undefined]);
@@ -163,10 +155,10 @@ describe('reads that overlap', () => {
       values (${tenant.mandatorId}, ${tenant.locationId}, 'D')`);
     await until(() => board.last().resource.name === 'D');
     slow.letGo();
-    await heardOfAll();
+    await heardOfAll(service.context);
     const ids = () =>
       hub.withBoard(tenant.mandatorId, tenant.locationId, false, ({ resourceIds }) => resourceIds);
-    await heardOfAll();
+    await heardOfAll(service.context);
     expect(await ids()).toHaveLength(4);
   });
 
@@ -183,7 +175,7 @@ describe('reads that overlap', () => {
     await run(sql`update resource set capacity = 8 where id = ${room(0)}`);
     await second.isThere;
     first.letGo();
-    await heardOfAll();
+    await heardOfAll(service.context);
     // A frame is shared for a moment.
     await until(() => Date.now() > changedAt + 300);
     expect(await asOf()).toBeLessThanOrEqual(changedAt);
@@ -209,7 +201,7 @@ describe('what is kept', () => {
   test('who polls is told of opening hours that this process has not heard of yet', async () => {
     await run(sql`insert into opening_rule (mandator_id, location_id, weekdays, opens, closes)
       values (${tenant.mandatorId}, ${tenant.locationId}, '{1,2,3,4,5,6,7}', '00:00', '00:00')`);
-    await heardOfAll();
+    await heardOfAll(service.context);
     await watch();
     await run(sql`alter table opening_rule disable trigger opening_rule_changed`);
     try {
@@ -230,7 +222,7 @@ test('a sign hears of what changes about what a read that still runs is about to
   await book(id);
   await plan.isThere;
   await run(sql`update person set name = 'Ada Neu' where mandator_id = ${tenant.mandatorId} and id = ${id}`);
-  await heardOfAll();
+  await heardOfAll(service.context);
   plan.letGo();
   await until(() => sign.last()?.schedule[0]?.organizer === 'Ada Neu');
 });
@@ -240,7 +232,7 @@ test('a sign hears that the person whom its booking is for has another name', as
   await book(id);
   const sign = await watch();
   await until(() => sign.frames.length === 1);
-  await heardOfAll();
+  await heardOfAll(service.context);
   await run(sql`update person set name = 'Ada Neu' where mandator_id = ${tenant.mandatorId} and id = ${id}`);
   await until(() => sign.last().schedule[0]?.organizer === 'Ada Neu');
 });

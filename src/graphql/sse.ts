@@ -3,7 +3,7 @@
  * a time; one that does not read is not written to, and finds the latest state when it reads again, or is cut. There may
  * be thousands: each is little more than what is listed here, and no async function waits for it.
  */
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { Log } from '../log.ts';
 import { type Event, type Execution, eventOf, toEvent, withoutChunk } from './execution.ts';
@@ -48,12 +48,6 @@ type Reader = {
   onTaken(): void;
 };
 
-/** Where Node keeps headers after they have been sent, and has no way to forget them: two kilobytes that nobody reads. */
-const findSentHeaders = () =>
-  Object.getOwnPropertySymbols(new ServerResponse({ method: 'POST' } as IncomingMessage)).find(
-    ({ description }) => description === 'kOutHeaders',
-  );
-
 function write(reader: Reader, event: Event): void {
   const { sink, isDirect } = reader;
   reader.wroteAt = performance.now();
@@ -75,7 +69,6 @@ export type EventStreams = {
 /** @param stalledAfter milliseconds after which a reader that takes nothing is cut */
 export function createEventStreams(log: Log, stalledAfter: number): EventStreams {
   const readers = new Set<Reader>();
-  const sentHeaders = findSentHeaders();
   let cuts = 0;
 
   const looking = setInterval(() => {
@@ -94,7 +87,6 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
   function sendHeaders(response: ServerResponse): void {
     for (const name of ofDocuments) response.removeHeader(name);
     response.writeHead(200, headers).flushHeaders();
-    if (sentHeaders) Object.assign(response, { [sentHeaders]: null });
   }
 
   function leave(reader: Reader): void {

@@ -4,9 +4,10 @@ import path from 'node:path';
 import express from 'express';
 import { createClient as createSseClient } from 'graphql-sse';
 import { createClient as createWsClient } from 'graphql-ws';
+import { sql } from 'kysely';
 import WebSocket from 'ws';
 import { type Config, readConfig } from '../../src/config.ts';
-import { type Credentials, openContext, type Viewer } from '../../src/context.ts';
+import { type Context, type Credentials, openContext, type Viewer } from '../../src/context.ts';
 import { NotAuthenticated, NotFound } from '../../src/errors.ts';
 import { createGraphqlServer } from '../../src/graphql/server.ts';
 import { openLog } from '../../src/log.ts';
@@ -138,4 +139,12 @@ export async function until(reached: () => boolean | Promise<boolean>): Promise<
     if (performance.now() > end) throw new Error('not reached within 5 s');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+}
+
+/** Fulfilled when what was committed until now has been heard of. */
+export async function heardOfAll({ db, notifications }: Context): Promise<void> {
+  const heard = await notifications.subscribe('heard');
+  await sql`select pg_notify('roomgate', 'heard:all')`.execute(db);
+  await heard.next();
+  heard.close();
 }
