@@ -49,6 +49,8 @@ const limitSettings = z.strictObject({
   StalledReaderSeconds: wholeNumber(1, 3_600).default(60),
   /** Requests per token, over all processes; an operation over WebSocket is one. */
   RequestsPerMinute: wholeNumber(1, 1_000_000).default(600),
+  /** Notifications per address that come without a valid secret, over all processes. */
+  UnknownNotificationsPerMinute: wholeNumber(1, 10_000_000).default(6_000),
   /** Requests for tokens per address, of IPv6 per /64, over all processes. */
   TokenRequestsPerMinute: wholeNumber(1, 1_000_000).default(30),
 });
@@ -102,6 +104,49 @@ const clientSettings = z.strictObject({
   RequireClientSecret: flag.default(true),
 });
 
+const mailCalendar = z.strictObject({
+  /** The room's address on the mail server. */
+  Mailbox: z.string().min(1).max(254),
+  ResourceName: z.string().min(1),
+  /** Where several locations have a resource of this name. */
+  LocationName: z.string().min(1).optional(),
+});
+
+/** How a tenant's mail server is reached (contract 7). */
+const mailServer = z
+  .strictObject({
+    Kind: z.enum(['Ews', 'Graph', 'CalDav']),
+    /** Ews: `https://…/EWS/Exchange.asmx`. Graph: `https://graph.microsoft.com/v1.0`. CalDav: the root of its calendars. */
+    Url: z
+      .string()
+      .refine(isSafeAuthority, 'must be an https URL (http on this machine only), without query or password'),
+    /** Ews and CalDav: the account that reads the rooms' calendars. */
+    User: z.string().min(1).optional(),
+    Password: z.string().min(1).optional(),
+    /** Graph, and Ews with tokens: the OAuth 2.0 token endpoint, and as whom one is asked for. */
+    TokenUrl: z
+      .string()
+      .refine(isSafeAuthority, 'must be an https URL (http on this machine only), without query or password')
+      .optional(),
+    ClientId: z.string().min(1).optional(),
+    ClientSecret: z.string().min(1).optional(),
+    Scope: z.string().min(1).optional(),
+    /** Which calendars; absent: those of all active resources that have a Mailbox. */
+    Calendars: z.array(mailCalendar).optional(),
+    /** Days before and after today of which items are booked. */
+    PastDays: wholeNumber(0, 31).default(1),
+    FutureDays: wholeNumber(1, 1_098).default(365),
+  })
+  .refine(({ Kind, User, Password, ClientId }) => Kind === 'Graph' || ClientId || (User && Password), {
+    path: ['User'],
+    error: 'must be set together with Password, or ClientId, ClientSecret and TokenUrl instead',
+  })
+  .refine(
+    ({ Kind, ClientId, ClientSecret, TokenUrl }) =>
+      (Kind !== 'Graph' && !ClientId) || (ClientId && ClientSecret && TokenUrl),
+    { path: ['ClientId'], error: 'must be set together with ClientSecret and TokenUrl' },
+  );
+
 const settings = z.strictObject({
   Host: z.string().min(1).default('127.0.0.1'),
   Port: wholeNumber(0, 65_535).default(8080),
@@ -126,6 +171,14 @@ const settings = z.strictObject({
   SwaggerEnabled: flag.default(false),
   GraphiQLEnabled: flag.default(false),
   Limits: limitSettings.prefault({}),
+  /** By mandator. */
+  MailServer: z
+    .record(z.string().regex(/^[a-z0-9_-]{1,64}$/i, 'must be named by a mandator'), mailServer)
+    .default({}),
+  /** Where mail servers send their notifications, instead of IdpUrl. */
+  MailServerPushNotificationEndpointUrl: url.optional(),
+  /** They send them to the path of the former product, below RoomsHost. */
+  MailServerPushNotificationUseLegacyEndpoint: flag.default(false),
   /** Fixes the PIN of the demo tenant, for scripts; random when empty. */
   DemoPin: z
     .string()
@@ -142,6 +195,7 @@ const settings = z.strictObject({
 const identitySettings = z.strictObject({ Clients: z.array(clientSettings) });
 
 export type Client = z.output<typeof clientSettings>;
+export type MailServerSettings = z.output<typeof mailServer>;
 export type Config = Readonly<
   z.output<typeof settings> & {
     BaseUrl: string;
@@ -154,7 +208,7 @@ export type Config = Readonly<
 /** A fault in the settings: one line per fault, naming the setting, its value and what is allowed. */
 export class ConfigError extends Error {}
 
-const secretSettings = /^(DatabaseUrl|Pepper|DemoPin)\b|\bClientSecrets?\b/;
+const secretSettings = /^(DatabaseUrl|Pepper|DemoPin)\b|\b(ClientSecrets?|Password)\b/;
 
 /** `setting` is the one that names another file. */
 function readJson(file: string, setting: string): unknown {
@@ -221,9 +275,14 @@ function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
   );
 }
 
-const everyName = [settings, limitSettings, identityProvider, clientSettings].flatMap(({ shape }) =>
-  Object.keys(shape),
-);
+const everyName = [
+  settings,
+  limitSettings,
+  identityProvider,
+  clientSettings,
+  mailServer,
+  mailCalendar,
+].flatMap(({ shape }) => Object.keys(shape));
 
 function suggestion(unknown: string): string {
   const near = closestMatch(

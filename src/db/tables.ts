@@ -94,9 +94,12 @@ export interface Booking {
   id: Generated<number>;
   is_private: Generated<boolean>;
   kind: string;
+  mail_item_id: string | null;
   mandator_id: number;
   occupied: string;
+  organizer_email: string | null;
   organizer_id: number | null;
+  organizer_name: string | null;
   origin: string;
   resource_id: number;
   series_id: number | null;
@@ -235,6 +238,100 @@ export interface Location {
   version: Generated<number>;
 }
 
+export interface MailCalendar {
+  address: string | null;
+  created_at: Generated<Timestamp>;
+  cursor: string | null;
+  dirty_by: string | null;
+  dirty_since: Timestamp | null;
+  failures: Generated<number>;
+  fault: string | null;
+  fault_text: string | null;
+  found_by_poll: Generated<number>;
+  found_by_push: Generated<number>;
+  id: Generated<number>;
+  kind: string;
+  mailbox: string;
+  mandator_id: number;
+  marks: Generated<number>;
+  not_before: Timestamp | null;
+  read_at: Timestamp | null;
+  read_whole_at: Timestamp | null;
+  readings: Generated<number>;
+  resource_id: number;
+  retired_at: Timestamp | null;
+  window_end: Timestamp | null;
+  window_start: Timestamp | null;
+}
+
+export interface MailItem {
+  booking_id: number | null;
+  calendar_id: number;
+  changed_at: Generated<Timestamp>;
+  content_hash: Buffer;
+  group_id: string;
+  id: Generated<number>;
+  is_private: Generated<boolean>;
+  is_tentative: Generated<boolean>;
+  item_id: string;
+  mandator_id: number;
+  occupied: string | null;
+  occurrence: string;
+  organizer_email: string | null;
+  organizer_name: string | null;
+  reason: string | null;
+  state: string;
+  subject: string | null;
+  uid: string | null;
+}
+
+export interface MailNotification {
+  address: string;
+  body: Buffer;
+  body_bytes: number;
+  body_hash: Buffer;
+  content_type: string | null;
+  dedupe_key: Buffer | null;
+  dialect: string;
+  external_id: string | null;
+  id: string;
+  kind: string;
+  mandator_id: number | null;
+  received_at: Generated<Timestamp>;
+  request_id: string;
+  subscription_id: number | null;
+  verdict: string;
+}
+
+export interface MailSubscription {
+  calendar_id: number | null;
+  callback_url: string;
+  created_at: Generated<Timestamp>;
+  due_at: Generated<Timestamp>;
+  expires_at: Timestamp | null;
+  external_id: string | null;
+  failures: Generated<number>;
+  fault_text: string | null;
+  heartbeat_minutes: number | null;
+  id: Generated<number>;
+  kind: string;
+  mandator_id: number;
+  seen_at: Timestamp | null;
+  state: Generated<string>;
+  state_since: Generated<Timestamp>;
+  watermark: string | null;
+}
+
+export interface MailSubscriptionHistory {
+  at: Generated<Timestamp>;
+  from_state: string | null;
+  id: Generated<number>;
+  mandator_id: number;
+  subscription_id: number;
+  text: string | null;
+  to_state: string;
+}
+
 export interface Mandator {
   changes_forgotten: Generated<number>;
   code: string;
@@ -344,6 +441,11 @@ export interface DB {
   lesson: Lesson;
   lesson_job: LessonJob;
   location: Location;
+  mail_calendar: MailCalendar;
+  mail_item: MailItem;
+  mail_notification: MailNotification;
+  mail_subscription: MailSubscription;
+  mail_subscription_history: MailSubscriptionHistory;
   mandator: Mandator;
   opening_exception: OpeningException;
   opening_rule: OpeningRule;

@@ -1,0 +1,214 @@
+-- Mail servers: the calendars of rooms there, the subscriptions that push their changes, what was pushed, and which booking stands for which item.
+
+-- A room's calendar on the mail server of its tenant, as the settings name it, and how far it has been read.
+create table mail_calendar (
+  mandator_id integer not null references mandator on delete cascade,
+  id integer generated always as identity,
+  resource_id integer not null,
+  kind text not null check (kind in ('Ews', 'Graph', 'CalDav')),
+  mailbox text not null,
+  -- Where in the room's mailbox it was found: a folder or the address of a collection; null until it was looked for.
+  address text,
+  -- The settings no longer name it: it is neither read nor subscribed, and its bookings that had not begun are cancelled.
+  retired_at timestamptz,
+  -- Opaque, as the mail server gave it; null: all is to be read anew. What lies outside of the window is not read.
+  cursor text,
+  window_start timestamptz,
+  window_end timestamptz,
+  -- Something has changed there since; null: as far as is known all is read. `dirty_by` tells who said so first.
+  dirty_since timestamptz,
+  dirty_by text check (dirty_by in ('Push', 'Poll', 'Request')),
+  -- Counts whoever says so: who reads clears `dirty_since` only if nobody came meanwhile.
+  marks bigint not null default 0,
+  -- The mail server, or what failed last, asks not to come before.
+  not_before timestamptz,
+  failures integer not null default 0,
+  -- Of the last reading that failed; null since one went well.
+  fault text check (fault in ('Unreachable', 'AccessLost', 'Throttled', 'StateLost', 'Unreadable', 'TooLarge')),
+  fault_text text,
+  read_at timestamptz,
+  read_whole_at timestamptz,
+  readings bigint not null default 0,
+  found_by_push bigint not null default 0,
+  found_by_poll bigint not null default 0,
+  created_at timestamptz not null default now(),
+  primary key (mandator_id, id),
+  constraint mail_calendar_id_alone unique (id),
+  unique (mandator_id, resource_id),
+  foreign key (mandator_id, resource_id) references resource on delete cascade,
+  check ((dirty_since is null) = (dirty_by is null)),
+  check ((fault is null) = (fault_text is null))
+);
+-- Says that calendars may have changed, and queues their reading in the same transaction: when nobody has said so for 300 ms,
+-- and at most 3 s after the first. One reading of a calendar at a time: its jobs share a queue.
+create function mark_mail_calendars(calendars integer[], by text) returns void language plpgsql as $$
+declare
+  marked record;
+begin
+  for marked in
+    update mail_calendar
+    set dirty_since = coalesce(dirty_since, now()), dirty_by = coalesce(dirty_by, by), marks = marks + 1
+    where retired_at is null and id in (select id from mail_calendar where id = any (calendars) order by id for no key update)
+    returning id, mandator_id, dirty_since, not_before
+  loop
+    perform graphile_worker.add_job('SynchroniseMailCalendar',
+      json_build_object('mandatorId', marked.mandator_id, 'calendarId', marked.id),
+      queue_name => 'mail calendar ' || marked.id, job_key => 'mail calendar ' || marked.id, job_key_mode => 'replace',
+      run_at => greatest(
+        least(clock_timestamp() + interval '300 ms', marked.dirty_since + interval '3 s'), marked.not_before));
+  end loop;
+end $$;
+
+create index mail_calendar_due on mail_calendar (coalesce(dirty_since, read_at)) where retired_at is null;
+
+-- The mail server's promise to notify us. Each attempt to get one is a row of its own: its id is part of the callback's secret.
+create table mail_subscription (
+  mandator_id integer not null,
+  id integer generated always as identity,
+  -- Null: one for all calendars of the tenant, which the mail server's operator has set up (CalDav).
+  calendar_id integer,
+  kind text not null check (kind in ('Ews', 'Graph', 'CalDav')),
+  state text not null default 'Provisioning' check (state in
+    ('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect', 'Dead', 'Failed', 'Replaced', 'Disabled')),
+  -- What the mail server calls it; null until it has answered.
+  external_id text,
+  -- Without its secret.
+  callback_url text not null,
+  heartbeat_minutes integer,
+  expires_at timestamptz,
+  created_at timestamptz not null default now(),
+  -- Since when it is in its state.
+  state_since timestamptz not null default now(),
+  -- When something came of it last: a notification, its handshake does not count.
+  seen_at timestamptz,
+  watermark text,
+  -- When MailSubscriptionManagement looks at it next.
+  due_at timestamptz not null default now(),
+  -- Of attempts to renew or probe it that failed in a row.
+  failures integer not null default 0,
+  fault_text text,
+  primary key (mandator_id, id),
+  constraint mail_subscription_id_alone unique (id),
+  foreign key (mandator_id) references mandator on delete cascade,
+  foreign key (mandator_id, calendar_id) references mail_calendar on delete cascade
+);
+-- Two workers cannot both get one.
+create unique index mail_subscription_live on mail_subscription (mandator_id, coalesce(calendar_id, 0))
+  where state in ('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect');
+create index mail_subscription_due on mail_subscription (due_at)
+  where state in ('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect');
+
+create table mail_subscription_history (
+  mandator_id integer not null,
+  subscription_id integer not null,
+  id bigint generated always as identity,
+  -- Null: it was made.
+  from_state text,
+  to_state text not null,
+  -- Why.
+  text text,
+  at timestamptz not null default now(),
+  primary key (mandator_id, subscription_id, id),
+  foreign key (mandator_id, subscription_id) references mail_subscription on delete cascade
+);
+
+create function guard_mail_subscription() returns trigger language plpgsql as $$
+begin
+  if (old.state, new.state) not in (
+    ('Provisioning', 'AwaitingFirstPush'), ('Provisioning', 'Active'), ('Provisioning', 'Failed'),
+    ('AwaitingFirstPush', 'Active'), ('AwaitingFirstPush', 'Failed'), ('AwaitingFirstPush', 'Dead'),
+    ('Active', 'Suspect'), ('Active', 'Dead'), ('Suspect', 'Active'), ('Suspect', 'Dead'),
+    ('Provisioning', 'Replaced'), ('AwaitingFirstPush', 'Replaced'), ('Active', 'Replaced'), ('Suspect', 'Replaced'),
+    ('Provisioning', 'Disabled'), ('AwaitingFirstPush', 'Disabled'), ('Active', 'Disabled'), ('Suspect', 'Disabled')
+  ) then
+    raise exception 'mail subscription % cannot go from % to %', old.id, old.state, new.state using errcode = 'RG001';
+  end if;
+  new.state_since := now();
+  return new;
+end $$;
+create trigger mail_subscription_guard before update of state on mail_subscription for each row
+  when (old.state <> new.state) execute function guard_mail_subscription();
+
+create function record_mail_subscription() returns trigger language plpgsql as $$
+begin
+  insert into mail_subscription_history (mandator_id, subscription_id, from_state, to_state, text)
+    values (new.mandator_id, new.id, case tg_op when 'UPDATE' then old.state end, new.state, new.fault_text);
+  return null;
+end $$;
+create trigger mail_subscription_made after insert on mail_subscription
+  for each row execute function record_mail_subscription();
+create trigger mail_subscription_moved after update of state on mail_subscription for each row
+  when (old.state <> new.state) execute function record_mail_subscription();
+
+-- The inbox: every notification is here before it is answered, for 30 days. A hint only: nothing in it is believed.
+create table mail_notification (
+  id uuid primary key,
+  received_at timestamptz not null default now(),
+  -- Null where it does not say whose it is, or not truly.
+  mandator_id integer references mandator on delete cascade,
+  subscription_id integer,
+  dialect text not null check (dialect in ('Ews', 'Graph', 'Jmap', 'Unknown')),
+  kind text not null check (kind in ('Change', 'Status', 'Lifecycle', 'Fault', 'Handshake', 'Unknown')),
+  verdict text not null check (verdict in ('Accepted', 'Duplicate', 'Rejected', 'Unrecognised', 'Handshake')),
+  -- The same of a subscription when it is the same notification.
+  dedupe_key bytea,
+  -- What the sender calls the subscription.
+  external_id text,
+  content_type text,
+  address text not null,
+  request_id text not null,
+  -- As it came; of what is not accepted the first KiB.
+  body bytea not null,
+  body_bytes integer not null,
+  body_hash bytea not null,
+  foreign key (mandator_id, subscription_id) references mail_subscription on delete set null (subscription_id)
+);
+create unique index mail_notification_once on mail_notification (subscription_id, dedupe_key) where verdict = 'Accepted';
+create index mail_notification_age on mail_notification (received_at);
+create index mail_notification_refused on mail_notification (received_at) where verdict in ('Rejected', 'Unrecognised', 'Handshake');
+create index mail_notification_unknown on mail_notification (external_id, received_at) where verdict = 'Rejected';
+
+-- An item of a calendar, of a series each occurrence: which booking stands for it, or why none does.
+create table mail_item (
+  mandator_id integer not null,
+  id bigint generated always as identity,
+  calendar_id integer not null,
+  -- What the mail server lists and removes as one: an appointment, or a series with its exceptions.
+  group_id text not null,
+  -- One of the group: '' or the original start of an occurrence, as an instant.
+  occurrence text not null,
+  -- What the mail server calls this one.
+  item_id text not null,
+  -- RFC 5545; shared by a series.
+  uid text,
+  -- Of all that we take over from it: equal means that nothing has changed.
+  content_hash bytea not null,
+  -- `Passed over`: shown as free, declined, or our own.
+  state text not null check (state in ('Booked', 'Conflict', 'PassedOver', 'Unreadable', 'Gone')),
+  booking_id bigint,
+  subject text,
+  is_private boolean not null default false,
+  is_tentative boolean not null default false,
+  organizer_name text,
+  organizer_email text,
+  -- Null where it is unreadable.
+  occupied tstzrange,
+  -- Why it is not booked, for people.
+  reason text,
+  changed_at timestamptz not null default now(),
+  primary key (mandator_id, id),
+  constraint mail_item_occurrence unique (mandator_id, calendar_id, group_id, occurrence),
+  foreign key (mandator_id, calendar_id) references mail_calendar on delete cascade,
+  foreign key (mandator_id, booking_id) references booking on delete restrict,
+  check ((state = 'Booked') <= (booking_id is not null)),
+  check ((state in ('Booked', 'Conflict')) <= (occupied is not null))
+);
+create index mail_item_of_booking on mail_item (mandator_id, booking_id) where booking_id is not null;
+create index mail_item_conflict on mail_item (mandator_id, calendar_id, upper(occupied)) where state = 'Conflict';
+
+alter table booking
+  -- Of a mail item whose organizer is no person here.
+  add column organizer_name text,
+  add column organizer_email text,
+  -- Of a mail item: its UID there (RFC 5545), which the occurrences of a series share.
+  add column mail_item_id text;

@@ -1,0 +1,108 @@
+/** What every mail server is asked, however it speaks. */
+import type { ServerKind } from '../mail.ts';
+
+/** A room's calendar there. */
+export type RemoteCalendar = {
+  mailbox: string;
+  /** Where it was found; null until it was looked for. */
+  address: string | null;
+};
+
+/** What is read: `[start, end)`. */
+export type Window = { start: Date; end: Date };
+
+/** One appointment, or one occurrence of a series. */
+export type RemoteItem = {
+  /** What the server calls this one; of a calendar that has no such ids, group and occurrence together. */
+  id: string;
+  /** '' or the original start of the occurrence, as an instant in UTC. */
+  occurrence: string;
+  /** RFC 5545, where the server tells it. */
+  uid: string | null;
+  start: Date;
+  end: Date;
+  /** The local dates `[from, to)` of an item of whole days, whose instants are those of the room; null otherwise. */
+  days: { from: string; to: string } | null;
+  subject: string | null;
+  organizer: { name: string | null; email: string | null } | null;
+  isPrivate: boolean;
+  isCancelled: boolean;
+  /** Of the room, to the invitation; 'Organizer' for what was made in its own calendar. */
+  response: 'Accepted' | 'Tentative' | 'Declined' | 'None' | 'Organizer';
+  shownAs: 'Free' | 'Tentative' | 'Busy';
+  /** When it was last changed there, where the server tells it. */
+  changedAt: Date | null;
+};
+
+/** An appointment, or a series, with all its occurrences within the window: what is not among them is not there any more. */
+export type RemoteGroup = {
+  id: string;
+  items: RemoteItem[];
+  /** Why it cannot be read, for people; `items` is empty then and nothing of it is taken away. */
+  unreadable?: string;
+};
+
+/** What has changed since a cursor, or all there is. */
+export type CalendarChanges = {
+  /** Whether `groups` is all there is: what is not among them is gone. */
+  whole: boolean;
+  groups: RemoteGroup[];
+  /** Ids of groups or of items that are gone; unknown ones mean nothing. */
+  removed: string[];
+  /** Opaque: where the next reading goes on. */
+  cursor: string;
+  /** Where the calendar was found. */
+  address: string | null;
+};
+
+export type SubscriptionTerms = {
+  /** With its secret. */
+  callback: string;
+  /** What Graph sends back with each notification. */
+  clientState: string;
+  heartbeatMinutes: number;
+};
+
+export type Granted = { externalId: string; expiresAt: Date | null; watermark: string | null };
+
+export type Connector = {
+  kind: ServerKind;
+  /** Null where the mail server's operator sets up the push (CalDav). */
+  subscriptions: null | {
+    /** Whether it must be heard of regularly. */
+    heartbeat: boolean;
+    /** Resolves when the server has promised; with Graph its handshake has come before. */
+    subscribe(calendar: RemoteCalendar, terms: SubscriptionTerms, signal: AbortSignal): Promise<Granted>;
+    /** Null where it cannot be renewed and does not expire (Ews). 'Gone': there is no such subscription any more. */
+    renew: null | ((externalId: string, signal: AbortSignal) => Promise<{ expiresAt: Date } | 'Gone'>);
+    /** Null where one cannot ask (Ews). */
+    probe: null | ((externalId: string, signal: AbortSignal) => Promise<'Alive' | 'Gone'>);
+    /** All of ours there, to find orphans; null where one cannot ask (Ews). */
+    list: null | ((signal: AbortSignal) => Promise<{ externalId: string; callback: string }[]>);
+    /** Null where only an answer to a notification ends one (Ews). One that is gone already is no fault. */
+    end: null | ((externalId: string, signal: AbortSignal) => Promise<void>);
+  };
+  /**
+   * What has changed in a calendar since `cursor`, or all of the window without one. Reads all pages.
+   * @throws ServerFault
+   */
+  read(
+    calendar: RemoteCalendar,
+    cursor: string | null,
+    window: Window,
+    signal: AbortSignal,
+  ): Promise<CalendarChanges>;
+};
+
+/** Why a mail server did not give what it was asked for. */
+export class ServerFault extends Error {
+  readonly fault: 'Unreachable' | 'AccessLost' | 'Throttled' | 'StateLost' | 'Unreadable' | 'TooLarge';
+  /** Throttled: when it may be asked again. */
+  readonly retryAt: Date | null;
+
+  constructor(fault: ServerFault['fault'], message: string, retryAt: Date | null = null) {
+    super(message);
+    this.fault = fault;
+    this.retryAt = retryAt;
+  }
+}

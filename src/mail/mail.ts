@@ -1,0 +1,32 @@
+/**
+ * The words of this room. A **calendar** is a room's folder on the mail server; a **subscription** is the mail server's
+ * promise to notify us of it; a **notification** is one such message: it marks the calendar dirty and is believed in nothing
+ * else; a **reading** asks the mail server with our own credentials what is there, and a **mail item** is what was found.
+ */
+export const serverKinds = ['Ews', 'Graph', 'CalDav'] as const;
+export type ServerKind = (typeof serverKinds)[number];
+
+/** Of a subscription; from the fifth on it never changes again, and another takes its place. */
+export const subscriptionStates = [
+  'Provisioning',
+  'AwaitingFirstPush',
+  'Active',
+  'Suspect',
+  'Dead',
+  'Failed',
+  'Replaced',
+  'Disabled',
+] as const;
+export type SubscriptionState = (typeof subscriptionStates)[number];
+
+/** How a sender speaks. */
+export type Dialect = 'Ews' | 'Graph' | 'Jmap';
+
+export type NotificationKind = 'Change' | 'Status' | 'Lifecycle' | 'Fault' | 'Handshake' | 'Unknown';
+export type Verdict = 'Accepted' | 'Duplicate' | 'Rejected' | 'Unrecognised' | 'Handshake';
+
+/** Who said that a calendar may have changed. */
+export type DirtyBy = 'Push' | 'Poll' | 'Request';
+
+/** Why a reading has failed. */
+export type Fault = 'Unreachable' | 'AccessLost' | 'Throttled' | 'StateLost' | 'Unreadable' | 'TooLarge';
