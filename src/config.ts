@@ -64,15 +64,14 @@ function isSafeAuthority(text: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url));
 }
 
+const notSafe = 'must be an https URL (http on this machine only), without query or password';
+
 const identityProvider = z
   .strictObject({
     /** Our own identity provider; none, with the PIN in each call; or an outside one. */
     Mode: z.enum(['Embedded', 'None', 'External']).default('Embedded'),
     /** External: the issuer, from which discovery leads to the rest. */
-    Authority: z
-      .string()
-      .refine(isSafeAuthority, 'must be an https URL (http on this machine only), without query or password')
-      .optional(),
+    Authority: z.string().refine(isSafeAuthority, notSafe).optional(),
     /** External: what tokens must be made for. */
     Audience: z.string().min(1).default('service_api'),
     /** External: who we are when opaque tokens are asked about; without it only JWTs are taken. */
@@ -104,9 +103,12 @@ const clientSettings = z.strictObject({
   RequireClientSecret: flag.default(true),
 });
 
+/** One word: with a domain behind an @, or the name of an account, as servers of one domain have them. */
+const mailbox = /^[^\s@/\\<>()[\],;:"\p{Cc}]+(@[^\s@/\\<>()[\],;:"\p{Cc}]+)?$/u;
+
 const mailCalendar = z.strictObject({
   /** The room's address on the mail server. */
-  Mailbox: z.string().min(1).max(254),
+  Mailbox: z.string().max(254).regex(mailbox, 'must be an e-mail address or the name of an account'),
   ResourceName: z.string().min(1),
   /** Where several locations have a resource of this name. */
   LocationName: z.string().min(1).optional(),
@@ -114,29 +116,30 @@ const mailCalendar = z.strictObject({
 
 /** How a tenant's mail server is reached (contract 7). */
 const mailServer = z
-  .strictObject({
-    Kind: z.enum(['Ews', 'Graph', 'CalDav']),
-    /** Ews: `https://…/EWS/Exchange.asmx`. Graph: `https://graph.microsoft.com/v1.0`. CalDav: the root of its calendars. */
-    Url: z
-      .string()
-      .refine(isSafeAuthority, 'must be an https URL (http on this machine only), without query or password'),
-    /** Ews and CalDav: the account that reads the rooms' calendars. */
-    User: z.string().min(1).optional(),
-    Password: z.string().min(1).optional(),
-    /** Graph, and Ews with tokens: the OAuth 2.0 token endpoint, and as whom one is asked for. */
-    TokenUrl: z
-      .string()
-      .refine(isSafeAuthority, 'must be an https URL (http on this machine only), without query or password')
-      .optional(),
-    ClientId: z.string().min(1).optional(),
-    ClientSecret: z.string().min(1).optional(),
-    Scope: z.string().min(1).optional(),
-    /** Which calendars; absent: those of all active resources that have a Mailbox. */
-    Calendars: z.array(mailCalendar).optional(),
-    /** Days before and after today of which items are booked. */
-    PastDays: wholeNumber(0, 31).default(1),
-    FutureDays: wholeNumber(1, 1_098).default(365),
-  })
+  .strictObject(
+    {
+      Kind: z.enum(['Ews', 'Graph', 'CalDav']),
+      /** Ews: `https://…/EWS/Exchange.asmx`. Graph: `https://graph.microsoft.com/v1.0`. CalDav: the root of its calendars. */
+      Url: z.string({ error: notSafe }).refine(isSafeAuthority, notSafe),
+      /** Ews and CalDav: the account that reads the rooms' calendars. */
+      User: z.string().min(1).optional(),
+      Password: z.string().min(1).optional(),
+      /** Graph, and Ews with tokens: the OAuth 2.0 token endpoint, and as whom one is asked for. */
+      TokenUrl: z.string().refine(isSafeAuthority, notSafe).optional(),
+      ClientId: z.string().min(1).optional(),
+      ClientSecret: z.string().min(1).optional(),
+      Scope: z.string().min(1).optional(),
+      /** Which calendars; absent: those of all active resources that have a Mailbox. */
+      Calendars: z
+        .array(mailCalendar, { error: 'must be a list, which an environment variable holds as JSON' })
+        .max(10_000)
+        .optional(),
+      /** Days before and after today of which items are booked. */
+      PastDays: wholeNumber(0, 31).default(1),
+      FutureDays: wholeNumber(1, 1_098).default(365),
+    },
+    { error: 'must be an object; a variable names one of its settings: MailServer__<mandator>__Password' },
+  )
   .refine(({ Kind, User, Password, ClientId }) => Kind === 'Graph' || ClientId || (User && Password), {
     path: ['User'],
     error: 'must be set together with Password, or ClientId, ClientSecret and TokenUrl instead',
@@ -146,6 +149,43 @@ const mailServer = z
       (Kind !== 'Graph' && !ClientId) || (ClientId && ClientSecret && TokenUrl),
     { path: ['ClientId'], error: 'must be set together with ClientSecret and TokenUrl' },
   );
+
+/** First segments of paths, which no mandator can have: see tenants/tenant-file. */
+const reserved = new Set([
+  ...['connect', 'api', 'healthz', 'readyz', 'metrics', 'swagger', 'webservices', 'assets', '.well-known'],
+]);
+const mandator = z
+  .string()
+  .refine((code) => !reserved.has(code.toLowerCase()), {
+    error: 'no mandator can have this name, it is reserved',
+    abort: true,
+  })
+  .regex(/^[a-z0-9_-]{1,64}$/i, 'a mandator is named by 1 to 64 of a-z, 0-9, - and _');
+
+/** By mandator, which may be written in any case and is kept in lower case. */
+const mailServers = z
+  .record(mandator, mailServer)
+  .superRefine((servers, context) => {
+    const seen = new Map<string, string>();
+    for (const name of Object.keys(servers)) {
+      const other = seen.get(name.toLowerCase());
+      if (other !== undefined)
+        context.addIssue({
+          ...{ code: 'custom', path: [name], params: { isAboutName: true } },
+          message: `it is the same mandator as ${other}; keep one of them`,
+        });
+      seen.set(name.toLowerCase(), name);
+    }
+  })
+  .transform((servers) =>
+    Object.fromEntries(Object.entries(servers).map(([name, server]) => [name.toLowerCase(), server])),
+  );
+
+/** Mail servers add their own query to it. */
+const endpoint = z.string().refine((text) => {
+  const url = URL.parse(text);
+  return url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash;
+}, 'must be an absolute http or https URL, without a password and without #');
 
 const settings = z.strictObject({
   Host: z.string().min(1).default('127.0.0.1'),
@@ -171,12 +211,9 @@ const settings = z.strictObject({
   SwaggerEnabled: flag.default(false),
   GraphiQLEnabled: flag.default(false),
   Limits: limitSettings.prefault({}),
-  /** By mandator. */
-  MailServer: z
-    .record(z.string().regex(/^[a-z0-9_-]{1,64}$/i, 'must be named by a mandator'), mailServer)
-    .default({}),
+  MailServer: mailServers.prefault({}),
   /** Where mail servers send their notifications, instead of IdpUrl. */
-  MailServerPushNotificationEndpointUrl: url.optional(),
+  MailServerPushNotificationEndpointUrl: endpoint.optional(),
   /** They send them to the path of the former product, below RoomsHost. */
   MailServerPushNotificationUseLegacyEndpoint: flag.default(false),
   /** Fixes the PIN of the demo tenant, for scripts; random when empty. */
@@ -208,7 +245,7 @@ export type Config = Readonly<
 /** A fault in the settings: one line per fault, naming the setting, its value and what is allowed. */
 export class ConfigError extends Error {}
 
-const secretSettings = /^(DatabaseUrl|Pepper|DemoPin)\b|\b(ClientSecrets?|Password)\b/;
+const secretSettings = /^(DatabaseUrl|Pepper|DemoPin)\b|\b(ClientSecrets?|Password)\b|^MailServer(\.[^.]*)?$/;
 
 /** `setting` is the one that names another file. */
 function readJson(file: string, setting: string): unknown {
@@ -248,6 +285,33 @@ type Input = {
   variables: ReadonlyMap<string, string>;
 };
 
+/** Of `MailServer__<mandator>__<setting>`; a mandator may have underscores of its own, a setting has none. */
+const mailServerVariable = /^MailServer__(.+)__([a-z]+)$/i;
+
+/** A list in a variable is JSON. A text that is none is told of as one. */
+function readList(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** @returns whether it was a variable of a mail server */
+function setMailServer(tree: Tree, variables: Map<string, string>, variable: string, text: string): boolean {
+  const [, written = '', inner = ''] = mailServerVariable.exec(variable) ?? [];
+  if (!inner) return false;
+  const servers = isTree(tree['MailServer']) ? tree['MailServer'] : {};
+  const name = knownName(Object.keys(servers), written) ?? written;
+  if (text === '' && !(name in servers)) return true;
+  const setting = knownName(Object.keys(mailServer.shape), inner) ?? inner;
+  const value = text === '' ? undefined : setting === 'Calendars' ? readList(text) : text;
+  const server = isTree(servers[name]) ? servers[name] : {};
+  tree['MailServer'] = { ...servers, [name]: { ...server, [setting]: value } };
+  variables.set(`MailServer.${name}.${setting}`, variable);
+  return true;
+}
+
 /**
  * Lays the environment over the file: `Limits__LessonsPerBatch=5000` is Limits.LessonsPerBatch, in any case. An empty
  * variable leaves the default.
@@ -257,6 +321,7 @@ function withEnvironment(file: Tree, environment: NodeJS.ProcessEnv): Input {
   const variables = new Map<string, string>();
   for (const [variable, text] of Object.entries(environment)) {
     const [first = '', ...rest] = variable.split('__');
+    if (text !== undefined && setMailServer(tree, variables, variable, text)) continue;
     const name = knownName(Object.keys(settings.shape), first);
     if (!name || text === undefined) continue;
     const value = text === '' ? undefined : text;
@@ -298,7 +363,7 @@ function show(name: string, value: unknown): string {
   if (secretSettings.test(name)) return '(secret)';
   if (Array.isArray(value)) return 'a list';
   // A URL may carry a password.
-  return isTree(value) ? 'an object' : JSON.stringify(value).replace(/\/\/[^/@]*@/, '//(secret)@');
+  return isTree(value) ? 'an object' : JSON.stringify(value).replace(/\/\/\S*@/, '//(secret)@');
 }
 
 /** What is wrong, by the dotted name of the setting. */
@@ -309,10 +374,21 @@ function describe(issue: z.core.$ZodIssue, input: unknown): [name: string, fault
       `there is no such setting${suggestion(key)}`,
     ]);
   const name = issue.path.join('.');
+  if (issue.code === 'invalid_key') return [[name, issue.issues[0]?.message ?? issue.message]];
+  if (issue.code === 'custom' && issue.params?.['isAboutName']) return [[name, issue.message]];
   const value = valueAt(input, issue.path);
   const allowed =
     issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
   return [[name, `${value === undefined ? 'is missing' : `is ${show(name, value)}`}; ${allowed}`]];
+}
+
+/** Where a setting was written: in a variable, within the list that a variable holds, or in the file. */
+function placeOf(name: string, file: string, variables: Input['variables'] = new Map()): string {
+  const own = variables.get(name);
+  if (own !== undefined) return own;
+  for (const [setting, variable] of variables)
+    if (name.startsWith(`${setting}.`)) return `${variable}: ${name.slice(setting.length + 1)}`;
+  return `${file}: ${name}`;
 }
 
 function parse<T extends z.ZodType>(
@@ -325,7 +401,7 @@ function parse<T extends z.ZodType>(
   if (result.success) return result.data;
   const lines = result.error.issues
     .flatMap((issue) => describe(issue, input))
-    .map(([name, fault]) => `${variables?.get(name) ?? `${file}: ${name}`}: ${fault}`);
+    .map(([name, fault]) => `${placeOf(name, file, variables)}: ${fault}`);
   throw new ConfigError(lines.join('\n'));
 }
 

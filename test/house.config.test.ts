@@ -305,3 +305,114 @@ describe('identity settings', () => {
     );
   });
 });
+
+describe('mail servers, by mandator', () => {
+  const server = { Kind: 'CalDav', Url: 'https://mail.example/', User: 'rooms', Password: 'hunter2' };
+  const room = { Mailbox: 'aula@mail.example', ResourceName: 'Aula' };
+  const line = (text: string) => `appsettings.json: MailServer.${text}`;
+
+  test('are known in any case, with what the environment sets in them, and have defaults', () => {
+    const { MailServer } = read(
+      { MailServer: { Demo: { ...server, PastDays: 3 }, other: server } },
+      {
+        MailServer__demo__Password: 'hunter3',
+        MAILSERVER__DEMO__CALENDARS: JSON.stringify([room]),
+        MailServer__demo__PastDays: '',
+        mailserver__a__school___url: 'https://three.example/',
+        ...{ MailServer__a__school___Kind: 'Ews', MailServer__a__school___User: 'x' },
+        MailServer__a__school___Password: 'y',
+        // Of a server that is set nowhere.
+        MailServer__none__Password: '',
+      },
+    );
+    expect(MailServer).toEqual({
+      demo: { ...server, Password: 'hunter3', Calendars: [room], PastDays: 1, FutureDays: 365 },
+      other: { ...server, PastDays: 1, FutureDays: 365 },
+      a__school_: {
+        ...{ Kind: 'Ews', Url: 'https://three.example/', User: 'x', Password: 'y' },
+        ...{ PastDays: 1, FutureDays: 365 },
+      },
+    });
+    expect(read({}).MailServer).toEqual({});
+  });
+
+  const safe = 'must be an https URL (http on this machine only), without query or password';
+  const asObject =
+    'is (secret); must be an object; a variable names one of its settings: MailServer__<mandator>__Password';
+  test.each<[unknown, NodeJS.ProcessEnv, string[]]>([
+    [{ Demo: server, demo: server }, {}, [line('demo: it is the same mandator as Demo; keep one of them')]],
+    [
+      { API: server, 'a b': server },
+      {},
+      [
+        line('API: no mandator can have this name, it is reserved'),
+        line('a b: a mandator is named by 1 to 64 of a-z, 0-9, - and _'),
+      ],
+    ],
+    [{ demo: 'hunter2' }, {}, [line(`demo: ${asObject}`)]],
+    [{}, { MailServer__demo: '{"Password":"hunter2"}' }, [`MailServer__demo: ${asObject}`]],
+    [
+      {},
+      { MailServer__demo__Password: 'hunter2' },
+      [
+        line('demo.Kind: is missing; must be one of Ews, Graph, CalDav'),
+        line(`demo.Url: is missing; ${safe}`),
+      ],
+    ],
+    [
+      { demo: server },
+      { MailServer__Demo__Passwort: 'hunter2' },
+      ['MailServer__Demo__Passwort: there is no such setting; did you mean Password?'],
+    ],
+    ...['http://mail.example', 'https://rooms:hunter2/x@mail.example', 'https://mail.example?x', 'mail'].map(
+      (Url): [unknown, NodeJS.ProcessEnv, string[]] => [
+        { demo: { ...server, Url } },
+        {},
+        [line(`demo.Url: is ${JSON.stringify(Url).replace('rooms:hunter2/x', '(secret)')}; ${safe}`)],
+      ],
+    ),
+    [
+      { demo: { ...server, Password: ['hunter2'] } },
+      {},
+      [line('demo.Password: is (secret); Invalid input: expected string, received array')],
+    ],
+    [
+      { demo: { Kind: 'Ews', Url: server.Url, User: 'rooms' } },
+      {},
+      [
+        line(
+          'demo.User: is "rooms"; must be set together with Password, or ClientId, ClientSecret and TokenUrl instead',
+        ),
+      ],
+    ],
+    [
+      { demo: { ...server, Kind: 'Graph' } },
+      {},
+      [line('demo.ClientId: is missing; must be set together with ClientSecret and TokenUrl')],
+    ],
+    [
+      { demo: server },
+      { MailServer__demo__Calendars: 'Aula' },
+      ['MailServer__demo__Calendars: is "Aula"; must be a list, which an environment variable holds as JSON'],
+    ],
+    [
+      { demo: server },
+      { MailServer__demo__Calendars: JSON.stringify([{ ...room, Mailbox: 'a b' }]) },
+      [
+        'MailServer__demo__Calendars: 0.Mailbox: is "a b"; must be an e-mail address or the name of an account',
+      ],
+    ],
+  ])('%j %j', (MailServer, environment, expected) => {
+    expect(faults({ MailServer }, environment)).toEqual(expected);
+    expect(faults({ MailServer }, environment).join()).not.toContain('hunter2');
+  });
+
+  test.each(['/api/webhooks/mailserver', 'ftp://x.example', 'https://a:b@x.example', 'https://x.example#y'])(
+    'MailServerPushNotificationEndpointUrl %s',
+    (MailServerPushNotificationEndpointUrl) => {
+      expect(faults({ MailServerPushNotificationEndpointUrl })).toEqual([
+        `appsettings.json: MailServerPushNotificationEndpointUrl: is ${JSON.stringify(MailServerPushNotificationEndpointUrl).replace('a:b@', '(secret)@')}; must be an absolute http or https URL, without a password and without #`,
+      ]);
+    },
+  );
+});

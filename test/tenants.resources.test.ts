@@ -75,6 +75,9 @@ describe('POST resources', () => {
     [{ LocationId: 1, Name: 'x'.repeat(201) }, 'InvalidValue', 'Name'],
     [{ LocationId: 1, Name: 'A', Capacity: -1 }, 'InvalidValue', 'Capacity'],
     [{ LocationId: 1, Name: 'A', Capacity: '12' }, 'InvalidType', 'Capacity'],
+    ...['a b@x.example', 'a@b@x.example', '../a@x.example', 'A <a@x.example>', '@x.example'].map(
+      (Mailbox) => [{ LocationId: 1, Name: 'A', Mailbox }, 'InvalidValue', 'Mailbox'] as const,
+    ),
     [{ LocationId: 1, Name: 'A', CheckInMinutes: 241 }, 'InvalidValue', 'CheckInMinutes'],
     [{ LocationId: 1, Name: 'A', CheckInMinutes: 0 }, 'InvalidValue', 'CheckInMinutes'],
     [{ LocationId: [1], Name: 'A' }, 'InvalidType', 'LocationId'],

@@ -144,6 +144,13 @@ describe('each fault names its path, its value and what is allowed', () => {
       'Locations[0].Resources[3].Capacityy: is not known here; did you mean Capacity?',
     ],
     [
+      withRoom({ Mailbox: 'the aula' }),
+      'InvalidValue',
+      '/Locations/0/Resources/0/Mailbox',
+      'Mailbox',
+      'Locations[0].Resources[0].Mailbox: is "the aula"; must be an e-mail address or the name of an account on the mail server',
+    ],
+    [
       withRoom({ mailbox: 'a' }),
       'UnknownField',
       '/Locations/0/Resources/0/mailbox',

@@ -26,6 +26,8 @@ function isTimeZone(name: string): boolean {
 const timeZone = text(64).refine(isTimeZone, 'must be an IANA time zone such as Europe/Zurich');
 
 export const roles = ['Admin', 'User', 'Display'] as const;
+/** One word: with a domain behind an @, or the name of an account, as servers of one domain have them. */
+const mailbox = /^[^\s@/\\<>()[\],;:"\p{Cc}]+(@[^\s@/\\<>()[\],;:"\p{Cc}]+)?$/u;
 /** More than any room has, and few enough for one record. */
 const mostEquipment = 100;
 
@@ -42,7 +44,12 @@ export const resourceFields = {
   Equipment: z
     .array(text(100), 'must be a list in brackets')
     .max(mostEquipment, `must have at most ${mostEquipment} entries`),
-  Mailbox: text(320).nullable(),
+  Mailbox: text(320)
+    .refine(
+      (written) => mailbox.test(written),
+      'must be an e-mail address or the name of an account on the mail server',
+    )
+    .nullable(),
   CheckInMinutes: z
     .int('must be a whole number')
     .min(1, 'must be 1 or more')
