@@ -149,6 +149,7 @@ module.exports = {
     ]),
     home('home-of-the-queue', 'graphile-worker', ['^src/worker/', `^src/${room}/tasks\\.ts$`]),
     home('home-of-identity', 'jose|openid-client', '^src/(identity|mail/connectors)/'),
+    home('home-of-xml', 'saxes', '^src/mail/'),
     home('home-of-the-command-line', 'commander', ['^src/cli/', `^src/${room}/cli\\.ts$`]),
     home('home-of-time-zones', 'temporal-polyfill', '^src/(opening-hours|bookings|demo)/'),
 

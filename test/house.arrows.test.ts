@@ -91,6 +91,7 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/lessons/service.ts', 'jose'],
     ['src/rest/route.ts', 'openid-client'],
   ],
+  'home-of-xml': [['src/calendar-feed/service.ts', 'saxes']],
   'home-of-the-command-line': [['src/main.ts', 'commander']],
   'home-of-time-zones': [['src/lessons/service.ts', 'temporal-polyfill']],
   'no-cycle': [['src/bookings/recurrence.ts', 'src/bookings/service.ts']],

@@ -1,0 +1,200 @@
+/** XML from outside: read within bounds, into a small tree. Names are compared by namespace and local name, never by prefix. */
+import { isUtf8 } from 'node:buffer';
+import { SaxesParser } from 'saxes';
+
+/** An element without its prefixes, comments and processing instructions. */
+export type XmlElement = {
+  /** '' for none. */
+  readonly namespace: string;
+  readonly name: string;
+  /** By local name; those of a namespace by `{namespace}name`. */
+  readonly attributes: ReadonlyMap<string, string>;
+  readonly children: readonly XmlElement[];
+  /** What stands in it directly, CDATA too, not trimmed. */
+  readonly text: string;
+};
+
+type OpenElement = XmlElement & {
+  attributes: ReadonlyMap<string, string>;
+  children: XmlElement[];
+  text: string;
+};
+
+/** It is not XML, or not such as we take; the message is for people and quotes nothing of it. */
+export class XmlFault extends Error {}
+
+const deepest = 32;
+const mostAttributes = 64;
+/** Of characters: namespaces are compared with each use. */
+const longestNamespace = 256;
+const byteOrderMark = '\uFEFF';
+const noAttributes: ReadonlyMap<string, string> = new Map();
+const xmlnsNamespace = 'http://www.w3.org/2000/xmlns/';
+
+const [lessThan, ampersand, bracket, carriageReturn] = Buffer.from('<&]\r');
+
+/** Tags, comments, entities, ends of CDATA and of lines cost the parser most: they are counted before it sees any. */
+function checkMarkup(bytes: Buffer, most: number): void {
+  let count = 0;
+  // Not `of`, which takes five times as long.
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === lessThan || byte === ampersand || byte === bracket || byte === carriageReturn) count += 1;
+  }
+  if (count > most) throw new XmlFault(`The XML has more than ${most} tags, entities and lines.`);
+}
+
+const endsOfProlog: readonly [start: string, end: string][] = [
+  ['<?', '?>'],
+  ['<!--', '-->'],
+];
+
+/** The parser tells of a DOCTYPE too, but only at its end, which may be far or nowhere. */
+function checkDoctype(text: string): void {
+  const space = /[ \t\r\n]*/y;
+  let at = 0;
+  for (;;) {
+    space.lastIndex = at;
+    space.test(text);
+    at = space.lastIndex;
+    const end = endsOfProlog.find(([start]) => text.startsWith(start, at))?.[1];
+    const found = end === undefined ? -1 : text.indexOf(end, at);
+    if (end === undefined || found < 0) break;
+    at = found + end.length;
+  }
+  if (text.startsWith('<!', at) && !text.startsWith('<!--', at)) refuseDoctype();
+}
+
+function refuseDoctype(): never {
+  throw new XmlFault('The XML has a DOCTYPE, which is not taken.');
+}
+
+function decode(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new XmlFault('The XML is not in UTF-8.');
+  const text = bytes.toString('utf8');
+  return text.startsWith(byteOrderMark) ? text.slice(1) : text;
+}
+
+/**
+ * The root element. Refused: a DOCTYPE, entities but the five of XML, more than 32 levels, control characters, every encoding
+ * but UTF-8, and whatever is not well-formed.
+ * @param most of elements and attributes together; of tags, comments, entities, lines and the like three times as many
+ * @throws XmlFault
+ */
+export function readXml(bytes: Buffer, most: number): XmlElement {
+  // The version of XML is fixed: 1.1 would let control characters in.
+  const parser = new SaxesParser({
+    xmlns: true,
+    position: false,
+    forceXMLVersion: true,
+    defaultXMLVersion: '1.0',
+  });
+  const open: OpenElement[] = [];
+  let root: XmlElement | undefined;
+  let count = 0;
+  let attributeCount = 0;
+
+  function countOne(): void {
+    count += 1;
+    if (count > most) throw new XmlFault(`The XML has more than ${most} elements and attributes.`);
+  }
+  function addText(text: string): void {
+    const element = open.at(-1);
+    if (element) element.text += text;
+  }
+
+  parser.on('error', () => {
+    throw new XmlFault('The XML is not well-formed.');
+  });
+  parser.on('doctype', refuseDoctype);
+  parser.on('xmldecl', ({ encoding }) => {
+    if (encoding !== undefined && encoding.toLowerCase() !== 'utf-8')
+      throw new XmlFault('The XML says that it is not in UTF-8.');
+  });
+  parser.on('opentagstart', () => {
+    countOne();
+    attributeCount = 0;
+    if (open.length === deepest) throw new XmlFault(`The XML is deeper than ${deepest} levels.`);
+  });
+  parser.on('attribute', ({ name, prefix, value }) => {
+    countOne();
+    attributeCount += 1;
+    if (attributeCount > mostAttributes)
+      throw new XmlFault(`The XML has an element with more than ${mostAttributes} attributes.`);
+    if ((prefix === 'xmlns' || name === 'xmlns') && value.length > longestNamespace)
+      throw new XmlFault(`The XML has a namespace of more than ${longestNamespace} characters.`);
+  });
+  parser.on('opentag', ({ uri, local, attributes }) => {
+    const element: OpenElement = {
+      namespace: uri,
+      name: local,
+      attributes: attributeCount === 0 ? noAttributes : readAttributes(attributes),
+      children: [],
+      text: '',
+    };
+    open.at(-1)?.children.push(element);
+    root ??= element;
+    open.push(element);
+  });
+  parser.on('closetag', () => {
+    open.pop();
+  });
+  parser.on('text', addText);
+  parser.on('cdata', addText);
+
+  checkMarkup(bytes, 3 * most);
+  const text = decode(bytes);
+  checkDoctype(text);
+  parser.write(text).close();
+  if (!root) throw new XmlFault('The XML has no element.');
+  return root;
+}
+
+type Attribute = { prefix: string; local: string; uri: string; value: string };
+
+function readAttributes(attributes: Readonly<Record<string, Attribute>>): ReadonlyMap<string, string> {
+  const read = new Map<string, string>();
+  for (const name in attributes) {
+    const { uri, local, value } = attributes[name] as Attribute;
+    if (uri !== xmlnsNamespace) read.set(uri === '' ? local : `{${uri}}${local}`, value);
+  }
+  return read.size === 0 ? noAttributes : read;
+}
+
+/** The first child of this name; undefined without one, and of nothing. */
+export function childOf(
+  element: XmlElement | undefined,
+  namespace: string,
+  name: string,
+): XmlElement | undefined {
+  return element?.children.find((child) => child.name === name && child.namespace === namespace);
+}
+
+export function childrenOf(element: XmlElement | undefined, namespace: string, name: string): XmlElement[] {
+  return element?.children.filter((child) => child.name === name && child.namespace === namespace) ?? [];
+}
+
+/** The trimmed text of the first child of this name; undefined without one. */
+export function textOf(element: XmlElement | undefined, namespace: string, name: string): string | undefined {
+  return childOf(element, namespace, name)?.text.trim();
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+  '\r': '&#13;',
+};
+
+/** A text as it may stand in an element or an attribute; characters that XML cannot hold become U+FFFD. */
+export function escapeXml(text: string): string {
+  return (
+    text
+      .toWellFormed()
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced.
+      .replace(/[\0-\x08\v\f\x0e-\x1f\ufffe\uffff]/g, '\ufffd')
+      .replace(/[&<>"'\r]/g, (character) => escapes[character] as string)
+  );
+}
