@@ -40,8 +40,9 @@ create table mail_calendar (
   check ((fault is null) = (fault_text is null))
 );
 -- Says that calendars may have changed, and queues their reading in the same transaction: when nobody has said so for 300 ms,
--- and at most 3 s after the first. One reading of a calendar at a time: its jobs share a queue.
-create function mark_mail_calendars(calendars integer[], by text) returns void language plpgsql as $$
+-- and at most 3 s after the first; of many at a time spread over so many seconds. One reading of a calendar at a time: its jobs
+-- share a queue.
+create function mark_mail_calendars(calendars integer[], by text, spread integer default 0) returns void language plpgsql as $$
 declare
   marked record;
 begin
@@ -55,7 +56,8 @@ begin
       json_build_object('mandatorId', marked.mandator_id, 'calendarId', marked.id),
       queue_name => 'mail calendar ' || marked.id, job_key => 'mail calendar ' || marked.id, job_key_mode => 'replace',
       run_at => greatest(
-        least(clock_timestamp() + interval '300 ms', marked.dirty_since + interval '3 s'), marked.not_before));
+        least(clock_timestamp() + interval '300 ms', marked.dirty_since + interval '3 s'), marked.not_before)
+        + random() * make_interval(secs => spread));
   end loop;
 end $$;
 

@@ -36,6 +36,8 @@ export { getResource, type Resource } from '../tenants/service.ts';
 // Other rooms see this one through its service alone.
 export { type Booking, type BookingKind, isActive } from './booking.ts';
 export { type LessonOrigin, lessonOrigin, lessonStatus, toLessonOrigin } from './lektion.ts';
+export { cancelMailItems } from './mail-items.ts';
+export { lockRooms, type Room } from './occupation.ts';
 export { bookingKind, checkIn as checkInRecord } from './wire.ts';
 
 const day = 86_400_000;

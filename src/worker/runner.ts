@@ -16,6 +16,7 @@ import * as displays from '../displays/tasks.ts';
 import { isOutage } from '../errors.ts';
 import * as lessons from '../lessons/tasks.ts';
 import type { Log } from '../log.ts';
+import * as mail from '../mail/tasks.ts';
 import { queueFigures } from './queue.ts';
 import type { Figure, Sweep, Task, TaskContext } from './task.ts';
 
@@ -26,12 +27,13 @@ export type WorkerHandle = {
   stop(): Promise<void>;
 };
 
-const allTasks: readonly Task[] = lessons.tasks;
+const allTasks: readonly Task[] = [...lessons.tasks, ...mail.tasks];
 const allSweeps: readonly Sweep[] = [
   ...lessons.sweeps,
   ...bookings.sweeps,
   ...changes.sweeps,
   ...displays.sweeps,
+  ...mail.sweeps,
 ];
 const concurrentJobs = 8;
 const sweepEvery = 2_000;

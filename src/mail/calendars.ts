@@ -1,0 +1,236 @@
+/** Which calendars there are: those that the settings name (contract 7). */
+import { sql } from 'kysely';
+import { cancelMailItems, lockRooms, type Room } from '../bookings/service.ts';
+import type { Config } from '../config.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { isLockTimeout, transactWithin } from '../db/locks.ts';
+import type { DirtyBy, ServerKind } from './mail.ts';
+
+/** Why a calendar of the settings is not read. */
+export type SettingsFault = {
+  mandator: string;
+  /** Names the setting and the remedy. */
+  text: string;
+};
+
+type Wanted = { mandatorId: number; resourceId: number; kind: ServerKind; mailbox: string };
+
+/** Milliseconds for which a change waits for its room. */
+const patience = 200;
+
+type Existing = Wanted & { id: number; isRetired: boolean };
+
+/** What the settings come to. */
+type Plan = {
+  wanted: Wanted[];
+  faults: SettingsFault[];
+  /** Tenants that have settings. */
+  mandatorIds: Set<number>;
+  /** Calendars whose resource is not found any more: they stay as they are. */
+  isSpared(existing: Existing): boolean;
+};
+
+/** A calendar as the settings have it; without a name: all resources of the tenant that have a mailbox. */
+type Setting = { mandator: string; mailbox: string | null; name: string | null; location: string | null };
+
+type Found = {
+  mandatorId: number | null;
+  resources: { id: number; active: boolean; mailbox: string }[];
+};
+
+const settingsOf = ({ MailServer }: Config): Setting[] =>
+  Object.entries(MailServer).flatMap(([mandator, { Calendars }]): Setting[] =>
+    Calendars
+      ? Calendars.map(({ Mailbox, ResourceName, LocationName }) => ({
+          ...{ mandator, mailbox: Mailbox.trim(), name: ResourceName, location: LocationName ?? null },
+        }))
+      : [{ mandator, mailbox: null, name: null, location: null }],
+  );
+
+/** The resources that each of the settings means, by name or all with a mailbox; each way by an index. */
+async function findResources(db: Database, settings: readonly Setting[]): Promise<Found[]> {
+  if (settings.length === 0) return [];
+  const { rows } = await sql<Found>`
+    select mandator.id as "mandatorId", coalesce(meant.resources, '[]') as resources
+    from rows from (jsonb_to_recordset(${JSON.stringify(settings)})
+      as (mandator text, mailbox text, name text, location text))
+      with ordinality as setting(mandator, mailbox, name, location, position)
+    left join mandator on mandator.code = lower(setting.mandator)
+    left join lateral (
+      select json_agg(json_build_object('id', resource.id, 'active', resource.active,
+        'mailbox', coalesce(setting.mailbox, btrim(resource.mailbox))) order by resource.id) as resources
+      from (
+        select * from resource where setting.name is null and mandator_id = mandator.id and active and btrim(mailbox) <> ''
+        union all
+        select * from resource where mandator_id = mandator.id and name_key = name_key(setting.name)
+          and (setting.location is null or location_id = (
+            select id from location where mandator_id = mandator.id and name_key = name_key(setting.location)))
+      ) as resource
+    ) as meant on true
+    order by setting.position`.execute(db);
+  return rows;
+}
+
+async function readPlan(db: Database, config: Config): Promise<Plan> {
+  const settings = settingsOf(config);
+  const found = await findResources(db, settings);
+  const wanted: Wanted[] = [];
+  const faults: SettingsFault[] = [];
+  const spared = new Set<string>();
+  const mandatorIds = new Set<number>();
+  const taken = new Set<string>();
+  const take = (key: string) => !taken.has(key) && Boolean(taken.add(key));
+  for (const [index, setting] of settings.entries()) {
+    const { mandator, name, location } = setting;
+    const { mandatorId, resources } = found[index] as Found;
+    const fault = (text: string) => faults.push({ mandator, text: `MailServer.${mandator}${text}` });
+    if (mandatorId === null) {
+      if (take(`mandator ${mandator}`))
+        fault(': there is no such tenant; create it with: roomgate apply FILE');
+      continue;
+    }
+    mandatorIds.add(mandatorId);
+    const active = resources.filter((resource) => resource.active);
+    const isOne = name === null || active.length === 1;
+    if (!isOne) {
+      const where = location === null ? '' : ` at ${JSON.stringify(location)}`;
+      fault(`.Calendars: ${JSON.stringify(name)}${where} ${whyNot(resources.length, active.length)}`);
+      if (resources.length === 0 || active.length > 1)
+        spared.add(`${mandatorId} ${setting.mailbox?.toLowerCase()}`);
+      continue;
+    }
+    for (const { id: resourceId, mailbox } of active) {
+      if (!take(`mailbox ${mandatorId} ${mailbox.toLowerCase()}`))
+        fault(`: the mailbox ${mailbox} belongs to several resources; give each its own`);
+      else if (!take(`resource ${mandatorId} ${resourceId}`))
+        fault(`.Calendars: ${JSON.stringify(name)} is named twice; one resource has one calendar`);
+      else wanted.push({ mandatorId, resourceId, kind: config.MailServer[mandator]!.Kind, mailbox });
+    }
+  }
+  const isSpared = ({ mandatorId, mailbox }: Existing) =>
+    spared.has(`${mandatorId} ${mailbox.toLowerCase()}`);
+  return { wanted, faults, mandatorIds, isSpared };
+}
+
+function whyNot(named: number, active: number): string {
+  if (named === 0) return 'is no resource; correct ResourceName or LocationName';
+  if (active === 0) return 'is not active; set the resource to active, or take its calendar out';
+  return `is ${active} resources; say which one with LocationName`;
+}
+
+/** What is wrong with the settings of mail servers, for people; nothing when all calendars that they name are there. */
+export async function listSettingsFaults(db: Database, config: Config): Promise<SettingsFault[]> {
+  return (await readPlan(db, config)).faults;
+}
+
+/**
+ * Makes the calendars that the settings name, and retires those that they no longer name: what would begin there later is
+ * cancelled, unless the tenant has no mail server at all any more. A calendar of another mailbox begins anew. Of a resource
+ * that is not found by its name any more, for it was renamed perhaps, all stays as it is.
+ */
+export async function alignCalendars(db: Database, config: Config): Promise<SettingsFault[]> {
+  const { rows: existing } = await sql<Existing>`
+    select id, mandator_id as "mandatorId", resource_id as "resourceId", kind, mailbox, retired_at is not null as "isRetired"
+    from mail_calendar`.execute(db);
+  const isIdle = existing.every(({ isRetired }) => isRetired) && Object.keys(config.MailServer).length === 0;
+  if (isIdle) return [];
+  const plan = await readPlan(db, config);
+  const keyOf = ({ mandatorId, resourceId }: Wanted) => `${mandatorId} ${resourceId}`;
+  const before = new Map(existing.map((calendar) => [keyOf(calendar), calendar]));
+  const wanted = new Set(plan.wanted.map(keyOf));
+  for (const calendar of existing)
+    if (!calendar.isRetired && !wanted.has(keyOf(calendar)) && !plan.isSpared(calendar))
+      await retire(db, calendar, plan.mandatorIds.has(calendar.mandatorId));
+  for (const calendar of plan.wanted) {
+    const old = before.get(keyOf(calendar));
+    const isSame = old && old.kind === calendar.kind && old.mailbox === calendar.mailbox;
+    if (!isSame || old.isRetired) await begin(db, calendar, old);
+  }
+  return plan.faults;
+}
+
+/** Runs a change of one calendar, whose room nobody else books meanwhile; comes back another time when somebody does just now. */
+async function change(
+  db: Database,
+  { mandatorId, resourceId }: Wanted,
+  work: (trx: Transaction, room: Room) => Promise<void>,
+): Promise<void> {
+  try {
+    await transactWithin(db, patience, async (trx) => {
+      const [room] = (await lockRooms(trx, mandatorId, [resourceId])) as [Room];
+      await work(trx, room);
+    });
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error;
+  }
+}
+
+/** Of a resource that is not active what is booked stays, however it came. */
+async function retire(db: Database, calendar: Existing, hasServer: boolean): Promise<void> {
+  await change(db, calendar, async (trx, room) => {
+    const { numAffectedRows } = await sql`
+      update mail_calendar set retired_at = now(), cursor = null, dirty_since = null, dirty_by = null
+      where mandator_id = ${calendar.mandatorId} and id = ${calendar.id} and retired_at is null and mailbox = ${calendar.mailbox}`.execute(
+      trx,
+    );
+    if (numAffectedRows && hasServer && room.active) await forgetItems(trx, calendar);
+  });
+}
+
+/** Makes a calendar, or begins it anew. */
+async function begin(db: Database, calendar: Wanted, old: Existing | undefined): Promise<void> {
+  const { mandatorId, resourceId, kind, mailbox } = calendar;
+  await change(db, calendar, async (trx) => {
+    const { rows } = await sql<{ id: number }>`
+      insert into mail_calendar as calendar (mandator_id, resource_id, kind, mailbox)
+      values (${mandatorId}, ${resourceId}, ${kind}, ${mailbox})
+      on conflict (mandator_id, resource_id) do update set kind = excluded.kind, mailbox = excluded.mailbox, address = null,
+        retired_at = null, cursor = null, not_before = null, failures = 0, fault = null, fault_text = null, read_at = null,
+        read_whole_at = null
+      where (calendar.kind, calendar.mailbox) <> (excluded.kind, excluded.mailbox) or calendar.retired_at is not null
+      returning id`.execute(trx);
+    const [made] = rows;
+    if (!made) return;
+    if (old && old.mailbox !== mailbox) await forgetItems(trx, old);
+    await markCalendars(trx, [made.id], 'Request');
+  });
+}
+
+/** What a calendar says of the time to come does not count any more; what has begun stays. */
+async function forgetItems(trx: Transaction, { mandatorId, id }: Existing): Promise<void> {
+  const { rows } = await sql<{ bookingId: number | null }>`
+    with gone as (
+      select id, booking_id from mail_item
+      where mandator_id = ${mandatorId} and calendar_id = ${id} and state <> 'Gone'
+        and (occupied is null or lower(occupied) > now())
+      for update
+    )
+    update mail_item set state = 'Gone', booking_id = null, reason = null, content_hash = '', changed_at = now()
+    from gone where mail_item.mandator_id = ${mandatorId} and mail_item.id = gone.id
+    returning gone.booking_id as "bookingId"`.execute(trx);
+  const bookingIds = rows.flatMap(({ bookingId }) => bookingId ?? []);
+  await cancelMailItems(trx, mandatorId, bookingIds);
+}
+
+/**
+ * Says in the caller's transaction that calendars may have changed: each is read soon after it commits, and once however
+ * often it is said.
+ * @param options.spread seconds over which their readings begin
+ */
+export async function markCalendars(
+  db: Database | Transaction,
+  calendarIds: readonly number[],
+  by: DirtyBy,
+  { spread = 0 }: { spread?: number } = {},
+): Promise<void> {
+  if (calendarIds.length === 0) return;
+  await sql`select mark_mail_calendars(${calendarIds}::integer[], ${by}, ${spread})`.execute(db);
+}
+
+/** Marks all calendars, for it is not known what was missed: after a start, or a time in which nothing could be recorded. */
+export async function markAllCalendars(db: Database): Promise<void> {
+  await sql`
+    select mark_mail_calendars(array_agg(id), 'Poll', 10) from mail_calendar where retired_at is null having count(*) > 0`.execute(
+    db,
+  );
+}
