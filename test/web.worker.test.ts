@@ -1,10 +1,11 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, jest, test } from '@jest/globals';
 
-type Answer = (request: Request) => Promise<Response>;
+type Answer = (request: Request, init: RequestInit) => Promise<Response>;
 const listeners = new Map<string, (event: object) => void>();
 const kept = new Map<string, Response>();
 let network: Answer;
 
+jest.useFakeTimers();
 beforeEach(async () => {
   kept.clear();
   Object.assign(globalThis, {
@@ -15,7 +16,7 @@ beforeEach(async () => {
         put: async (address: string, response: Response) => void kept.set(address, response),
       }),
     },
-    fetch: (request: Request) => network(request),
+    fetch: (...call: Parameters<Answer>) => network(...call),
   });
   await import('../src/web/display/worker.ts');
 });
@@ -52,6 +53,19 @@ test.each([
   expect(await get(sign)).toBe(page('1'));
   expect(await get('/school/door-sign/8')).toBe(await answer.clone().text());
   expect(kept.size).toBe(1);
+});
+
+test('what leads nowhere is given up: soon where something is kept, and else before it keeps other calls away', async () => {
+  network = async () => html(page('1'));
+  await get(sign);
+  network = (_request, { signal }) =>
+    new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
+  const kept = get(sign);
+  await jest.advanceTimersByTimeAsync(5_000);
+  expect(await kept).toBe(page('1'));
+  const unkept = expect(get('/school/door-sign/8')).rejects.toThrow('aborted');
+  await jest.advanceTimersByTimeAsync(20_000);
+  await unkept;
 });
 
 test('the worker keeps no answer of an API, and nothing that is sent', async () => {

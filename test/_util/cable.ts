@@ -38,8 +38,8 @@ export async function layCable(to: string) {
     },
     /** What was open while it was cut is gone. */
     mend() {
+      if (isCut) drop();
       isCut = false;
-      drop();
     },
     async close() {
       drop();

@@ -66,6 +66,11 @@ export async function openSign(browser: Browser, origin: string, address: string
       page.getByText(text).filter({ visible: true }).first().waitFor({ timeout }),
     /** All that it says. */
     text: async () => (await page.locator('body').innerText()).replace(/\s+/g, ' '),
+    /** Whether it can be started without the network. */
+    isKept: () =>
+      page.evaluate<boolean>(
+        `caches.open('roomgate pages').then((files) => files.match(location.pathname)).then(Boolean)`,
+      ),
     statusNow: () => root.getAttribute('data-status'),
     button: (name: string | RegExp) => page.getByRole('button', { name }),
     /** The rules of WCAG 2.2 AA, and of good practice, that it breaks, with where. */

@@ -87,6 +87,7 @@ type TrustedTypes = {
 };
 const trusting = { createScriptURL: (address: string) => address };
 
+let rules: typeof trusting | undefined;
 let isKept = false;
 
 /** Has the page and its files kept for a start without the network; where that is not possible, nothing is lost. */
@@ -94,12 +95,22 @@ export async function keepPage(): Promise<void> {
   const { serviceWorker } = navigator;
   if (isKept || !serviceWorker || serviceWorker.controller) return;
   isKept = true;
+  // The network may go meanwhile, and comes back.
+  await keepFiles(serviceWorker).catch(() => (isKept = false));
+}
+
+async function keepFiles(workers: ServiceWorkerContainer): Promise<void> {
   const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
-  const rules = trustedTypes ? trustedTypes.createPolicy('worker', trusting) : trusting;
-  const worker = rules.createScriptURL(new URL('./worker.ts', import.meta.url).href);
-  await serviceWorker.register(worker, { scope: './' });
+  // There may be one of a name.
+  rules ??= trustedTypes ? trustedTypes.createPolicy('worker', trusting) : trusting;
+  await workers.register(rules.createScriptURL(new URL('./worker.ts', import.meta.url).href), {
+    scope: './',
+  });
   // They were loaded before there was a worker to keep them.
   const files = await caches.open('roomgate pages');
   const loaded = performance.getEntriesByType('resource').map(({ name }) => name);
-  await files.addAll([location.pathname, ...loaded.filter((name) => /\/assets\//.test(name))]);
+  const names = [location.pathname, ...loaded.filter((name) => /\/assets\//.test(name))];
+  // Calls that lead nowhere would keep others from the server: browsers open few connections to one.
+  const signal = within(20_000);
+  await files.addAll(names.map((name) => new Request(name, { signal })));
 }

@@ -142,7 +142,7 @@ export function startWatch(watching: Watching): Watch {
     setTimeout(() => void tell(), isTold ? Math.random() * 15_000 : 0);
     isTold = true;
     void renewPage(watching.isIdle);
-    void keepPage().catch(() => {});
+    void keepPage();
   }
 
   /** Until the token does not count any more. */
@@ -211,6 +211,7 @@ export function startWatch(watching: Watching): Watch {
     if (watch.state !== 'live' && watch.state !== 'polling') return;
     void tell();
     void renewPage(watching.isIdle);
+    void keepPage();
   }, 120_000);
   mind(watch);
   return watch;

@@ -10,6 +10,8 @@ const isFile = ({ method, url }: Request) =>
 
 /** A network that is cut may never say so. */
 const patience = 5_000;
+/** Where nothing is kept; what leads nowhere for longer keeps other calls from the server. */
+const longPatience = 20_000;
 /** What is kept is given at once for a while after that, or each file would wait anew. */
 const unasked = 30_000;
 let cutUntil = 0;
@@ -32,7 +34,7 @@ async function answer(request: Request): Promise<Response> {
   const kept = await files.match(request, { ignoreSearch: true, ignoreVary: true });
   if (kept && performance.now() < cutUntil) return kept;
   try {
-    const response = await fetch(request, kept ? within(patience) : {});
+    const response = await fetch(request, within(kept ? patience : longPatience));
     if (!(await isOurs(response))) return kept ?? response;
     await files.put(request.url.replace(/\?.*/, ''), response.clone()).catch(() => {});
     return response;
