@@ -70,6 +70,9 @@ create table mail_subscription (
   -- Null: one for all calendars of the tenant, which the mail server's operator has set up (CalDav).
   calendar_id integer,
   kind text not null check (kind in ('Ews', 'Graph', 'CalDav')),
+  -- Whom it was asked of, and for which mailbox (null: all); once the settings name others it is of no use any more.
+  server_url text not null,
+  mailbox text,
   state text not null default 'Provisioning' check (state in
     ('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect', 'Dead', 'Failed', 'Replaced', 'Disabled')),
   -- What the mail server calls it; null until it has answered.
@@ -78,27 +81,43 @@ create table mail_subscription (
   callback_url text not null,
   heartbeat_minutes integer,
   expires_at timestamptz,
+  -- When it is to be renewed (Graph), or another is to take its place (Ews); null: never.
+  renew_at timestamptz,
   created_at timestamptz not null default now(),
   -- Since when it is in its state.
   state_since timestamptz not null default now(),
   -- When something came of it last: a notification, its handshake does not count.
   seen_at timestamptz,
   watermark text,
-  -- When MailSubscriptionManagement looks at it next.
+  -- When MailSubscriptionManagement looks at it next; of one that failed: when the next is asked for.
   due_at timestamptz not null default now(),
   -- Of attempts to renew or probe it that failed in a row.
   failures integer not null default 0,
+  -- What the mail server did last when it did not do what it was asked for; and for people, why it is in its state.
+  fault text check (fault in ('Unreachable', 'AccessLost', 'Throttled', 'StateLost', 'Unreadable', 'TooLarge')),
   fault_text text,
   primary key (mandator_id, id),
   constraint mail_subscription_id_alone unique (id),
   foreign key (mandator_id) references mandator on delete cascade,
   foreign key (mandator_id, calendar_id) references mail_calendar on delete cascade
 );
--- Two workers cannot both get one.
-create unique index mail_subscription_live on mail_subscription (mandator_id, coalesce(calendar_id, 0))
-  where state in ('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect');
+-- Two workers cannot both ask for one. The one that another is to take the place of stays until that is Active, so that
+-- there is always one that pushes.
+create unique index mail_subscription_coming on mail_subscription (mandator_id, coalesce(calendar_id, 0))
+  where state in ('Provisioning', 'AwaitingFirstPush');
+create index mail_subscription_of_calendar on mail_subscription (mandator_id, calendar_id, id);
 create index mail_subscription_due on mail_subscription (due_at)
   where state in ('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect');
+create index mail_subscription_age on mail_subscription (state_since)
+  where state in ('Dead', 'Failed', 'Replaced', 'Disabled');
+
+-- When the subscriptions that a tenant's mail server holds for us were listed, to end those that we do not have: last, and
+-- when this was last tried.
+create table mail_server (
+  mandator_id integer primary key references mandator on delete cascade,
+  listed_at timestamptz,
+  tried_at timestamptz not null
+);
 
 create table mail_subscription_history (
   mandator_id integer not null,

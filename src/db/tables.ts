@@ -303,6 +303,12 @@ export interface MailNotification {
   verdict: string;
 }
 
+export interface MailServer {
+  listed_at: Timestamp | null;
+  mandator_id: number;
+  tried_at: Timestamp;
+}
+
 export interface MailSubscription {
   calendar_id: number | null;
   callback_url: string;
@@ -311,12 +317,16 @@ export interface MailSubscription {
   expires_at: Timestamp | null;
   external_id: string | null;
   failures: Generated<number>;
+  fault: string | null;
   fault_text: string | null;
   heartbeat_minutes: number | null;
   id: Generated<number>;
   kind: string;
+  mailbox: string | null;
   mandator_id: number;
+  renew_at: Timestamp | null;
   seen_at: Timestamp | null;
+  server_url: string;
   state: Generated<string>;
   state_since: Generated<Timestamp>;
   watermark: string | null;
@@ -444,6 +454,7 @@ export interface DB {
   mail_calendar: MailCalendar;
   mail_item: MailItem;
   mail_notification: MailNotification;
+  mail_server: MailServer;
   mail_subscription: MailSubscription;
   mail_subscription_history: MailSubscriptionHistory;
   mandator: Mandator;
