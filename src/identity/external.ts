@@ -17,8 +17,8 @@ import { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import { NotAuthenticated, Unavailable } from '../errors.ts';
+import { fetchSafely } from '../safe-fetch.ts';
 import { howToSignIn } from './modes.ts';
-import { fetchSafely } from './safe-fetch.ts';
 import { apiScope } from './tokens.ts';
 
 /** Of whom an outside token speaks: a person by mandator and e-mail address, both in any case. */

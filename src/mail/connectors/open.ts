@@ -2,6 +2,7 @@ import type { MailServerSettings } from '../../config.ts';
 import type { Log } from '../../log.ts';
 import { openCalDav } from './caldav.ts';
 import type { Connector } from './connector.ts';
+import { givingUpCursors } from './cursors.ts';
 import { openEws } from './ews.ts';
 import { openGraph } from './graph.ts';
 
@@ -13,6 +14,7 @@ export function openConnector(settings: MailServerSettings, log: Log): Connector
   const known = opened.get(settings);
   if (known) return known;
   const connector = openers[settings.Kind](settings, log);
-  opened.set(settings, connector);
-  return connector;
+  const careful = { ...connector, read: givingUpCursors(connector.read) };
+  opened.set(settings, careful);
+  return careful;
 }

@@ -1,0 +1,30 @@
+import { type Connector, ServerFault } from './connector.ts';
+import { ServerFailed } from './faults.ts';
+
+const mostFailures = 3;
+
+/**
+ * Some servers fail (5xx) at a cursor that they do not know any more, instead of saying so: the third time in a row with the
+ * same one it counts as lost. Counted in this process only.
+ */
+export function givingUpCursors(read: Connector['read']): Connector['read'] {
+  const failures = new Map<string, { cursor: string; count: number }>();
+  return async (calendar, cursor, window, signal) => {
+    const { mailbox } = calendar;
+    try {
+      const changes = await read(calendar, cursor, window, signal);
+      failures.delete(mailbox);
+      return changes;
+    } catch (error) {
+      if (!(error instanceof ServerFailed) || cursor === null) throw error;
+      const before = failures.get(mailbox);
+      const count = before?.cursor === cursor ? before.count + 1 : 1;
+      if (count < mostFailures) {
+        failures.set(mailbox, { cursor, count });
+        throw error;
+      }
+      failures.delete(mailbox);
+      throw new ServerFault('StateLost', `${error.message} (${count} times with the same cursor)`);
+    }
+  };
+}

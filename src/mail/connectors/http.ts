@@ -1,0 +1,102 @@
+/**
+ * How every mail server is asked: only at the origin of its settings, within bounds of time and size. Neither what is asked
+ * nor what is answered is ever logged.
+ */
+import pLimit from 'p-limit';
+import type { MailServerSettings } from '../../config.ts';
+import type { Log } from '../../log.ts';
+import { AnswerTooLarge, fetchBounded } from '../../safe-fetch.ts';
+import { ServerFault } from './connector.ts';
+import { openCredentials } from './credentials.ts';
+import { faultOf, networkFault } from './faults.ts';
+
+export type Question = {
+  method?: string;
+  /** Absolute, or relative to the Url of the settings. */
+  address: string;
+  headers?: Record<string, string>;
+  body?: string;
+  /** Statuses beside 2xx whose answers the caller reads itself; every other one is a fault. */
+  reads?: readonly number[];
+  /** Milliseconds; 15 s. */
+  deadline?: number;
+};
+
+export type Answer = { status: number; headers: Headers; bytes: Buffer; address: string };
+
+/** @throws ServerFault and nothing else */
+export type Ask = (question: Question, signal: AbortSignal) => Promise<Answer>;
+
+const mostBytes = 16 * 1_048_576;
+const usualDeadline = 15_000;
+/** Of one mail server: Exchange lets an account have 27 at once. */
+const mostAtOnce = 8;
+const mostRedirects = 3;
+/** Sent again elsewhere they change nothing. */
+const followed = ['GET', 'PROPFIND', 'REPORT', 'OPTIONS'];
+
+const isLoopback = ({ hostname }: URL) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+
+/** The way to the mail server of these settings, as the account that they name. Nothing is asked of it yet. */
+export function openHttp(settings: MailServerSettings, log: Log): Ask {
+  const base = new URL(settings.Url);
+  const credentials = openCredentials(settings);
+  const limit = pLimit(mostAtOnce);
+
+  /** Addresses come from the server, too: links, references, redirects. */
+  function pinned(address: string, from: URL): URL {
+    const url = URL.parse(address, from);
+    const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url));
+    if (!url || !isSafe || url.origin !== base.origin || url.username || url.password)
+      throw new ServerFault(
+        'Unreadable',
+        `${base.origin} leads to another place than its own, which is not followed.`,
+      );
+    return url;
+  }
+
+  async function send(url: URL, question: Question, authorization: string, signal: AbortSignal) {
+    const { method = 'GET', headers, body, deadline = usualDeadline } = question;
+    const since = performance.now();
+    const init = {
+      method,
+      headers: { ...headers, authorization },
+      ...(body !== undefined && { body }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(deadline)]),
+    };
+    try {
+      const { response, bytes } = await fetchBounded(url, init, mostBytes);
+      const { status } = response;
+      const ms = Math.round(performance.now() - since);
+      log.debug({ server: base.origin, method, status, bytes: bytes.length, ms }, 'mail server answered');
+      return { status, headers: response.headers, bytes };
+    } catch (error) {
+      if (error instanceof AnswerTooLarge) throw new ServerFault('TooLarge', `${error.message}.`);
+      throw networkFault(error, base.origin);
+    }
+  }
+
+  /** With another token if the server does not take the one it was given. */
+  async function sendAs(url: URL, question: Question, signal: AbortSignal) {
+    const authorization = await credentials.authorization();
+    const answer = await send(url, question, authorization, signal);
+    if (answer.status !== 401 || !credentials.isRenewable(authorization)) return answer;
+    return send(url, question, await credentials.authorization(), signal);
+  }
+
+  async function ask(question: Question, signal: AbortSignal): Promise<Answer> {
+    const { method = 'GET', reads = [] } = question;
+    let url = pinned(question.address, base);
+    for (let redirects = 0; ; redirects += 1) {
+      const answer = await sendAs(url, question, signal);
+      const { status, headers } = answer;
+      if ((status >= 200 && status < 300) || reads.includes(status)) return { ...answer, address: url.href };
+      const location = status >= 300 && status < 400 && headers.get('location');
+      if (!location || !followed.includes(method) || redirects === mostRedirects)
+        throw faultOf(status, headers, base.origin);
+      url = pinned(location, url);
+    }
+  }
+
+  return (question, signal) => limit(() => ask(question, signal));
+}

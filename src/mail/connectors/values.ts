@@ -1,0 +1,73 @@
+/** Values of mail servers as we take them over: anybody may have filled them by inviting a room. */
+import { createHash } from 'node:crypto';
+
+/** What bookings allow. */
+const longestText = 200;
+const longestAddress = 254;
+const longestId = 512;
+const [earliest, latest] = [Date.UTC(1900), Date.UTC(2200)];
+const hour = 3_600_000;
+
+/** On one line, at most 200 characters; null when nothing is left. */
+export function cutText(text: string | null | undefined): string | null {
+  // What is cut off first is not looked at: it may be megabytes.
+  const words = (text ?? '').slice(0, 8 * longestText).replace(/[\p{Cc}\u2028\u2029\s]+/gu, ' ');
+  const cut = words.trim().slice(0, longestText);
+  return (
+    cut
+      .replace(/[\ud800-\udbff]$/, '')
+      .toWellFormed()
+      .trim() || null
+  );
+}
+
+/** Null for what is no e-mail address, such as the X.500 names of Exchange. */
+export function readAddress(text: string | null | undefined): string | null {
+  const address = (text ?? '').slice(0, longestAddress + 1).trim();
+  return address.length <= longestAddress && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(address)
+    ? address.toWellFormed()
+    : null;
+}
+
+/** An id as it is kept: itself, or if it is too long or unfit for the database its hash. */
+export function boundId(id: string): string {
+  if (id.length <= longestId && /^[\x20-\x7e]*$/.test(id)) return id;
+  return `sha256:${createHash('sha256').update(id).digest('hex')}`;
+}
+
+/** `2026-11-20T09:00:00.0000000Z`, with an offset or without one (then UTC); undefined for what is no date of this time. */
+export function readInstant(text: string | null | undefined): Date | undefined {
+  const parts = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,3})?\d{0,9}(Z|[+-]\d\d:\d\d)?$/.exec(text ?? '');
+  if (!parts) return undefined;
+  const [, time = '', fraction = '', zone = 'Z'] = parts;
+  const milliseconds = Date.parse(`${time}${fraction}${zone}`);
+  // NaN is neither.
+  return milliseconds >= earliest && milliseconds < latest ? new Date(milliseconds) : undefined;
+}
+
+/**
+ * The local date of a whole-day item's midnight, which comes as an instant, in whichever zone it was made: those between
+ * -11:00 and +13:00 are told apart by nothing else.
+ */
+export function readDay(midnight: Date): string {
+  return new Date(midnight.getTime() + 13 * hour).toISOString().slice(0, 10);
+}
+
+const globalObjectId = /^040000008200E00074C5B7101A82E008[0-9A-F]{48,}$/i;
+const vCalUid = '7643616C2D55696401000000';
+const [dateAt, dataAt] = [32, 80];
+
+/**
+ * The UID (RFC 5545) that all occurrences of a series share, out of what Exchange tells: its global object ids carry the day
+ * of an occurrence, and wrap the UID of an invitation from elsewhere (MS-OXCICAL 2.1.3.1.1.20.26).
+ */
+export function readUid(text: string | null | undefined): string | null {
+  const uid = (text ?? '').trim();
+  if (uid === '') return null;
+  if (!globalObjectId.test(uid)) return boundId(uid);
+  const data = uid.slice(dataAt).toUpperCase();
+  if (!data.startsWith(vCalUid))
+    return boundId(`${uid.slice(0, dateAt)}00000000${uid.slice(dateAt + 8)}`.toUpperCase());
+  const wrapped = Buffer.from(data.slice(vCalUid.length), 'hex').toString('utf8').replace(/\0.*$/s, '');
+  return wrapped === '' ? null : boundId(wrapped);
+}
