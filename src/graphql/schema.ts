@@ -6,6 +6,7 @@ import { addTypes as addChangeTypes } from '../changes/graphql.ts';
 import { addTypes as addDisplayTypes } from '../displays/graphql.ts';
 import { addTypes as addIdentityTypes } from '../identity/graphql.ts';
 import { addTypes as addLessonTypes } from '../lessons/graphql.ts';
+import { addTypes as addMailTypes } from '../mail/graphql.ts';
 import { addTypes as addOpeningHoursTypes } from '../opening-hours/graphql.ts';
 import { addTypes as addTenantTypes } from '../tenants/graphql.ts';
 import { createBuilder } from './builder.ts';
@@ -29,6 +30,7 @@ export function createSchema(): GraphQLSchema {
   addCalendarFeedTypes(builder);
   addChangeTypes(builder);
   addDisplayTypes(builder);
+  addMailTypes(builder);
   return builder.toSchema();
 }
 

@@ -29,4 +29,12 @@ export type Verdict = 'Accepted' | 'Duplicate' | 'Rejected' | 'Unrecognised' | '
 export type DirtyBy = 'Push' | 'Poll' | 'Request';
 
 /** Why a reading has failed. */
-export type Fault = 'Unreachable' | 'AccessLost' | 'Throttled' | 'StateLost' | 'Unreadable' | 'TooLarge';
+export const faults = [
+  'Unreachable',
+  'AccessLost',
+  'Throttled',
+  'StateLost',
+  'Unreadable',
+  'TooLarge',
+] as const;
+export type Fault = (typeof faults)[number];

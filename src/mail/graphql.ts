@@ -1,0 +1,198 @@
+import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
+import { faults, type ServerKind, serverKinds, subscriptionStates } from './mail.ts';
+import {
+  type CalendarStatus,
+  checkOverseer,
+  getResource,
+  listCalendars,
+  listConflicts,
+  listStateChanges,
+  type MailConflict,
+  most,
+  pushWorks,
+  type Resource,
+  type StateChange,
+} from './status.ts';
+
+/** A calendar among those that it was read with: what else is asked of one is read of all together. */
+type Source = CalendarStatus & { together: Together };
+type Together = {
+  calendars: CalendarStatus[];
+  conflicts?: Promise<Map<number, MailConflict[]>>;
+  changes?: Promise<Map<number, StateChange[]>>;
+};
+
+async function byCalendar<Row extends { calendarId: number }>(
+  read: Promise<Row[]>,
+): Promise<Map<number, Row[]>> {
+  return Map.groupBy(await read, ({ calendarId }) => calendarId);
+}
+
+function addConflict(builder: Builder) {
+  return builder.objectRef<MailConflict>('MailConflict').implement({
+    description: 'An item of the mail server that has no booking, because its room is taken.',
+    fields: (t) => ({
+      subject: t.exposeString('subject', { nullable: true, description: 'What it is about.' }),
+      start: t.expose('start', { type: 'DateTime', description: 'When it begins.' }),
+      end: t.expose('end', { type: 'DateTime', description: 'When it ends.' }),
+      uid: t.exposeString('uid', {
+        nullable: true,
+        description: 'Its UID (RFC 5545), which the occurrences of a series share.',
+      }),
+      reason: t.exposeString('reason', { nullable: true, description: 'Why it is not booked.' }),
+      bookingId: t.exposeID('bookingId', {
+        nullable: true,
+        description: 'The booking that is in the way; null when the room has just become free.',
+      }),
+    }),
+  });
+}
+
+function addChange(builder: Builder) {
+  const state = builder.enumType('MailSubscriptionState', {
+    description:
+      'Where a subscription stands: asked for; promised, and nothing has come of it yet; working; not heard of; ended; never came about; replaced by another; no longer wanted.',
+    values: subscriptionStates,
+  });
+  const change = builder.objectRef<StateChange>('MailSubscriptionChange').implement({
+    description: 'A change in the life of a subscription.',
+    fields: (t) => ({
+      subscriptionId: t.exposeID('subscriptionId', { description: 'Which attempt to get one.' }),
+      from: t.expose('from', { type: state, nullable: true, description: 'Null: it was made.' }),
+      to: t.expose('to', { type: state, description: 'What it became.' }),
+      text: t.exposeString('text', { nullable: true, description: 'Why.' }),
+      at: t.expose('at', { type: 'DateTime', description: 'When.' }),
+    }),
+  });
+  return { state, change };
+}
+
+function addFault(builder: Builder) {
+  const kind = builder.enumType('MailFaultKind', {
+    description: 'Why a mail server did not give what it was asked for.',
+    values: faults,
+  });
+  return builder.objectRef<NonNullable<CalendarStatus['fault']>>('MailFault').implement({
+    description: 'Why the last reading of a calendar failed.',
+    fields: (t) => ({
+      kind: t.expose('kind', { type: kind, description: 'What kind of fault.' }),
+      text: t.exposeString('text', { description: 'For people.' }),
+    }),
+  });
+}
+
+function addSubscription(builder: Builder) {
+  const kind = builder.enumType('MailServerKind', {
+    description: 'How a mail server speaks.',
+    values: serverKinds satisfies readonly ServerKind[],
+  });
+  const fault = addFault(builder);
+  const conflict = addConflict(builder);
+  const { state, change } = addChange(builder);
+  return builder.objectRef<Source>('MailSubscription').implement({
+    description: 'How the calendar of a room on the mail server is doing.',
+    fields: (t) => ({
+      id: t.exposeID('id', { description: 'The id of the calendar.' }),
+      resource: t.field({
+        type: typeNamed<Resource>('Resource'),
+        description: 'The room.',
+        resolve: ({ resourceId }, _args, { context, viewer }) => getResource(context.db, viewer, resourceId),
+      }),
+      mailbox: t.exposeString('mailbox', { description: 'The address of the room there.' }),
+      kind: t.expose('kind', { type: kind, description: 'How the mail server speaks.' }),
+      state: t.expose('state', {
+        type: state,
+        nullable: true,
+        description: 'Of the subscription that is active, or else of the newest; null while there was none.',
+      }),
+      stateSince: t.expose('stateSince', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'Since when it is in this state.',
+      }),
+      stateText: t.exposeString('stateText', {
+        nullable: true,
+        description: 'What failed about the subscription last.',
+      }),
+      pushWorks: t.boolean({
+        description:
+          'Whether the mail server tells of changes; without that they are found by asking for them.',
+        resolve: pushWorks,
+      }),
+      pushWorksSince: t.field({
+        type: 'DateTime',
+        nullable: true,
+        description: 'Since when; null while it does not.',
+        resolve: (calendar) => (pushWorks(calendar) ? calendar.stateSince : null),
+      }),
+      lastPushAt: t.expose('lastPushAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When the mail server was heard of last; null for never.',
+      }),
+      expiresAt: t.expose('expiresAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When the subscription ends unless it is renewed; null where it does not.',
+      }),
+      lastReadAt: t.expose('lastReadAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When the calendar was last read to its end; null for never.',
+      }),
+      nextReadAt: t.expose('nextReadAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When it is read next if nothing is heard before; null when that is not known yet.',
+      }),
+      foundByPush: t.exposeInt('foundByPush', { description: 'Changes that the mail server has told of.' }),
+      foundByPoll: t.exposeInt('foundByPoll', {
+        description: 'Changes that it has not told of: many of them mean that its push does not work.',
+      }),
+      fault: t.expose('fault', {
+        type: fault,
+        nullable: true,
+        description: 'Why the last reading failed; null when it went well.',
+      }),
+      conflictCount: t.exposeInt('conflictCount', {
+        description: 'Items that have no booking because something is in the way, and are not over.',
+      }),
+      conflicts: t.field({
+        type: [conflict],
+        complexity: { field: 10, multiplier: 10 },
+        description: `The first ${most.conflicts} of them; of all calendars together ${most.together}.`,
+        resolve: async ({ id, together }, _args, { context }) => {
+          together.conflicts ??= byCalendar(listConflicts(context.db, together.calendars));
+          return (await together.conflicts).get(id) ?? [];
+        },
+      }),
+      history: t.field({
+        type: [change],
+        complexity: { field: 10, multiplier: 10 },
+        description: `The last ${most.changes} changes of its subscriptions, newest first; of all calendars together ${most.together}.`,
+        resolve: async ({ id, together }, _args, { context }) => {
+          together.changes ??= byCalendar(listStateChanges(context.db, together.calendars));
+          return (await together.changes).get(id) ?? [];
+        },
+      }),
+    }),
+  });
+}
+
+export const addTypes: AddTypes = (builder) => {
+  const subscription = addSubscription(builder);
+  builder.queryField('mailSubscriptions', (t) =>
+    t.field({
+      type: [subscription],
+      complexity: { field: 1_000, multiplier: 10 },
+      description:
+        'How the calendars of the tenant on its mail server are doing, by the names of their rooms; none without one. For Admins.',
+      resolve: async (_root, _args, { context, viewer }) => {
+        checkOverseer(viewer);
+        const calendars = await listCalendars(context.db, viewer.mandatorId);
+        const together: Together = { calendars };
+        return calendars.map((calendar) => ({ ...calendar, together }));
+      },
+    }),
+  );
+};

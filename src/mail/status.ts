@@ -1,0 +1,157 @@
+/** How the calendars of a tenant are doing, for its Admins and for operators. */
+import { sql } from 'kysely';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { Forbidden } from '../errors.ts';
+import type { Fault, ServerKind, SubscriptionState } from './mail.ts';
+
+// For this room's faces.
+export { getResource, type Resource } from '../tenants/service.ts';
+
+export type CalendarStatus = {
+  id: number;
+  mandatorId: number;
+  resourceId: number;
+  resourceName: string;
+  mailbox: string;
+  kind: ServerKind;
+  /** Of the subscription that is active, or else the newest, and since when; null while there was none. */
+  state: SubscriptionState | null;
+  stateSince: Date | null;
+  /** Why a subscription is not active, or what failed about it last. */
+  stateText: string | null;
+  lastPushAt: Date | null;
+  expiresAt: Date | null;
+  lastReadAt: Date | null;
+  /** Null while the calendar is read for the first time. */
+  nextReadAt: Date | null;
+  /** Since when something is known to have changed that is not read. */
+  dirtySince: Date | null;
+  foundByPush: number;
+  foundByPoll: number;
+  fault: { kind: Fault; text: string } | null;
+  conflictCount: number;
+};
+
+export type MailConflict = {
+  id: number;
+  calendarId: number;
+  uid: string | null;
+  subject: string | null;
+  start: Date;
+  end: Date;
+  reason: string | null;
+  /** What is in the way now; null where the room has become free. */
+  bookingId: number | null;
+};
+
+export type StateChange = {
+  id: number;
+  calendarId: number;
+  subscriptionId: number;
+  /** Null: it was made. */
+  from: SubscriptionState | null;
+  to: SubscriptionState;
+  text: string | null;
+  at: Date;
+};
+
+/** Of one calendar, and of all together: more is counted and not listed. */
+export const most = { conflicts: 100, changes: 20, together: 10_000 };
+
+/** @throws Forbidden for whoever is no Admin */
+export function checkOverseer({ role }: Viewer): void {
+  if (role !== 'Admin')
+    throw new Forbidden(
+      'Only an Admin sees how the calendars of the mail server are doing; ask one of yours.',
+    );
+}
+
+/** Whether a subscription belongs to a calendar: its own, or the one that CalDav has for all of a tenant. */
+const belongs = sql<boolean>`subscription.mandator_id = calendar.mandator_id and subscription.kind = calendar.kind
+  and (subscription.calendar_id = calendar.id or (subscription.calendar_id is null and calendar.kind = 'CalDav'))`;
+
+/** When it is queued for, or when the next poll is due: the more often, the less its push is to be relied on. */
+const nextReading = sql<Date | null>`coalesce(
+  (select run_at from graphile_worker._private_jobs where key = 'mail calendar ' || calendar.id),
+  greatest(calendar.not_before, calendar.read_at + case
+    when newest.state = 'Active' and newest.state_since < now() - interval '24 hours' then interval '60 minutes'
+    when newest.state = 'Active' then interval '15 minutes' else interval '1 minute' end))`;
+
+/** The calendars that are read, by the names of their rooms: of a tenant, or of all. */
+export async function listCalendars(db: Database, mandatorId: number | null): Promise<CalendarStatus[]> {
+  const { rows } = await sql<CalendarStatus>`
+    select calendar.id, calendar.mandator_id as "mandatorId", calendar.resource_id as "resourceId",
+      resource.name as "resourceName", calendar.mailbox, calendar.kind,
+      newest.state, newest.state_since as "stateSince", newest.fault_text as "stateText",
+      heard.at as "lastPushAt", newest.expires_at as "expiresAt", calendar.read_at as "lastReadAt",
+      ${nextReading} as "nextReadAt", calendar.dirty_since as "dirtySince",
+      calendar.found_by_push::float8 as "foundByPush", calendar.found_by_poll::float8 as "foundByPoll",
+      case when fault is not null then json_build_object('kind', fault, 'text', calendar.fault_text) end as fault,
+      (select count(*)::int from mail_item as item
+        where item.mandator_id = calendar.mandator_id and item.calendar_id = calendar.id and item.state = 'Conflict'
+          and upper(item.occupied) > now()) as "conflictCount"
+    from mail_calendar as calendar
+    join resource on resource.mandator_id = calendar.mandator_id and resource.id = calendar.resource_id
+    left join lateral (
+      select state, state_since, fault_text, expires_at from mail_subscription as subscription
+      where ${belongs} order by state = 'Active' desc, id desc limit 1
+    ) as newest on true
+    left join lateral (
+      select max(seen_at) as at from mail_subscription as subscription where ${belongs}
+    ) as heard on true
+    where calendar.retired_at is null and (${mandatorId}::integer is null or calendar.mandator_id = ${mandatorId})
+    order by calendar.mandator_id, resource.name_key, calendar.id`.execute(db);
+  return rows;
+}
+
+/** Whether pushes are expected to come. */
+export const pushWorks = ({ state }: CalendarStatus): boolean => state === 'Active';
+
+/** Items that have no booking because something is in the way, of each calendar the first that are not over. */
+export async function listConflicts(
+  db: Database,
+  calendars: readonly CalendarStatus[],
+): Promise<MailConflict[]> {
+  const { rows } = await sql<MailConflict>`
+    select item.id::float8 as id, item.calendar_id as "calendarId", item.uid, item.subject, lower(item.occupied) as start,
+      upper(item.occupied) as "end", item.reason, (
+        select booking.id::float8 from booking
+        where booking.mandator_id = calendar.mandator_id and booking.resource_id = calendar.resource_id
+          and booking.status in ('Confirmed', 'Tentative') and booking.occupied && item.occupied
+        order by lower(booking.occupied) limit 1) as "bookingId"
+    from unnest(${calendars.map(({ mandatorId }) => mandatorId)}::integer[], ${calendars.map(({ id }) => id)}::integer[])
+      as asked (mandator_id, id)
+    join mail_calendar as calendar using (mandator_id, id)
+    cross join lateral (
+      select * from mail_item as conflict
+      where conflict.mandator_id = calendar.mandator_id and conflict.calendar_id = calendar.id
+        and conflict.state = 'Conflict' and upper(conflict.occupied) > now()
+      order by lower(conflict.occupied), conflict.id limit ${most.conflicts}
+    ) as item
+    order by item.calendar_id, lower(item.occupied), item.id limit ${most.together}`.execute(db);
+  return rows;
+}
+
+/** What became of the subscriptions of calendars, of each the newest changes, newest first. */
+export async function listStateChanges(
+  db: Database,
+  calendars: readonly CalendarStatus[],
+): Promise<StateChange[]> {
+  const { rows } = await sql<StateChange>`
+    select change.id::float8 as id, calendar.id as "calendarId", change.subscription_id as "subscriptionId",
+      change.from_state as "from", change.to_state as "to", change.text, change.at
+    from unnest(${calendars.map(({ mandatorId }) => mandatorId)}::integer[], ${calendars.map(({ id }) => id)}::integer[])
+      as asked (mandator_id, id)
+    join mail_calendar as calendar using (mandator_id, id)
+    cross join lateral (
+      select history.* from (
+        select * from mail_subscription as subscription where ${belongs} order by id desc limit ${most.changes}
+      ) as subscription
+      join mail_subscription_history as history
+        on history.mandator_id = subscription.mandator_id and history.subscription_id = subscription.id
+      order by history.id desc limit ${most.changes}
+    ) as change
+    order by calendar.id, change.id desc limit ${most.together}`.execute(db);
+  return rows;
+}
