@@ -1,13 +1,189 @@
+/** Microsoft Graph: the calendars of Microsoft 365, asked with the permission of an application. */
+import pLimit from 'p-limit';
 import type { MailServerSettings } from '../../config.ts';
 import type { Log } from '../../log.ts';
-import { type Connector, ServerFault } from './connector.ts';
+import {
+  type CalendarChanges,
+  type Connector,
+  type RemoteGroup,
+  ServerFault,
+  type Window,
+} from './connector.ts';
+import { type GraphApi, openGraphApi } from './graph-api.ts';
+import { groupOf, isOfSeries, readEvent, readStub, selected } from './graph-events.ts';
+import { openGraphSubscriptions, pathOf } from './graph-subscriptions.ts';
+import { groupItems, mostOccurrences, type ReadOfGroup } from './groups.ts';
+import { openHttp } from './http.ts';
+import { readInSlices } from './slices.ts';
+import { boundId } from './values.ts';
 
-export function openGraph(_settings: MailServerSettings, _log: Log): Connector {
+const inUtc = 'outlook.timezone="UTC", outlook.body-content-type="text"';
+/** Of a delta, which tells whole events with their bodies; and of what tells only what we take over. */
+const [deltaPage, viewPage] = [100, 500];
+const mostChanges = 100_000;
+/** Series that are read one by one; when more have changed the whole window is read at once. */
+const mostSeries = 8;
+/** Of the four that Graph lets one mailbox have. */
+const seriesAtOnce = 3;
+/** Readings of the whole window until nothing changes meanwhile: what is moved during one may be missed by it. */
+const mostViews = 3;
+
+/** What a delta tells: the last word on each event. */
+type Delta = {
+  singles: ReadOfGroup[];
+  /** The ids of series of which something has changed, as Graph calls them. */
+  series: string[];
+  removed: string[];
+  link: string;
+};
+
+export function openGraph(settings: MailServerSettings, log: Log): Connector {
+  const api = openGraphApi(settings, openHttp(settings, log));
+
   return {
     kind: 'Graph',
-    subscriptions: null,
-    read: async () => {
-      throw new ServerFault('Unreachable', 'Graph is not spoken yet.');
+    subscriptions: openGraphSubscriptions(api),
+    async read({ mailbox, address }, cursor, window, signal): Promise<CalendarChanges> {
+      const room = `/${pathOf(mailbox)}`;
+      const link = readCursor(cursor, api.origin) ?? `${room}/calendarView/delta?${during(window)}`;
+      const delta = await readDelta(api, link, cursor !== null, signal);
+      if (delta.series.length > mostSeries) return readView(api, { room, address, window, delta }, signal);
+      const { groups, gone } = await readSeries(api, { room, window, ids: delta.series }, signal);
+      groups.push(...groupItems(delta.singles));
+      const there = new Set(groups.flatMap(({ id, items }) => [id, ...items.map((item) => item.id)]));
+      return {
+        whole: cursor === null,
+        groups,
+        removed: [...delta.removed, ...gone].map(boundId).filter((id) => !there.has(id)),
+        cursor: writeCursor(delta.link),
+        address,
+      };
     },
   };
+}
+
+function during({ start, end }: Window): string {
+  return `startDateTime=${start.toISOString()}&endDateTime=${end.toISOString()}`;
+}
+
+async function readDelta(
+  { readPages, origin }: GraphApi,
+  address: string,
+  isCursor: boolean,
+  signal: AbortSignal,
+): Promise<Delta> {
+  const singles = new Map<string, ReadOfGroup>();
+  const series = new Set<string>();
+  const removed = new Set<string>();
+
+  function take(event: unknown): void {
+    const stub = readStub(event);
+    if (!stub) throw new ServerFault('Unreadable', `${origin} tells an event without an id.`);
+    const { id } = stub;
+    singles.delete(id);
+    removed.delete(id);
+    if (stub['@removed']) removed.add(id);
+    else if (isOfSeries(stub)) series.add(groupOf(stub));
+    else singles.set(id, readEvent(event, stub));
+  }
+
+  function takeAll(values: unknown[]): boolean {
+    values.forEach(take);
+    if (singles.size + series.size + removed.size > mostChanges)
+      throw new ServerFault('TooLarge', `The calendar has more than ${mostChanges} changes.`);
+    return true;
+  }
+
+  const question = { address, prefer: inUtc, pageSize: deltaPage, isCursor };
+  const last = await readPages(question, takeAll, signal);
+  if (!last && isCursor) throw new ServerFault('StateLost', `${origin} does not know the cursor any more.`);
+  if (!last) throw new ServerFault('AccessLost', `${origin} knows no such mailbox or calendar.`);
+  const link = last['@odata.deltaLink'];
+  if (!link) throw new ServerFault('Unreadable', `${origin} does not say where its changes go on.`);
+  return { singles: [...singles.values()], series: [...series], removed: [...removed], link };
+}
+
+/** All occurrences of each series within the window; a delta tells neither all of them nor all of each. */
+async function readSeries(
+  api: GraphApi,
+  { room, window, ids }: { room: string; window: Window; ids: readonly string[] },
+  signal: AbortSignal,
+): Promise<{ groups: RemoteGroup[]; gone: string[] }> {
+  const gone: string[] = [];
+
+  async function readOne(master: string): Promise<RemoteGroup[]> {
+    const reads: ReadOfGroup[] = [];
+    const take = (values: unknown[]) => {
+      reads.push(...readEvents(values, api.origin, master));
+      return reads.length <= mostOccurrences;
+    };
+    const path = `${room}/events/${encodeURIComponent(master)}/instances`;
+    const address = `${path}?${during(window)}&${selected}&$top=${viewPage}`;
+    const page = await api.readPages({ address, prefer: inUtc, pageSize: viewPage }, take, signal);
+    if (!page) gone.push(master);
+    if (!page) return [];
+    return reads.length === 0 ? [{ id: boundId(master), items: [] }] : groupItems(reads);
+  }
+
+  const groups = await pLimit(seriesAtOnce).map(ids, readOne);
+  return { groups: groups.flat(), gone };
+}
+
+/** Of a list that tells whole events, without the masters of series. */
+function readEvents(values: readonly unknown[], origin: string, seriesMasterId?: string): ReadOfGroup[] {
+  return values.flatMap((event) => {
+    const stub = readStub(event);
+    if (!stub) throw new ServerFault('Unreadable', `${origin} tells an event without an id.`);
+    if (stub.type === 'seriesMaster') return [];
+    return readEvent(event, seriesMasterId === undefined ? stub : { ...stub, seriesMasterId });
+  });
+}
+
+/** Everything there is, with what the delta of before promises to tell from then on. */
+async function readView(
+  api: GraphApi,
+  { room, address, window, delta }: { room: string; address: string | null; window: Window; delta: Delta },
+  signal: AbortSignal,
+): Promise<CalendarChanges> {
+  async function readSlice(slice: Window): Promise<ReadOfGroup[] | undefined> {
+    const values: unknown[] = [];
+    const take = (some: unknown[]) => {
+      values.push(...some);
+      return false;
+    };
+    const view = `${room}/calendarView?${during(slice)}&${selected}&$top=${viewPage}`;
+    const page = await api.readPages({ address: view, prefer: inUtc, pageSize: viewPage }, take, signal);
+    if (!page) throw new ServerFault('AccessLost', `${api.origin} knows no such mailbox or calendar.`);
+    // Later pages count from the beginning of a list that changes: none of it may be missed.
+    if (page['@odata.nextLink']) return undefined;
+    return readEvents(values, api.origin);
+  }
+
+  let { link } = delta;
+  for (let views = 1; ; views += 1) {
+    const found = await readInSlices(window, readSlice);
+    const next = await readDelta(api, link, true, signal);
+    const hasChanged = next.singles.length + next.series.length + next.removed.length > 0;
+    if (hasChanged && views < mostViews) {
+      link = next.link;
+      continue;
+    }
+    // What has changed once more is found by the next reading.
+    const cursor = writeCursor(hasChanged ? link : next.link);
+    return { whole: true, groups: groupItems(found), removed: [], cursor, address };
+  }
+}
+
+const writeCursor = (deltaLink: string) => JSON.stringify({ deltaLink });
+
+/** @throws ServerFault StateLost for what is no cursor of this server */
+function readCursor(cursor: string | null, origin: string): string | undefined {
+  if (cursor === null) return undefined;
+  try {
+    const { deltaLink } = JSON.parse(cursor) as { deltaLink?: unknown };
+    if (typeof deltaLink === 'string' && new URL(deltaLink).origin === origin) return deltaLink;
+  } catch {
+    // It is none.
+  }
+  throw new ServerFault('StateLost', 'The cursor is not one of this server.');
 }

@@ -1,0 +1,141 @@
+/** Events of Microsoft Graph as our own. */
+import type { Event } from '@microsoft/microsoft-graph-types';
+import { z } from 'zod';
+import type { RemoteItem } from './connector.ts';
+import type { Read, ReadOfGroup } from './groups.ts';
+import { boundId, cutText, readAddress, readDay, readInstant, readUid } from './values.ts';
+
+const text = z.string().nullish();
+const moment = z.object({ dateTime: text, timeZone: text }).nullish();
+
+/** What a list of events must tell at least, of occurrences in a delta only this. */
+const stubSchema = z.object({
+  id: z.string().min(1),
+  seriesMasterId: text,
+  type: text,
+  '@removed': z.unknown().optional(),
+});
+export type Stub = z.output<typeof stubSchema>;
+
+const known = z.object({
+  id: z.string().min(1),
+  seriesMasterId: text,
+  type: text,
+  originalStart: text,
+  start: moment,
+  end: moment,
+  isAllDay: z.boolean().nullish(),
+  subject: text,
+  organizer: z.object({ emailAddress: z.object({ name: text, address: text }).nullish() }).nullish(),
+  isOrganizer: z.boolean().nullish(),
+  responseStatus: z.object({ response: z.string().nullish() }).nullish(),
+  sensitivity: text,
+  showAs: text,
+  isCancelled: z.boolean().nullish(),
+  iCalUId: text,
+  lastModifiedDateTime: text,
+});
+type Known = z.output<typeof known>;
+/** Graph's own types have all of these names. */
+const properties: readonly (keyof Event & keyof Known)[] = [
+  'id',
+  'seriesMasterId',
+  'type',
+  'originalStart',
+  'start',
+  'end',
+  'isAllDay',
+  'subject',
+  'organizer',
+  'isOrganizer',
+  'responseStatus',
+  'sensitivity',
+  'showAs',
+  'isCancelled',
+  'iCalUId',
+  'lastModifiedDateTime',
+];
+export const selected = `$select=${properties.join(',')}`;
+
+/** Undefined for what has no id. */
+export function readStub(event: unknown): Stub | undefined {
+  return stubSchema.safeParse(event).data;
+}
+
+/** The series, or the event itself. */
+export function groupOf({
+  id,
+  seriesMasterId,
+}: {
+  id: string;
+  seriesMasterId?: string | null | undefined;
+}): string {
+  return seriesMasterId || id;
+}
+
+/** Whether it is, or is of, a series: a delta tells little of it. */
+export function isOfSeries({ seriesMasterId, type }: Stub): boolean {
+  return Boolean(seriesMasterId) || (type ?? 'singleInstance') !== 'singleInstance';
+}
+
+export function readEvent(event: unknown, stub: Stub): ReadOfGroup {
+  return {
+    group: boundId(groupOf(stub)),
+    id: boundId(stub.id),
+    ...readKnown(event, Boolean(stub.seriesMasterId)),
+  };
+}
+
+function readKnown(event: unknown, isOccurrence: boolean): Read {
+  const { data, error } = known.safeParse(event);
+  if (!data)
+    return {
+      unreadable: `The server tells something wrong of an event: ${error.issues[0]?.path.join('.')}.`,
+    };
+  const zone = [data.start, data.end]
+    .map((one) => one?.timeZone ?? 'UTC')
+    .find((name) => !/^(Etc\/)?(UTC|GMT)$/.test(name));
+  if (zone !== undefined) return { unreadable: 'An event is not told in UTC, although it was asked for.' };
+  const [start, end] = [readInstant(data.start?.dateTime), readInstant(data.end?.dateTime)];
+  if (!start || !end) return { unreadable: 'The start or the end of an event is no date.' };
+  const place = isOccurrence ? (readInstant(data.originalStart) ?? start) : null;
+  return { item: itemOf(data, { start, end, occurrence: place?.toISOString() ?? '' }) };
+}
+
+type Times = Pick<RemoteItem, 'start' | 'end' | 'occurrence'>;
+
+function itemOf(event: Known, { start, end, occurrence }: Times): RemoteItem {
+  const { name, address } = event.organizer?.emailAddress ?? {};
+  const organizer = { name: cutText(name), email: readAddress(address) };
+  return {
+    id: boundId(event.id),
+    occurrence,
+    uid: readUid(event.iCalUId),
+    start,
+    end,
+    days: event.isAllDay ? { from: readDay(start), to: readDay(end) } : null,
+    subject: cutText(event.subject),
+    organizer: organizer.name === null && organizer.email === null ? null : organizer,
+    isPrivate: ['private', 'confidential'].includes(event.sensitivity ?? ''),
+    isCancelled: event.isCancelled ?? false,
+    response: responseOf(event),
+    shownAs: shownAs(event.showAs),
+    changedAt: readInstant(event.lastModifiedDateTime) ?? null,
+  };
+}
+
+const responses: Record<string, RemoteItem['response']> = {
+  organizer: 'Organizer',
+  tentativelyAccepted: 'Tentative',
+  accepted: 'Accepted',
+  declined: 'Declined',
+};
+
+function responseOf({ responseStatus, isOrganizer }: Known): RemoteItem['response'] {
+  return responses[responseStatus?.response ?? ''] ?? (isOrganizer ? 'Organizer' : 'None');
+}
+
+/** Out of office and working elsewhere take a room, too. */
+function shownAs(status: string | null | undefined): RemoteItem['shownAs'] {
+  return status === 'free' ? 'Free' : status === 'tentative' ? 'Tentative' : 'Busy';
+}

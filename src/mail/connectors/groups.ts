@@ -1,0 +1,43 @@
+import type { RemoteGroup, RemoteItem } from './connector.ts';
+import { boundId } from './values.ts';
+
+/** What an item of a mail server reads as. */
+export type Read = { item: RemoteItem } | { unreadable: string };
+/** `group` and `id` as they are kept. */
+export type ReadOfGroup = { group: string; id: string } & Read;
+
+/** Of one series within a window. */
+export const mostOccurrences = 5_000;
+
+/**
+ * Items as groups, in the order of their ids, so that the same items are always the same groups. One unreadable item makes its
+ * group so. What has the same place in a group as another (copies share their UID) is a group of its own.
+ */
+export function groupItems(reads: readonly ReadOfGroup[]): RemoteGroup[] {
+  const groups = new Map<string, RemoteGroup>();
+  const taken = new Set<string>();
+
+  function groupOf(id: string): RemoteGroup {
+    const group = groups.get(id) ?? { id, items: [] };
+    groups.set(id, group);
+    return group;
+  }
+
+  const sorted = reads.toSorted((one, other) => (one.id < other.id ? -1 : one.id > other.id ? 1 : 0));
+  for (const read of sorted) {
+    if ('unreadable' in read) {
+      groupOf(read.group).unreadable = read.unreadable;
+      continue;
+    }
+    const place = `${read.item.occurrence} ${read.group}`;
+    const own = taken.has(place) ? boundId(`${read.group} ${read.id}`) : read.group;
+    taken.add(place);
+    groupOf(own).items.push(read.item);
+  }
+  for (const group of groups.values()) {
+    if (group.items.length > mostOccurrences)
+      group.unreadable = `A series has more than ${mostOccurrences} occurrences.`;
+    if (group.unreadable !== undefined) group.items = [];
+  }
+  return [...groups.values()];
+}
