@@ -1,0 +1,51 @@
+/** Time that passes as ever, and that tests move on: what is due on the way happens in its order, each once the last is done. */
+
+type Entry = { at: number; act(): unknown };
+
+export function openClock() {
+  let offset = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const agenda = new Set<Entry>();
+  const now = () => Date.now() + offset;
+  const next = () => [...agenda].reduce<Entry | undefined>((a, b) => (a && a.at <= b.at ? a : b), undefined);
+
+  function arm(): void {
+    clearTimeout(timer);
+    const first = next();
+    if (!first) return;
+    timer = setTimeout(runDue, Math.min(Math.max(0, first.at - now()), 2 ** 31 - 1));
+  }
+  function runDue(): void {
+    for (const entry of [...agenda].toSorted((a, b) => a.at - b.at))
+      if (entry.at <= now() && agenda.delete(entry)) void entry.act();
+    arm();
+  }
+
+  return {
+    now,
+    /** @returns takes it back */
+    at(at: number, act: () => unknown): () => void {
+      const entry = { at, act };
+      agenda.add(entry);
+      arm();
+      return () => void agenda.delete(entry);
+    },
+    /** @param settle resolves when what has begun is done */
+    async advance(ms: number, settle: () => Promise<void>): Promise<void> {
+      const target = now() + ms;
+      await settle();
+      for (let entry = next(); entry && entry.at <= target; entry = next()) {
+        offset += Math.max(0, entry.at - now());
+        agenda.delete(entry);
+        await entry.act();
+        await settle();
+      }
+      offset += Math.max(0, target - now());
+      arm();
+    },
+    /** When the next thing is due; undefined when nothing is. */
+    due: () => next()?.at,
+  };
+}
+
+export type Clock = ReturnType<typeof openClock>;

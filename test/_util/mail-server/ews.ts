@@ -1,0 +1,375 @@
+/** EWS on /EWS/Exchange.asmx. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { itemIdOf, readItem, wantedProperties, writeItem } from './ews-items.ts';
+import type { Push } from './ews-push.ts';
+import { findFault } from './ews-schema.ts';
+import { isWithin, type Mailbox, occurrencesOf } from './mailboxes.ts';
+import type { World } from './world.ts';
+import { bothSpaces, child, type Element, el, envelope, escapeXml, leaf, parseXml, types } from './xml.ts';
+
+/** What is answered as a SOAP fault. */
+class SoapFault extends Error {
+  readonly code: string;
+  readonly values: Record<string, string>;
+  constructor(code: string, message: string, values: Record<string, string> = {}) {
+    super(message);
+    this.code = code;
+    this.values = values;
+  }
+}
+/** What is answered as a response message of class Error. */
+class Refused extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const findLimit = 1_000;
+const twoYearsMs = 2 * 366 * 86_400_000;
+
+const version = el('h:ServerVersionInfo', {
+  ...{
+    MajorVersion: 15,
+    MinorVersion: 2,
+    MajorBuildNumber: 1748,
+    MinorBuildNumber: 10,
+    Version: 'V2017_07_11',
+  },
+  'xmlns:h': types,
+});
+
+function success(operation: string, ...content: string[]): string {
+  return el(
+    `m:${operation}ResponseMessage`,
+    { ResponseClass: 'Success' },
+    leaf('m:ResponseCode', 'NoError'),
+    ...content,
+  );
+}
+function failure(operation: string, { code, message }: Refused): string {
+  const content = [
+    leaf('m:MessageText', message),
+    leaf('m:ResponseCode', code),
+    leaf('m:DescriptiveLinkKey', 0),
+  ];
+  // These must have their part also when it is empty.
+  if (/^(GetItem|CreateItem|UpdateItem)$/.test(operation)) content.push(el('m:Items', {}));
+  return el(`m:${operation}ResponseMessage`, { ResponseClass: 'Error' }, ...content);
+}
+
+function faultText({ code, message, values }: SoapFault): string {
+  const told = Object.entries(values).map(([Name, value]) => el('t:Value', { Name }, escapeXml(value)));
+  return el(
+    's:Fault',
+    {},
+    el('faultcode', { 'xmlns:a': types }, `a:${code}`),
+    el('faultstring', { 'xml:lang': 'en-US' }, escapeXml(message)),
+    el(
+      'detail',
+      {},
+      el('e:ResponseCode', { 'xmlns:e': 'http://schemas.microsoft.com/exchange/services/2006/errors' }, code),
+      el(
+        'e:Message',
+        { 'xmlns:e': 'http://schemas.microsoft.com/exchange/services/2006/errors' },
+        escapeXml(message),
+      ),
+      ...(told.length > 0 ? [el('t:MessageXml', { 'xmlns:t': types }, ...told)] : []),
+    ),
+  );
+}
+
+type Call = {
+  mailbox: Mailbox;
+  isImpersonated: boolean;
+  request: Element;
+  version: string;
+  after: (() => unknown)[];
+};
+
+export function openEws(world: World, push: Push) {
+  const { mailboxes, options } = world;
+
+  /** Whose calendar it is; a delegate sees none. */
+  function folderOf({ mailbox }: Call, folder: Element | undefined): Mailbox {
+    const named = child(folder, 't:Mailbox', 't:EmailAddress')?.text.toLowerCase();
+    const isCalendar =
+      folder?.name === 't:DistinguishedFolderId'
+        ? folder.attributes['Id'] === 'calendar'
+        : folder?.attributes['Id'] === mailbox.calendarId;
+    if ((named !== undefined && named !== mailbox.address) || !isCalendar)
+      throw new Refused('ErrorFolderNotFound', 'The specified folder could not be found in the store.');
+    return mailbox;
+  }
+
+  function itemOf({ mailbox }: Call, id: Element | undefined) {
+    const found = mailboxes.item(mailbox, id?.attributes['Id'] ?? id?.attributes['OccurrenceId'] ?? '');
+    if (!found) throw new Refused('ErrorItemNotFound', 'The specified object was not found in the store.');
+    if (id?.name === 't:RecurringMasterItemId') return { ...found, occurrence: null };
+    return found;
+  }
+
+  async function subscribe(call: Call): Promise<string[]> {
+    const wanted = child(call.request, 'm:PushSubscriptionRequest');
+    if (!wanted)
+      throw new Refused('ErrorInvalidSubscriptionRequest', 'Only push subscriptions are kept here.');
+    if (!call.isImpersonated)
+      throw new Refused(
+        'ErrorSubscriptionDelegateAccessNotSupported',
+        'Subscriptions are not supported for delegate user access.',
+      );
+    const folders = child(wanted, 't:FolderIds')?.children ?? [];
+    for (const folder of folders) folderOf(call, folder);
+    const { subscription, sendFirst } = push.add(call.mailbox, {
+      url: child(wanted, 't:URL')!.text.trim(),
+      eventTypes: child(wanted, 't:EventTypes')!.children.map(({ text }) => text.trim()),
+      statusMinutes: Number(child(wanted, 't:StatusFrequency')!.text),
+      version: call.version,
+    });
+    const { watermark } = subscription;
+    if (options.statusBeforeAnswer) await sendFirst();
+    else call.after.push(sendFirst);
+    return [success('Subscribe', leaf('m:SubscriptionId', subscription.id), leaf('m:Watermark', watermark))];
+  }
+
+  function sync(call: Call): string[] {
+    const mailbox = folderOf(call, child(call.request, 'm:SyncFolderId')?.children[0]);
+    const given = child(call.request, 'm:SyncState')?.text ?? '';
+    const parts = Buffer.from(given, 'base64').toString().split('|');
+    const isKnown = given === '' || (parts[0] === mailbox.address && parts[1] === String(world.generation));
+    if (!isKnown)
+      throw new Refused(
+        'ErrorInvalidSyncStateData',
+        'Synchronization state data is corrupt or otherwise invalid.',
+      );
+    const since = given ? Number(parts[2]) : 0;
+    const wanted = wantedProperties(child(call.request, 'm:ItemShape'));
+    const most = Number(child(call.request, 'm:MaxChangesReturned')?.text);
+    const fresh = mailbox.log.filter(({ number }) => number > since);
+    /** Each item once, where it changed last. */
+    const last = [...new Map(fresh.map((entry) => [entry.id, entry])).values()].toSorted(
+      (a, b) => a.number - b.number,
+    );
+    const page = last.slice(0, most);
+    const born = new Set(fresh.filter(({ what }) => what === 'created').map(({ id }) => id));
+    const changes = page.map(({ id, what }) => {
+      const appointment = mailbox.items.get(id);
+      if (what === 'deleted' || !appointment)
+        return born.has(id) ? '' : el('t:Delete', {}, el('t:ItemId', { Id: id }));
+      const item = writeItem({ appointment, occurrence: null, mailbox }, wanted, true);
+      return el(born.has(id) ? 't:Create' : 't:Update', {}, item);
+    });
+    const reached = page.length < last.length ? page.at(-1)!.number : (mailbox.log.at(-1)?.number ?? 0);
+    const state = Buffer.from(`${mailbox.address}|${world.generation}|${reached}`).toString('base64');
+    return [
+      success(
+        'SyncFolderItems',
+        leaf('m:SyncState', state),
+        leaf('m:IncludesLastItemInRange', page.length === last.length),
+        el('m:Changes', {}, ...changes),
+      ),
+    ];
+  }
+
+  function find(call: Call): string[] {
+    const mailbox = folderOf(call, child(call.request, 'm:ParentFolderIds')?.children[0]);
+    const wanted = wantedProperties(child(call.request, 'm:ItemShape'));
+    const view = child(call.request, 'm:CalendarView');
+    const [from, to] = [view?.attributes['StartDate'], view?.attributes['EndDate']].map((text) =>
+      Date.parse(text ?? ''),
+    );
+    if (view && to! - from! > twoYearsMs)
+      throw new Refused(
+        'ErrorCalendarViewRangeTooBig',
+        'The specified viewing range is too large. The maximum range is two years.',
+      );
+    const masters = () =>
+      [...mailbox.items.values()].map((appointment) => ({ appointment, occurrence: null, mailbox }));
+    const all = view
+      ? [...mailbox.items.values()]
+          .flatMap(occurrencesOf)
+          .filter(isWithin(from!, to!))
+          .toSorted((a, b) => a.start - b.start)
+          .map((occurrence) => ({ appointment: occurrence.appointment, occurrence, mailbox }))
+      : masters();
+    const most = Math.min(Number(view?.attributes['MaxEntriesReturned'] ?? findLimit), findLimit);
+    const items = all.slice(0, most).map((shape) => writeItem(shape, wanted, true));
+    const counts = { TotalItemsInView: all.length, IncludesLastItemInRange: items.length === all.length };
+    return [success('FindItem', el('m:RootFolder', counts, el('t:Items', {}, ...items)))];
+  }
+
+  const perItem = (operation: string, elements: readonly Element[], act: (one: Element) => string[]) =>
+    elements.map((one) => {
+      try {
+        return success(operation, ...act(one));
+      } catch (error) {
+        if (error instanceof Refused) return failure(operation, error);
+        throw error;
+      }
+    });
+
+  function getItem(call: Call): string[] {
+    const wanted = wantedProperties(child(call.request, 'm:ItemShape'));
+    return perItem('GetItem', child(call.request, 'm:ItemIds')!.children, (id) => [
+      el('m:Items', {}, writeItem({ ...itemOf(call, id), mailbox: call.mailbox }, wanted, false)),
+    ]);
+  }
+
+  function getFolder(call: Call): string[] {
+    return perItem('GetFolder', child(call.request, 'm:FolderIds')!.children, (id) => {
+      const mailbox = folderOf(call, id);
+      const folder = el(
+        't:CalendarFolder',
+        {},
+        el('t:FolderId', { Id: mailbox.calendarId, ChangeKey: 'AgAAAA==' }),
+        ...[leaf('t:FolderClass', 'IPF.Appointment'), leaf('t:DisplayName', 'Calendar')],
+        ...[leaf('t:TotalCount', mailbox.items.size), leaf('t:ChildFolderCount', 0)],
+      );
+      return [el('m:Folders', {}, folder)];
+    });
+  }
+
+  function createItem(call: Call): string[] {
+    return perItem('CreateItem', child(call.request, 'm:Items')!.children, (item) => {
+      const { start, end, ...others } = readItem(item, call.mailbox);
+      if (start === undefined || end === undefined || end < start)
+        throw new Refused(
+          'ErrorCalendarEndDateIsEarlierThanStartDate',
+          'The end date is earlier than the start date.',
+        );
+      const made = mailboxes.invite(call.mailbox, { start, end, ...others });
+      return [el('m:Items', {}, el('t:CalendarItem', {}, itemIdOf(made!)))];
+    });
+  }
+
+  function updateItem(call: Call): string[] {
+    return perItem('UpdateItem', child(call.request, 'm:ItemChanges')!.children, (change) => {
+      const { appointment, occurrence } = itemOf(call, change.children[0]);
+      const said = child(change, 't:Updates')!.children.flatMap((one) => child(one, 't:CalendarItem') ?? []);
+      const facts = Object.assign({}, ...said.map((item) => readItem(item, call.mailbox)));
+      mailboxes.change(call.mailbox, appointment, facts, occurrence?.originalStart ?? null);
+      const item = el('t:CalendarItem', {}, itemIdOf(appointment));
+      return [el('m:Items', {}, item), el('m:ConflictResults', {}, leaf('t:Count', 0))];
+    });
+  }
+
+  function deleteItem(call: Call): string[] {
+    const isHard = call.request.attributes['DeleteType'] === 'HardDelete';
+    return perItem('DeleteItem', child(call.request, 'm:ItemIds')!.children, (id) => {
+      const { appointment, occurrence } = itemOf(call, id);
+      mailboxes.remove(call.mailbox, appointment, occurrence?.originalStart ?? null, !isHard);
+      return [];
+    });
+  }
+
+  const operations: Record<string, (call: Call) => string[] | Promise<string[]>> = {
+    ...{
+      Subscribe: subscribe,
+      SyncFolderItems: sync,
+      FindItem: find,
+      GetItem: getItem,
+      GetFolder: getFolder,
+    },
+    ...{ CreateItem: createItem, UpdateItem: updateItem, DeleteItem: deleteItem },
+    Unsubscribe() {
+      throw new Refused(
+        'ErrorInvalidSubscription',
+        'The subscription is not a pull or streaming subscription.',
+      );
+    },
+  };
+
+  function whoseCall(root: Element): Pick<Call, 'mailbox' | 'isImpersonated'> {
+    const as = child(
+      root,
+      's:Header',
+      't:ExchangeImpersonation',
+      't:ConnectingSID',
+    )?.children[0]?.text.trim();
+    const mailbox = mailboxes.find(as ?? options.user);
+    if (as !== undefined && !mailbox)
+      throw new SoapFault('ErrorNonExistentMailbox', 'No mailbox with such guid.', { SmtpAddress: as });
+    if (as !== undefined && !mailbox!.isAccessible)
+      throw new SoapFault(
+        'ErrorImpersonateUserDenied',
+        'The account does not have permission to impersonate the requested user.',
+      );
+    return { mailbox: mailbox ?? mailboxes.add(options.user), isImpersonated: as !== undefined };
+  }
+
+  function throttled(): SoapFault {
+    const wait = String(world.faults.retryAfterSeconds() * 1_000);
+    return new SoapFault(
+      'ErrorServerBusy',
+      'The server cannot service this request right now. Try again later.',
+      {
+        BackOffMilliseconds: wait,
+      },
+    );
+  }
+
+  /** @returns the status and the text */
+  async function answerTo(
+    text: string,
+    after: Call['after'],
+  ): Promise<{ status: number; body: string; isCut: boolean }> {
+    let root: Element;
+    try {
+      root = parseXml(text);
+    } catch (error) {
+      throw new SoapFault(
+        'ErrorSchemaValidation',
+        `The request failed schema validation: ${(error as Error).message}`,
+      );
+    }
+    const fault = root.name === 's:Envelope' ? findFault(root) : 'There is no envelope.';
+    if (fault) throw new SoapFault('ErrorSchemaValidation', `The request failed schema validation: ${fault}`);
+    const request = child(root, 's:Body')!.children[0]!;
+    const operation = request.name.slice(2);
+    const perform = operations[operation];
+    if (!perform) throw new SoapFault('ErrorInvalidOperation', `There is no ${operation} here.`);
+    const planned = world.faults.ofRequest('Ews', operation);
+    if (planned === 'busy') throw throttled();
+    if (planned === 'unavailable') return { status: 503, body: '', isCut: false };
+    const asked = child(root, 's:Header', 't:RequestServerVersion')?.attributes['Version'] ?? 'Exchange2007';
+    const call: Call = { ...whoseCall(root), request, version: asked, after };
+    let told: string[];
+    try {
+      told = await perform(call);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      told = [failure(operation, error)];
+    }
+    const body = el(`m:${operation}Response`, bothSpaces, el('m:ResponseMessages', {}, ...told));
+    return { status: 200, body, isCut: planned === 'reset' };
+  }
+
+  const credentials = () => `Basic ${Buffer.from(`${options.user}:${options.password}`).toString('base64')}`;
+
+  return async function serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    text: string,
+  ): Promise<void> {
+    if (request.headers.authorization !== credentials()) {
+      response.writeHead(401, { 'www-authenticate': ['Negotiate', 'NTLM', 'Basic realm="mail"'] }).end();
+      return;
+    }
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    const after: Call['after'] = [];
+    const answer = await answerTo(text, after).catch((error: unknown) => {
+      const known =
+        error instanceof SoapFault ? error : new SoapFault('ErrorInternalServerError', String(error));
+      return { status: 500, body: faultText(known), isCut: false };
+    });
+    if (answer.isCut) request.socket.destroy();
+    else if (answer.status === 503)
+      response.writeHead(503, { 'retry-after': String(world.faults.retryAfterSeconds()) }).end();
+    else
+      response
+        .writeHead(answer.status, { 'content-type': 'text/xml; charset=utf-8' })
+        .end(envelope('s', version, answer.body));
+    for (const act of after) setImmediate(() => void act());
+  };
+}
