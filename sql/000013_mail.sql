@@ -225,6 +225,7 @@ create table mail_item (
   check ((state in ('Booked', 'Conflict')) <= (occupied is not null))
 );
 create index mail_item_of_booking on mail_item (mandator_id, booking_id) where booking_id is not null;
+create index mail_item_of_id on mail_item (mandator_id, calendar_id, item_id);
 create index mail_item_conflict on mail_item (mandator_id, calendar_id, upper(occupied)) where state = 'Conflict';
 
 alter table booking

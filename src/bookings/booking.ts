@@ -30,8 +30,11 @@ export type Booking = {
   timeZone: string;
   status: BookingStatus;
   kind: BookingKind;
-  /** Null for a lesson, and to those who may not see a private booking. */
-  organizer: { personId: number; displayName: string; email: string } | null;
+  /**
+   * Null for a lesson, and to those who may not see a private booking. Of an item of a mailbox it may be somebody from
+   * outside, who has no id here, and no address either where the mail server does not tell it.
+   */
+  organizer: { personId: number | null; displayName: string; email: string | null } | null;
   isPrivate: boolean;
   seriesId: number | null;
   recurrenceRule: string | null;
@@ -60,7 +63,7 @@ export type StoredBooking = Booking;
 /** Occupies its resource. */
 export const isActive = ({ status }: { status: string }) => status === 'Confirmed' || status === 'Tentative';
 
-type Somebody = { personId: number } | null;
+type Somebody = { personId: number | null } | null;
 
 /** Whether somebody may see what a booking is about: of a private one not everybody, and a display only of what it made. */
 export function maySee(

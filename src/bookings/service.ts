@@ -36,7 +36,14 @@ export { getResource, type Resource } from '../tenants/service.ts';
 // Other rooms see this one through its service alone.
 export { type Booking, type BookingKind, isActive } from './booking.ts';
 export { type LessonOrigin, lessonOrigin, lessonStatus, toLessonOrigin } from './lektion.ts';
-export { cancelMailItems } from './mail-items.ts';
+export {
+  bookMailItems,
+  cancelMailItems,
+  type InTheWay,
+  type MailBooking,
+  type MailOutcome,
+  type MailWish,
+} from './mail-items.ts';
 export { lockRooms, type Room } from './occupation.ts';
 export { bookingKind, checkIn as checkInRecord } from './wire.ts';
 

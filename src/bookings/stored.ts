@@ -18,13 +18,14 @@ export type StoredWithKey = StoredBooking & { key: BookingKey };
 type StoredRow = Omit<StoredBooking, 'uid' | 'organizer' | 'checkIn' | 'origin' | 'lektion' | 'createdBy'> & {
   mandatorUid: string;
   organizerId: number | null;
-  organizerName: string;
-  organizerEmail: string;
+  organizerName: string | null;
+  organizerEmail: string | null;
   checkInFrom: Date | null;
   checkInUntil: Date;
   checkedInAt: Date | null;
   system: StoredBooking['origin']['system'];
   batchId: string | null;
+  mailItemId: string | null;
   /** Of a lesson: the coupled ones in their order. */
   lessons: (Lektion & { jobId: string; lektionId: string })[] | null;
   creatorId: number | null;
@@ -45,11 +46,13 @@ const describeBookings = <More = unknown>(
     lower(booking.occupied) + make_interval(mins => booking.setup_minutes) as start,
     upper(booking.occupied) - make_interval(mins => booking.teardown_minutes) as "end",
     location.time_zone as "timeZone", booking.status, booking.kind,
-    organizer.id as "organizerId", organizer.name as "organizerName", organizer.email as "organizerEmail",
+    organizer.id as "organizerId", coalesce(organizer.name, booking.organizer_name) as "organizerName",
+    coalesce(organizer.email, booking.organizer_email) as "organizerEmail",
     booking.is_private as "isPrivate", booking.series_id as "seriesId", series.recurrence_rule as "recurrenceRule",
     booking.setup_minutes as "setupMinutes", booking.teardown_minutes as "teardownMinutes",
     booking.check_in_from as "checkInFrom", booking.check_in_until as "checkInUntil",
     booking.checked_in_at as "checkedInAt", booking.origin as system, booking.batch_id as "batchId",
+    booking.mail_item_id as "mailItemId",
     lesson.list as lessons, creator.id as "creatorId", creator.name as "creatorName",
     booking.created_at as "createdAt", booking.changed_at as "changedAt", booking.version,
     (extract(epoch from lower(booking.occupied)) * 1000000)::bigint::text as micros
@@ -78,6 +81,12 @@ function together(lists: readonly (string[] | null)[]): string[] | null {
   return said.length > 0 ? [...new Set(said.flat())] : null;
 }
 
+/** A person here, or somebody from outside of whom a mail server has told. */
+function toOrganizer({ organizerId, organizerName, organizerEmail }: StoredRow): StoredBooking['organizer'] {
+  const displayName = organizerName ?? organizerEmail;
+  return displayName === null ? null : { personId: organizerId, displayName, email: organizerEmail };
+}
+
 /** Member by member: rests and spreads of so many cost more than all else that is done to a booking. */
 function toStored(row: StoredRow): StoredWithKey {
   const { lessons, checkInFrom } = row;
@@ -96,10 +105,7 @@ function toStored(row: StoredRow): StoredWithKey {
     timeZone: row.timeZone,
     status: row.status,
     kind: row.kind,
-    organizer:
-      row.organizerId === null
-        ? null
-        : { personId: row.organizerId, displayName: row.organizerName, email: row.organizerEmail },
+    organizer: toOrganizer(row),
     isPrivate: row.isPrivate,
     seriesId: row.seriesId,
     recurrenceRule: row.recurrenceRule,
@@ -114,7 +120,7 @@ function toStored(row: StoredRow): StoredWithKey {
       batchId: row.batchId,
       jobId: first?.jobId ?? null,
       lektionId: first?.lektionId ?? null,
-      mailItemId: null,
+      mailItemId: row.mailItemId,
     },
     lektion:
       lessons && first

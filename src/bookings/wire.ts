@@ -67,9 +67,14 @@ const told = {
 
 export const organizer = z
   .object({
-    PersonId: id('The id of the person.'),
-    DisplayName: text(200, 'As it is shown.'),
-    Email: text(254, 'The address by which the person is reached.'),
+    PersonId: z.int().min(1).nullable().meta({
+      description: 'The id of the person; null for somebody from outside, of whom a mail server tells.',
+    }),
+    DisplayName: text(254, 'As it is shown.'),
+    Email: maybeText(
+      254,
+      'The address by which the person is reached; null where the mail server does not tell it.',
+    ),
   })
   .meta({ id: 'Organizer', description: 'Whom a booking is for.' });
 
@@ -88,7 +93,7 @@ export const origin = z
     BatchId: z.uuid().nullable().meta({ description: 'Of a lesson: the batch that made it.' }),
     JobID: maybeText(128, 'Of a lesson: its job; of coupled lessons that of the first.'),
     LektionId: maybeText(128, 'Of a lesson: its id in the job; of coupled lessons that of the first.'),
-    MailItemId: maybeText(1_000, 'Of an item of a mailbox: its id there.'),
+    MailItemId: maybeText(1_000, 'Of an item of a mailbox: its UID there (RFC 5545), which a series shares.'),
   })
   .meta({ id: 'BookingOrigin', description: 'Where a booking came from.' });
 

@@ -36,6 +36,13 @@ function describe({ description, lektion, setupMinutes, teardownMinutes }: Booki
   return lines.length > 0 ? clean(lines.join('\n')) : null;
 }
 
+/** It stands for an address there, so somebody without one cannot be told of. */
+function toOrganizer(organizer: Booking['organizer']) {
+  if (!organizer?.email) return null;
+  const { email } = organizer;
+  return { name: clean(organizer.displayName) || email, email: encodeURI(email) };
+}
+
 function toEvent(booking: Booking) {
   const { organizer, subject, changedAt } = booking;
   return {
@@ -53,15 +60,12 @@ function toEvent(booking: Booking) {
     status: statuses[booking.status],
     transparency: isActive(booking) ? ICalEventTransparency.OPAQUE : ICalEventTransparency.TRANSPARENT,
     class: booking.isPrivate ? ICalEventClass.PRIVATE : ICalEventClass.PUBLIC,
-    organizer: organizer && {
-      name: clean(organizer.displayName) || organizer.email,
-      email: organizer.email,
-    },
+    organizer: toOrganizer(organizer),
   };
 }
 
 /** To be raised when other bytes are made of the same bookings: it stands in the ETag. */
-export const edition = 1;
+export const edition = 2;
 
 const end = 'END:VCALENDAR';
 

@@ -93,7 +93,7 @@ left join lateral (
     'from', ${millis('booking.from')}, 'to', ${millis('booking.to')},
     'start', ${millis('booking.from + make_interval(mins => booking.setup_minutes)')},
     'end', ${millis('booking.to - make_interval(mins => booking.teardown_minutes)')},
-    'isPrivate', booking.is_private, 'subject', booking.subject, 'organizer', organizer.name, 'organizerId', booking.organizer_id,
+    'isPrivate', booking.is_private, 'subject', booking.subject, 'organizer', coalesce(organizer.name, booking.organizer_name), 'organizerId', booking.organizer_id,
     'checkInFrom', ${millis('booking.check_in_from')}, 'checkInUntil', ${millis('booking.check_in_until')},
     'checkedInAt', ${millis('booking.checked_in_at')}, 'roomId', booking.resource_id, 'roomName', case when booking.away then (
       select name from resource as room where room.mandator_id = $1 and room.id = booking.resource_id) else resource.name end, 'lessons', lesson.list

@@ -234,3 +234,23 @@ export async function markAllCalendars(db: Database): Promise<void> {
     db,
   );
 }
+
+/** Has calendars of a tenant read at once, whatever speaks against it; `whole`: as if for the first time. */
+export async function requestReadings(
+  db: Database,
+  mandatorId: number,
+  calendarIds: readonly number[],
+  { whole }: { whole: boolean },
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ id: number }>`
+      update mail_calendar set not_before = null, cursor = case when not ${whole} then cursor end
+      where mandator_id = ${mandatorId} and id = any (${calendarIds}::integer[]) and retired_at is null
+      returning id`.execute(trx);
+    await markCalendars(
+      trx,
+      rows.map(({ id }) => id),
+      'Request',
+    );
+  });
+}

@@ -1,13 +1,31 @@
-import type { Sweep, Task } from '../worker/task.ts';
+import { z } from 'zod';
+import { defineTask, type Sweep, type Task } from '../worker/task.ts';
 import { alignCalendars } from './calendars.ts';
+import { bookConflicts } from './conflicts.ts';
+import { pollCalendars } from './polling.ts';
+import { synchroniseCalendar } from './sync.ts';
 
-export const tasks: readonly Task[] = [];
+export const tasks: readonly Task[] = [
+  defineTask({
+    name: 'SynchroniseMailCalendar',
+    payload: z.object({ mandatorId: z.int().positive(), calendarId: z.int().positive() }),
+    run: synchroniseCalendar,
+  }),
+];
 
 export const sweeps: readonly Sweep[] = [
   {
     name: 'mail calendars follow the settings',
     async run({ work, config }) {
       await alignCalendars(work, config);
+    },
+  },
+  { name: 'mail calendars that are due', run: ({ work, config }) => pollCalendars(work, config) },
+  {
+    name: 'book mail items whose room is free',
+    async run({ work, log }) {
+      const booked = await bookConflicts(work);
+      if (booked > 0) log.info({ booked }, 'mail items booked that had found their room occupied');
     },
   },
 ];

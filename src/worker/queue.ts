@@ -18,6 +18,10 @@ export async function addJob(trx: Transaction, task: string, payload: object, ke
   );
 }
 
+/** Whether a job of this key waits or runs. */
+export const isQueued = (key: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`exists (
+  select from graphile_worker._private_jobs where key = ${key} and attempts < max_attempts)`;
+
 const countJobs = async (db: Database, condition: RawBuilder<boolean>) => {
   const { rows } = await sql<{ n: number }>`
     select count(*)::int as n from graphile_worker._private_jobs where ${condition}`.execute(db);

@@ -1,0 +1,191 @@
+/** What items of a calendar come to here. Pure: what the mail server says is not to be trusted with anything but its room. */
+import { createHash } from 'node:crypto';
+import { Temporal } from 'temporal-polyfill';
+import type { MailBooking } from '../bookings/service.ts';
+import type { CalendarChanges, RemoteGroup, RemoteItem, Window } from './connectors/connector.ts';
+
+/** An item as it is stored, and what it wants. */
+export type Item = {
+  groupId: string;
+  occurrence: string;
+  itemId: string;
+  uid: string | null;
+  /** Of all that counts: equal means that nothing has changed. */
+  hash: Buffer;
+  /** Null: it is not to be booked, and `state` says why. */
+  booking: MailBooking | null;
+  state: 'PassedOver' | 'Unreadable' | 'Gone' | null;
+  reason: string | null;
+  subject: string | null;
+  isPrivate: boolean;
+  isTentative: boolean;
+  organizer: { name: string | null; email: string | null } | null;
+  /** Null where it is unreadable. */
+  start: Date | null;
+  end: Date | null;
+  /** When it was last changed there, where that is known. */
+  changedAt: Date | null;
+};
+
+/** What decides about items besides themselves. */
+export type Surroundings = {
+  window: Window;
+  /** IANA zone of the room. */
+  timeZone: string;
+  /** In the UIDs of our own bookings. */
+  mandatorUid: string;
+};
+
+/** What stands for a group that cannot be read; no occurrence of any is called so. */
+const wholeGroup = '!';
+const longestItem = 366 * 86_400_000;
+const longest = { id: 500, uid: 1_000, subject: 1_000, name: 200, email: 254, reason: 500 };
+
+/** One line that PostgreSQL takes, cut to a length; null when nothing is left. */
+function cleanText(text: string | null, most: number): string | null {
+  const line = (text ?? '')
+    .slice(0, 2 * most)
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .slice(0, most)
+    .toWellFormed();
+  return line === '' ? null : line;
+}
+
+/** An id as it is stored: of one that is too long or not a text for PostgreSQL a hash. */
+function toStoredId(id: string): string {
+  const isFit = id.length <= longest.id && !/\p{Cc}/u.test(id) && id.isWellFormed();
+  return isFit ? id : `sha256:${createHash('sha256').update(id).digest('base64url')}`;
+}
+
+/** The instants of an item; of whole days those at which they begin on the clocks of the room, however short they are. */
+function instantsOf({ start, end, days }: RemoteItem, timeZone: string): { start: Date; end: Date } | null {
+  const startOf = (date: string) =>
+    new Date(Temporal.PlainDate.from(date).toZonedDateTime(timeZone).epochMilliseconds);
+  try {
+    const instants = days ? { start: startOf(days.from), end: startOf(days.to) } : { start, end };
+    const isValid = Number.isFinite(instants.start.getTime()) && Number.isFinite(instants.end.getTime());
+    return isValid ? instants : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Why it cannot be read; undefined when it can. */
+function faultOf(instants: { start: Date; end: Date } | null): string | undefined {
+  if (!instants) return 'It has no valid times.';
+  const length = instants.end.getTime() - instants.start.getTime();
+  if (length < 0) return 'It ends before it begins.';
+  if (length === 0) return 'It ends when it begins.';
+  if (length > longestItem) return 'It is longer than 366 days.';
+  return undefined;
+}
+
+const isOwn = (uid: string | null, mandatorUid: string) =>
+  uid !== null && new RegExp(`^booking-\\d+@${mandatorUid}$`, 'i').test(uid.trim());
+
+/** What becomes of it without a booking, and why; undefined when it is to be booked. */
+function passOver(
+  item: RemoteItem,
+  instants: { start: Date; end: Date } | null,
+  mandatorUid: string,
+): Pick<Item, 'state' | 'reason'> | undefined {
+  if (item.isCancelled) return { state: 'Gone', reason: 'It is cancelled.' };
+  if (item.response === 'Declined') return { state: 'Gone', reason: 'The room has declined it.' };
+  if (isOwn(item.uid, mandatorUid)) return { state: 'PassedOver', reason: 'It is a booking of our own.' };
+  const fault = faultOf(instants);
+  if (fault !== undefined) return { state: 'Unreadable', reason: fault };
+  if (item.shownAs === 'Free') return { state: 'PassedOver', reason: 'It is shown as free.' };
+  return undefined;
+}
+
+function toOrganizer({ organizer }: RemoteItem): MailBooking['organizer'] {
+  const name = cleanText(organizer?.name ?? null, longest.name);
+  const email = cleanText(organizer?.email ?? null, longest.email);
+  return name === null && email === null ? null : { name, email };
+}
+
+const hashOf = (item: Omit<Item, 'hash'>): Buffer =>
+  createHash('sha256')
+    .update(
+      JSON.stringify([
+        ...[item.itemId, item.uid, item.state, item.reason, item.subject, item.isPrivate, item.isTentative],
+        ...[item.organizer?.name, item.organizer?.email, item.start?.getTime(), item.end?.getTime()],
+      ]),
+    )
+    .digest();
+
+const withHash = (item: Omit<Item, 'hash'>): Item => ({ ...item, hash: hashOf(item) });
+
+/** An item of a group as it is taken over. */
+function toItem(groupId: string, remote: RemoteItem, { timeZone, mandatorUid }: Surroundings): Item {
+  const instants = instantsOf(remote, timeZone);
+  const passed = passOver(remote, instants, mandatorUid);
+  const isFirm = remote.response === 'Accepted' || remote.response === 'Organizer';
+  const isTentative = !(isFirm && remote.shownAs === 'Busy');
+  const subject = cleanText(remote.subject, longest.subject);
+  const uid = cleanText(remote.uid, longest.uid);
+  const organizer = toOrganizer(remote);
+  const { isPrivate } = remote;
+  const status = isTentative ? 'Tentative' : 'Confirmed';
+  const isReadable = faultOf(instants) === undefined;
+  return withHash({
+    ...{ groupId, occurrence: toStoredId(remote.occurrence), itemId: toStoredId(remote.id), uid },
+    booking: passed || !instants ? null : { ...instants, status, subject, isPrivate, organizer, uid },
+    ...{ state: passed?.state ?? null, reason: passed?.reason ?? null },
+    ...{ subject, isPrivate, isTentative, organizer, changedAt: remote.changedAt },
+    ...{
+      start: isReadable ? (instants?.start ?? null) : null,
+      end: isReadable ? (instants?.end ?? null) : null,
+    },
+  });
+}
+
+const unreadableGroup = (groupId: string, why: string): Item =>
+  withHash({
+    ...{ groupId, occurrence: wholeGroup, itemId: groupId, uid: null, booking: null },
+    ...{ state: 'Unreadable', reason: cleanText(why, longest.reason) ?? 'It cannot be read.' },
+    ...{ subject: null, isPrivate: false, isTentative: false, organizer: null, changedAt: null },
+    ...{ start: null, end: null },
+  });
+
+const isWithin = ({ start, end }: Item, window: Window) =>
+  !start || !end || (start < window.end && end > window.start);
+
+/** A reading as it is taken over. */
+export type Taken = {
+  items: Item[];
+  /** All of a group that is not among `items` is gone. */
+  groupIds: Set<string>;
+  /** Groups that cannot be read: nothing of them is taken away. */
+  unreadable: Set<string>;
+  /** Ids of groups and of items. */
+  removed: Set<string>;
+};
+
+/**
+ * What lies outside of the window is left out, and so is gone. Of two of the same name in a group the last counts.
+ */
+export function takeOver({ groups, removed }: CalendarChanges, surroundings: Surroundings): Taken {
+  const items = new Map<string, Item>();
+  const groupIds = new Set<string>();
+  const unreadable = new Set<string>();
+  const add = (item: Item) => items.set(JSON.stringify([item.groupId, item.occurrence]), item);
+  for (const group of groups) {
+    const groupId = toStoredId(group.id);
+    groupIds.add(groupId);
+    if (group.unreadable !== undefined) {
+      unreadable.add(groupId);
+      add(unreadableGroup(groupId, group.unreadable));
+    }
+    for (const remote of group.items) {
+      const item = toItem(groupId, remote, surroundings);
+      if (isWithin(item, surroundings.window)) add(item);
+    }
+  }
+  return { items: [...items.values()], groupIds, unreadable, removed: new Set(removed.map(toStoredId)) };
+}
+
+/** How many items a reading has brought. */
+export const countItems = (groups: readonly RemoteGroup[]): number =>
+  groups.reduce((sum, { items }) => sum + items.length, 0);

@@ -1,0 +1,240 @@
+/**
+ * Reads a calendar and takes over what has changed (specification 6, steps 3 and 4). The mail server is asked outside of any
+ * transaction; what it has answered is written in one. Whoever dies in between has changed nothing, and the calendar is
+ * still said to have changed: a sweep finds that.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Config } from '../config.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { isLockTimeout, transactWithin } from '../db/locks.ts';
+import { isOutage } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { markCalendars } from './calendars.ts';
+import { type CalendarChanges, type Connector, ServerFault, type Window } from './connectors/connector.ts';
+import { openConnector } from './connectors/open.ts';
+import { countItems } from './items.ts';
+import { type Calendar, describeConflict, Overtaken, type Reconciled, reconcile } from './reconcile.ts';
+
+export type SyncContext = { config: Config; log: Log; work: Database; signal: AbortSignal };
+
+const day = 86_400_000;
+/** Milliseconds that a mail server has for all of a reading. */
+const readWithin = 60_000;
+const mostItems = 20_000;
+/** Milliseconds for which a statement waits for a lock, for which a reading tries to get its room, and until it tries again. */
+const lockWithin = 200;
+const roomWithin = 5_000;
+const roomAgain = 1_000;
+/** Readings of this process at a time: a mail server that does not answer must leave room for other jobs. */
+const mostAtOnce = 5;
+/** Milliseconds for which a job waits for its turn, and until it comes back then. */
+const turnWithin = 500;
+const turnAgain = 1_000;
+/** Milliseconds after the first fault, doubled at each further one. */
+const firstBackOff = 5_000;
+const longestBackOff = 30 * 60_000;
+/** Of what a mail server may ask for. */
+const shortestRest = 1_000;
+const longestRest = 24 * 3_600_000;
+
+const reading = new WeakMap<Database, number>();
+
+/** Another writer was first: what it wrote is seen the next time; deadlock, serialization failure, exclusion violation. */
+const retried = new Set(['40P01', '40001', '23P01']);
+
+/** The room is held by others for long, such as by an import. */
+class RoomHeld extends Error {}
+
+/**
+ * Reads a calendar if somebody says that it has changed and nothing speaks against it. All that goes wrong on the mail
+ * server's side is written down at the calendar, which is read again later.
+ */
+export async function synchroniseCalendar(
+  context: SyncContext,
+  key: { mandatorId: number; calendarId: number },
+): Promise<void> {
+  const { work, signal } = context;
+  if (!(await takeTurn(work))) return await putOff(work, key, turnAgain * (0.5 + Math.random()));
+  try {
+    const calendar = await readCalendar(work, key);
+    if (!calendar || calendar.dirtyBy === null || calendar.isHeldBack) return;
+    if (await isRoomHeld(work, calendar)) return await putOff(work, key, roomAgain);
+    await readOne(context, calendar);
+  } catch (error) {
+    if (error instanceof RoomHeld) await putOff(work, key, roomAgain);
+    else if (!(error instanceof Overtaken || signal.aborted)) throw error;
+  } finally {
+    reading.set(work, (reading.get(work) ?? 1) - 1);
+  }
+}
+
+async function takeTurn(work: Database): Promise<boolean> {
+  for (const until = Date.now() + turnWithin; ; await sleep(20)) {
+    const count = reading.get(work) ?? 0;
+    if (count < mostAtOnce) {
+      reading.set(work, count + 1);
+      return true;
+    }
+    if (Date.now() >= until) return false;
+  }
+}
+
+/** Has a calendar read a little later. */
+async function putOff(
+  work: Database,
+  { mandatorId, calendarId }: { mandatorId: number; calendarId: number },
+  milliseconds: number,
+): Promise<void> {
+  await work.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ by: 'Push' | 'Poll' | 'Request' }>`
+      update mail_calendar set not_before = greatest(not_before, now() + make_interval(secs => ${milliseconds / 1_000}))
+      where mandator_id = ${mandatorId} and id = ${calendarId} and dirty_by is not null
+      returning dirty_by as by`.execute(trx);
+    for (const { by } of rows) await markCalendars(trx, [calendarId], by);
+  });
+}
+
+async function readCalendar(
+  db: Database,
+  { mandatorId, calendarId }: { mandatorId: number; calendarId: number },
+): Promise<Calendar | undefined> {
+  const { rows } = await sql<Calendar>`
+    select calendar.mandator_id as "mandatorId", mandator.code as mandator, mandator.uid as "mandatorUid", calendar.id,
+      resource_id as "resourceId", kind, mailbox, address, cursor, window_start as "windowStart", window_end as "windowEnd",
+      dirty_by as "dirtyBy", marks, readings, failures, coalesce(not_before > now(), false) as "isHeldBack"
+    from mail_calendar as calendar join mandator on mandator.id = calendar.mandator_id
+    where calendar.mandator_id = ${mandatorId} and calendar.id = ${calendarId} and retired_at is null`.execute(
+    db,
+  );
+  return rows[0];
+}
+
+/** Whether it is in vain to ask the mail server now. */
+async function isRoomHeld(db: Database, { mandatorId, resourceId }: Calendar): Promise<boolean> {
+  const { rows } = await sql`
+    select from resource where mandator_id = ${mandatorId} and id = ${resourceId}
+    for no key update skip locked`.execute(db);
+  return rows.length === 0;
+}
+
+async function readOne(context: SyncContext, calendar: Calendar): Promise<void> {
+  const { config, log, work, signal } = context;
+  const settings = Object.entries(config.MailServer).find(
+    ([mandator]) => mandator.toLowerCase() === calendar.mandator,
+  )?.[1];
+  // Retired at any moment.
+  if (settings?.Kind !== calendar.kind) return;
+  const begin = performance.now();
+  const asked = await ask(openConnector(settings, log), calendar, settings, signal).catch(
+    async (error: unknown) => {
+      if (signal.aborted) throw error;
+      await recordFault(context, calendar, error);
+      return undefined;
+    },
+  );
+  if (!asked) return;
+  const { window, changes } = asked;
+  const answered = performance.now();
+  try {
+    const done = await takeOver(work, (trx) => reconcile(trx, calendar, window, changes));
+    tell(log, calendar, changes, done, { asked: answered - begin, written: performance.now() - answered });
+  } catch (error) {
+    if (error instanceof Overtaken || error instanceof RoomHeld || isOutage(error)) throw error;
+    await recordFault(context, calendar, error);
+  }
+}
+
+/** What has changed, or all there is when the mail server has lost the thread. @throws ServerFault */
+async function ask(
+  connector: Connector,
+  calendar: Calendar,
+  days: { PastDays: number; FutureDays: number },
+  stop: AbortSignal,
+): Promise<{ window: Window; changes: CalendarChanges }> {
+  const { cursor, windowStart, windowEnd } = calendar;
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(readWithin)]);
+  const read = async (from: string | null, window: Window) => {
+    const changes = await connector.read(calendar, from, window, signal);
+    if (countItems(changes.groups) > mostItems)
+      throw new ServerFault('TooLarge', `The calendar has more than ${mostItems} items; ask for fewer days.`);
+    return { window, changes };
+  };
+  const now = Date.now();
+  const whole = { start: new Date(now - days.PastDays * day), end: new Date(now + days.FutureDays * day) };
+  try {
+    if (cursor === null || !windowStart || !windowEnd) return await read(null, whole);
+    try {
+      return await read(cursor, { start: windowStart, end: windowEnd });
+    } catch (error) {
+      if (!(error instanceof ServerFault && error.fault === 'StateLost')) throw error;
+      return await read(null, whole);
+    }
+  } catch (error) {
+    if (stop.aborted || error instanceof ServerFault || !signal.aborted) throw error;
+    throw new ServerFault('Unreachable', `The mail server took longer than ${readWithin / 1_000} s.`);
+  }
+}
+
+/** Gives way to whoever holds the room, in short steps and not for long. @throws RoomHeld */
+async function takeOver<T>(db: Database, write: (trx: Transaction) => Promise<T>): Promise<T> {
+  const until = Date.now() + roomWithin;
+  for (let isAgain = false; ; ) {
+    try {
+      return await transactWithin(db, lockWithin, write);
+    } catch (error) {
+      if (isLockTimeout(error)) {
+        if (Date.now() >= until) throw new RoomHeld();
+        continue;
+      }
+      if (isAgain || !retried.has((error as { code?: string }).code ?? '')) throw error;
+      isAgain = true;
+    }
+  }
+}
+
+function tell(
+  log: Log,
+  { mandatorId, id, dirtyBy }: Calendar,
+  { whole, groups }: CalendarChanges,
+  { changes, conflicts }: Reconciled,
+  { asked, written }: { asked: number; written: number },
+): void {
+  const calendar = { mandatorId, calendarId: id };
+  const times = { askedMs: Math.round(asked), writtenMs: Math.round(written) };
+  const level = changes > 0 ? 'info' : 'debug';
+  log[level]({ ...calendar, by: dirtyBy, whole, groups: groups.length, changes, ...times }, 'calendar read');
+  for (const { start, inTheWay } of conflicts.slice(0, 10))
+    log.warn({ ...calendar, start, reason: describeConflict(inTheWay) }, 'mail item not booked');
+}
+
+/** Writes down what went wrong, and when the calendar is read again; it stays said to have changed. */
+async function recordFault(
+  { work, log }: SyncContext,
+  { mandatorId, id, failures, readings, dirtyBy }: Calendar,
+  error: unknown,
+): Promise<void> {
+  const fault = error instanceof ServerFault ? error.fault : 'Unreadable';
+  const text =
+    error instanceof ServerFault
+      ? error.message
+      : 'What the mail server has answered could not be taken over; the log of this service says why.';
+  const wait = Math.min(firstBackOff * 2 ** failures, longestBackOff) * (0.9 + 0.2 * Math.random());
+  const asked = error instanceof ServerFault ? error.retryAt?.getTime() : undefined;
+  const rest = Math.min(Math.max((asked ?? Date.now() + wait) - Date.now(), shortestRest), longestRest);
+  const notBefore = new Date(Date.now() + rest);
+  const isOurs = !(error instanceof ServerFault);
+  log[isOurs ? 'error' : 'warn'](
+    { mandatorId, calendarId: id, fault, err: isOurs ? (error as Error).stack : text, notBefore },
+    'calendar not read',
+  );
+  await work.transaction().execute(async (trx) => {
+    const { numAffectedRows } = await sql`
+      update mail_calendar set fault = ${fault}, fault_text = ${text.slice(0, 500)}, failures = failures + 1,
+        not_before = ${notBefore}, cursor = case when ${fault === 'StateLost'} then null else cursor end
+      where mandator_id = ${mandatorId} and id = ${id} and retired_at is null and readings = ${readings}`.execute(
+      trx,
+    );
+    if (numAffectedRows) await markCalendars(trx, [id], dirtyBy ?? 'Poll');
+  });
+}
