@@ -14,6 +14,7 @@ import { createGraphqlServer, type GraphqlServer } from './graphql/server.ts';
 import { authenticate, authenticateCall, openIdentity, schemesOf } from './identity/authenticate.ts';
 import { identityRoutes, routes as pinRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
+import * as mail from './mail/rest.ts';
 import * as openingHours from './opening-hours/rest.ts';
 import { handleErrors } from './rest/errors.ts';
 import { type Health, healthRoutes } from './rest/health.ts';
@@ -29,7 +30,7 @@ import { swaggerRoutes } from './web/swagger.ts';
 export type App = {
   handler: Express;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Ends the WebSockets. */
+  /** Ends the WebSockets, and records what mail servers have sent. */
   close(): Promise<void>;
 };
 
@@ -111,7 +112,11 @@ const streamFigures = (graphql: () => GraphqlServer): NonNullable<Health['gauges
 
 /** Everything: identity, then what is below a tenant. */
 export function createApp(context: Context, health: Health): App {
-  const gauges = { ...health.gauges, ...streamFigures(() => graphql), ...displays.figures(context) };
+  const webhook = mail.openWebhook(context);
+  const gauges = {
+    ...{ ...health.gauges, ...streamFigures(() => graphql) },
+    ...{ ...displays.figures(context), ...webhook.figures },
+  };
   const app = createExpress(context, { ...health, gauges });
   const identity = openIdentity(context);
   const graphql = createGraphqlServer(context, {
@@ -125,6 +130,8 @@ export function createApp(context: Context, health: Health): App {
   // One handler, because Express reads the path anew for each.
   const door: RequestHandler = (request, response, next) =>
     authenticated(request, response, () => limited(request, response, next));
+  // Mail servers have no credential but their callback's secret; below, `api` and `WebServices` would be tenants.
+  app.use(webhook.router);
   // Before the many routes of REST, each of which would look at the path; what is no call comes behind them.
   app.post('/:mandator/graphql', door, graphql.handler);
   app.get(`/:mandator/api${calendarFeed.feedPath}`, calendarFeed.admitTokens(context));
@@ -140,5 +147,11 @@ export function createApp(context: Context, health: Health): App {
   app.use(pageRoutes());
   if (context.config.SwaggerEnabled)
     app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
-  return { handler: finish(app, context), upgrade: graphql.upgrade, close: graphql.close };
+  return {
+    handler: finish(app, context),
+    upgrade: graphql.upgrade,
+    async close() {
+      await Promise.all([graphql.close(), webhook.close()]);
+    },
+  };
 }

@@ -50,6 +50,8 @@ export type Context = {
   db: Database;
   /** A few connections of their own for request bodies that stream in slowly. */
   uploads: Database;
+  /** The connections over which the notifications of mail servers are recorded, which their senders wait for. */
+  inbox: Database;
   notifications: Notifications;
   /** What the limits per minute count. */
   rates: Rates;
@@ -58,6 +60,12 @@ export type Context = {
 export async function openContext(config: Config, log: Log): Promise<Context & { close(): Promise<void> }> {
   const db = openDatabase(config.DatabaseUrl, { max: 10, log, statementTimeout: 15_000 });
   const uploads = openDatabase(config.DatabaseUrl, { max: 8, log, statementTimeout: 60_000 });
+  const inbox = openDatabase(config.DatabaseUrl, {
+    max: 2,
+    log,
+    statementTimeout: 2_500,
+    answerTimeout: 3_000,
+  });
   const notifications = openNotifications(config.DatabaseUrl, log);
   const rates = openRates(db, log);
   return {
@@ -65,11 +73,12 @@ export async function openContext(config: Config, log: Log): Promise<Context & {
     log,
     db,
     uploads,
+    inbox,
     notifications,
     rates,
     async close() {
       await Promise.all([notifications.close(), rates.close()]);
-      await Promise.all([db.destroy(), uploads.destroy()]);
+      await Promise.all([db.destroy(), uploads.destroy(), inbox.destroy()]);
     },
   };
 }

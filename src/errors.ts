@@ -155,7 +155,7 @@ const outageCodes = new Set([
   'EHOSTUNREACH',
 ]);
 const outageMessages =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered)/;
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered|Query read timeout)/;
 
 /** Whether an error of the database means that it is out of reach, full, read-only, restarting or contended. */
 export function isOutage(error: unknown): boolean {

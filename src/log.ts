@@ -5,7 +5,7 @@ export type Log = Logger;
 /** What never reaches a line, wherever it stands in a text: PINs, bearer tokens, passwords and secrets in URLs. */
 const secretTexts: [RegExp, string][] = [
   [
-    /"(pin|apikey|token|secret|password|pepper|authorization|cookie)":(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\]|-?[\d.]+)/gi,
+    /"(pin|apikey|token|secret|clientstate|password|pepper|authorization|cookie)":(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\]|-?[\d.]+)/gi,
     '"$1":"[secret]"',
   ],
   [/\b[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){3}\b/gi, '[pin]'],

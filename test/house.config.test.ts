@@ -50,6 +50,7 @@ describe('defaults', () => {
       Limits: {
         JobBodyBytes: 33_554_432,
         BodyBytes: 1_048_576,
+        WebhookBodyBytes: 1_048_576,
         JobsPerBatch: 10_000,
         LessonsPerBatch: 100_000,
         RequestsPerMinute: 600,

@@ -15,6 +15,7 @@ import { project } from './_util/generate.ts';
 import { hold, releaseAll } from './_util/hold.ts';
 import { lessonClient } from './_util/lessons.ts';
 import { masterData } from './_util/master-data.ts';
+import { ewsBody, stateChange } from './_util/notifications.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 import { pepper, type Service, startService, testConfig } from './_util/service.ts';
 import { openWire } from './_util/wire.ts';
@@ -358,6 +359,27 @@ describe('answers keep to the document', () => {
       '/readyz',
     ])
       expect((await proxy.fetch(address)).status).toBe(200);
+  });
+
+  test('200, 202 and 400 for what mail servers send, 413 and 415 for what they may not', async () => {
+    const send = async (headers: Record<string, string>, body: string, wrong = false) => {
+      const options = { method: 'POST', headers, body };
+      return (await proxy.fetch('/api/webhooks/mailserver', options, { wrong })).status;
+    };
+    const xml = { 'Content-Type': 'text/xml' };
+    const json = { 'Content-Type': 'application/json' };
+    // Not Graph, whose 202 is empty: a document cannot say that an answer may have a body.
+    expect(await send(xml, ewsBody())).toBe(200);
+    expect(await send(json, stateChange({ aula: { CalendarEvent: 's' } }))).toBe(202);
+    expect(await send(xml, '<x/>')).toBe(400);
+    expect(await send(xml, ' '.repeat(1_048_577))).toBe(413);
+    expect(await send({ ...xml, 'Content-Encoding': 'br' }, ewsBody())).toBe(415);
+    const legacy = await proxy.fetch('/WebServices/SyncNotification.svc', {
+      method: 'POST',
+      headers: xml,
+      body: ewsBody(),
+    });
+    expect(legacy.status).toBe(200);
   });
 
   test('200 or 201 for the example of each change of a record', async () => {

@@ -16,11 +16,17 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
-/**
- * A pool on `url`. Its errors are logged, never thrown: the query that used the connection gets its own error.
- * @param options.statementTimeout milliseconds after which PostgreSQL cancels a statement; 0 = never
- */
-export function openPool(url: string, options: { max: number; log: Log; statementTimeout: number }): pg.Pool {
+type PoolOptions = {
+  max: number;
+  log: Log;
+  /** Milliseconds after which PostgreSQL cancels a statement; 0 = never. */
+  statementTimeout: number;
+  /** Milliseconds after which a connection that does not answer is given up; absent = when the network says so. */
+  answerTimeout?: number;
+};
+
+/** A pool on `url`. Its errors are logged, never thrown: the query that used the connection gets its own error. */
+export function openPool(url: string, options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: options.max,
@@ -29,6 +35,7 @@ export function openPool(url: string, options: { max: number; log: Log; statemen
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
     statement_timeout: options.statementTimeout,
+    ...(options.answerTimeout !== undefined && { query_timeout: options.answerTimeout }),
     // Who cannot get a lock says so while the client still listens.
     lock_timeout: options.statementTimeout && Math.min(options.statementTimeout, 10_000),
     // A dead process must not go on working, and holding its locks, in the database.
@@ -50,10 +57,7 @@ export function poolOf(db: Database): pg.Pool {
   return pool;
 }
 
-export function openDatabase(
-  url: string,
-  options: { max: number; log: Log; statementTimeout: number },
-): Database {
+export function openDatabase(url: string, options: PoolOptions): Database {
   const pool = openPool(url, options);
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   pools.set(db, pool);

@@ -8,11 +8,20 @@ import { deriveKey, pepperOf } from '../identity/service.ts';
 
 type Purpose = 'callback' | 'client state';
 
+/** Deriving one costs more than all the rest. */
+const keys = new WeakMap<Context['config'], Map<Purpose, Buffer>>();
+
+function keyOf(config: Context['config'], purpose: Purpose): Buffer {
+  let derived = keys.get(config);
+  if (!derived) keys.set(config, (derived = new Map()));
+  let key = derived.get(purpose);
+  if (!key) derived.set(purpose, (key = deriveKey(pepperOf(config), `mail ${purpose}`)));
+  return key;
+}
+
 /** `<id>.<43 characters>`, fit for a query string. */
 export function makeSecret(config: Context['config'], purpose: Purpose, subscriptionId: number): string {
-  const mac = createHmac('sha256', deriveKey(pepperOf(config), `mail ${purpose}`)).update(
-    `${subscriptionId}`,
-  );
+  const mac = createHmac('sha256', keyOf(config, purpose)).update(`${subscriptionId}`);
   return `${subscriptionId}.${mac.digest('base64url')}`;
 }
 

@@ -96,3 +96,11 @@ export function limitPairings({ rates, config }: Context): RequestHandler {
   const limit = { name: 'pairings', most: config.Limits.TokenRequestsPerMinute, each: 'address' };
   return limitBy(rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
 }
+
+/** Counts a notification that nothing proves, by whom it comes from. @throws LimitExceeded */
+export function countUnknownNotification({ rates, config }: Context, ip = ''): void {
+  const most = config.Limits.UnknownNotificationsPerMinute;
+  const limit = { name: 'unknown-notifications', most, each: 'address' };
+  const { used, resetsAt } = rates.count(countedBy(limit, ipKeyGenerator(ip, 64)).key);
+  if (used > limit.most) throw refusal(limit, resetsAt);
+}

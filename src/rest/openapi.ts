@@ -17,6 +17,7 @@ import {
   problemAnswers,
   problemComponents,
 } from './openapi-parts.ts';
+import { webhookPaths } from './openapi-webhook.ts';
 import type { DescribedAnswer, Route } from './route.ts';
 
 const introduction = `Rooms and lessons of schools and universities: lesson jobs are sent and imported in the background.
@@ -59,6 +60,7 @@ const tags = [
   { name: 'API 1.0', description: 'Bookings, opening hours, rooms.' },
   { name: 'API 2.0', description: 'Lesson jobs, which are processed in the background.' },
   { name: 'Identity', description: 'Tokens, and what a client must know to check them.' },
+  { name: 'Mail servers', description: 'Where mail servers say that a calendar has changed.' },
   { name: 'Health', description: 'Whether the server serves.' },
 ];
 
@@ -178,7 +180,7 @@ function tidy(document: ApiDocument): ApiDocument {
 }
 
 /**
- * Every route below a tenant, the identity provider's endpoints and the health checks.
+ * Every route below a tenant, the identity provider's endpoints, the webhook and the health checks.
  * @param roots how clients see the server (settings BaseUrl and IdpUrl)
  */
 export function describeApi(routes: readonly Route[], roots: { BaseUrl: string; IdpUrl: string }) {
@@ -203,7 +205,7 @@ export function describeApi(routes: readonly Route[], roots: { BaseUrl: string; 
       tags: tags.filter(
         ({ name }) => name !== 'API 1.0' || routes.some(({ path }) => path.startsWith('/v1.0/')),
       ),
-      paths: { ...pathsOf(routes), ...anonymousPaths(identityServer) },
+      paths: { ...pathsOf(routes), ...anonymousPaths(identityServer), ...webhookPaths(identityServer) },
       components: { headers, parameters, securitySchemes, responses: problemComponents },
     },
     { override: completeSchema },

@@ -1,0 +1,71 @@
+/** Microsoft Graph's change and lifecycle notifications: many in one request, of any subscriptions and tenants. */
+import { isObject, type JsonObject } from './json.ts';
+import {
+  checkCount,
+  dedupeKeyOf,
+  type Notification,
+  nameOf,
+  notification,
+  type Reading,
+} from './notification.ts';
+
+/** @throws DialectOverflow */
+export function readGraph(items: readonly unknown[]): Reading {
+  checkCount(items.length);
+  return { dialect: 'Graph', notifications: items.map(readItem) };
+}
+
+/** With the secret in its place: what is kept must not prove anything to whoever reads it. */
+function bodyOf(item: unknown): Buffer {
+  const kept = isObject(item) && 'clientState' in item ? { ...item, clientState: '[secret]' } : item;
+  return Buffer.from(JSON.stringify(kept));
+}
+
+function readItem(item: unknown): Notification {
+  const body = bodyOf(item);
+  if (!isObject(item)) return notification({ body });
+  const common = {
+    externalId: nameOf(item['subscriptionId']),
+    clientState: nameOf(item['clientState']),
+    body,
+  };
+  return 'lifecycleEvent' in item ? readLifecycle(item, common) : readChange(item, common);
+}
+
+type Common = Pick<Notification, 'externalId' | 'clientState' | 'body'>;
+
+function readChange(item: JsonObject, common: Common): Notification {
+  const data = isObject(item['resourceData']) ? item['resourceData'] : {};
+  const changeType = nameOf(item['changeType']);
+  const version = nameOf(data['@odata.etag']) ?? nameOf(item['id']);
+  // An item that is updated twice must not pass for one update because nothing tells which.
+  const isTold = version !== null || changeType === 'created' || changeType === 'deleted';
+  return notification({
+    ...common,
+    kind: 'Change',
+    dedupeKey: isTold
+      ? dedupeKeyOf(
+          common.externalId,
+          changeType,
+          nameOf(item['resource'])?.toLowerCase() ?? null,
+          version ?? nameOf(data['id']),
+        )
+      : null,
+    marks: true,
+  });
+}
+
+function readLifecycle(item: JsonObject, common: Common): Notification {
+  const event = nameOf(item['lifecycleEvent']);
+  const until = nameOf(item['subscriptionExpirationDateTime']);
+  const isEnd = event === 'subscriptionRemoved';
+  return notification({
+    ...common,
+    kind: 'Lifecycle',
+    // Notifications may have been missed more than once in the life of a subscription.
+    dedupeKey: event === 'missed' ? null : dedupeKeyOf(common.externalId, event, until),
+    marks: event === 'missed' || isEnd,
+    renews: event === 'reauthorizationRequired',
+    ends: isEnd ? 'The mail server says that it has removed it.' : null,
+  });
+}

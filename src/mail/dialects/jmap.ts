@@ -1,0 +1,33 @@
+/** JMAP's StateChange (RFC 8620, 7.1): which kinds of data of which accounts have changed. */
+import { isObject, type JsonObject } from './json.ts';
+import { checkCount, dedupeKeyOf, nameOf, notification, type Reading } from './notification.ts';
+
+const calendarTypes = ['CalendarEvent', 'Calendar'] as const;
+
+export const isStateChange = (body: JsonObject) =>
+  body['@type'] === 'StateChange' && isObject(body['changed']);
+
+/** @throws DialectOverflow */
+export function readStateChange(body: JsonObject): Reading {
+  const changed = Object.entries(body['changed'] as JsonObject);
+  checkCount(changed.length);
+  const states = changed
+    .flatMap(([account, byType]) =>
+      calendarTypes.map((type) => [account, type, isObject(byType) ? nameOf(byType[type]) : null] as const),
+    )
+    .filter(([account, , state]) => state !== null && nameOf(account) !== null);
+  const accounts = [...new Set(states.map(([account]) => account.toLowerCase()))];
+  // Of calendars nothing may have changed: it tells at least that the sender is there.
+  const isCalendar = accounts.length > 0;
+  const told = states.map((state) => state.join('\0')).sort();
+  return {
+    dialect: 'Jmap',
+    notifications: [
+      notification({
+        kind: isCalendar ? 'Change' : 'Status',
+        dedupeKey: isCalendar ? dedupeKeyOf(...told) : null,
+        accounts,
+      }),
+    ],
+  };
+}

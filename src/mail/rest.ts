@@ -1,0 +1,117 @@
+/** Where mail servers notify us: anybody may call, and every body is taken as it is, whatever type it says to be. */
+import { type Request, type RequestHandler, Router } from 'express';
+import type { Context } from '../context.ts';
+import { Malformed, MethodNotAllowed, TooLarge, UnsupportedMediaType } from '../errors.ts';
+import { markDeprecated } from '../rest/deprecation.ts';
+import { countUnknownNotification } from '../rest/limits.ts';
+import { legacyPath, webhookPath } from './callback-url.ts';
+import { type Inbox, openInbox } from './inbox.ts';
+import { receive } from './receiving.ts';
+
+/** Milliseconds without a byte after which a sender is taken for gone. */
+const mostSilence = 15_000;
+const allowed = 'POST';
+
+/** What a process needs to be notified. */
+export type Webhook = {
+  router: Router;
+  /** For /metrics. */
+  figures: Record<string, { help: string; read(): number }>;
+  /** Records what waits. */
+  close(): Promise<void>;
+};
+
+/** The whole body, as it was sent. A body that is too large is read past: the sender must be able to hear so. */
+function readRaw(request: Request, most: number): Promise<Buffer> {
+  const encoding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
+  if (encoding !== 'identity')
+    throw new UnsupportedMediaType(
+      `Content-Encoding ${encoding.slice(0, 40)} is not supported here; use none.`,
+    );
+  const tooLarge = () => new TooLarge(`The body is larger than ${most} bytes.`);
+  request.setTimeout(mostSilence, () => request.destroy(new Error('the sender has stopped sending')));
+  return new Promise((resolve, reject) => {
+    let size = 0;
+    let chunks: Buffer[] = [];
+    const give = (error: Error) => {
+      chunks = [];
+      reject(error);
+    };
+    if (Number(request.headers['content-length'] ?? 0) > most) {
+      give(tooLarge());
+      request.resume();
+      return;
+    }
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > most) give(tooLarge());
+      else chunks.push(chunk);
+    });
+    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    request.on('error', give);
+    request.on('aborted', () => give(new Malformed('The body was cut short.')));
+  });
+}
+
+function answerPosts(context: Context, inbox: Inbox): RequestHandler {
+  const receiver = {
+    ...{ config: context.config, inbox },
+    onUnknown: (address: string) => countUnknownNotification(context, address),
+  };
+  return async (request, response) => {
+    const body = await readRaw(request, context.config.Limits.WebhookBodyBytes);
+    const answer = await receive(receiver, {
+      url: request.url,
+      body,
+      contentType: request.headers['content-type'],
+      address: request.ip ?? '',
+      requestId: response.locals['requestId'],
+    });
+    response.statusCode = answer.status;
+    for (const name in answer.headers) response.setHeader(name, answer.headers[name] as string);
+    response.setHeader('Cache-Control', 'no-store');
+    response.setHeader('Content-Length', Buffer.byteLength(answer.body));
+    response.end(answer.body);
+  };
+}
+
+/** Opens the inbox; both addresses take every dialect. */
+export function openWebhook(context: Context): Webhook {
+  const inbox = openInbox(context.inbox, context.log);
+  const post = answerPosts(context, inbox);
+  const router = Router();
+  const refuse: RequestHandler = (request, response) => {
+    if (request.method === 'OPTIONS') response.status(204).set('Allow', allowed).end();
+    else throw new MethodNotAllowed(`${request.method} is not possible here; use POST.`, [allowed]);
+  };
+  const successor = `${context.config.IdpUrl}${webhookPath}`;
+  const markLegacy: RequestHandler = (_request, response, next) => {
+    markDeprecated(response, { documentation: undefined, successor });
+    next();
+  };
+  router.route(webhookPath).post(post).all(refuse);
+  router.route(legacyPath).all(markLegacy).post(post).all(refuse);
+  const figure = (help: string, name: keyof ReturnType<Inbox['figures']>) => ({
+    help,
+    read: () => inbox.figures()[name],
+  });
+  return {
+    router,
+    figures: {
+      roomgate_mail_notifications_recorded_total: figure(
+        'Notifications of mail servers that this process has recorded, whatever their verdict',
+        'recorded',
+      ),
+      roomgate_mail_notification_statements_total: figure(
+        'Statements that have recorded them, each all that had arrived meanwhile',
+        'statements',
+      ),
+      roomgate_mail_posts_failed_total: figure(
+        'Requests of mail servers that could not be recorded in time and were answered 503',
+        'failed',
+      ),
+      roomgate_mail_posts_waiting: figure('Requests of mail servers that wait to be recorded', 'waiting'),
+    },
+    close: inbox.close,
+  };
+}

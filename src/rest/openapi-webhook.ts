@@ -1,0 +1,128 @@
+/** The OpenAPI description of where mail servers notify us: no `Route`, as each sender is answered in its own dialect. */
+import { z } from 'zod';
+import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openapi';
+import { type HeaderName, headerRefs, parameterRefs, problemAnswer } from './openapi-parts.ts';
+
+const ews = z
+  .string()
+  .max(1_048_576)
+  .meta({ description: 'A SOAP envelope with SendNotification (MS-OXWSPSNTIF).' });
+const anyObject = z.looseObject({}).meta({
+  description:
+    '`{"value": […]}`: change and lifecycle notifications of Microsoft Graph. `{"@type": "StateChange", …}`: JMAP (RFC 8620). Other objects are kept, without effect.',
+});
+const received = z
+  .object({
+    Received: z.literal(true),
+    NotificationId: z.uuid().meta({ description: 'Under which it is kept.' }),
+  })
+  .meta({ id: 'NotificationReceived' });
+
+const soap = (inner: string) =>
+  `<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>${inner}</s:Body></s:Envelope>`;
+const messages = 'xmlns="http://schemas.microsoft.com/exchange/services/2006/messages"';
+
+const problems: Record<number, string> = {
+  400: 'The body is no notification, or the `validationToken` belongs to no subscription.',
+  413: 'The body is larger than its limit.',
+  415: 'The body is encoded.',
+  429: 'Too many notifications that nothing proves have come from this address.',
+  500: 'Something went wrong on the side of the server; quote the `TraceId`.',
+  503: 'The notification could not be recorded; send it again.',
+};
+
+function operation(
+  operationId: string,
+  legacy: readonly HeaderName[],
+  more: Partial<ZodOpenApiOperationObject> = {},
+): ZodOpenApiOperationObject {
+  const names: readonly HeaderName[] = ['X-Request-Id', 'Cache-Control', ...legacy];
+  const answer = (
+    description: string,
+    content?: ZodOpenApiResponseObject['content'],
+  ): ZodOpenApiResponseObject => ({
+    description,
+    headers: headerRefs(...names),
+    ...(content && { content }),
+  });
+  return {
+    operationId,
+    summary: 'Notify of a change in a calendar',
+    description:
+      'For mail servers only, at the address that their subscription was given: its `k` proves whose notification it is, and for Microsoft Graph also the `clientState` of each item. What is not proven is answered alike and has no effect. Which dialect a body is in is told by its content, whatever its type; nothing of it is believed but that a calendar may have changed. It is recorded before it is answered; the same one again is a duplicate.',
+    tags: ['Mail servers'],
+    security: [],
+    parameters: [
+      ...parameterRefs('X-Request-Id'),
+      {
+        name: 'k',
+        in: 'query',
+        description: 'The secret of the subscription, a part of its address.',
+        schema: { type: 'string', maxLength: 100 },
+      },
+      {
+        name: 'validationToken',
+        in: 'query',
+        description:
+          'Microsoft Graph asks whether the address answers: it comes back as text, while such a subscription is being made.',
+        schema: { type: 'string', maxLength: 2_048 },
+      },
+    ],
+    requestBody: {
+      required: false,
+      content: {
+        'text/xml': {
+          schema: ews,
+          example: soap(
+            `<SendNotification ${messages}><ResponseMessages>…</ResponseMessages></SendNotification>`,
+          ),
+        },
+        'application/json': {
+          schema: anyObject,
+          example: { '@type': 'StateChange', changed: { 'aula@rooms.example': { CalendarEvent: 's17' } } },
+        },
+      },
+    },
+    responses: {
+      200: answer('Exchange: whether the subscription is still wanted. Graph: the `validationToken`.', {
+        'text/xml': {
+          schema: z.string().max(1_000),
+          example: soap(
+            `<SendNotificationResult ${messages}><SubscriptionStatus>OK</SubscriptionStatus></SendNotificationResult>`,
+          ),
+        },
+        'text/plain': {
+          schema: z.string().max(2_048),
+          example:
+            'Validation: Testing client application reachability for subscription Request-Id: 877cb92e',
+        },
+      }),
+      202: answer('JMAP and other objects: it is recorded. Graph: nothing more is said.', {
+        'application/json': {
+          schema: received,
+          example: { Received: true, NotificationId: '01a1f8da-707e-77b2-927f-0b8eb9707a33' },
+        },
+      }),
+      ...Object.fromEntries(
+        Object.entries(problems).map(([status, text]) => [
+          status,
+          problemAnswer(Number(status), text, names),
+        ]),
+      ),
+    },
+    ...more,
+  };
+}
+
+/** @param identityServer `servers` of the root that mail servers are given where it is not that of the other routes */
+export function webhookPaths(identityServer: object): ZodOpenApiPathsObject {
+  return {
+    '/api/webhooks/mailserver': { ...identityServer, post: operation('notifyOfMail', []) },
+    '/WebServices/SyncNotification.svc': {
+      post: operation('notifyOfMailLegacy', ['Deprecation', 'Sunset', 'Link'], {
+        deprecated: true,
+        summary: 'Notify of a change in a calendar, at the address of the former product',
+      }),
+    },
+  };
+}
