@@ -101,7 +101,8 @@ export function openDeliveries(clock: Clock, faults: Faults, timeoutMs: () => nu
       ms: answer.ms,
       outcome,
     });
-    slowness.push({ at: clock.now(), isSlow: answer.ms > timeoutMs() || 'failure' in answer });
+    const isSlow = 'failure' in answer ? answer.failure === 'timeout' : answer.ms >= timeoutMs();
+    if (delivery.face === 'Graph') slowness.push({ at: clock.now(), isSlow });
     if (outcome === 'ok' || outcome === 'unsubscribe') delivery.state = 'Acknowledged';
     return outcome;
   }
@@ -130,7 +131,7 @@ export function openDeliveries(clock: Clock, faults: Faults, timeoutMs: () => nu
       void sent.finally(() => running.delete(sent));
       return sent;
     },
-    /** The part of the answers within ten minutes that took too long. */
+    /** Graph: the part of the answers within ten minutes that took too long. */
     slowPart(): number {
       const since = clock.now() - 600_000;
       while (slowness[0] && slowness[0].at < since) slowness.shift();
@@ -148,5 +149,3 @@ export function openDeliveries(clock: Clock, faults: Faults, timeoutMs: () => nu
     forget: () => void all.splice(0),
   };
 }
-
-export type Deliveries = ReturnType<typeof openDeliveries>;

@@ -20,6 +20,7 @@ class SoapFault extends Error {
 /** What is answered as a response message of class Error. */
 class Refused extends Error {
   readonly code: string;
+  readonly values?: Record<string, string>;
   constructor(code: string, message: string) {
     super(message);
     this.code = code;
@@ -48,19 +49,24 @@ function success(operation: string, ...content: string[]): string {
     ...content,
   );
 }
-function failure(operation: string, { code, message }: Refused): string {
+const valuesOf = (values: Record<string, string>) =>
+  Object.entries(values).map(([Name, value]) => el('t:Value', { Name }, escapeXml(value)));
+
+function failure(operation: string, { code, message, values = {} }: Refused | SoapFault): string {
   const content = [
     leaf('m:MessageText', message),
     leaf('m:ResponseCode', code),
     leaf('m:DescriptiveLinkKey', 0),
   ];
+  const xml = valuesOf(values);
+  if (xml.length > 0) content.push(el('m:MessageXml', {}, ...xml));
   // These must have their part also when it is empty.
   if (/^(GetItem|CreateItem|UpdateItem)$/.test(operation)) content.push(el('m:Items', {}));
   return el(`m:${operation}ResponseMessage`, { ResponseClass: 'Error' }, ...content);
 }
 
 function faultText({ code, message, values }: SoapFault): string {
-  const told = Object.entries(values).map(([Name, value]) => el('t:Value', { Name }, escapeXml(value)));
+  const told = valuesOf(values);
   return el(
     's:Fault',
     {},
@@ -330,7 +336,17 @@ export function openEws(world: World, push: Push) {
     const perform = operations[operation];
     if (!perform) throw new SoapFault('ErrorInvalidOperation', `There is no ${operation} here.`);
     const planned = world.faults.ofRequest('Ews', operation);
-    if (planned === 'busy') throw throttled();
+    if (planned === 'busy') {
+      const told = throttled();
+      // Some operations are refused as a whole, others in their message.
+      if (world.faults.roll() < 0.5) throw told;
+      const body = el(
+        `m:${operation}Response`,
+        bothSpaces,
+        el('m:ResponseMessages', {}, failure(operation, told)),
+      );
+      return { status: 200, body, isCut: false };
+    }
     if (planned === 'unavailable') return { status: 503, body: '', isCut: false };
     const asked = child(root, 's:Header', 't:RequestServerVersion')?.attributes['Version'] ?? 'Exchange2007';
     const call: Call = { ...whoseCall(root), request, version: asked, after };

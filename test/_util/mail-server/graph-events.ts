@@ -25,7 +25,7 @@ const shown: Record<ShownAs, FreeBusyStatus> = {
 };
 
 /** @param zone what `Prefer: outlook.timezone` asks for; whole days have no zone: they begin at midnight in each */
-export function timeIn(instant: number, zone: string, isWholeDay: boolean, zoneOfDay: string) {
+function timeIn(instant: number, zone: string, isWholeDay: boolean, zoneOfDay: string) {
   return {
     dateTime: `${toLocal(instant, isWholeDay ? zoneOfDay : zone)}.0000000`,
     timeZone: zone,

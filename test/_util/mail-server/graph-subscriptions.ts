@@ -173,6 +173,7 @@ export function openSubscriptions(world: World) {
   }
 
   async function attempt(delivery: Delivery, firstAt: number, waitMs: number): Promise<void> {
+    if (world.isDown) return void clock.at(clock.now() + 1_000, () => attempt(delivery, firstAt, waitMs));
     const outcome = await deliveries.send(
       delivery,
       { 'content-type': 'application/json; charset=utf-8' },

@@ -82,6 +82,8 @@ export function openGraph(world: World, subscriptions: Subscriptions) {
   }
 
   async function answerTo(call: Call): Promise<Reply & { isCut?: boolean }> {
+    if (call.path === `/${options.tenantId}/oauth2/v2.0/token` && call.method === 'POST')
+      return giveToken(call);
     const operation = `${call.method} ${call.path}`;
     const planned = faults.ofRequest('Graph', operation);
     if (planned === 'busy')
@@ -90,8 +92,6 @@ export function openGraph(world: World, subscriptions: Subscriptions) {
       });
     if (planned === 'unavailable')
       return refusal(503, 'serviceNotAvailable', 'The service is not available.');
-    if (call.path === `/${options.tenantId}/oauth2/v2.0/token` && call.method === 'POST')
-      return giveToken(call);
     const token = /^Bearer (.+)$/.exec(call.headers.authorization ?? '')?.[1];
     if (token === undefined || !((tokens.get(token) ?? 0) > clock.now()))
       return refusal(401, 'InvalidAuthenticationToken', 'Access token has expired or is not yet valid.', {

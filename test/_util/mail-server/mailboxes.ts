@@ -264,5 +264,3 @@ export function openMailboxes(clock: Clock, tell: (change: Change) => void) {
   };
   return room;
 }
-
-export type Mailboxes = ReturnType<typeof openMailboxes>;

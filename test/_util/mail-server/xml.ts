@@ -1,7 +1,7 @@
 /** Reads XML by namespace and local name, and writes it. */
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 
-export const soap = 'http://schemas.xmlsoap.org/soap/envelope/';
+const soap = 'http://schemas.xmlsoap.org/soap/envelope/';
 export const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
 export const types = 'http://schemas.microsoft.com/exchange/services/2006/types';
 
