@@ -1,7 +1,7 @@
 /** What items of a calendar come to here. Pure: what the mail server says is not to be trusted with anything but its room. */
 import { createHash } from 'node:crypto';
-import { Temporal } from 'temporal-polyfill';
 import type { MailBooking } from '../bookings/service.ts';
+import { startOfDate } from '../opening-hours/service.ts';
 import type { CalendarChanges, RemoteGroup, RemoteItem, Window } from './connectors/connector.ts';
 
 /** An item as it is stored, and what it wants. */
@@ -60,10 +60,10 @@ function toStoredId(id: string): string {
 
 /** The instants of an item; of whole days those at which they begin on the clocks of the room, however short they are. */
 function instantsOf({ start, end, days }: RemoteItem, timeZone: string): { start: Date; end: Date } | null {
-  const startOf = (date: string) =>
-    new Date(Temporal.PlainDate.from(date).toZonedDateTime(timeZone).epochMilliseconds);
   try {
-    const instants = days ? { start: startOf(days.from), end: startOf(days.to) } : { start, end };
+    const instants = days
+      ? { start: startOfDate(days.from, timeZone), end: startOfDate(days.to, timeZone) }
+      : { start, end };
     const isValid = Number.isFinite(instants.start.getTime()) && Number.isFinite(instants.end.getTime());
     return isValid ? instants : null;
   } catch {

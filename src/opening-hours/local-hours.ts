@@ -165,3 +165,8 @@ export function localDateOf(instant: Date, timeZone: string): string {
     .toPlainDate()
     .toString();
 }
+
+/** The first instant of a local date, also where the clocks skip its midnight. @throws RangeError for what is no date */
+export function startOfDate(date: string, timeZone: string): Date {
+  return new Date(Temporal.PlainDate.from(date).toZonedDateTime(timeZone).epochMilliseconds);
+}

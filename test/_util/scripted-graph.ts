@@ -1,0 +1,139 @@
+/** A mail server that says what a test has put into its calendars, in the words of Microsoft Graph. */
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+type Json = Record<string, unknown>;
+export type ScriptedEvent = Json & { id: string };
+type Stored = { version: number; event: ScriptedEvent | null; occurrences?: ScriptedEvent[] };
+/** What is answered instead, once. */
+type Trouble = { status: number; headers?: Record<string, string>; body?: Json };
+
+const hour = 3_600_000;
+
+/** An hour from `start` on, that the room has accepted. */
+export const eventAt = (id: string, start: Date | number, more: Json = {}): ScriptedEvent => {
+  const from = new Date(start);
+  const hours = typeof more['hours'] === 'number' ? more['hours'] : 1;
+  const moment = (at: Date) => ({ dateTime: at.toISOString().replace('Z', '0000'), timeZone: 'UTC' });
+  const { hours: _hours, ...others } = more;
+  return {
+    ...{ id, type: 'singleInstance', iCalUId: `uid-${id}`, subject: `Subject of ${id}` },
+    ...{ start: moment(from), end: moment(new Date(from.getTime() + hours * hour)) },
+    ...{ isAllDay: false, sensitivity: 'normal', showAs: 'busy', isCancelled: false },
+    responseStatus: { response: 'accepted' },
+    organizer: { emailAddress: { name: 'Vera Kunz', address: 'vera@outside.example' } },
+    ...others,
+  };
+};
+
+export async function startScriptedGraph() {
+  const calendars = new Map<string, Map<string, Stored>>();
+  const troubles: Trouble[] = [];
+  const log: string[] = [];
+  let version = 1;
+  let oldest = 0;
+  let barrier: { reached: () => void; opened: Promise<void> } | undefined;
+  let url = '';
+
+  const calendarOf = (mailbox: string) => {
+    const found = calendars.get(mailbox) ?? new Map<string, Stored>();
+    calendars.set(mailbox, found);
+    return found;
+  };
+
+  function answer(path: string, query: URLSearchParams): [number, Json] {
+    if (path === '/token') return [200, { access_token: 'token', token_type: 'Bearer', expires_in: 3_600 }];
+    const [, mailbox = '', what = ''] = /^\/v1\.0\/users\/([^/]+)\/(.*)$/.exec(path) ?? [];
+    const calendar = calendarOf(decodeURIComponent(mailbox));
+    const [, master] = /^events\/([^/]+)\/instances$/.exec(what) ?? [];
+    if (master !== undefined) {
+      const occurrences = calendar.get(decodeURIComponent(master))?.occurrences;
+      return occurrences
+        ? [200, { value: occurrences }]
+        : [404, { error: { code: 'ErrorItemNotFound', message: '' } }];
+    }
+    if (what === 'calendarView')
+      return [
+        200,
+        { value: [...calendar.values()].flatMap(({ event, occurrences }) => occurrences ?? event ?? []) },
+      ];
+    const since = Number(query.get('$deltatoken') ?? 0);
+    if (since > 0 && since < oldest) return [410, { error: { code: 'SyncStateNotFound', message: 'gone' } }];
+    const value = [...calendar].flatMap(([id, { version: changed, event, occurrences }]): Json[] => {
+      if (changed <= since) return [];
+      if (event) return [occurrences ? { id, type: 'seriesMaster' } : event];
+      return since === 0 ? [] : [{ id, '@removed': { reason: 'deleted' } }];
+    });
+    return [
+      200,
+      { value, '@odata.deltaLink': `${url}/v1.0/users/${mailbox}/calendarView/delta?$deltatoken=${version}` },
+    ];
+  }
+
+  const server = http.createServer(async (request, response) => {
+    request.resume();
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
+    const isToken = pathname === '/token';
+    if (!isToken) log.push(`${request.method} ${pathname}${searchParams.has('$deltatoken') ? '?since' : ''}`);
+    const trouble = isToken ? undefined : troubles.shift();
+    const [status, body] = trouble ? [trouble.status, trouble.body ?? {}] : answer(pathname, searchParams);
+    const text = JSON.stringify(body);
+    if (barrier && !isToken) {
+      const { reached, opened } = barrier;
+      barrier = undefined;
+      reached();
+      await opened;
+    }
+    response.writeHead(status, { 'content-type': 'application/json', ...trouble?.headers }).end(text);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  return {
+    url,
+    /** The requests so far, but those for tokens. */
+    log,
+    /** As the environment has them. */
+    settingsOf: (mandator: string): Record<string, string> =>
+      Object.fromEntries(
+        Object.entries({
+          ...{ Kind: 'Graph', Url: `${url}/v1.0`, TokenUrl: `${url}/token` },
+          ...{ ClientId: 'roomgate', ClientSecret: 'secret' },
+        }).map(([name, value]) => [`MailServer__${mandator}__${name}`, value]),
+      ),
+    put(mailbox: string, ...events: ScriptedEvent[]) {
+      for (const event of events) calendarOf(mailbox).set(event.id, { version: ++version, event });
+    },
+    putSeries(mailbox: string, id: string, occurrences: ScriptedEvent[]) {
+      const own = occurrences.map((one) => ({ ...one, type: 'occurrence', seriesMasterId: id }));
+      calendarOf(mailbox).set(id, { version: ++version, event: { id }, occurrences: own });
+    },
+    remove(mailbox: string, ...ids: string[]) {
+      for (const id of ids) calendarOf(mailbox).set(id, { version: ++version, event: null });
+    },
+    /** All cursors that were given are unknown from now on. */
+    forgetCursors() {
+      oldest = ++version;
+    },
+    /** Everything is gone without a trace. */
+    empty(mailbox: string) {
+      calendars.delete(mailbox);
+    },
+    trouble: (...some: Trouble[]) => void troubles.push(...some),
+    /** The next request is answered, as things were when it came, only when `open` is called. */
+    hold() {
+      const reached = Promise.withResolvers<void>();
+      const opened = Promise.withResolvers<void>();
+      barrier = { reached: reached.resolve, opened: opened.promise };
+      return { reached: reached.promise, open: opened.resolve };
+    },
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export type ScriptedGraph = Awaited<ReturnType<typeof startScriptedGraph>>;

@@ -1,0 +1,599 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { type Database, openDatabase } from '../src/db/database.ts';
+import { alignCalendars, markCalendars } from '../src/mail/calendars.ts';
+import { bookConflicts } from '../src/mail/conflicts.ts';
+import type { DirtyBy } from '../src/mail/mail.ts';
+import { synchroniseCalendar } from '../src/mail/sync.ts';
+import { insertBookings } from './_util/bookings-table.ts';
+import { hold, releaseAll } from './_util/hold.ts';
+import { makeSubscription } from './_util/mail-rows.ts';
+import { type MasterData, masterData } from './_util/master-data.ts';
+import { eventAt, type ScriptedGraph, startScriptedGraph } from './_util/scripted-graph.ts';
+import { type Service, startService } from './_util/service.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+/** Midnight UTC of the day after tomorrow. */
+const midnight = Math.ceil(Date.now() / day) * day + day;
+const at = (days: number, hours: number) => midnight + days * day + hours * hour;
+const iso = (instant: number) => new Date(instant).toISOString();
+
+let graph: ScriptedGraph;
+let service: Service;
+let work: Database;
+let admin: MasterData;
+let user: MasterData;
+let used = 0;
+
+/** A room of its own for each test. */
+let room: { mailbox: string; resourceId: number; calendarId: number; mandatorId: number };
+
+beforeAll(async () => {
+  graph = await startScriptedGraph();
+  const rooms = Array.from({ length: 60 }, (_, index) => `R${index}`);
+  service = await startService({ Role: 'Web', ...graph.settingsOf('school') }, rooms);
+  const { context, databaseUrl, tenant } = service;
+  work = openDatabase(databaseUrl, { max: 6, log: context.log, statementTimeout: 0 });
+  admin = masterData(service, await service.signIn(tenant, 'Admin'));
+  user = masterData(service, await service.signIn());
+  await sql`update resource set mailbox = lower(name) || '@school.example'`.execute(work);
+  await alignCalendars(work, context.config);
+  // As if each had been read before.
+  await sql`update mail_calendar set dirty_since = null, dirty_by = null`.execute(work);
+});
+afterAll(async () => {
+  await releaseAll();
+  await work.destroy();
+  await service.stop();
+  await graph.stop();
+});
+beforeEach(async () => {
+  const { tenant } = service;
+  const { id: resourceId, name } = tenant.resources[used++]!;
+  const { id: calendarId } = await work
+    .selectFrom('mail_calendar')
+    .where('resource_id', '=', resourceId)
+    .select('id')
+    .executeTakeFirstOrThrow();
+  const mailbox = `${name.toLowerCase()}@school.example`;
+  room = { mailbox, resourceId, calendarId, mandatorId: tenant.mandatorId };
+  graph.log.length = 0;
+});
+
+const run = (signal = new AbortController().signal) =>
+  synchroniseCalendar({ ...service.context, work, signal }, room);
+
+const mark = (by: DirtyBy = 'Push') => markCalendars(work, [room.calendarId], by);
+
+/** Somebody says that it has changed, and it is read. */
+async function sync(by: DirtyBy = 'Push'): Promise<void> {
+  await mark(by);
+  await run();
+}
+
+type Row = Record<string, unknown> & { Id: number };
+
+/** What the room is booked for, whatever the status, in order. */
+async function listBookings(caller = admin, more = ''): Promise<Row[]> {
+  const window = `from=${iso(at(-10, 0))}&to=${iso(at(300, 0))}`;
+  const answer = await caller.get(`/bookings?resourceId=${room.resourceId}&${window}${more}`);
+  expect(answer.status).toBe(200);
+  return answer.body['Items'] as Row[];
+}
+
+/** Of each booking its beginning, status and subject. */
+const seen = async () => (await listBookings()).map(({ Start, Status, Subject }) => [Start, Status, Subject]);
+/** Of those that occupy the room, their beginnings. */
+const occupied = async () =>
+  (await listBookings())
+    .filter(({ Status }) => Status === 'Confirmed' || Status === 'Tentative')
+    .map(({ Start, Subject }) => [Start, Subject]);
+
+const calendar = () =>
+  work.selectFrom('mail_calendar').where('id', '=', room.calendarId).selectAll().executeTakeFirstOrThrow();
+const items = () =>
+  work
+    .selectFrom('mail_item')
+    .where('calendar_id', '=', room.calendarId)
+    .select(['item_id as id', 'state', 'reason', 'booking_id as bookingId'])
+    .orderBy('item_id')
+    .execute();
+const states = async () => Object.fromEntries((await items()).map(({ id, state }) => [id, state]));
+/** All that a client may notice. */
+const countChanges = async () => {
+  const { rows } = await sql<{ n: number }>`select count(*)::int as n from change`.execute(work);
+  return rows[0]!.n;
+};
+
+/** What somebody else occupies the room with. */
+async function occupy(days: number, hours: number): Promise<number> {
+  const [id] = await insertBookings(work, room.mandatorId, room.resourceId);
+  await sql`update booking set occupied = tstzrange(${iso(at(days, hours))}, ${iso(at(days, hours + 1))}) where id = ${id}`.execute(
+    work,
+  );
+  return id as number;
+}
+
+describe('an item becomes a booking', () => {
+  test('with all that it tells, and the organizer from outside', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    await sync();
+    const [booking] = await listBookings();
+    expect(booking).toMatchObject({
+      ...{ Kind: 'MailItem', Status: 'Confirmed', Subject: 'Subject of a', IsPrivate: false, Version: 1 },
+      ...{ Start: iso(at(1, 8)), End: iso(at(1, 9)), CreatedBy: null, CheckIn: null },
+      Organizer: { PersonId: null, DisplayName: 'Vera Kunz', Email: 'vera@outside.example' },
+      Origin: { System: 'Mail', MailItemId: 'uid-a' },
+    });
+    expect(await listBookings(user, '&kind=MailItem')).toEqual([booking]);
+    const { data } = await user.ask(
+      'query ($id: ID!) { booking(id: $id) { organizer { personId displayName email } } }',
+      {
+        id: booking!.Id,
+      },
+    );
+    expect(data).toEqual({
+      booking: { organizer: { personId: null, displayName: 'Vera Kunz', email: 'vera@outside.example' } },
+    });
+  });
+
+  test('of a person of the tenant, by the address in any case', async () => {
+    const organizer = { emailAddress: { name: 'U.', address: 'USER@school.example' } };
+    graph.put(room.mailbox, eventAt('a', at(1, 8), { organizer }));
+    await sync();
+    const { id, name, email } = service.tenant.person('User');
+    expect(await listBookings()).toMatchObject([
+      { Organizer: { PersonId: id, DisplayName: name, Email: email } },
+    ]);
+  });
+
+  test('private: others see that the room is occupied, Admins and its organizer all of it', async () => {
+    const organizer = { emailAddress: { name: 'U.', address: 'user@school.example' } };
+    const sensitivity = 'private';
+    graph.put(
+      room.mailbox,
+      eventAt('a', at(1, 8), { sensitivity }),
+      eventAt('b', at(1, 9), { sensitivity, organizer }),
+    );
+    await sync();
+    const shown = async (caller: MasterData) => (await listBookings(caller)).map(({ Subject }) => Subject);
+    expect(await shown(user)).toEqual(['Belegt', 'Subject of b']);
+    expect(await shown(admin)).toEqual(['Subject of a', 'Subject of b']);
+    expect((await listBookings(user))[0]).toMatchObject({ IsPrivate: true, Organizer: null });
+  });
+
+  test('tentative, while it is not accepted or shown as such', async () => {
+    const responseStatus = { response: 'notResponded' };
+    graph.put(
+      room.mailbox,
+      eventAt('a', at(1, 8), { responseStatus }),
+      eventAt('b', at(1, 9), { showAs: 'tentative' }),
+    );
+    await sync();
+    expect((await listBookings()).map(({ Status }) => Status)).toEqual(['Tentative', 'Tentative']);
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    await sync();
+    expect((await listBookings()).map(({ Status, Version }) => [Status, Version])).toEqual([
+      ['Confirmed', 2],
+      ['Tentative', 1],
+    ]);
+  });
+
+  test('of whole days from midnight to midnight on the clocks of the room', async () => {
+    const from = new Date(at(3, 0)).toISOString().slice(0, 10);
+    graph.put(room.mailbox, eventAt('a', at(3, 0), { isAllDay: true, hours: 48 }));
+    await sync();
+    const [booking] = await listBookings();
+    const clock = (instant: unknown) =>
+      new Date(instant as string).toLocaleString('sv', { timeZone: 'Europe/Berlin' });
+    expect(clock(booking!['Start'])).toBe(`${from} 00:00:00`);
+    expect(clock(booking!['End'])).toMatch(/ 00:00:00$/);
+    expect(booking!['Start']).not.toMatch(/T00:00/);
+  });
+
+  test.each(['free', 'cancelled', 'declined'])('%s: none', async (why) => {
+    const more = {
+      free: { showAs: 'free' },
+      cancelled: { isCancelled: true },
+      declined: { responseStatus: { response: 'declined' } },
+    }[why]!;
+    graph.put(room.mailbox, eventAt('a', at(1, 8), more));
+    await sync();
+    expect(await listBookings()).toEqual([]);
+    // What is there becomes so.
+    graph.put(room.mailbox, eventAt('b', at(1, 9)));
+    await sync();
+    graph.put(room.mailbox, eventAt('b', at(1, 9), more));
+    await sync();
+    expect(await seen()).toEqual([[iso(at(1, 9)), 'Cancelled', 'Subject of b']]);
+  });
+
+  test('our own booking, which comes back through the calendar feed: none', async () => {
+    const id = await occupy(1, 8);
+    const uid = (await admin.get(`/bookings/${id}`)).body['Uid'];
+    graph.put(room.mailbox, eventAt('echo', at(1, 8), { iCalUId: uid }));
+    await sync();
+    expect(await items()).toMatchObject([{ state: 'PassedOver', bookingId: null }]);
+    expect(await listBookings()).toHaveLength(1);
+  });
+
+  test('one that ends before it begins, or at once: none, and others are booked', async () => {
+    graph.put(
+      room.mailbox,
+      eventAt('a', at(1, 8), { hours: -1 }),
+      eventAt('b', at(1, 8), { hours: 0 }),
+      eventAt('c', at(1, 8), { hours: 24 * 367 }),
+      eventAt('d', at(1, 8)),
+    );
+    await sync();
+    expect(await states()).toEqual({ a: 'Unreadable', b: 'Unreadable', c: 'Unreadable', d: 'Booked' });
+    expect(await occupied()).toEqual([[iso(at(1, 8)), 'Subject of d']]);
+  });
+
+  test('texts that no database takes are made fit', async () => {
+    const organizer = {
+      emailAddress: { name: 'V\u0000e\ud800ra\r\nEVIL:1', address: 'vera@outside.example' },
+    };
+    graph.put(
+      room.mailbox,
+      eventAt('a', at(1, 8), { subject: `\u0000a\u2028b ${'x'.repeat(5_000)}\ud83d`, organizer }),
+    );
+    await sync();
+    const [booking] = await listBookings();
+    expect((booking!['Subject'] as string).startsWith('a b xxx')).toBe(true);
+    expect((booking!['Subject'] as string).isWellFormed()).toBe(true);
+    expect(JSON.stringify(booking!['Organizer'])).not.toMatch(/[\\]|\n/);
+  });
+});
+
+describe('an item changes', () => {
+  test('is moved: the same booking is elsewhere', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    await sync();
+    const [before] = await listBookings();
+    graph.put(room.mailbox, eventAt('a', at(2, 10)));
+    await sync();
+    expect(await listBookings()).toMatchObject([{ Id: before!.Id, Start: iso(at(2, 10)), Version: 2 }]);
+  });
+
+  test('is deleted: its booking is cancelled; what is unknown is not missed', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)), eventAt('b', at(1, 9)));
+    await sync();
+    graph.remove(room.mailbox, 'a', 'never heard of');
+    await sync();
+    expect(await seen()).toEqual([
+      [iso(at(1, 8)), 'Cancelled', 'Subject of a'],
+      [iso(at(1, 9)), 'Confirmed', 'Subject of b'],
+    ]);
+  });
+
+  test('is cancelled and comes back: it gets another booking, for a cancelled one stays so', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    await sync();
+    graph.put(room.mailbox, eventAt('a', at(1, 8), { isCancelled: true }));
+    await sync();
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    await sync();
+    expect((await listBookings()).map(({ Status }) => Status).sort()).toEqual(['Cancelled', 'Confirmed']);
+  });
+
+  test('two swap their places, and three go round, in one reading', async () => {
+    const put = (...hours: number[]) =>
+      graph.put(room.mailbox, ...hours.map((one, index) => eventAt(`e${index}`, at(1, one))));
+    put(8, 9, 10, 11, 12);
+    await sync();
+    const ids = (await listBookings()).map(({ Id }) => Id);
+    put(9, 8, 11, 12, 10);
+    await sync();
+    const after = (await listBookings()).map(({ Id, Subject, Version }) => [Id, Subject, Version]);
+    expect(after).toEqual([
+      [ids[1], 'Subject of e1', 2],
+      [ids[0], 'Subject of e0', 2],
+      [ids[4], 'Subject of e4', 2],
+      [ids[2], 'Subject of e2', 2],
+      [ids[3], 'Subject of e3', 2],
+    ]);
+  });
+
+  test('nothing has: nothing is written', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)), eventAt('b', at(1, 9), { showAs: 'free' }));
+    await sync();
+    const [before, changes] = [await listBookings(), await countChanges()];
+    graph.put(room.mailbox, eventAt('a', at(1, 8)), eventAt('b', at(1, 9), { showAs: 'free' }));
+    await sync();
+    await sql`update mail_calendar set cursor = null where id = ${room.calendarId}`.execute(work);
+    await sync();
+    expect([await listBookings(), await countChanges()]).toEqual([before, changes]);
+    expect(Number((await calendar()).readings)).toBe(3);
+  });
+
+  test('a series: each occurrence is a booking; an exception moves, one goes, the rest stay', async () => {
+    const series = (places: (readonly [number, number])[]) =>
+      graph.putSeries(
+        room.mailbox,
+        's',
+        places.map(([days, hours]) =>
+          eventAt(`s-${days}`, at(days, hours), { originalStart: iso(at(days, 8)), iCalUId: 'uid-s' }),
+        ),
+      );
+    series([
+      [1, 8],
+      [8, 8],
+      [15, 8],
+    ]);
+    await sync();
+    const ids = (await listBookings()).map(({ Id }) => Id);
+    expect(ids).toHaveLength(3);
+    series([
+      [1, 8],
+      [8, 14],
+    ]);
+    await sync();
+    expect(
+      (await listBookings()).map(({ Id, Start, Status, Version }) => [Id, Start, Status, Version]),
+    ).toEqual([
+      [ids[0], iso(at(1, 8)), 'Confirmed', 1],
+      [ids[1], iso(at(8, 14)), 'Confirmed', 2],
+      [ids[2], iso(at(15, 8)), 'Cancelled', 2],
+    ]);
+    graph.remove(room.mailbox, 's');
+    await sync();
+    expect(await occupied()).toEqual([]);
+  });
+
+  test('nobody here changes or cancels it', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    await sync();
+    const [{ Id } = { Id: 0 }] = await listBookings();
+    for (const answer of [
+      await admin.patch(`/bookings/${Id}`, { Subject: 'Other' }),
+      await admin.send('DELETE', `/bookings/${Id}`, { headers: { 'If-Match': '*' } }),
+    ])
+      expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('mail server')]);
+  });
+});
+
+describe('the room is occupied', () => {
+  test('the item is a conflict, which Admins see, and is booked when the room is free', async () => {
+    const inTheWay = await occupy(1, 8);
+    graph.put(room.mailbox, eventAt('a', at(1, 8.5)), eventAt('b', at(1, 9.5)));
+    await sync();
+    expect(await states()).toEqual({ a: 'Conflict', b: 'Booked' });
+    const [a] = await items();
+    expect(a!.reason).toBe(`The room is occupied by a booking from ${iso(at(1, 8))} to ${iso(at(1, 9))}.`);
+    const { data } = await admin.ask(
+      '{ mailSubscriptions { resource { id } conflicts { subject bookingId } } }',
+    );
+    const calendars = data!['mailSubscriptions'] as { resource: { id: string }; conflicts: unknown[] }[];
+    expect(calendars.find(({ resource }) => resource.id === `${room.resourceId}`)!.conflicts).toEqual([
+      { subject: 'Subject of a', bookingId: `${inTheWay}` },
+    ]);
+    expect(await bookConflicts(work)).toBe(0);
+    await sql`update booking set status = 'Cancelled' where id = ${inTheWay}`.execute(work);
+    expect(await bookConflicts(work)).toBe(1);
+    expect(await occupied()).toEqual([
+      [iso(at(1, 8.5)), 'Subject of a'],
+      [iso(at(1, 9.5)), 'Subject of b'],
+    ]);
+    expect(await bookConflicts(work)).toBe(0);
+  });
+
+  test('an item that had its place elsewhere loses it: it is not there any more', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    await sync();
+    await occupy(2, 8);
+    graph.put(room.mailbox, eventAt('a', at(2, 8)));
+    await sync();
+    expect(await seen()).toContainEqual([iso(at(1, 8)), 'Cancelled', 'Subject of a']);
+    expect(await states()).toEqual({ a: 'Conflict' });
+  });
+
+  test('one of two items at one time gets it, and keeps it; the other one follows', async () => {
+    graph.put(room.mailbox, eventAt('b', at(1, 8)));
+    await sync();
+    graph.put(room.mailbox, eventAt('a', at(1, 7.5)), eventAt('b', at(1, 8), { subject: 'Renamed' }));
+    await sync();
+    expect(await states()).toEqual({ a: 'Conflict', b: 'Booked' });
+    graph.remove(room.mailbox, 'b');
+    await sync();
+    await bookConflicts(work);
+    expect(await occupied()).toEqual([[iso(at(1, 7.5)), 'Subject of a']]);
+  });
+});
+
+describe('the thread is lost', () => {
+  test('all is read anew: what is absent is cancelled, what has ended or lies outside of the window stays', async () => {
+    const past = Math.floor(Date.now() / hour) * hour - 3 * hour;
+    graph.put(
+      room.mailbox,
+      eventAt('past', past),
+      eventAt('a', at(1, 8)),
+      eventAt('b', at(2, 8)),
+      eventAt('far', at(200, 8)),
+    );
+    await sync();
+    expect(await occupied()).toHaveLength(4);
+    graph.empty(room.mailbox);
+    graph.put(room.mailbox, eventAt('b', at(2, 8)));
+    graph.forgetCursors();
+    // As if the settings named fewer days now.
+    const { config } = service.context;
+    const fewer = { ...config, MailServer: { school: { ...config.MailServer['school']!, FutureDays: 100 } } };
+    await mark();
+    await synchroniseCalendar(
+      { ...service.context, config: fewer, work, signal: new AbortController().signal },
+      room,
+    );
+    expect(await occupied()).toEqual([
+      [iso(past), 'Subject of past'],
+      [iso(at(2, 8)), 'Subject of b'],
+      [iso(at(200, 8)), 'Subject of far'],
+    ]);
+    expect(graph.log.filter((line) => line.endsWith('/delta'))).toHaveLength(2);
+    expect(await calendar()).toMatchObject({ fault: null, dirty_since: null });
+  });
+});
+
+describe('the mail server does not answer as it should', () => {
+  test('throttled: the calendar is left alone until it may be asked again', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    graph.trouble({ status: 429, headers: { 'retry-after': '120' } });
+    await sync();
+    const stored = await calendar();
+    expect(stored).toMatchObject({ fault: 'Throttled', failures: 1, dirty_by: 'Push', cursor: null });
+    const wait = stored.not_before!.getTime() - Date.now();
+    expect(wait).toBeGreaterThan(110_000);
+    expect(wait).toBeLessThan(121_000);
+    const { rows } = await sql<{ wait: number }>`
+      select extract(epoch from run_at - now())::float8 as wait from graphile_worker._private_jobs
+      where key = ${`mail calendar ${room.calendarId}`}`.execute(work);
+    expect(rows).toEqual([{ wait: expect.closeTo(wait / 1_000, 0) }]);
+    const asked = graph.log.length;
+    await sync('Poll');
+    expect(graph.log).toHaveLength(asked);
+    await sql`update mail_calendar set not_before = now() where id = ${room.calendarId}`.execute(work);
+    await sync();
+    expect(await calendar()).toMatchObject({ fault: null, failures: 0, not_before: null, dirty_since: null });
+    expect(await occupied()).toHaveLength(1);
+  });
+
+  test('each further fault waits twice as long', async () => {
+    const waits: number[] = [];
+    for (let count = 0; count < 4; count++) {
+      graph.trouble({ status: 500 });
+      await sync();
+      waits.push((await calendar()).not_before!.getTime() - Date.now());
+      await sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
+    }
+    for (const [count, wait] of waits.entries()) {
+      expect(wait).toBeGreaterThan(5_000 * 2 ** count * 0.85);
+      expect(wait).toBeLessThan(5_000 * 2 ** count * 1.15);
+    }
+  });
+});
+
+describe('somebody else is at it', () => {
+  test('a notification during a reading leads to another one', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    const held = graph.hold();
+    const reading = sync();
+    await held.reached;
+    graph.put(room.mailbox, eventAt('b', at(1, 9)));
+    await mark();
+    held.open();
+    await reading;
+    expect(await calendar()).toMatchObject({ dirty_since: expect.any(Date), fault: null });
+    expect(await occupied()).toHaveLength(1);
+    await run();
+    expect(await calendar()).toMatchObject({ dirty_since: null });
+    expect(await occupied()).toHaveLength(2);
+  });
+
+  test('two readings of one calendar: the slower one changes nothing', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    await mark();
+    const held = graph.hold();
+    const slow = run();
+    await held.reached;
+    graph.put(room.mailbox, eventAt('a', at(1, 10)));
+    await run();
+    held.open();
+    await slow;
+    expect(await listBookings()).toMatchObject([{ Start: iso(at(1, 10)), Version: 1 }]);
+    expect(await calendar()).toMatchObject({ readings: 1, fault: null });
+    await run();
+    expect(graph.log).toHaveLength(2);
+  });
+
+  test('a room that an import holds: the mail server is not asked, and no job waits', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    const release = await hold(work, (trx) =>
+      sql`select from resource where id = ${room.resourceId} for no key update`.execute(trx),
+    );
+    const begin = performance.now();
+    await sync();
+    expect(performance.now() - begin).toBeLessThan(1_000);
+    expect(graph.log).toEqual([]);
+    expect(await calendar()).toMatchObject({ dirty_by: 'Push', not_before: expect.any(Date), fault: null });
+    await release();
+    await sql`update mail_calendar set not_before = now() where id = ${room.calendarId}`.execute(work);
+    await run();
+    expect(await occupied()).toHaveLength(1);
+  });
+
+  test('a room that is held when the answer is there: it is taken over as soon as it is free', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    const held = graph.hold();
+    const reading = sync();
+    await held.reached;
+    const release = await hold(work, (trx) =>
+      sql`select from resource where id = ${room.resourceId} for no key update`.execute(trx),
+    );
+    held.open();
+    const { rows } = await sql`select pg_sleep(0.3)`.execute(work);
+    expect(rows).toHaveLength(1);
+    expect(await occupied()).toEqual([]);
+    await release();
+    await reading;
+    expect(await occupied()).toHaveLength(1);
+  });
+
+  test('a process that stops in the middle leaves all as it was', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    await mark();
+    const stopping = new AbortController();
+    const held = graph.hold();
+    const reading = run(stopping.signal);
+    await held.reached;
+    stopping.abort();
+    await reading;
+    held.open();
+    expect(await calendar()).toMatchObject({ dirty_by: 'Push', fault: null, readings: 0 });
+    await run();
+    expect(await occupied()).toHaveLength(1);
+  });
+
+  test('a calendar that is retired meanwhile: nothing is booked', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    const held = graph.hold();
+    const reading = sync();
+    await held.reached;
+    await sql`update mail_calendar set retired_at = now() where id = ${room.calendarId}`.execute(work);
+    held.open();
+    await reading;
+    expect(await listBookings()).toEqual([]);
+  });
+});
+
+describe('who has found it', () => {
+  test('counts changes of bookings by who said first that something has changed', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)), eventAt('b', at(1, 9)));
+    await sync('Push');
+    graph.remove(room.mailbox, 'a');
+    await sync('Poll');
+    graph.put(room.mailbox, eventAt('b', at(1, 10)));
+    await sync('Request');
+    expect(await calendar()).toMatchObject({ found_by_push: 2, found_by_poll: 1 });
+  });
+
+  test('a poll that finds what should have been pushed long ago makes the subscription Suspect', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    await sync();
+    const id = await makeSubscription(work, room, ['Active'], {
+      kind: 'Graph',
+      columns: "state_since = now() - interval '1 hour'",
+    });
+    const stateAfter = async (minutes: number) => {
+      const lastModifiedDateTime = iso(Date.now() - minutes * 60_000);
+      graph.put(room.mailbox, eventAt('a', at(1, 8), { subject: `${minutes}`, lastModifiedDateTime }));
+      await sync('Poll');
+      return (
+        await sql<{ state: string }>`select state from mail_subscription where id = ${id}`.execute(work)
+      ).rows[0]!.state;
+    };
+    expect(await stateAfter(4)).toBe('Active');
+    expect(await stateAfter(90)).toBe('Active');
+    expect(await stateAfter(6)).toBe('Suspect');
+  });
+});
