@@ -108,7 +108,7 @@ create unique index mail_subscription_coming on mail_subscription (mandator_id, 
 create index mail_subscription_of_calendar on mail_subscription (mandator_id, calendar_id, id);
 create index mail_subscription_due on mail_subscription (due_at)
   where state in ('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect');
-create index mail_subscription_age on mail_subscription (state_since)
+create index mail_subscription_ended on mail_subscription (mandator_id, state_since)
   where state in ('Dead', 'Failed', 'Replaced', 'Disabled');
 
 -- When the subscriptions that a tenant's mail server holds for us were listed, to end those that we do not have: last, and
@@ -145,6 +145,10 @@ begin
     raise exception 'mail subscription % cannot go from % to %', old.id, old.state, new.state using errcode = 'RG001';
   end if;
   new.state_since := now();
+  if new.state in ('AwaitingFirstPush', 'Active') then
+    new.fault := null;
+    new.fault_text := null;
+  end if;
   return new;
 end $$;
 create trigger mail_subscription_guard before update of state on mail_subscription for each row

@@ -15,6 +15,7 @@ import type { Transaction } from '../db/database.ts';
 import type { CalendarChanges, Window } from './connectors/connector.ts';
 import { type Item, type Taken, takeOver } from './items.ts';
 import type { DirtyBy, ServerKind } from './mail.ts';
+import { doubtSubscription } from './subscriptions.ts';
 
 /** A calendar as it was when its reading began. */
 export type Calendar = {
@@ -85,7 +86,7 @@ export async function reconcile(
   const stored = await readStored(trx, calendar, changes.whole ? null : taken);
   const steps = planSteps(stored, taken, window, changes.whole);
   const done = await carryOut(trx, calendar, steps);
-  if (!changes.whole) await doubtPush(trx, calendar, steps);
+  await doubtPush(trx, calendar, steps);
   if (changes.whole) await forgetOld(trx, calendar, window);
   await writeCalendar(trx, calendar, window, changes, done.changes);
   return done;
@@ -235,13 +236,7 @@ async function doubtPush(
   const times = steps.flatMap(({ item }) => item?.changedAt?.getTime() ?? []);
   const late = times.filter((time) => time < Date.now() - pushIsLate);
   if (late.length === 0) return;
-  const last = new Date(Math.max(...late));
-  // Before the calendar's row: notifications lock them in this order.
-  await sql`
-    update mail_subscription set state = 'Suspect', due_at = now(),
-      fault_text = 'A change was found by reading the calendar; it should have been pushed before.'
-    where mandator_id = ${mandatorId} and calendar_id = ${id} and state = 'Active' and kind in ('Ews', 'Graph')
-      and state_since < ${last}`.execute(trx);
+  await doubtSubscription(trx, mandatorId, id, new Date(Math.max(...late)));
 }
 
 /** Whoever has said meanwhile that something has changed has queued another reading. */

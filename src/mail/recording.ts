@@ -118,6 +118,7 @@ const statement: Statement = {
       update mail_subscription as one set
         seen_at = now(),
         watermark = coalesce(heard.watermark, one.watermark),
+        renew_at = case when heard.renews then now() else one.renew_at end,
         due_at = case when heard.renews or (heard.is_new and one.state in ('AwaitingFirstPush', 'Suspect')) then now() else one.due_at end,
         state = case
           when heard.ends is not null and one.state = 'Provisioning' then 'Failed'

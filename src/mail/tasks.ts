@@ -2,7 +2,11 @@ import { z } from 'zod';
 import { defineTask, type Sweep, type Task } from '../worker/task.ts';
 import { alignCalendars } from './calendars.ts';
 import { bookConflicts } from './conflicts.ts';
+import { manageSubscriptions, manageTask, sweepSubscriptions } from './management.ts';
 import { pollCalendars } from './polling.ts';
+import { provisionSubscription, provisionTask } from './provisioning.ts';
+import { subscriptionFigures } from './subscription-figures.ts';
+import { forgetOldSubscriptions } from './subscriptions.ts';
 import { synchroniseCalendar } from './sync.ts';
 
 export const tasks: readonly Task[] = [
@@ -10,6 +14,17 @@ export const tasks: readonly Task[] = [
     name: 'SynchroniseMailCalendar',
     payload: z.object({ mandatorId: z.int().positive(), calendarId: z.int().positive() }),
     run: synchroniseCalendar,
+  }),
+  defineTask({
+    name: provisionTask,
+    payload: z.object({ mandatorId: z.int().positive(), calendarId: z.int().positive() }),
+    run: provisionSubscription,
+  }),
+  defineTask({
+    name: manageTask,
+    payload: z.object({ mandatorId: z.int().positive() }),
+    run: (context, { mandatorId }) => manageSubscriptions(context, mandatorId),
+    figures: subscriptionFigures,
   }),
 ];
 
@@ -28,4 +43,6 @@ export const sweeps: readonly Sweep[] = [
       if (booked > 0) log.info({ booked }, 'mail items booked that had found their room occupied');
     },
   },
+  { name: 'mail subscriptions follow the settings and the time', run: sweepSubscriptions },
+  { name: 'forget old mail subscriptions', run: ({ work }) => forgetOldSubscriptions(work) },
 ];

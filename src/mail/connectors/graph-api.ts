@@ -83,6 +83,8 @@ export function openGraphApi(settings: MailServerSettings, ask: Ask): GraphApi {
     const fault = faultOf(status, headers, origin, words);
     if (status === 410 || lostStates.test(code) || (isCursor && status === 400))
       throw new ServerFault('StateLost', fault.message);
+    // What a subscription's own address says of itself is not about a mailbox.
+    if (status === 404 && address.startsWith('/subscriptions/')) return { status, body: undefined };
     if (lostMailboxes.test(code)) throw new ServerFault('AccessLost', fault.message);
     if (status === 404) return { status, body: undefined };
     throw fault;

@@ -1,0 +1,130 @@
+/** Subscriptions that expire are renewed in time, and between that their mail server is asked whether it still has them. */
+import { sql } from 'kysely';
+import type { Context } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import type { Connector } from './connectors/connector.ts';
+import { halfOf, notBefore, storedFault } from './provisioning.ts';
+import { makeSecret } from './secrets.ts';
+import { moveSubscriptions, nextLook, patience, standing } from './subscriptions.ts';
+
+/** Rows that are taken at a time: within their five minutes all of them have been asked for. */
+const mostTaken = 16;
+
+type Work = Pick<Context, 'config' | 'log'> & { work: Database; signal: AbortSignal };
+type Server = { mandatorId: number; mandator: string };
+
+export type Taken = {
+  id: number;
+  kind: string;
+  mailbox: string;
+  externalId: string;
+  isRenewal: boolean;
+  failures: number;
+  fault: string | null;
+};
+
+/** Takes some whose mail server is to be asked; whoever ends meanwhile leaves them to others after five minutes. */
+export async function takeDue(db: Database, mandatorId: number): Promise<Taken[]> {
+  const { rows } = await sql<Taken>`
+    update mail_subscription set due_at = now() + interval '5 minutes'
+    where mandator_id = ${mandatorId} and id in (
+      select id from mail_subscription
+      where mandator_id = ${mandatorId} and state in ${standing} and due_at <= now()
+        and heartbeat_minutes is null and calendar_id is not null
+      order by due_at limit ${mostTaken} for no key update skip locked)
+    returning id, kind, mailbox, external_id as "externalId", renew_at <= now() as "isRenewal", failures, fault`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** Renews one, or asks whether it is still there. */
+export async function lookAfter(
+  context: Work,
+  server: Server,
+  { kind, subscriptions }: Connector,
+  row: Taken,
+): Promise<void> {
+  const { work, signal } = context;
+  const act = row.isRenewal ? subscriptions?.renew : subscriptions?.probe;
+  if (!act || row.kind !== kind) return;
+  try {
+    const answer = await act(row.externalId, AbortSignal.any([signal, AbortSignal.timeout(patience)]));
+    if (answer === 'Gone') await buryGone(context, server, row);
+    else if (answer === 'Alive') await storeLook(work, server, row, null);
+    else await storeLook(work, server, row, answer.expiresAt);
+  } catch (error) {
+    await storeFault(context, server, row, error);
+  }
+}
+
+async function buryGone(
+  { work, log }: Work,
+  { mandatorId, mandator }: Server,
+  { id, mailbox }: Taken,
+): Promise<void> {
+  await moveSubscriptions(work, {
+    ...{ mandatorId, from: ['Active', 'Suspect'], to: 'Dead', condition: sql`id = ${id}` },
+    text: sql`'The mail server does not know it any more.'`,
+  });
+  log.warn({ mandator, mailbox }, 'mail server has lost a subscription; another is asked for');
+}
+
+/** @param expiresAt null: as before */
+async function storeLook(
+  db: Database,
+  { mandatorId }: Server,
+  { id }: Taken,
+  expiresAt: Date | null,
+): Promise<void> {
+  const renewal = expiresAt && sql`, expires_at = ${expiresAt}, renew_at = now() + ${halfOf(expiresAt)}`;
+  await db.transaction().execute(async (trx) => {
+    await sql`
+      update mail_subscription set failures = 0, fault = null,
+        fault_text = case when state = 'Suspect' then fault_text end ${renewal ?? sql``}
+      where mandator_id = ${mandatorId} and id = ${id} and state in ${standing}`.execute(trx);
+    await sql`
+      update mail_subscription set due_at = ${nextLook}
+      where mandator_id = ${mandatorId} and id = ${id} and state in ${standing}`.execute(trx);
+  });
+}
+
+const endsSoon = 'It ends within a day, and this was the last answer: ';
+
+/** Again after 1, 5, 15, 15 … minutes. People hear of it once, and once more when it ends within a day. */
+async function storeFault(
+  { config, work, log, signal }: Work,
+  { mandatorId, mandator }: Server,
+  { id, mailbox, fault: before, failures }: Taken,
+  error: unknown,
+): Promise<void> {
+  const { fault, text, retryAt } = storedFault(error, [
+    makeSecret(config, 'callback', id),
+    makeSecret(config, 'client state', id),
+  ]);
+  if (fault === null && !signal.aborted)
+    log.error({ err: (error as Error).stack }, 'a mail server was asked about a subscription in vain');
+  const minutes = signal.aborted ? 0 : ([1, 5][failures] ?? 15);
+  const pause = sql`now() + ${minutes} * interval '1 minute' * (0.9 + 0.2 * random())`;
+  const { rows } = await sql<{ endsSoon: boolean; wasSaid: boolean }>`
+    with known as materialized (
+      select id, coalesce(starts_with(fault_text, ${endsSoon}), false) as was_said,
+        not ${signal.aborted}::boolean and expires_at < now() + interval '1 day' as ends_soon
+      from mail_subscription where mandator_id = ${mandatorId} and id = ${id} for no key update
+    )
+    update mail_subscription as tried set
+      failures = failures + ${signal.aborted ? 0 : 1}, due_at = least(${notBefore(pause, retryAt)}, expires_at),
+      fault = ${signal.aborted ? sql`fault` : fault},
+      fault_text = case when ${signal.aborted}::boolean then fault_text when ends_soon then ${endsSoon}::text || ${text}
+        else ${text} end
+    from known where tried.mandator_id = ${mandatorId} and tried.id = known.id and tried.state in ${standing}
+    returning ends_soon as "endsSoon", was_said as "wasSaid"`.execute(work);
+  const [stored] = rows;
+  if (!stored || signal.aborted) return;
+  const isNews = fault !== before || (stored.endsSoon && !stored.wasSaid);
+  const level = !isNews ? 'debug' : fault === 'AccessLost' || stored.endsSoon ? 'error' : 'warn';
+  log[level](
+    { mandator, mailbox, fault, text, endsWithinADay: stored.endsSoon },
+    'mail subscription is not renewed',
+  );
+}
