@@ -85,6 +85,7 @@ function tokenFault(error: unknown, origin: string): ServerFault {
   const { cause } = error as Error;
   if (cause instanceof Response) return faultOf(cause.status, cause.headers, origin, 'no token');
   if (!(error instanceof oidc.ClientError)) return networkFault(error, origin);
-  if (error.code === 'OAUTH_TIMEOUT') return networkFault({ name: 'TimeoutError' }, origin);
+  // Without a code of its own it has only wrapped what fetching threw.
+  if (error.code === undefined || error.code === 'OAUTH_TIMEOUT') return networkFault(cause, origin);
   return new ServerFault('Unreadable', `${origin} gives no token: ${quote(error.message)}`);
 }

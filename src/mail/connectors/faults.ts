@@ -1,5 +1,6 @@
 /** What a mail server's refusal means for who asked. */
 import { withoutSecrets } from '../../log.ts';
+import { AnswerTooLarge } from '../../safe-fetch.ts';
 import { ServerFault } from './connector.ts';
 
 /**
@@ -52,9 +53,10 @@ export function faultOf(status: number, headers: Headers, origin: string, words 
   return new ServerFault('Unreadable', said);
 }
 
-/** For a request that was not answered. */
+/** For a request that was not answered, or not to the end. */
 export function networkFault(error: unknown, origin: string): ServerFault {
   if (error instanceof ServerFault) return error;
+  if (error instanceof AnswerTooLarge) return new ServerFault('TooLarge', `${error.message}.`);
   const { name, message, cause } = error as Error;
   if (name === 'TimeoutError' || name === 'AbortError')
     return new ServerFault('Unreachable', `${origin} has not answered in time.`);

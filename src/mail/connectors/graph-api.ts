@@ -48,9 +48,9 @@ const mostPages = 2_000;
 /** What Graph says of itself is read by us: more than faults by status. */
 const read = [400, 401, 403, 404, 409, 410, 429];
 const lostStates = /^(SyncStateNotFound|SyncStateInvalid|resyncRequired|resync.*|ErrorInvalidSyncState.*)$/i;
-/** There is no such room for us. */
+/** There is no such room for us; of other things that are not there the caller knows what they are. */
 const lostMailboxes =
-  /^(ErrorInvalidUser|ErrorNonExistentMailbox|MailboxNotEnabledForRESTAPI|MailboxNotSupportedForRESTAPI|Request_ResourceNotFound|ResourceNotFound|ErrorAccessDenied|OrganizationFromTenantGuidNotFound)$/i;
+  /^(ErrorInvalidUser|ErrorNonExistentMailbox|MailboxNotEnabledForRESTAPI|MailboxNotSupportedForRESTAPI|ErrorAccessDenied|OrganizationFromTenantGuidNotFound)$/i;
 
 export function openGraphApi(settings: MailServerSettings, ask: Ask): GraphApi {
   const base = settings.Url.replace(/\/+$/, '');

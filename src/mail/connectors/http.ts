@@ -5,7 +5,7 @@
 import pLimit from 'p-limit';
 import type { MailServerSettings } from '../../config.ts';
 import type { Log } from '../../log.ts';
-import { AnswerTooLarge, fetchBounded } from '../../safe-fetch.ts';
+import { fetchBounded } from '../../safe-fetch.ts';
 import { ServerFault } from './connector.ts';
 import { openCredentials } from './credentials.ts';
 import { faultOf, networkFault } from './faults.ts';
@@ -71,7 +71,6 @@ export function openHttp(settings: MailServerSettings, log: Log): Ask {
       log.debug({ server: base.origin, method, status, bytes: bytes.length, ms }, 'mail server answered');
       return { status, headers: response.headers, bytes };
     } catch (error) {
-      if (error instanceof AnswerTooLarge) throw new ServerFault('TooLarge', `${error.message}.`);
       throw networkFault(error, base.origin);
     }
   }
