@@ -22,7 +22,7 @@ export function restUntil(milliseconds: number): Date {
 }
 
 /** Of Retry-After (RFC 9110, 10.2.3), in seconds or as a date; null where there is none that can be read. */
-export function retryAtOf(headers: Headers): Date | null {
+function retryAtOf(headers: Headers): Date | null {
   const text = headers.get('retry-after')?.trim() ?? '';
   if (/^\d+(\.\d+)?$/.test(text)) return restUntil(Number(text) * second);
   const date = Date.parse(text);
