@@ -36,6 +36,8 @@ export type Calendar = {
   /** Tells one reading from the next. */
   readings: number;
   failures: number;
+  /** Of the room's location. */
+  timeZone: string;
   /** It is not to be read before `not_before`. */
   isHeldBack: boolean;
 };

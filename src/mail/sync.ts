@@ -102,8 +102,11 @@ async function readCalendar(
   const { rows } = await sql<Calendar>`
     select calendar.mandator_id as "mandatorId", mandator.code as mandator, mandator.uid as "mandatorUid", calendar.id,
       resource_id as "resourceId", kind, mailbox, address, cursor, window_start as "windowStart", window_end as "windowEnd",
-      dirty_by as "dirtyBy", marks, readings, failures, coalesce(not_before > now(), false) as "isHeldBack"
+      dirty_by as "dirtyBy", marks, readings, failures, coalesce(not_before > now(), false) as "isHeldBack",
+      location.time_zone as "timeZone"
     from mail_calendar as calendar join mandator on mandator.id = calendar.mandator_id
+      join resource on (resource.mandator_id, resource.id) = (calendar.mandator_id, calendar.resource_id)
+      join location on (location.mandator_id, location.id) = (resource.mandator_id, resource.location_id)
     where calendar.mandator_id = ${mandatorId} and calendar.id = ${calendarId} and retired_at is null`.execute(
     db,
   );

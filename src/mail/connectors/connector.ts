@@ -6,6 +6,8 @@ export type RemoteCalendar = {
   mailbox: string;
   /** Where it was found; null until it was looked for. */
   address: string | null;
+  /** Of the room's location (IANA), which times without a zone are in; only readings need it. */
+  timeZone?: string;
 };
 
 /** What is read: `[start, end)`. */

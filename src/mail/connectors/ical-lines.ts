@@ -1,0 +1,129 @@
+/**
+ * The text of RFC 5545 (3.1, 3.2 and 3.6) as components of properties. Anybody who invites a room writes it, so that all is
+ * bounded before it is looked at.
+ */
+
+export type Property = {
+  /** Without a group, in upper case. */
+  readonly name: string;
+  /** By their names in upper case, unquoted; of a list the first. */
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly value: string;
+};
+
+export type Component = {
+  readonly name: string;
+  readonly properties: readonly Property[];
+  readonly components: readonly Component[];
+};
+
+/** It is not read; the message is for people. */
+export class Unreadable extends Error {}
+
+const mostCharacters = 1024 * 1024;
+const mostLines = 60_000;
+const mostComponents = 1_000;
+const deepest = 4;
+
+const spoken = new Set([
+  ...['UID', 'SEQUENCE', 'DTSTAMP', 'LAST-MODIFIED', 'RECURRENCE-ID'],
+  ...['DTSTART', 'DTEND', 'DURATION', 'RRULE', 'RDATE', 'EXDATE', 'EXRULE'],
+  ...['SUMMARY', 'ORGANIZER', 'ATTENDEE', 'STATUS', 'CLASS', 'TRANSP', 'X-MICROSOFT-CDO-BUSYSTATUS'],
+  ...['TZID', 'TZOFFSETFROM', 'TZOFFSETTO'],
+]);
+
+const parameter = /;([\w-]+)=("[^"]*"|[^";:,]*)(?:,(?:"[^"]*"|[^";:,]*))*/y;
+/** Exchange names zones by URLs without quoting them: its value is what follows the last colon. */
+const zoneUrl = /^;TZID=(tzone:\/\/[^":;,]{1,80}):([\dTZ,]+)$/;
+
+function unquote(text: string): string {
+  return text.startsWith('"') ? text.slice(1, -1) : text;
+}
+
+/** @throws Unreadable */
+function readProperty(name: string, rest: string): Property {
+  const url = zoneUrl.exec(rest);
+  if (url) return { name, parameters: new Map([['TZID', url[1]!]]), value: url[2]! };
+  const parameters = new Map<string, string>();
+  let at = 0;
+  while (rest[at] === ';') {
+    parameter.lastIndex = at;
+    const found = parameter.exec(rest);
+    if (!found) throw new Unreadable(`its ${name} is not written as iCalendar`);
+    parameters.set(found[1]!.toUpperCase(), unquote(found[2]!));
+    at = parameter.lastIndex;
+  }
+  if (rest[at] !== ':') throw new Unreadable(`its ${name} is not written as iCalendar`);
+  return { name, parameters, value: rest.slice(at + 1) };
+}
+
+type Open = { name: string; properties: Property[]; components: Component[] };
+
+/** The lines without their folds. @throws Unreadable */
+function unfold(text: string): string[] {
+  if (text.length > mostCharacters) throw new Unreadable(`it has more than ${mostCharacters} characters`);
+  const lines = text.replace(/\r?\n[ \t]/g, '').split(/\r\n|\n|\r/);
+  if (lines.length > mostLines) throw new Unreadable(`it has more than ${mostLines} lines`);
+  return lines;
+}
+
+/**
+ * The VCALENDAR of a text, with the properties that this service knows.
+ * @throws Unreadable
+ */
+export function readComponents(text: string): Component {
+  const root: Open = { name: '', properties: [], components: [] };
+  const open: Open[] = [root];
+  let count = 0;
+  for (const line of unfold(text)) {
+    const name = /^[\w-]{1,64}(?=[;:])/.exec(line)?.[0].toUpperCase();
+    if (name === undefined) continue;
+    const value = () =>
+      line
+        .slice(name.length + 1)
+        .trim()
+        .toUpperCase();
+    if (name === 'BEGIN') {
+      if ((count += 1) > mostComponents)
+        throw new Unreadable(`it has more than ${mostComponents} components`);
+      if (open.length > deepest) throw new Unreadable(`its components are deeper than ${deepest} levels`);
+      const component: Open = { name: value(), properties: [], components: [] };
+      open.at(-1)!.components.push(component);
+      open.push(component);
+    } else if (name === 'END') {
+      if (open.length === 1 || open.pop()!.name !== value())
+        throw new Unreadable('its components are not closed as they were opened');
+    } else if (spoken.has(name)) open.at(-1)!.properties.push(readProperty(name, line.slice(name.length)));
+  }
+  if (open.length > 1) throw new Unreadable('it ends before its components do');
+  const calendar = root.components[0];
+  if (root.components.length !== 1 || calendar?.name !== 'VCALENDAR')
+    throw new Unreadable('it is not one VCALENDAR');
+  return calendar;
+}
+
+/** The value of the first property of this name; undefined without one. */
+export function contentOf(component: Component, name: string): string | undefined {
+  return propertyOf(component, name)?.value;
+}
+
+export function propertyOf(component: Component, name: string): Property | undefined {
+  return component.properties.find((property) => property.name === name);
+}
+
+export function propertiesOf(component: Component, name: string): Property[] {
+  return component.properties.filter((property) => property.name === name);
+}
+
+const escapes: Readonly<Record<string, string>> = { n: '\n', N: '\n' };
+
+/** A value of the type TEXT without its escapes (3.3.11), fit for a database. */
+export function readText(value: string): string {
+  return (
+    value
+      .replace(/\\(.)/g, (_, escaped: string) => escapes[escaped] ?? escaped)
+      .toWellFormed()
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken away.
+      .replace(/[\0-\x08\v\f\x0e-\x1f\x7f]/g, '')
+  );
+}

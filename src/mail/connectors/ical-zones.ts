@@ -1,0 +1,213 @@
+/** Local times of iCalendar as instants: by the zones of this machine, those of Windows, and those that a text defines. */
+import type { Window } from './connector.ts';
+import { type Component, contentOf, propertiesOf, Unreadable } from './ical-lines.ts';
+import { dayLength, listDays, readRule } from './ical-rule.ts';
+import { windowsZones } from './windows-zones.ts';
+
+/** What clocks show, as the instant at which clocks in UTC would, in milliseconds. */
+export type Wall = number;
+
+export type Zone = {
+  /**
+   * The first instant at which its clocks show this; where they skip it, as much later as they are set forward (RFC 5545,
+   * 3.3.5).
+   */
+  instantOf(wall: Wall): number;
+  wallOf(instant: number): Wall;
+};
+
+/** By the TZID of a text; null for a time without one. @throws Unreadable for a zone that nobody knows */
+export type Zones = (tzid: string | null) => Zone;
+
+export const utc: Zone = { instantOf: (wall) => wall, wallOf: (instant) => instant };
+
+/** How far clocks are ahead of UTC, in milliseconds. */
+type Offsets = (instant: number) => number;
+
+function makeZone(offsetAt: Offsets): Zone {
+  return {
+    wallOf: (instant) => instant + offsetAt(instant),
+    instantOf(wall) {
+      const before = offsetAt(wall - dayLength);
+      const after = offsetAt(wall + dayLength);
+      if (before === after) return wall - before;
+      const meeting = [wall - before, wall - after].filter((instant) => instant + offsetAt(instant) === wall);
+      return meeting.length > 0 ? Math.min(...meeting) : wall - before;
+    },
+  };
+}
+
+// Beyond, the clocks of this machine show what is as good as any other.
+const [earliest, latest] = [Date.UTC(1970, 0), Date.UTC(2200, 0)];
+
+const week = 7 * dayLength;
+
+/** Asked by weeks, in none of which clocks are set twice: a daily series asks often. */
+function offsetsOf(clock: Intl.DateTimeFormat): Offsets {
+  const known = new Map<number, number>();
+  function ask(instant: number): number {
+    const found = /GMT([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(clock.format(instant));
+    if (!found) return 0;
+    const [, sign, hours, minutes, seconds = '0'] = found;
+    return Number(`${sign}1`) * ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
+  }
+  function askOnce(instant: number): number {
+    let offset = known.get(instant);
+    if (offset === undefined) known.set(instant, (offset = ask(instant)));
+    return offset;
+  }
+  return (instant) => {
+    const at = Math.min(Math.max(instant, earliest), latest);
+    const first = Math.floor(at / week) * week;
+    const offset = askOnce(first);
+    return offset === askOnce(first + week) ? offset : ask(at);
+  };
+}
+
+const longestName = 100;
+
+/** A zone of this machine, in any case; undefined for another name. */
+function findZone(name: string): Zone | undefined {
+  if (name === '' || name.length > longestName) return undefined;
+  try {
+    const clock = new Intl.DateTimeFormat('en-US', {
+      timeZone: name,
+      timeZoneName: 'longOffset',
+      year: 'numeric',
+    });
+    return makeZone(offsetsOf(clock));
+  } catch {
+    return undefined;
+  }
+}
+
+/** When clocks are set to another offset. */
+type Onset = { at: number; from: number; to: number };
+
+const mostObservances = 100;
+const mostZones = 20;
+const year = 366 * dayLength;
+
+function readOffset(observance: Component, name: string): number {
+  const found = /^([+-])(\d{2})(\d{2})(\d{2})?$/.exec(contentOf(observance, name) ?? '');
+  if (!found) throw new Unreadable(`its VTIMEZONE has a wrong ${name}`);
+  const [, sign, hours, minutes, seconds = '0'] = found;
+  return Number(`${sign}1`) * (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
+}
+
+/** @throws Unreadable */
+function onsetsOf(observance: Component, window: Window): Onset[] {
+  const [from, to] = [readOffset(observance, 'TZOFFSETFROM'), readOffset(observance, 'TZOFFSETTO')];
+  const start = readWall(contentOf(observance, 'DTSTART') ?? '');
+  const text = contentOf(observance, 'RRULE');
+  const walls = [
+    start,
+    ...propertiesOf(observance, 'RDATE').flatMap(({ value }) =>
+      value.split(',', mostObservances).map(readWall),
+    ),
+  ];
+  if (text !== undefined) walls.push(...repeated(text, start, window));
+  return walls.map((wall) => ({ at: wall - from, from, to }));
+}
+
+function repeated(text: string, start: Wall, window: Window): Wall[] {
+  const rule = readRule(text);
+  if (rule.frequency !== 'YEARLY' || rule.count !== null || rule.months.size !== 1)
+    throw new Unreadable('its VTIMEZONE does not repeat once a year');
+  const until = rule.until === null ? Number.POSITIVE_INFINITY : readWall(rule.until.replace('Z', ''));
+  // The same for some years, so that what lies beyond keeps its instant.
+  const end = Math.ceil((window.end.getTime() + 2 * year) / (10 * year)) * 10 * year;
+  const last = Math.min(end, until);
+  const first = Math.min(last, window.start.getTime()) - 2 * year;
+  const time = start - Math.floor(start / dayLength) * dayLength;
+  return listDays(
+    rule,
+    Math.floor(start / dayLength),
+    Math.floor(first / dayLength),
+    Math.floor(last / dayLength),
+  )
+    .map((day) => day * dayLength + time)
+    .filter((wall) => wall <= until + dayLength);
+}
+
+function defineZone(timeZone: Component, window: Window): Zone {
+  const onsets = timeZone.components
+    .filter(({ name }) => name === 'STANDARD' || name === 'DAYLIGHT')
+    .flatMap((observance) => onsetsOf(observance, window))
+    .sort((one, other) => one.at - other.at);
+  const first = onsets[0];
+  if (!first) throw new Unreadable('its VTIMEZONE is empty');
+  return makeZone((instant) => {
+    let [low, high] = [0, onsets.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (onsets[middle]!.at <= instant) low = middle + 1;
+      else high = middle;
+    }
+    return low === 0 ? first.from : onsets[low - 1]!.to;
+  });
+}
+
+/** The local time of `20261201T093000` or the midnight of `20261201`. @throws Unreadable */
+export function readWall(text: string): Wall {
+  const found = /^(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2}))?$/.exec(text);
+  const [years, months, days, hours = 0, minutes = 0, seconds = 0] =
+    found?.slice(1).map((part) => Number(part ?? 0)) ?? [];
+  const at = new Date(0);
+  at.setUTCFullYear(years!, months! - 1, days!);
+  const isDate = found && at.getUTCMonth() === months! - 1 && at.getUTCDate() === days;
+  if (!isDate || hours > 23 || minutes > 59 || seconds > 60)
+    throw new Unreadable('it has a date that is not in the calendar');
+  return at.getTime() + ((hours * 60 + minutes) * 60 + Math.min(seconds, 59)) * 1000;
+}
+
+/** Of a name such as `/mozilla.org/20050126_1/Europe/Berlin` what this machine knows. */
+function findByEnd(name: string): Zone | undefined {
+  const parts = name.split('/', 12);
+  if (parts.length < 3) return undefined;
+  return findZone(parts.slice(-2).join('/')) ?? findZone(parts.slice(-3).join('/'));
+}
+
+/**
+ * The zones of a VCALENDAR. A name that this machine knows counts more than what the text says of it.
+ * @param floating the zone of times that name none: the room's; null where it is not known
+ * @throws Unreadable for more than 100 observances
+ */
+export function readZones(calendar: Component, window: Window, floating: string | null): Zones {
+  const defined = new Map<string, Component>();
+  let observances = 0;
+  for (const component of calendar.components) {
+    if (component.name !== 'VTIMEZONE') continue;
+    observances += component.components.length;
+    defined.set(contentOf(component, 'TZID') ?? '', component);
+  }
+  if (observances > mostObservances)
+    throw new Unreadable(`its VTIMEZONEs have more than ${mostObservances} parts`);
+  const known = new Map<string | null, Zone>();
+  function look(tzid: string | null): Zone {
+    if (tzid === null) {
+      const zone = findZone(floating ?? '');
+      if (!zone) throw new Unreadable('it has times without a zone');
+      return zone;
+    }
+    const definition = defined.get(tzid);
+    const found =
+      findZone(tzid) ??
+      findByEnd(tzid) ??
+      (definition && defineZone(definition, window)) ??
+      (Object.hasOwn(windowsZones, tzid) ? findZone(windowsZones[tzid]!) : undefined) ??
+      (/^tzone:\/\/Microsoft\/Utc$/i.test(tzid) ? utc : undefined);
+    if (!found)
+      throw new Unreadable(
+        `it has times in the zone ${JSON.stringify(tzid.slice(0, 60))}, which is not known`,
+      );
+    return found;
+  }
+  return (tzid) => {
+    let zone = known.get(tzid);
+    if (known.size === mostZones && !zone)
+      throw new Unreadable(`it has times in more than ${mostZones} zones`);
+    if (!zone) known.set(tzid, (zone = look(tzid)));
+    return zone;
+  };
+}
