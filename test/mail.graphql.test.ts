@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import type { Config } from '../src/config.ts';
+import { examineCallback } from '../src/mail/reach.ts';
 import { makeTenant } from './_util/factories.ts';
 import { makeCalendar, makeConflicts, makeSubscription } from './_util/mail-rows.ts';
 import { type MasterData, masterData } from './_util/master-data.ts';
@@ -77,11 +79,11 @@ describe('with one', () => {
       ...{ fault: null, conflictCount: 0, conflicts: [] },
     });
     expect((first!['history'] as Tree[]).map(({ from, to, text }) => [from, to, text])).toEqual([
-      ['AwaitingFirstPush', 'Active', 'Active now'],
-      ['Provisioning', 'AwaitingFirstPush', 'AwaitingFirstPush now'],
+      ['AwaitingFirstPush', 'Active', null],
+      ['Provisioning', 'AwaitingFirstPush', null],
       [null, 'Provisioning', null],
       ['AwaitingFirstPush', 'Failed', 'Failed now'],
-      ['Provisioning', 'AwaitingFirstPush', 'AwaitingFirstPush now'],
+      ['Provisioning', 'AwaitingFirstPush', null],
       [null, 'Provisioning', null],
     ]);
     expect(second).toEqual({
@@ -227,4 +229,24 @@ describe('with one', () => {
     );
     expect(errors).toMatchObject([{ extensions: { code: 'LIMIT' } }]);
   });
+});
+
+test('/metrics has each fault, state and verdict; the doctor finds the webhook where it is', async () => {
+  const { config } = service.context;
+  await fetch(`${service.url}/api/webhooks/mailserver`, { method: 'POST', body: 'not a notification' });
+  const text = await (await fetch(`${service.url}/metrics`)).text();
+  for (const line of [
+    'roomgate_mail_calendars{fault="AccessLost"} 1',
+    'roomgate_mail_calendars{fault="TooLarge"} 0',
+    'roomgate_mail_changes_found{by="Push"} 30',
+    'roomgate_mail_notifications_recorded_total{verdict="Unrecognised"} 1',
+    'roomgate_mail_notifications_recorded_total{verdict="Accepted"} 0',
+    'roomgate_mail_conflicts 132',
+  ])
+    expect(text.split('\n')).toContain(line);
+  const MailServer = { school: { Kind: 'Ews', Url: 'http://localhost/' } } as unknown as Config['MailServer'];
+  for (const MailServerPushNotificationUseLegacyEndpoint of [false, true])
+    expect(
+      await examineCallback({ ...config, MailServer, MailServerPushNotificationUseLegacyEndpoint }, 'school'),
+    ).toMatchObject({ level: 'ok', text: expect.stringMatching(/answers$/) });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { mailFigures } from '../src/mail/figures.ts';
 import { makeSecret } from '../src/mail/secrets.ts';
 import { subscriptionFigures } from '../src/mail/subscription-figures.ts';
 import { doubtSubscription } from '../src/mail/subscriptions.ts';
@@ -165,7 +166,7 @@ describe('renewal', () => {
       text: expect.stringMatching(/^It ends within a day/),
     });
     expect(desk.takeLines()).toMatchObject([{ level: 'error', endsWithinADay: true }]);
-    expect(await figure('expiring')).toBe(1);
+    expect(await subscriptionFigures.roomgate_mail_subscriptions_expiring.read(desk.db)).toBe(1);
     delete server.script.before;
     await passUntilDue();
     expect(await only()).toMatchObject({ state: 'Active', text: null, fault: null, failures: 0 });
@@ -243,7 +244,7 @@ describe('a change that was found by reading and not by push', () => {
       state: 'Suspect',
       text: expect.stringMatching(/should have been pushed/),
     });
-    expect(await figure('suspect')).toBe(1);
+    expect(await mailFigures.roomgate_mail_subscriptions.read(desk.db)).toMatchObject({ Suspect: 1 });
     await desk.settle();
     expect([server.count('probe'), (await only()).state]).toEqual([1, 'Suspect']);
     await desk.hear(id);
@@ -326,7 +327,7 @@ describe('another callback URL', () => {
     answers('subscribe', refusal(503, 'ServiceUnavailable'));
     await pass(2);
     expect(await desk.states()).toEqual(['Active', 'Failed']);
-    expect(await figure('active')).toBe(1);
+    expect(await mailFigures.roomgate_mail_subscriptions.read(desk.db)).toMatchObject({ Active: 1 });
     delete server.script.before;
     await passUntilDue();
     expect(await desk.states()).toEqual(['Replaced', 'Failed', 'Active']);
@@ -421,8 +422,3 @@ test('what ended 30 days ago is forgotten, but not the newest of a calendar', as
   await forgetOldSubscriptions(desk.db);
   expect(await desk.states()).toHaveLength(1);
 });
-
-const figure = (name: string) =>
-  (subscriptionFigures as Record<string, { read(db: SubscriptionDesk['db']): Promise<number> }>)[
-    `roomgate_mail_subscriptions_${name}`
-  ]!.read(desk.db);

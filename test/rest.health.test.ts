@@ -44,6 +44,7 @@ let hallway: Awaited<ReturnType<typeof startHallway>>;
 let pending: string[] = ['000009_rooms'];
 let stopping = false;
 let working = true;
+let doors: Record<string, number> = { open: 2, shut: 5 };
 
 beforeAll(async () => {
   database = await cloneDatabase();
@@ -56,6 +57,11 @@ beforeAll(async () => {
     worker: () => working,
     gauges: {
       roomgate_open_batches: { help: 'Open batches', read: async () => 3 },
+      roomgate_doors: { help: 'By state', label: 'state', read: async () => doors },
+      roomgate_broken_doors: {
+        ...{ help: 'Cannot be read', label: 'state' },
+        read: () => Promise.reject(new Error('no')),
+      },
       roomgate_broken: { help: 'Cannot be read', read: () => Promise.reject(new Error('no')) },
     },
   });
@@ -187,6 +193,16 @@ describe('GET /metrics', () => {
     const text = await (await fetch(`${hallway.url}/metrics`)).text();
     expect(text).toMatch(/^roomgate_open_batches 3$/m);
     expect(text).not.toMatch(/^roomgate_broken \d/m);
+  });
+
+  test('a figure with a label: a line for each of its values, as they are now', async () => {
+    const lines = async () => {
+      const text = await (await fetch(`${hallway.url}/metrics`)).text();
+      return text.split('\n').filter((line) => /^roomgate_\w*doors/.test(line));
+    };
+    expect(await lines()).toEqual(['roomgate_doors{state="open"} 2', 'roomgate_doors{state="shut"} 5']);
+    doors = { shut: 7 };
+    expect(await lines()).toEqual(['roomgate_doors{state="shut"} 7']);
   });
 });
 

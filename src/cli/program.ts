@@ -8,11 +8,12 @@ import { DomainError, isOutage, isSchemaMissing } from '../errors.ts';
 import * as identity from '../identity/cli.ts';
 import * as lessons from '../lessons/cli.ts';
 import { withoutSecrets } from '../log.ts';
+import * as mail from '../mail/cli.ts';
 import * as tenants from '../tenants/cli.ts';
 import { connect, type RemoteAction, reach, type SignIn } from './client.ts';
 import { type Action, CommandFailed, type Output } from './command.ts';
 import { credentialOf, needsToken, takesPins } from './credential.ts';
-import { type Patient, runDoctor } from './doctor.ts';
+import { type Finding, type Patient, runDoctor } from './doctor.ts';
 
 /** What `main` knows how to do, for the commands to use. */
 export type Host = Patient & {
@@ -146,12 +147,22 @@ export function createProgram(host: Host): Command {
   identity.addCommands(program, action);
   displays.addCommands(program, action);
   lessons.addCommands(program, remoteAction);
+  mail.addCommands(program, action);
+
+  /** What the host tells of the database, and the rooms of what is in it, where that can be read. */
+  async function diagnose(context: Context): Promise<Finding[]> {
+    const findings = await host.diagnose(context);
+    const isReadable = findings.every(
+      ({ check, level }) => level !== 'fault' || !['Database', 'Migrations'].includes(check),
+    );
+    return isReadable ? [...findings, ...(await mail.examineMail(context))] : findings;
+  }
 
   program
     .command('doctor')
-    .description('check settings, database, queue and server; exit code 1 if there is a fault')
+    .description('check settings, database, queue, server and mail servers; exit code 1 if there is a fault')
     .addHelpText('after', 'Example:\n  $ roomgate doctor')
-    .action(() => runDoctor(host, outputOf(program)));
+    .action(() => runDoctor({ ...host, diagnose }, outputOf(program)));
 
   return program;
 }

@@ -235,7 +235,10 @@ export async function markAllCalendars(db: Database): Promise<void> {
   );
 }
 
-/** Has calendars of a tenant read at once, whatever speaks against it; `whole`: as if for the first time. */
+/**
+ * Has calendars of a tenant read at once, also those that wait after a fault, but for a mail server that has asked to be left
+ * alone; `whole`: as if for the first time.
+ */
 export async function requestReadings(
   db: Database,
   mandatorId: number,
@@ -244,7 +247,8 @@ export async function requestReadings(
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ id: number }>`
-      update mail_calendar set not_before = null, cursor = case when not ${whole} then cursor end
+      update mail_calendar set not_before = case when fault = 'Throttled' then not_before end,
+        cursor = case when not ${whole} then cursor end
       where mandator_id = ${mandatorId} and id = any (${calendarIds}::integer[]) and retired_at is null
       returning id`.execute(trx);
     await markCalendars(

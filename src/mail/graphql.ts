@@ -103,7 +103,8 @@ function addSubscription(builder: Builder) {
       state: t.expose('state', {
         type: state,
         nullable: true,
-        description: 'Of the subscription that is active, or else of the newest; null while there was none.',
+        description:
+          'Of the subscription that has pushed and is not given up, or else of the newest; null while there was none.',
       }),
       stateSince: t.expose('stateSince', {
         type: 'DateTime',
@@ -142,8 +143,7 @@ function addSubscription(builder: Builder) {
       }),
       nextReadAt: t.expose('nextReadAt', {
         type: 'DateTime',
-        nullable: true,
-        description: 'When it is read next if nothing is heard before; null when that is not known yet.',
+        description: 'When it is read next if nothing is heard before.',
       }),
       foundByPush: t.exposeInt('foundByPush', { description: 'Changes that the mail server has told of.' }),
       foundByPoll: t.exposeInt('foundByPoll', {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { isOutage, isSchemaMissing, Unavailable } from '../errors.ts';
 import { markAllCalendars } from './calendars.ts';
+import type { Verdict } from './mail.ts';
 import { type Recorded, type Row, recordNotifications } from './recording.ts';
 
 export type Inbox = {
@@ -19,7 +20,13 @@ export type Inbox = {
   close(): Promise<void>;
 };
 
-export type InboxFigures = { recorded: number; statements: number; failed: number; waiting: number };
+export type InboxFigures = {
+  recorded: Readonly<Record<Verdict, number>>;
+  statements: number;
+  failed: number;
+  /** Requests, not notifications. */
+  waiting: number;
+};
 
 type Post = {
   rows: readonly Row[];
@@ -49,7 +56,10 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   let recovering: Promise<void> | undefined;
   let markedAt = Number.NEGATIVE_INFINITY;
   const closing = new AbortController();
-  const counts = { recorded: 0, statements: 0, failed: 0 };
+  const verdicts: Record<Verdict, number> = {
+    ...{ Accepted: 0, Duplicate: 0, Rejected: 0, Unrecognised: 0, Handshake: 0 },
+  };
+  const counts = { recorded: verdicts, statements: 0, failed: 0 };
 
   function refuse(post: Post, error: Error): void {
     counts.failed += 1;
@@ -95,7 +105,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
         db,
         group.flatMap(({ rows }) => rows),
       );
-      counts.recorded += recorded.length;
+      for (const { verdict } of recorded) verdicts[verdict] += 1;
       let at = 0;
       for (const { rows, answer } of group) answer.resolve(recorded.slice(at, (at += rows.length)));
     } catch (error) {

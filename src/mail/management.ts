@@ -78,7 +78,7 @@ async function disableUnwanted(db: Database, config: Config): Promise<void> {
 }
 
 /** CalDav: one for all calendars of the tenant, which its operator sets up; it follows the settings where it is. */
-async function alignTenantWide(db: Database, config: Config): Promise<void> {
+export async function alignTenantWide(db: Database, config: Config): Promise<void> {
   const servers = serversOf(config);
   await sql`
     insert into mail_subscription (mandator_id, kind, server_url, callback_url, state, due_at)

@@ -19,7 +19,7 @@ const mostUnread: RawBuilder<unknown> = sql`coalesce((
   having count(*) > 0), interval '1 minute')`;
 
 /** When a calendar, of which `calendar` is the row, is read next unless somebody says before that it has changed. */
-const nextRead: RawBuilder<Date> = sql<Date>`greatest(
+export const nextRead: RawBuilder<Date> = sql<Date>`greatest(
   case when calendar.dirty_since is null then coalesce(calendar.read_at + ${mostUnread}, calendar.created_at) else now() end,
   calendar.not_before)`;
 

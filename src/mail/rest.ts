@@ -16,7 +16,10 @@ const allowed = 'POST';
 export type Webhook = {
   router: Router;
   /** For /metrics. */
-  figures: Record<string, { help: string; read(): number }>;
+  figures: Record<
+    string,
+    { help: string; label?: string; read(): number | Readonly<Record<string, number>> }
+  >;
   /** Records what waits. */
   close(): Promise<void>;
 };
@@ -98,10 +101,10 @@ export function openWebhook(context: Context): Webhook {
   return {
     router,
     figures: {
-      roomgate_mail_notifications_recorded_total: figure(
-        'Notifications of mail servers that this process has recorded, whatever their verdict',
-        'recorded',
-      ),
+      roomgate_mail_notifications_recorded_total: {
+        ...figure('Notifications of mail servers that this process has recorded', 'recorded'),
+        label: 'verdict',
+      },
       roomgate_mail_notification_statements_total: figure(
         'Statements that have recorded them, each all that had arrived meanwhile',
         'statements',

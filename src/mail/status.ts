@@ -4,18 +4,21 @@ import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { Forbidden } from '../errors.ts';
 import type { Fault, ServerKind, SubscriptionState } from './mail.ts';
+import { nextRead } from './polling.ts';
 
 // For this room's faces.
-export { getResource, type Resource } from '../tenants/service.ts';
+export { getMandator, getResource, type Resource } from '../tenants/service.ts';
 
 export type CalendarStatus = {
   id: number;
   mandatorId: number;
+  /** Its code. */
+  mandator: string;
   resourceId: number;
   resourceName: string;
   mailbox: string;
   kind: ServerKind;
-  /** Of the subscription that is active, or else the newest, and since when; null while there was none. */
+  /** Of the subscription that has pushed and is not given up, or else the newest; null while there was none. */
   state: SubscriptionState | null;
   stateSince: Date | null;
   /** Why a subscription is not active, or what failed about it last. */
@@ -23,8 +26,8 @@ export type CalendarStatus = {
   lastPushAt: Date | null;
   expiresAt: Date | null;
   lastReadAt: Date | null;
-  /** Null while the calendar is read for the first time. */
-  nextReadAt: Date | null;
+  /** Unless something is heard before. */
+  nextReadAt: Date;
   /** Since when something is known to have changed that is not read. */
   dirtySince: Date | null;
   foundByPush: number;
@@ -68,20 +71,18 @@ export function checkOverseer({ role }: Viewer): void {
 }
 
 /** Whether a subscription belongs to a calendar: its own, or the one that CalDav has for all of a tenant. */
-const belongs = sql<boolean>`subscription.mandator_id = calendar.mandator_id and subscription.kind = calendar.kind
+export const belongs = sql<boolean>`subscription.mandator_id = calendar.mandator_id and subscription.kind = calendar.kind
   and (subscription.calendar_id = calendar.id or (subscription.calendar_id is null and calendar.kind = 'CalDav'))`;
 
-/** When it is queued for, or when the next poll is due: the more often, the less its push is to be relied on. */
-const nextReading = sql<Date | null>`coalesce(
-  (select run_at from graphile_worker._private_jobs where key = 'mail calendar ' || calendar.id),
-  greatest(calendar.not_before, calendar.read_at + case
-    when newest.state = 'Active' and newest.state_since < now() - interval '24 hours' then interval '60 minutes'
-    when newest.state = 'Active' then interval '15 minutes' else interval '1 minute' end))`;
+/** When it is queued for, or else is due. */
+const nextReading = sql<Date>`coalesce(
+  (select run_at from graphile_worker._private_jobs where key = 'mail calendar ' || calendar.id), ${nextRead})`;
 
-/** The calendars that are read, by the names of their rooms: of a tenant, or of all. */
+/** The calendars that are read, of a tenant or of all, by the names of their rooms. */
 export async function listCalendars(db: Database, mandatorId: number | null): Promise<CalendarStatus[]> {
   const { rows } = await sql<CalendarStatus>`
-    select calendar.id, calendar.mandator_id as "mandatorId", calendar.resource_id as "resourceId",
+    select calendar.id, calendar.mandator_id as "mandatorId", mandator.code as mandator,
+      calendar.resource_id as "resourceId",
       resource.name as "resourceName", calendar.mailbox, calendar.kind,
       newest.state, newest.state_since as "stateSince", newest.fault_text as "stateText",
       heard.at as "lastPushAt", newest.expires_at as "expiresAt", calendar.read_at as "lastReadAt",
@@ -92,16 +93,17 @@ export async function listCalendars(db: Database, mandatorId: number | null): Pr
         where item.mandator_id = calendar.mandator_id and item.calendar_id = calendar.id and item.state = 'Conflict'
           and upper(item.occupied) > now()) as "conflictCount"
     from mail_calendar as calendar
+    join mandator on mandator.id = calendar.mandator_id
     join resource on resource.mandator_id = calendar.mandator_id and resource.id = calendar.resource_id
     left join lateral (
       select state, state_since, fault_text, expires_at from mail_subscription as subscription
-      where ${belongs} order by state = 'Active' desc, id desc limit 1
+      where ${belongs} order by state in ('Active', 'Suspect') desc, id desc limit 1
     ) as newest on true
     left join lateral (
       select max(seen_at) as at from mail_subscription as subscription where ${belongs}
     ) as heard on true
     where calendar.retired_at is null and (${mandatorId}::integer is null or calendar.mandator_id = ${mandatorId})
-    order by calendar.mandator_id, resource.name_key, calendar.id`.execute(db);
+    order by mandator.code, resource.name_key, calendar.id`.execute(db);
   return rows;
 }
 

@@ -1,7 +1,6 @@
-/** What operators watch of the subscriptions of all tenants; of a calendar its standing one counts, else its newest. */
+/** What operators watch of the subscriptions of all tenants beside their states; of a calendar its standing one counts, else its newest. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import type { SubscriptionState } from './mail.ts';
 import { standing } from './subscriptions.ts';
 
 const read = async (db: Database, what: ReturnType<typeof sql>) => {
@@ -17,27 +16,7 @@ const read = async (db: Database, what: ReturnType<typeof sql>) => {
   return rows[0]?.figure ?? 0;
 };
 
-const counted = (state: SubscriptionState, help: string) => ({
-  help,
-  read: (db: Database) => read(db, sql`count(*) filter (where state = ${state})`),
-});
-
 export const subscriptionFigures = {
-  roomgate_mail_subscriptions_provisioning: counted(
-    'Provisioning',
-    'Calendars for which a subscription is asked for just now',
-  ),
-  roomgate_mail_subscriptions_awaiting_first_push: counted(
-    'AwaitingFirstPush',
-    'Calendars whose subscription is granted and has pushed nothing yet',
-  ),
-  roomgate_mail_subscriptions_active: counted('Active', 'Calendars whose subscription pushes'),
-  roomgate_mail_subscriptions_suspect: counted(
-    'Suspect',
-    'Calendars whose subscription does not push as it should',
-  ),
-  roomgate_mail_subscriptions_dead: counted('Dead', 'Calendars whose subscription is lost'),
-  roomgate_mail_subscriptions_failed: counted('Failed', 'Calendars that were granted no subscription'),
   roomgate_mail_subscriptions_expiring: {
     help: 'Calendars whose subscription ends within 24 hours though it was to be renewed',
     read: (db: Database) =>

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { defineTask, type Sweep, type Task } from '../worker/task.ts';
 import { alignCalendars } from './calendars.ts';
 import { bookConflicts } from './conflicts.ts';
+import { mailFigures } from './figures.ts';
 import { manageSubscriptions, manageTask, sweepSubscriptions } from './management.ts';
 import { pollCalendars } from './polling.ts';
 import { provisionSubscription, provisionTask } from './provisioning.ts';
@@ -34,6 +35,7 @@ export const sweeps: readonly Sweep[] = [
     async run({ work, config }) {
       await alignCalendars(work, config);
     },
+    figures: mailFigures,
   },
   { name: 'mail calendars that are due', run: ({ work, config }) => pollCalendars(work, config) },
   {

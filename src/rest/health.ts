@@ -13,8 +13,12 @@ export type Health = {
   worker?: () => boolean;
   stopping(): boolean;
   /** Further figures for /metrics, by their Prometheus name; one that cannot be read is left out of that answer. */
-  gauges?: Record<string, { help: string; read(): number | Promise<number> }>;
+  gauges?: Record<string, Gauged>;
 };
+
+/** A number, or with a label one for each of its values. */
+type Gauged = { help: string; label?: string; read(): Read | Promise<Read> };
+type Read = number | Readonly<Record<string, number>>;
 
 const checkTimeout = 2_000;
 
@@ -34,16 +38,21 @@ async function holds(check: () => boolean | Promise<boolean>): Promise<boolean> 
 function createMetrics(health: Health) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  for (const [name, { help, read }] of Object.entries(health.gauges ?? {}))
+  for (const [name, { help, label, read }] of Object.entries(health.gauges ?? {}))
     new Gauge({
       name,
       help,
+      labelNames: label ? [label] : [],
       registers: [registry],
       async collect() {
         try {
-          this.set(await read());
+          const figure = await read();
+          if (typeof figure === 'number') return this.set(figure);
+          this.reset();
+          for (const [value, number] of Object.entries(figure)) this.set({ [label ?? '']: value }, number);
         } catch {
-          this.remove();
+          if (label) this.reset();
+          else this.remove();
         }
       },
     });

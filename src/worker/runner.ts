@@ -43,14 +43,16 @@ const lockClass = 7_002;
 const stopTimeout = 5_000;
 
 /** What /metrics tells besides the process itself, by Prometheus name. */
-export function openFigures(db: Database): Record<string, { help: string; read(): Promise<number> }> {
+export function openFigures(
+  db: Database,
+): Record<string, Pick<Figure, 'help' | 'label'> & { read(): ReturnType<Figure['read']> }> {
   const figures = Object.assign(
     {},
     queueFigures,
     ...[...allTasks, ...allSweeps].map(({ figures }) => figures),
   ) as Record<string, Figure>;
   return Object.fromEntries(
-    Object.entries(figures).map(([name, { help, read }]) => [name, { help, read: () => read(db) }]),
+    Object.entries(figures).map(([name, { read, ...told }]) => [name, { ...told, read: () => read(db) }]),
   );
 }
 

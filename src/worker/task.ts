@@ -10,8 +10,12 @@ export type TaskContext = Context & {
   signal: AbortSignal;
 };
 
-/** A number that operators watch, of the whole installation. */
-export type Figure = { help: string; read(db: Database): Promise<number> };
+/** What operators watch, of the whole installation: a number, or with a label one for each of its values. */
+export type Figure = {
+  help: string;
+  label?: string;
+  read(db: Database): Promise<number | Readonly<Record<string, number>>>;
+};
 
 /**
  * A kind of background work. Jobs may run twice or be lost, so `run` starts from what is in the database, and a sweep

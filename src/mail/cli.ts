@@ -1,0 +1,141 @@
+import { type AddCommands, type Cli, CommandFailed } from '../cli/command.ts';
+import { formatTable } from '../cli/output.ts';
+import { requestReadings } from './calendars.ts';
+import { openCallback } from './callback.ts';
+import {
+  type CalendarStatus,
+  getMandator,
+  listCalendars,
+  listConflicts,
+  type MailConflict,
+  pushWorks,
+} from './status.ts';
+
+export { examineMail } from './health.ts';
+
+type Options = { mandator?: string };
+
+/** Of one tenant, or of all. @throws NotFound */
+async function findMandator({ context: { db } }: Cli, { mandator }: Options): Promise<number | null> {
+  return mandator === undefined ? null : (await getMandator(db, mandator)).mandatorId;
+}
+
+const none = (mandator: string | undefined) =>
+  new CommandFailed(
+    `No calendar${mandator === undefined ? '' : ` of ${mandator}`} is read: set MailServer, give resources a Mailbox, and see that a worker runs.`,
+  );
+
+const toConflictRecord = ({ uid, subject, start, end, reason, bookingId }: MailConflict) => ({
+  ...{ Uid: uid, Subject: subject, Start: start, End: end, Reason: reason, BookingId: bookingId },
+});
+
+const toRecord = (calendar: CalendarStatus, conflicts: readonly MailConflict[]) => ({
+  Mandator: calendar.mandator,
+  CalendarId: calendar.id,
+  ResourceId: calendar.resourceId,
+  ResourceName: calendar.resourceName,
+  Mailbox: calendar.mailbox,
+  Kind: calendar.kind,
+  State: calendar.state,
+  StateSince: calendar.stateSince,
+  StateText: calendar.stateText,
+  PushWorks: pushWorks(calendar),
+  LastPushAt: calendar.lastPushAt,
+  ExpiresAt: calendar.expiresAt,
+  LastReadAt: calendar.lastReadAt,
+  NextReadAt: calendar.nextReadAt,
+  FoundByPush: calendar.foundByPush,
+  FoundByPoll: calendar.foundByPoll,
+  Fault: calendar.fault && { Kind: calendar.fault.kind, Text: calendar.fault.text },
+  ConflictCount: calendar.conflictCount,
+  Conflicts: conflicts.map(toConflictRecord),
+});
+
+const headings = [
+  ...['Mandator', 'Resource', 'Mailbox', 'Kind', 'Push', 'Since', 'Last push', 'Last read'],
+  ...['By push', 'By poll', 'Conflicts', 'Fault'],
+];
+const minute = (at: Date | null) => at?.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') ?? '';
+
+const toRow = (calendar: CalendarStatus) => [
+  ...[calendar.mandator, calendar.resourceName, calendar.mailbox, calendar.kind],
+  ...[calendar.state ?? 'none', minute(calendar.stateSince), minute(calendar.lastPushAt)],
+  ...[minute(calendar.lastReadAt) || 'never', calendar.foundByPush, calendar.foundByPoll],
+  ...[calendar.conflictCount, calendar.fault?.kind ?? ''],
+];
+
+export const addCommands: AddCommands = (program, action) => {
+  const mail = program.command('mail').description('the calendars of rooms on the mail server');
+  const example = (call: string) => `Example:\n  $ roomgate mail ${call}`;
+
+  mail
+    .command('list')
+    .description('how each calendar is doing: push, readings, conflicts (with --json each of them), faults')
+    .option('--mandator <code>', 'the tenant; all when left out')
+    .addHelpText('after', example('list --mandator demo'))
+    .action(
+      action(async (cli, options: Options) => {
+        const { db } = cli.context;
+        const calendars = await listCalendars(db, await findMandator(cli, options));
+        const conflicts = cli.json
+          ? Map.groupBy(await listConflicts(db, calendars), ({ calendarId }) => calendarId)
+          : new Map<number, MailConflict[]>();
+        const text =
+          calendars.length > 0 ? formatTable(headings, calendars.map(toRow)) : none(options.mandator).message;
+        cli.print(
+          text,
+          calendars.map((calendar) => toRecord(calendar, conflicts.get(calendar.id) ?? [])),
+        );
+      }),
+    );
+
+  mail
+    .command('callback')
+    .description('print the URL to which the mail server of a tenant sends its changes')
+    .requiredOption('--mandator <code>', 'the tenant')
+    .addHelpText('after', example('callback --mandator demo'))
+    .action(
+      action(async ({ context, print }, options: Required<Options>) => {
+        const { kind, url } = await openCallback(context, options.mandator);
+        const text =
+          kind === 'CalDav'
+            ? `${url}\nWhoever has it can have calendars read, and nothing more. It stays the same.`
+            : `${url}\nNothing is to be done with it: the service gives it to the mail server by itself, with a secret of its own for each calendar.`;
+        print(text, { Kind: kind, Url: url, GivenByService: kind !== 'CalDav' });
+      }),
+    );
+
+  mail
+    .command('read')
+    .description('have calendars read now, also those that wait after a fault')
+    .option('--mandator <code>', 'the tenant; all when left out')
+    .option('--mailbox <address>', 'only this one')
+    .option('--whole', 'all of it, and not only what has changed')
+    .addHelpText('after', example('read --mandator demo --mailbox aula@demo.example --whole'))
+    .action(
+      action(async (cli, options: Options & { mailbox?: string; whole?: true }) => {
+        const { mailbox, whole = false } = options;
+        const { db } = cli.context;
+        const isMeant = (calendar: CalendarStatus) =>
+          mailbox === undefined || calendar.mailbox.toLowerCase() === mailbox.toLowerCase();
+        const calendars = (await listCalendars(db, await findMandator(cli, options))).filter(isMeant);
+        const count = calendars.length;
+        if (count === 0 && mailbox !== undefined)
+          throw new CommandFailed(
+            `No calendar has the mailbox ${mailbox}; "roomgate mail list" names those that are read.`,
+          );
+        if (count === 0) throw none(options.mandator);
+        for (const [mandatorId, some] of Map.groupBy(calendars, (calendar) => calendar.mandatorId))
+          await requestReadings(
+            db,
+            mandatorId,
+            some.map(({ id }) => id),
+            { whole },
+          );
+        cli.print(
+          `${count} ${count === 1 ? 'calendar is' : 'calendars are'} read by the worker within seconds${whole ? ', as a whole' : ''}.`,
+          { Calendars: count, Whole: whole },
+        );
+      }),
+    );
+};

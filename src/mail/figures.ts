@@ -1,0 +1,83 @@
+/** What operators watch of the mail servers of all tenants. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { faults, subscriptionStates } from './mail.ts';
+import { belongs } from './status.ts';
+
+/** Counts by a label, of which each known value is there. */
+async function countBy(
+  db: Database,
+  values: readonly string[],
+  query: RawBuilder<{ value: string; count: number }>,
+): Promise<Record<string, number>> {
+  const { rows } = await query.execute(db);
+  return Object.fromEntries([
+    ...values.map((value) => [value, 0]),
+    ...rows.map(({ value, count }) => [value, count]),
+  ]);
+}
+
+async function readNumber(db: Database, query: RawBuilder<{ figure: number }>): Promise<number> {
+  const { rows } = await query.execute(db);
+  return rows[0]?.figure ?? 0;
+}
+
+export const mailFigures = {
+  roomgate_mail_calendars: {
+    help: 'Calendars on mail servers, by why the last reading of them failed',
+    label: 'fault',
+    read: (db: Database) =>
+      countBy(
+        db,
+        ['None', ...faults],
+        sql`select coalesce(fault, 'None') as value, count(*)::int as count
+          from mail_calendar where retired_at is null group by 1`,
+      ),
+  },
+  roomgate_mail_subscriptions: {
+    help: 'Calendars on mail servers, by the state of the subscription that is active, or else the newest',
+    label: 'state',
+    read: (db: Database) =>
+      countBy(
+        db,
+        ['None', ...subscriptionStates],
+        sql`select coalesce(newest.state, 'None') as value, count(*)::int as count
+          from mail_calendar as calendar left join lateral (
+            select state from mail_subscription as subscription
+            where ${belongs} order by state in ('Active', 'Suspect') desc, id desc limit 1
+          ) as newest on true
+          where retired_at is null group by 1`,
+      ),
+  },
+  roomgate_mail_changes_found: {
+    help: 'Changes that were read from mail servers, by whether they had told of them (Push) or not (Poll)',
+    label: 'by',
+    read: (db: Database) =>
+      countBy(
+        db,
+        ['Push', 'Poll'],
+        sql`select by as value, coalesce(sum(count), 0)::float8 as count
+          from mail_calendar, lateral (values ('Push', found_by_push), ('Poll', found_by_poll)) as found (by, count)
+          where retired_at is null group by 1`,
+      ),
+  },
+  roomgate_mail_oldest_change_seconds: {
+    help: 'For how long the oldest change that is known of waits to be read',
+    read: (db: Database) =>
+      readNumber(
+        db,
+        sql`select coalesce(extract(epoch from now() - min(dirty_since)), 0)::float8 as figure
+          from mail_calendar where retired_at is null`,
+      ),
+  },
+  roomgate_mail_conflicts: {
+    help: 'Items on mail servers that have no booking because something is in the way, and are not over',
+    read: (db: Database) =>
+      readNumber(
+        db,
+        sql`select count(*)::int as figure from mail_item as item
+          join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
+          where item.state = 'Conflict' and upper(item.occupied) > now() and calendar.retired_at is null`,
+      ),
+  },
+};

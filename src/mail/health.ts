@@ -1,0 +1,190 @@
+/** What the doctor tells of mail servers: a line for each tenant that has one, and one for each calendar that is not well. */
+import type { Context } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { listSettingsFaults } from './calendars.ts';
+import type { Fault, ServerKind } from './mail.ts';
+import { examineCallback, type Finding } from './reach.ts';
+import { type CalendarStatus, listCalendars, pushWorks } from './status.ts';
+
+type Trouble = Pick<Finding, 'level' | 'text' | 'remedy'>;
+
+const [minute, hour] = [60_000, 3_600_000];
+/** Calendars of a tenant that are told of one by one. */
+const mostTold = 20;
+/** Changes found by poll that say something. */
+const fewChanges = 5;
+
+const since = (at: Date | null) => (at ? at.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') : 'never');
+const olderThan = (at: Date | null, milliseconds: number) =>
+  at !== null && Date.now() - at.getTime() > milliseconds;
+
+const toGrant: Record<ServerKind, string> = {
+  Ews: 'Give the account of MailServer the RBAC role ApplicationImpersonation for this mailbox, and see that its password is right and EWS is enabled.',
+  Graph:
+    'Grant the application Calendars.Read for this mailbox (as an application permission, with the consent of an administrator), and see that its ClientSecret has not expired.',
+  CalDav: 'Let the account of MailServer read this calendar, and see that its password is right.',
+};
+const remedies: Record<Exclude<Fault, 'AccessLost'>, string> = {
+  Unreachable:
+    'See that Url of MailServer is right and this machine reaches it; it is tried again by itself.',
+  Throttled:
+    'Nothing is to be done at once; if it stays, raise the limits of this account on the mail server.',
+  StateLost: 'It is read anew by itself; if it stays, look into the log.',
+  Unreadable:
+    'See that Url of MailServer leads to the mail server and to nothing before it, such as a login page.',
+  TooLarge: 'Lower PastDays and FutureDays of MailServer, or tidy up the calendar.',
+};
+
+function readingTrouble(calendar: CalendarStatus): Trouble | undefined {
+  const { fault, kind, lastReadAt, dirtySince } = calendar;
+  if (fault) {
+    const isLasting = fault.kind === 'AccessLost' || lastReadAt === null || olderThan(lastReadAt, hour);
+    return {
+      level: isLasting ? 'fault' : 'warning',
+      text: `cannot be read (${fault.kind}: ${fault.text}), last read: ${since(lastReadAt)}`,
+      remedy: fault.kind === 'AccessLost' ? toGrant[kind] : remedies[fault.kind],
+    };
+  }
+  if (olderThan(dirtySince, 5 * minute))
+    return {
+      ...{ level: 'warning', text: `what has changed since ${since(dirtySince)} is not read` },
+      remedy: 'See that a worker runs (Role=All or Role=Worker), and how many jobs wait.',
+    };
+  return undefined;
+}
+
+const noPush: Record<ServerKind, string> = {
+  Ews: 'See that Exchange reaches the callback URL: proxy of EWS (web.config), certificate, firewall; its event log has ids 6 and 7 of MSExchange Web Services.',
+  Graph: 'See that Microsoft 365 reaches the callback URL: public name, certificate, firewall.',
+  CalDav: 'Let the mail server send its changes to the URL of "roomgate mail callback".',
+};
+
+/** Changes arrive all the same, later: by asking. */
+function pushTrouble(calendar: CalendarStatus): Trouble | undefined {
+  const { kind, state, stateSince, stateText, expiresAt, foundByPush, foundByPoll } = calendar;
+  if (!pushWorks(calendar)) {
+    const isNew = state === null || (state === 'Provisioning' && !olderThan(stateSince, 5 * minute));
+    const why =
+      state === null ? '' : ` (${state} since ${since(stateSince)}${stateText ? `: ${stateText}` : ''})`;
+    return {
+      level: 'warning',
+      text: isNew ? `has no push yet${why}` : `push does not work${why}; changes are found by asking`,
+      remedy: isNew && kind !== 'CalDav' ? 'It is asked for by itself; a worker must run.' : noPush[kind],
+    };
+  }
+  if (expiresAt && expiresAt.getTime() - Date.now() < 24 * hour)
+    return {
+      level: 'warning',
+      text: `its subscription ends at ${since(expiresAt)} and is not renewed${stateText ? `: ${stateText}` : ''}`,
+      remedy: toGrant[kind],
+    };
+  if (foundByPoll >= fewChanges && foundByPoll > foundByPush)
+    return {
+      level: 'warning',
+      text: `${foundByPoll} changes were found by asking and ${foundByPush} by push, which does not seem to tell all`,
+      remedy: noPush[kind],
+    };
+  return undefined;
+}
+
+function conflictTrouble({ conflictCount }: CalendarStatus): Trouble | undefined {
+  if (conflictCount === 0) return undefined;
+  return {
+    level: 'warning',
+    text: `${conflictCount} ${conflictCount === 1 ? 'item is' : 'items are'} not booked, as something is in the way`,
+    remedy: '"roomgate mail list --json" names them; they are booked as soon as the room is free.',
+  };
+}
+
+/** One line for all that is wrong with a calendar; the worst comes first. */
+function examineCalendar(calendar: CalendarStatus, mandator: string): Finding | undefined {
+  const troubles = [readingTrouble(calendar), pushTrouble(calendar), conflictTrouble(calendar)].flatMap(
+    (trouble) => trouble ?? [],
+  );
+  const worst = troubles.find(({ level }) => level === 'fault') ?? troubles[0];
+  if (!worst) return undefined;
+  const others = troubles.filter((trouble) => trouble !== worst);
+  // What a mail server has said stands in it.
+  const text = [worst, ...others].map((trouble) => trouble.text.replace(/\p{Cc}+/gu, ' ')).join('; ');
+  return {
+    check: 'Calendar',
+    ...worst,
+    text: `${mandator}/${calendar.resourceName} (${calendar.mailbox}): ${text}`,
+  };
+}
+
+function summarise(calendars: readonly CalendarStatus[]): string {
+  const pushed = calendars.filter(pushWorks);
+  const instants = calendars.flatMap(({ lastReadAt }) => lastReadAt?.getTime() ?? []);
+  const unread = calendars.length - instants.length;
+  const sum = (of: (calendar: CalendarStatus) => number) =>
+    calendars.reduce((total, calendar) => total + of(calendar), 0);
+  const sinces = pushed.flatMap(({ stateSince }) => stateSince?.getTime() ?? []);
+  return [
+    `${calendars.length} ${calendars.length === 1 ? 'calendar' : 'calendars'}`,
+    pushed.length === 0
+      ? 'push works for none'
+      : `push works for ${pushed.length}, for all of these since ${since(new Date(Math.max(...sinces)))}`,
+    instants.length === 0
+      ? 'none was read yet'
+      : `${unread > 0 ? `${unread} never read, the others` : 'all'} read since ${since(new Date(Math.min(...instants)))}`,
+    `changes by push ${sum(({ foundByPush }) => foundByPush)}, by asking ${sum(({ foundByPoll }) => foundByPoll)}`,
+  ].join(', ');
+}
+
+function examineTenant(mandator: string, kind: ServerKind, calendars: readonly CalendarStatus[]): Finding[] {
+  if (calendars.length === 0)
+    return [
+      {
+        ...{ check: 'Mail', level: 'warning', text: `${mandator}: ${kind}, no calendar is read` },
+        remedy: 'Give resources a Mailbox, or name them in Calendars of MailServer; a worker must run.',
+      },
+    ];
+  const unwell = calendars.flatMap((calendar) => examineCalendar(calendar, mandator) ?? []);
+  const text = `${mandator}: ${kind}, ${summarise(calendars)}`;
+  const level = unwell.length > 0 ? 'warning' : 'ok';
+  const more = unwell.length - mostTold;
+  const told = unwell
+    .toSorted((one, other) => Number(other.level === 'fault') - Number(one.level === 'fault'))
+    .slice(0, mostTold);
+  return [
+    { check: 'Mail', level, text },
+    ...told,
+    ...(more > 0
+      ? [
+          {
+            ...({ check: 'Calendar', level, text: `${mandator}: ${more} more are not well` } as const),
+            remedy: '"roomgate mail list" names them.',
+          },
+        ]
+      : []),
+  ];
+}
+
+async function examineSettings(db: Database, config: Context['config']): Promise<Finding[]> {
+  const faults = await listSettingsFaults(db, config);
+  return faults.map(({ text }) => {
+    const [fault = text, remedy] = text.split('; ');
+    return { check: 'Mail settings', level: 'fault', text: fault, ...(remedy && { remedy }) };
+  });
+}
+
+/** Looks at the mail servers of all tenants; never throws, because a doctor that dies says nothing. */
+export async function examineMail(context: Pick<Context, 'config' | 'db'>): Promise<Finding[]> {
+  try {
+    return await examine(context);
+  } catch (error) {
+    return [{ check: 'Mail', level: 'fault', text: `cannot be examined: ${(error as Error).message}` }];
+  }
+}
+
+async function examine({ config, db }: Pick<Context, 'config' | 'db'>): Promise<Finding[]> {
+  const servers = Object.entries(config.MailServer);
+  if (servers.length === 0) return [{ check: 'Mail', level: 'ok', text: 'no mail server is set' }];
+  const calendars = Map.groupBy(await listCalendars(db, null), ({ mandator }) => mandator);
+  const found = servers.flatMap(([mandator, { Kind }]) =>
+    examineTenant(mandator, Kind, calendars.get(mandator) ?? []),
+  );
+  const callbacks = await Promise.all(servers.map(([mandator]) => examineCallback(config, mandator)));
+  return [...(await examineSettings(db, config)), ...callbacks, ...found];
+}

@@ -1,0 +1,119 @@
+/** Whether mail servers can reach the address at which they are to notify us, as far as that can be told from here. */
+import { BlockList, isIPv6 } from 'node:net';
+import type { Config, MailServerSettings } from '../config.ts';
+import { type CallbackSettings, callbackUrl } from './callback-url.ts';
+import type { ServerKind } from './mail.ts';
+
+/** One line of `roomgate doctor`; a remedy where something is to be done. */
+export type Finding = {
+  check: string;
+  level: 'ok' | 'warning' | 'fault';
+  text: string;
+  remedy?: string;
+};
+
+const answerTimeout = 5_000;
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8);
+loopback.addAddress('::1', 'ipv6');
+const inner = new BlockList();
+for (const [network, bits] of [
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['169.254.0.0', 16],
+  ['100.64.0.0', 10],
+] as const)
+  inner.addSubnet(network, bits);
+inner.addSubnet('fc00::', 7, 'ipv6');
+inner.addSubnet('fe80::', 10, 'ipv6');
+
+type Place = 'this machine' | 'a private network' | 'anywhere';
+
+/** By the name alone: where others look it up it may mean another machine. */
+function placeOf({ hostname }: URL): Place {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const family = isIPv6(host) ? 'ipv6' : 'ipv4';
+  if (host === 'localhost' || host.endsWith('.localhost') || loopback.check(host, family))
+    return 'this machine';
+  return inner.check(host, family) ? 'a private network' : 'anywhere';
+}
+
+/** The setting that has decided on the callback URL (specification 6). */
+function settingOf(settings: CallbackSettings): string {
+  if (settings.MailServerPushNotificationEndpointUrl !== undefined)
+    return 'MailServerPushNotificationEndpointUrl';
+  return settings.MailServerPushNotificationUseLegacyEndpoint ? 'RoomsHost' : 'IdpUrl';
+}
+
+/** What speaks against an address before anybody has called it; undefined for nothing. */
+function judge(
+  callback: URL,
+  setting: string,
+  { Kind, Url }: Pick<MailServerSettings, 'Kind' | 'Url'>,
+): Omit<Finding, 'check'> | undefined {
+  if (placeOf(new URL(Url)) === 'this machine') return undefined;
+  const place = placeOf(callback);
+  const remedy = `Set ${setting} to an https URL that the mail server reaches.`;
+  if (place === 'this machine')
+    return {
+      level: 'fault',
+      text: 'means this machine to every machine, so no mail server comes here',
+      remedy,
+    };
+  if (place === 'a private network' && Kind === 'Graph')
+    return { level: 'fault', text: 'is in a private network, which Microsoft 365 does not reach', remedy };
+  if (callback.protocol !== 'https:')
+    return {
+      level: Kind === 'Graph' ? 'fault' : 'warning',
+      text: 'is no https URL: what is sent there can be read on the way, and Microsoft 365 does not take it',
+      remedy,
+    };
+  return undefined;
+}
+
+const certificateFault = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|ERR_TLS/;
+
+/** Calls the address as nobody does who has something to say. */
+async function call(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'check'>> {
+  const remedy = `Publish the path ${callback.pathname} on the proxy, and look there what becomes of a GET.`;
+  try {
+    const answer = await fetch(callback, {
+      redirect: 'manual',
+      signal: AbortSignal.timeout(answerTimeout),
+    });
+    await answer.body?.cancel();
+    const isOurs =
+      answer.status === 405 && answer.headers.get('content-type')?.startsWith('application/problem+json');
+    if (isOurs) return { level: 'ok', text: 'answers' };
+    return { level: 'fault', text: `does not lead here: GET answers ${answer.status}`, remedy };
+  } catch (error) {
+    const { cause, name } = error as { cause?: { code?: string }; name: string };
+    const code = cause?.code ?? name;
+    if (certificateFault.test(code))
+      return {
+        level: kind === 'Graph' ? 'fault' : 'warning',
+        text: `has a certificate that is not trusted here (${code})`,
+        remedy:
+          'Give the proxy a certificate of an authority that the mail server trusts; name one of your own to this machine by NODE_EXTRA_CA_CERTS.',
+      };
+    return {
+      ...{
+        level: 'warning',
+        text: `does not answer from here (${code}); mail servers may reach it all the same`,
+      },
+      remedy,
+    };
+  }
+}
+
+/** One tenant's callback URL. */
+export async function examineCallback(config: Config, mandator: string): Promise<Finding> {
+  const server = config.MailServer[mandator] as MailServerSettings;
+  const address = callbackUrl(config, mandator);
+  const callback = new URL(address);
+  const setting = settingOf(config);
+  const { level, text, remedy } = judge(callback, setting, server) ?? (await call(callback, server.Kind));
+  const told = `${mandator}: ${callback.origin}${callback.pathname}, by ${setting}, ${text}`;
+  return { check: 'Mail callback', level, text: told, ...(remedy !== undefined && { remedy }) };
+}
