@@ -189,6 +189,8 @@ create table mail_notification (
   foreign key (mandator_id, subscription_id) references mail_subscription on delete set null (subscription_id)
 );
 create unique index mail_notification_once on mail_notification (subscription_id, dedupe_key) where verdict = 'Accepted';
+-- For what is deleted of the subscriptions.
+create index mail_notification_of_subscription on mail_notification (subscription_id) where subscription_id is not null;
 create index mail_notification_age on mail_notification (received_at);
 create index mail_notification_refused on mail_notification (received_at) where verdict in ('Rejected', 'Unrecognised', 'Handshake');
 create index mail_notification_unknown on mail_notification (external_id, received_at) where verdict = 'Rejected';

@@ -6,6 +6,7 @@ import { mailFigures } from './figures.ts';
 import { manageSubscriptions, manageTask, sweepSubscriptions } from './management.ts';
 import { pollCalendars } from './polling.ts';
 import { provisionSubscription, provisionTask } from './provisioning.ts';
+import { forgetOldNotifications, forgetRefusedNotifications } from './retention.ts';
 import { subscriptionFigures } from './subscription-figures.ts';
 import { forgetOldSubscriptions } from './subscriptions.ts';
 import { synchroniseCalendar } from './sync.ts';
@@ -47,4 +48,6 @@ export const sweeps: readonly Sweep[] = [
   },
   { name: 'mail subscriptions follow the settings and the time', run: sweepSubscriptions },
   { name: 'forget old mail subscriptions', run: ({ work }) => forgetOldSubscriptions(work) },
+  { name: 'forget old mail notifications', run: ({ work }) => forgetOldNotifications(work) },
+  { name: 'forget refused mail notifications', run: ({ work }) => forgetRefusedNotifications(work) },
 ];
