@@ -298,7 +298,8 @@ describe('a body', () => {
 });
 
 test('no secret is in the log, whatever goes wrong', async () => {
-  const { k, clientState } = subscriptions[0]!;
+  const { id, k, clientState } = subscriptions[0]!;
+  await sql`update mail_subscription set kind = 'Graph' where id = ${id}`.execute(service.context.db);
   const secrets = [k, clientState].map((secret) => secret.replace(/^.*\./, ''));
   const url = at(otherUrl());
   await push(url, ewsBody());
