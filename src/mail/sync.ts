@@ -101,7 +101,8 @@ async function readCalendar(
 ): Promise<Calendar | undefined> {
   const { rows } = await sql<Calendar>`
     select calendar.mandator_id as "mandatorId", mandator.code as mandator, mandator.uid as "mandatorUid", calendar.id,
-      resource_id as "resourceId", kind, mailbox, address, cursor, window_start as "windowStart", window_end as "windowEnd",
+      resource_id as "resourceId", calendar.kind, calendar.mailbox, address, cursor, window_start as "windowStart",
+      window_end as "windowEnd",
       dirty_by as "dirtyBy", marks, readings, failures, coalesce(not_before > now(), false) as "isHeldBack",
       location.time_zone as "timeZone"
     from mail_calendar as calendar join mandator on mandator.id = calendar.mandator_id
