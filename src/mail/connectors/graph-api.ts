@@ -14,6 +14,8 @@ export type GraphQuestion = {
   deadline?: number;
   /** It is a cursor that may have become unusable. */
   isCursor?: boolean;
+  /** It may be about something else than it asks for (400), which is not there either. */
+  isGuess?: boolean;
 };
 export type GraphAnswer = { status: number; body: unknown };
 
@@ -57,7 +59,7 @@ export function openGraphApi(settings: MailServerSettings, ask: Ask): GraphApi {
   const { origin } = new URL(base);
 
   async function call(question: GraphQuestion, signal: AbortSignal): Promise<GraphAnswer> {
-    const { method = 'GET', address, prefer, body, deadline, isCursor = false } = question;
+    const { method = 'GET', address, prefer, body, deadline, isCursor = false, isGuess = false } = question;
     const answer = await ask(
       {
         method,
@@ -86,7 +88,7 @@ export function openGraphApi(settings: MailServerSettings, ask: Ask): GraphApi {
     // What a subscription's own address says of itself is not about a mailbox.
     if (status === 404 && address.startsWith('/subscriptions/')) return { status, body: undefined };
     if (lostMailboxes.test(code)) throw new ServerFault('AccessLost', fault.message);
-    if (status === 404) return { status, body: undefined };
+    if (status === 404 || (isGuess && status === 400)) return { status: 404, body: undefined };
     throw fault;
   }
 

@@ -21,6 +21,8 @@ const inUtc = 'outlook.timezone="UTC", outlook.body-content-type="text"';
 /** Of a delta, which tells whole events with their bodies; and of what tells only what we take over. */
 const [deltaPage, viewPage] = [100, 500];
 const mostChanges = 100_000;
+/** That fits into an address. */
+const longestId = 1_000;
 /** Series that are read one by one; when more have changed the whole window is read at once. */
 const mostSeries = 8;
 /** Of the four that Graph lets one mailbox have. */
@@ -47,10 +49,17 @@ export function openGraph(settings: MailServerSettings, log: Log): Connector {
       const room = `/${pathOf(mailbox)}`;
       const link = readCursor(cursor, api.origin) ?? `${room}/calendarView/delta?${during(window)}`;
       const delta = await readDelta(api, link, cursor !== null, signal);
-      if (delta.series.length > mostSeries) return readView(api, { room, address, window, delta }, signal);
-      const { groups, gone } = await readSeries(api, { room, window, ids: delta.series }, signal);
-      groups.push(...groupItems(delta.singles));
+      // The master of a series is told to be removed also when only its own start is outside of the window.
+      const known = new Set(delta.series);
+      const doubtful = delta.removed.filter((id) => !known.has(id));
+      if (known.size + doubtful.length > mostSeries)
+        return readView(api, { room, address, window, delta }, signal);
+      const read = await pLimit(seriesAtOnce).map([...delta.series, ...doubtful], (id) =>
+        readSeries(api, { room, window, id, isGuess: !known.has(id) }, signal),
+      );
+      const groups = [...read.flatMap((one) => one ?? []), ...groupItems(delta.singles)];
       const there = new Set(groups.flatMap(({ id, items }) => [id, ...items.map((item) => item.id)]));
+      const gone = delta.series.filter((_, index) => !read[index]);
       return {
         whole: cursor === null,
         groups,
@@ -103,30 +112,31 @@ async function readDelta(
   return { singles: [...singles.values()], series: [...series], removed: [...removed], link };
 }
 
-/** All occurrences of each series within the window; a delta tells neither all of them nor all of each. */
+/**
+ * All occurrences of a series within the window; a delta tells neither all of them nor all of each.
+ * @param isGuess it may be no series, or not there any more
+ * @returns undefined when it is not there
+ */
 async function readSeries(
   api: GraphApi,
-  { room, window, ids }: { room: string; window: Window; ids: readonly string[] },
+  { room, window, id, isGuess }: { room: string; window: Window; id: string; isGuess: boolean },
   signal: AbortSignal,
-): Promise<{ groups: RemoteGroup[]; gone: string[] }> {
-  const gone: string[] = [];
-
-  async function readOne(master: string): Promise<RemoteGroup[]> {
-    const reads: ReadOfGroup[] = [];
-    const take = (values: unknown[]) => {
-      reads.push(...readEvents(values, api.origin, master));
-      return reads.length <= mostOccurrences;
-    };
-    const path = `${room}/events/${encodeURIComponent(master)}/instances`;
-    const address = `${path}?${during(window)}&${selected}&$top=${viewPage}`;
-    const page = await api.readPages({ address, prefer: inUtc, pageSize: viewPage }, take, signal);
-    if (!page) gone.push(master);
-    if (!page) return [];
-    return reads.length === 0 ? [{ id: boundId(master), items: [] }] : groupItems(reads);
-  }
-
-  const groups = await pLimit(seriesAtOnce).map(ids, readOne);
-  return { groups: groups.flat(), gone };
+): Promise<RemoteGroup[] | undefined> {
+  if (id.length > longestId)
+    return isGuess
+      ? undefined
+      : [{ id: boundId(id), items: [], unreadable: 'The id of a series is too long.' }];
+  const reads: ReadOfGroup[] = [];
+  const take = (values: unknown[]) => {
+    reads.push(...readEvents(values, api.origin, id));
+    return reads.length <= mostOccurrences;
+  };
+  const path = `${room}/events/${encodeURIComponent(id)}/instances`;
+  const address = `${path}?${during(window)}&${selected}&$top=${viewPage}`;
+  const question = { address, prefer: inUtc, pageSize: viewPage, isGuess };
+  const page = await api.readPages(question, take, signal);
+  if (!page || (isGuess && reads.length === 0)) return undefined;
+  return reads.length === 0 ? [{ id: boundId(id), items: [] }] : groupItems(reads);
 }
 
 /** Of a list that tells whole events, without the masters of series. */
