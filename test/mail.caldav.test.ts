@@ -407,6 +407,7 @@ describe('where the calendar is', () => {
         return multistatus(
           `${principal('/principals/b/', `x${mailbox}`, '/home/b/')}${principal('/principals/a/', known.toUpperCase(), '/home/a/')}`,
         );
+      if (url === '/principals/a/') return multistatus(principal(url, known, '/home/a/'));
       if (url === '/home/a/') return home(...calendars);
       return undefined;
     };
@@ -430,6 +431,17 @@ describe('where the calendar is', () => {
         ? multistatus(principal(request.url, mailbox, '/home/a/'))
         : directory([collection], 'nobody@rooms.test')(request);
     expect((await read(open('/dav/'))).address).toBe(`${origin}${collection}`);
+  });
+
+  test('a server that finds rooms by their account, and names the home of whoever asks, leads nowhere', async () => {
+    const known = directory([]);
+    script = (request) => {
+      const { url, body } = request;
+      if (url !== '/principals/' && url !== '/principals/a/') return known(request);
+      if (url === '/principals/' && !body.includes('match>room-a<')) return multistatus('');
+      return multistatus(principal('/principals/a/', mailbox, '/home/reader/'));
+    };
+    await expect(read(open('/'))).rejects.toThrow(/does not tell where the calendars are of .*\{mailbox\}/);
   });
 
   test('one that is not where it was is sought again, and read whole', async () => {

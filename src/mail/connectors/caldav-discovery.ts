@@ -20,12 +20,13 @@ import {
 } from './dav.ts';
 import type { Ask } from './http.ts';
 
+const userOf = (mailbox: string) => mailbox.replace(/@.*$/, '');
+
 /** The address of the calendar that the Url names, with its placeholders filled; null for a Url without any. */
 export function fillTemplate({ Url }: MailServerSettings, mailbox: string): string | null {
   if (!/\{(mailbox|user)\}/.test(Url)) return null;
-  const user = mailbox.replace(/@.*$/, '');
   const filled = Url.replaceAll('{mailbox}', encodeURIComponent(mailbox));
-  return new URL(filled.replaceAll('{user}', encodeURIComponent(user))).href;
+  return new URL(filled.replaceAll('{user}', encodeURIComponent(userOf(mailbox)))).href;
 }
 
 const principalProperties =
@@ -42,12 +43,15 @@ type Place = { ask: Ask; signal: AbortSignal; settings: MailServerSettings; mail
 
 const absolute = (path: string, { settings }: Place) => new URL(path, settings.Url).href;
 
+/** How servers say that they have no such thing, or do not do this. */
+const unable = [400, 404, 405, 415, 501];
+
 /** Undefined where there is nothing of calendars. @throws ServerFault */
 async function describe(place: Place, path: string): Promise<Resource | undefined> {
   const address = absolute(path, place);
   const body = rootElement('D:propfind', principalProperties);
   const question = { method: 'PROPFIND', address, depth: 0, body } as const;
-  const answer = await sendQuestion(place.ask, question, place.signal, [404, 405]);
+  const answer = await sendQuestion(place.ask, question, place.signal, unable);
   return answer.status === 207 ? readResources(answer).resources[0] : undefined;
 }
 
@@ -64,23 +68,26 @@ async function findEntrance(place: Place): Promise<Resource> {
   );
 }
 
+const homeOf = (principal: Resource | undefined, { settings }: Place) =>
+  principal && hrefOf(principal, calDavNamespace, 'calendar-home-set', settings.Url);
+
 /** The calendar home of the room. @throws ServerFault */
 async function findHome(place: Place): Promise<string> {
   const { settings, mailbox } = place;
-  const entrance = await findEntrance(place);
-  const own = hrefOf(entrance, davNamespace, 'current-user-principal', settings.Url);
-  const principal = own === undefined ? undefined : await describe(place, own);
-  const isOwn = settings.User?.toLowerCase() === mailbox.toLowerCase();
-  const found =
-    principal && (isOwn || hasAddress(principal, mailbox))
-      ? principal
-      : await searchPrincipal(place, entrance, principal);
-  const home = found && hrefOf(found, calDavNamespace, 'calendar-home-set', settings.Url);
-  if (home !== undefined) return home;
   const { origin } = new URL(settings.Url);
+  const entrance = await findEntrance(place);
+  const path = hrefOf(entrance, davNamespace, 'current-user-principal', settings.Url);
+  const own = path === undefined ? undefined : await describe(place, path);
+  const isOwn = settings.User?.toLowerCase() === mailbox.toLowerCase();
+  const ownHome = homeOf(own, place);
+  if (own && ownHome !== undefined && (isOwn || hasAddress(own, mailbox))) return ownHome;
+  const room = await searchPrincipal(place, entrance, own);
+  const home = homeOf(room, place);
+  // Cyrus names the home of whoever asks, for every principal.
+  if (home !== undefined && home !== ownHome) return home;
   throw new ServerFault(
     'Unreachable',
-    `${origin} knows nobody of the address ${mailbox}; is it right? Otherwise give the Url with {mailbox} or {user} in it.`,
+    `${origin} ${room ? 'does not tell where the calendars are of' : 'knows nobody of the address'} ${mailbox}; ${room ? 'give' : 'is it right? Otherwise give'} the Url with {mailbox} or {user} in it.`,
   );
 }
 
@@ -88,17 +95,28 @@ async function searchPrincipal(
   place: Place,
   ...describing: (Resource | undefined)[]
 ): Promise<Resource | undefined> {
-  const { ask, signal, settings, mailbox } = place;
-  const sets = describing.flatMap((resource) =>
-    resource ? [hrefOf(resource, davNamespace, 'principal-collection-set', settings.Url)] : [],
+  const { settings, mailbox } = place;
+  const sets = describing.map(
+    (each) => each && hrefOf(each, davNamespace, 'principal-collection-set', settings.Url),
   );
   const collection = sets.find((path) => path !== undefined);
   if (collection === undefined) return undefined;
-  const match = `<D:property-search><D:prop><C:calendar-user-address-set/></D:prop><D:match>${escapeXml(`mailto:${mailbox}`)}</D:match></D:property-search>`;
-  const body = rootElement('D:principal-property-search', `${match}${principalProperties}`);
+  // Cyrus compares with the name of the account alone.
+  for (const match of [`mailto:${mailbox}`, userOf(mailbox)]) {
+    const found = await searchBy(place, collection, match);
+    const room = found.find((resource) => hasAddress(resource, mailbox));
+    // Its other properties are those of who asks, in Cyrus' answer.
+    if (room) return describe(place, room.path);
+  }
+  return undefined;
+}
+
+async function searchBy(place: Place, collection: string, match: string): Promise<Resource[]> {
+  const searched = `<D:property-search><D:prop><C:calendar-user-address-set/></D:prop><D:match>${escapeXml(match)}</D:match></D:property-search>`;
+  const body = rootElement('D:principal-property-search', `${searched}${principalProperties}`);
   const question = { method: 'REPORT', address: absolute(collection, place), depth: 0, body } as const;
-  const { resources } = await askResources(ask, question, signal);
-  return resources.find((resource) => hasAddress(resource, mailbox));
+  const answer = await sendQuestion(place.ask, question, place.signal, unable);
+  return answer.status === 207 ? readResources(answer).resources : [];
 }
 
 const calendarProperties =
