@@ -211,19 +211,25 @@ async function isLastOut(claim: pg.Client): Promise<boolean> {
   return false;
 }
 
-/** Starts the server of `directory`, or adopts the one that is running, and makes sure that `database` exists. */
+/**
+ * Starts the server of `directory`, or adopts the one that is running, and makes sure that `database` exists.
+ * @param clusterIn where the cluster is when it is not to be with the binaries: from there no program may run
+ */
 export async function startEmbeddedPostgres(
   directory: string,
   database: string,
   log: Log,
+  clusterIn = directory,
 ): Promise<EmbeddedPostgres> {
   const account = serverAccount();
-  fs.mkdirSync(directory, { recursive: true, mode: 0o755 });
-  sweep(directory);
+  for (const folder of new Set([directory, clusterIn])) {
+    fs.mkdirSync(folder, { recursive: true, mode: 0o755 });
+    sweep(folder);
+  }
   const binaries = await installBinaries(directory, account);
-  const data = path.join(directory, 'postgres');
+  const data = path.join(clusterIn, 'postgres');
   const logFile = path.join(directory, 'postgres.log');
-  if (!fs.existsSync(path.join(data, 'PG_VERSION'))) makeCluster(binaries, directory, data, account);
+  if (!fs.existsSync(path.join(data, 'PG_VERSION'))) makeCluster(binaries, clusterIn, data, account);
   const password = fs.readFileSync(path.join(data, 'password'), 'utf8').trim();
   const urlOf = (port: number, name: string) => `postgres://roomgate:${password}@127.0.0.1:${port}/${name}`;
 
