@@ -5,6 +5,8 @@ import { type Database, openDatabase } from '../src/db/database.ts';
 import { openLog } from '../src/log.ts';
 import { alignCalendars, listSettingsFaults, markCalendars, requestReadings } from '../src/mail/calendars.ts';
 import { pollCalendars } from '../src/mail/polling.ts';
+import { sweeps } from '../src/mail/tasks.ts';
+import type { TaskContext } from '../src/worker/task.ts';
 import { makeTenant } from './_util/factories.ts';
 import { hold, releaseAll } from './_util/hold.ts';
 import { makeSubscription } from './_util/mail-rows.ts';
@@ -176,11 +178,25 @@ describe('which calendars there are', () => {
     expect(faults).toEqual([{ mandator: 'nobody', text: expect.stringMatching(/no such tenant/) }]);
   });
 
-  test('no mail server and no calendars: one look, and nothing else', async () => {
+  test('no mail server and no calendars: the sweeps write and say nothing', async () => {
     await db.deleteFrom('mail_calendar').execute();
-    expect(await alignCalendars(db, noServer())).toEqual([]);
-    await pollCalendars(db, noServer());
-    expect(await live()).toEqual([]);
+    await sql`delete from graphile_worker._private_jobs`.execute(db);
+    const lines: string[] = [];
+    const log = openLog('trace', { write: (line: string) => lines.push(line) });
+    const config = noServer();
+    const context = {
+      ...({} as TaskContext),
+      config,
+      log,
+      db,
+      work: db,
+      signal: new AbortController().signal,
+    };
+    for (const { run } of sweeps) await run(context);
+    const { rows } = await sql<{ n: number }>`
+      select (select count(*) from mail_calendar) + (select count(*) from mail_subscription) + (select count(*) from mail_server)
+        + (select count(*) from graphile_worker._private_jobs) as n`.execute(db);
+    expect([rows, lines]).toEqual([[{ n: 0 }], []]);
   });
 });
 

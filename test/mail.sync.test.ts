@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../src/db/database.ts';
+import { openHub } from '../src/displays/hub.ts';
+import { watchRoom } from '../src/displays/live.ts';
 import { alignCalendars, markCalendars } from '../src/mail/calendars.ts';
 import { bookConflicts } from '../src/mail/conflicts.ts';
 import type { DirtyBy } from '../src/mail/mail.ts';
 import { synchroniseCalendar } from '../src/mail/sync.ts';
 import { insertBookings } from './_util/bookings-table.ts';
+import { makeDisplay } from './_util/factories.ts';
+import { heardOfAll } from './_util/graphql.ts';
 import { hold, releaseAll } from './_util/hold.ts';
 import { makeSubscription } from './_util/mail-rows.ts';
 import { type MasterData, masterData } from './_util/master-data.ts';
@@ -245,6 +249,30 @@ describe('an item becomes a booking', () => {
     expect((booking!['Subject'] as string).isWellFormed()).toBe(true);
     expect(JSON.stringify(booking!['Organizer'])).not.toMatch(/[\\]|\n/);
   });
+});
+
+test('the sign at the door shows it, and who organizes it, within a second', async () => {
+  const { context, tenant } = service;
+  const { viewer } = await makeDisplay(context.db, tenant, {
+    resourceIds: [room.resourceId],
+    privacy: 'Organizer',
+  });
+  const hub = openHub(context);
+  await heardOfAll(context);
+  const frames = await watchRoom(context, viewer, room.resourceId, undefined, hub);
+  try {
+    expect(await frames.next()).toMatchObject({ kind: 'snapshot', schedule: [] });
+    const now = Math.floor(Date.now() / hour) * hour;
+    graph.put(room.mailbox, eventAt('a', now, { hours: 2 }));
+    await sync();
+    const begin = performance.now();
+    const shown = { kind: 'MailItem', organizer: 'Vera Kunz', subject: null };
+    expect(await frames.next()).toMatchObject({ kind: 'snapshot', status: 'BUSY', schedule: [shown] });
+    expect(performance.now() - begin).toBeLessThan(1_000);
+  } finally {
+    frames.close();
+    await hub.close();
+  }
 });
 
 describe('an item changes', () => {

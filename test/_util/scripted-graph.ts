@@ -44,6 +44,8 @@ export async function startScriptedGraph() {
 
   function answer(path: string, query: URLSearchParams): [number, Json] {
     if (path === '/token') return [200, { access_token: 'token', token_type: 'Bearer', expires_in: 3_600 }];
+    // It has no subscriptions to give.
+    if (!path.startsWith('/v1.0/users/')) return [403, { error: { code: 'ErrorAccessDenied', message: '' } }];
     const [, mailbox = '', what = ''] = /^\/v1\.0\/users\/([^/]+)\/(.*)$/.exec(path) ?? [];
     const calendar = calendarOf(decodeURIComponent(mailbox));
     const [, master] = /^events\/([^/]+)\/instances$/.exec(what) ?? [];
@@ -74,12 +76,12 @@ export async function startScriptedGraph() {
   const server = http.createServer(async (request, response) => {
     request.resume();
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
-    const isToken = pathname === '/token';
-    if (!isToken) log.push(`${request.method} ${pathname}${searchParams.has('$deltatoken') ? '?since' : ''}`);
-    const trouble = isToken ? undefined : troubles.shift();
+    const isOther = !pathname.startsWith('/v1.0/users/');
+    if (!isOther) log.push(`${request.method} ${pathname}${searchParams.has('$deltatoken') ? '?since' : ''}`);
+    const trouble = isOther ? undefined : troubles.shift();
     const [status, body] = trouble ? [trouble.status, trouble.body ?? {}] : answer(pathname, searchParams);
     const text = JSON.stringify(body);
-    if (barrier && !isToken) {
+    if (barrier && !isOther) {
       const { reached, opened } = barrier;
       barrier = undefined;
       reached();
@@ -93,7 +95,7 @@ export async function startScriptedGraph() {
 
   return {
     url,
-    /** The requests so far, but those for tokens. */
+    /** The requests for calendars so far. */
     log,
     /** As the environment has them. */
     settingsOf: (mandator: string): Record<string, string> =>

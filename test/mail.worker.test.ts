@@ -1,0 +1,154 @@
+/** Readings as jobs of processes that share one database, and die. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { type Database, openDatabase } from '../src/db/database.ts';
+import { openLog } from '../src/log.ts';
+import { markCalendars } from '../src/mail/calendars.ts';
+import { makeTenant } from './_util/factories.ts';
+import { hold, releaseAll } from './_util/hold.ts';
+import { makeCalendar } from './_util/mail-rows.ts';
+import { cloneDatabase } from './_util/postgres.ts';
+import { killPrograms, type Program, startProgram, until } from './_util/process.ts';
+import { eventAt, type ScriptedGraph, startScriptedGraph } from './_util/scripted-graph.ts';
+
+const hour = 3_600_000;
+const tomorrow = (Math.ceil(Date.now() / hour) + 24) * hour;
+
+let graph: ScriptedGraph;
+let database: Awaited<ReturnType<typeof cloneDatabase>>;
+let db: Database;
+let calendars: { id: number; mailbox: string; resourceId: number }[];
+
+beforeAll(async () => {
+  graph = await startScriptedGraph();
+});
+beforeEach(async () => {
+  database = await cloneDatabase();
+  db = openDatabase(database.url, { max: 6, log: openLog('silent'), statementTimeout: 0 });
+});
+afterEach(async () => {
+  await killPrograms();
+  await releaseAll();
+  for (const { mailbox } of calendars) graph.empty(mailbox);
+  await db.destroy();
+  await database.drop();
+});
+afterAll(() => graph.stop());
+
+async function makeCalendars(count: number): Promise<void> {
+  const rooms = Array.from({ length: count }, (_, index) => `R${index}`);
+  const { mandatorId, resources } = await makeTenant(db, { rooms });
+  await sql`update resource set mailbox = lower(name) || '@school.example'`.execute(db);
+  calendars = await Promise.all(
+    resources.map(async ({ id: resourceId, name }) => {
+      const mailbox = `${name.toLowerCase()}@school.example`;
+      const place = { mandatorId, resourceId };
+      return { id: await makeCalendar(db, place, { kind: 'Graph', mailbox }), mailbox, resourceId };
+    }),
+  );
+}
+
+const start = () => startProgram(database.url, { Role: 'Worker', ...graph.settingsOf('school') });
+
+/** Ends a worker as nothing else does; whoever comes next knows at once that it is dead. */
+async function kill(program: Program): Promise<void> {
+  await program.end('SIGKILL');
+  await sql`update graphile_worker._private_jobs set locked_at = locked_at - interval '1 minute'`.execute(db);
+}
+
+/** Waits until all have been read. */
+const allRead = () => until('all calendars are read', async () => (await open()) === 0, 20);
+
+/** Calendars that are still to be read. */
+async function open(): Promise<number> {
+  const { rows } = await sql<{ n: number }>`
+    select count(*)::int as n from mail_calendar where dirty_since is not null or read_at is null`.execute(
+    db,
+  );
+  return rows[0]!.n;
+}
+
+const bookings = async () => {
+  const { rows } = await sql<{ resourceId: number; status: string }>`
+    select resource_id as "resourceId", status from booking order by id`.execute(db);
+  return rows;
+};
+
+const waiting = (what: string) =>
+  until('it waits', async () => {
+    const { rows } = await sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like ${what}`.execute(
+      db,
+    );
+    return rows.length > 0;
+  });
+
+const markAll = (some = calendars) =>
+  markCalendars(
+    db,
+    some.map(({ id }) => id),
+    'Push',
+  );
+const readings = async () => {
+  const rows = await db.selectFrom('mail_calendar').select('readings').orderBy('id').execute();
+  return rows.map((row) => Number(row.readings));
+};
+
+test('two workers read each calendar once, soon after it was said to have changed', async () => {
+  await makeCalendars(8);
+  const workers = [start(), start()];
+  await Promise.all(workers.map(({ ready }) => ready));
+  await allRead();
+  // What the second has marked at its start is read, too.
+  await until(
+    'no job is left',
+    async () => (await sql`select from graphile_worker._private_jobs`.execute(db)).rows.length === 0,
+  );
+  graph.log.length = 0;
+  const before = await readings();
+  for (const { mailbox } of calendars) graph.put(mailbox, eventAt('a', tomorrow));
+  const begin = performance.now();
+  await markAll();
+  await until('all are booked', async () => (await bookings()).length === calendars.length);
+  expect(performance.now() - begin).toBeLessThan(3_000);
+  await allRead();
+  expect(await readings()).toEqual(before.map((count) => count + 1));
+  expect(graph.log).toHaveLength(calendars.length);
+});
+
+test('killed while the mail server answers, and while it writes: the next one books it, once', async () => {
+  await makeCalendars(1);
+  const [calendar] = calendars;
+  graph.put(calendar!.mailbox, eventAt('a', tomorrow), eventAt('b', tomorrow + hour));
+  const held = graph.hold();
+  const first = start();
+  await held.reached;
+  await kill(first);
+  held.open();
+
+  const release = await hold(db, (trx) => sql`lock table mail_item in exclusive mode`.execute(trx));
+  const second = start();
+  await waiting('%insert into mail_item%');
+  await kill(second);
+  await release();
+  expect(await bookings()).toEqual([]);
+
+  start();
+  const booked = { resourceId: calendar!.resourceId, status: 'Confirmed' };
+  await until('they are booked', async () => (await bookings()).length === 2);
+  expect(await bookings()).toEqual([booked, booked]);
+  await allRead();
+  expect(await readings()).toEqual([1]);
+});
+
+test('a mail server that does not answer for one calendar leaves the others their turn', async () => {
+  await makeCalendars(8);
+  for (const { mailbox } of calendars) graph.put(mailbox, eventAt('a', tomorrow));
+  const held = graph.hold();
+  start();
+  await held.reached;
+  await until('the others are booked', async () => (await bookings()).length === calendars.length - 1);
+  held.open();
+  await allRead();
+  expect(await bookings()).toHaveLength(calendars.length);
+});
