@@ -58,7 +58,10 @@ const wanting = (servers: RawBuilder<unknown>) => sql`
     where attempt.mandator_id = calendar.mandator_id and attempt.calendar_id = calendar.id order by attempt.id desc limit 1
   ) as newest on true
   where server.kind <> 'CalDav'
-    and (newest.state in ${coming}) is not true
+    and not exists (
+      select from mail_subscription as asked
+      where asked.mandator_id = calendar.mandator_id and coalesce(asked.calendar_id, 0) = calendar.id
+        and asked.state in ${coming})
     and not exists (
       select from mail_subscription as good
       where good.mandator_id = calendar.mandator_id and good.calendar_id = calendar.id and good.state in ${standing}
@@ -83,6 +86,11 @@ const refused = sql`
       where granted.mandator_id = server.mandator_id and granted.id > last.id
         and granted.state in ('AwaitingFirstPush', 'Active'))`;
 
+/** How many are just being asked for, of the tenant of a row of `name`. */
+const underWay = (name: string) => sql`(
+  select count(*) from mail_subscription as trying
+  where trying.mandator_id = ${sql.ref(`${name}.mandator_id`)} and trying.state = 'Provisioning')`;
+
 /** Queues ProvisionMailSubscription for calendars whose time has come, of each tenant a few at a time. */
 export async function queueProvisioning(db: Database, config: Config): Promise<void> {
   await sql`
@@ -95,9 +103,9 @@ export async function queueProvisioning(db: Database, config: Config): Promise<v
       job_key => 'mail subscription of calendar ' || calendar_id, job_key_mode => 'preserve_run_at')
     from picked left join refused using (mandator_id)
     where (refused.due_at <= now()) is not false
-      and place <= case when refused.due_at is null then ${mostAtOnce} else 1 end - (
-        select count(*) from mail_subscription as trying
-        where trying.mandator_id = picked.mandator_id and trying.state = 'Provisioning')`.execute(db);
+      and place <= case when refused.due_at is null then ${mostAtOnce} else 1 end - ${underWay('picked')}`.execute(
+    db,
+  );
 }
 
 type Attempt = {
@@ -121,6 +129,7 @@ async function beginAttempt(
     with wanting as materialized (
       select * from (${wanting(serversOf(config))}) as wanting
       where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and due_at <= now()
+        and ${underWay('wanting')} < ${mostAtOnce}
     ), made as (
       insert into mail_subscription (mandator_id, calendar_id, kind, server_url, mailbox, callback_url, due_at)
       select mandator_id, calendar_id, kind, server_url, mailbox, callback_url, now() + interval '2 minutes' from wanting

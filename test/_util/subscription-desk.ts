@@ -66,6 +66,7 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
       };
       config = Object.freeze({ ...read, Port, ...roots });
     },
+    alignRooms: () => alignCalendars(db, config),
     sweep: () => sweepSubscriptions(work()),
     run: (task: string, payload: { mandatorId: number; calendarId: number }) => tasks[task]!(payload),
     /** What the sweeps and the jobs do until there is nothing to do. */
