@@ -48,7 +48,7 @@ function readingTrouble(calendar: CalendarStatus): Trouble | undefined {
   if (olderThan(dirtySince, 5 * minute))
     return {
       ...{ level: 'warning', text: `what has changed since ${since(dirtySince)} is not read` },
-      remedy: 'See that a worker runs (Role=All or Role=Worker), and how many jobs wait.',
+      remedy: 'See that a worker runs (Role=All or Role=Worker), and look into its log.',
     };
   return undefined;
 }
