@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { mailFigures } from '../src/mail/figures.ts';
 import { subscriptionStates } from '../src/mail/mail.ts';
 import { subscriptionFigures } from '../src/mail/subscription-figures.ts';
 import { type ScriptedMailServer, startScriptedMailServer } from './_util/scripted-mail-server.ts';
@@ -156,7 +157,7 @@ describe('a calendar on Exchange', () => {
     await desk.settle();
     await desk.settle();
     expect(await desk.states()).toEqual(['Active', 'Failed']);
-    expect(await subscriptionFigures.roomgate_mail_subscriptions_active.read(desk.db)).toBe(1);
+    expect(await mailFigures.roomgate_mail_subscriptions.read(desk.db)).toMatchObject({ Active: 1 });
   });
 });
 
