@@ -61,5 +61,11 @@ export function openDatabase(url: string, options: PoolOptions): Database {
   const pool = openPool(url, options);
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   pools.set(db, pool);
+  const destroy = db.destroy.bind(db);
+  db.destroy = async () => {
+    await destroy();
+    // Kysely ends what it has used itself; prepared statements go to the pool past it.
+    if (!pool.ending) await pool.end();
+  };
   return db;
 }
