@@ -38,7 +38,10 @@ const models: Record<string, RegExp> = {
 
 const attributes: Record<string, Record<string, RegExp>> = {
   't:RequestServerVersion': { Version: /^Exchange20(07(_SP1)?|10(_SP[12])?|13(_SP1)?|15|16)$/ },
-  't:FieldURI': { FieldURI: /^(item|folder|calendar|message):\w+$/ },
+  't:FieldURI': {
+    FieldURI:
+      /^(item|folder|calendar|message|meeting|meetingRequest|task|contacts|postitem|conversation|persona|distributionlist):\w+(:\w+)?$/,
+  },
   't:ItemId': { Id: /./ },
   'm:FindItem': { Traversal: /^(Shallow|SoftDeleted|Associated)$/ },
   'm:CalendarView': { StartDate: /^\d{4}-\d\d-\d\dT\d\d:\d\d/, EndDate: /^\d{4}-\d\d-\d\dT\d\d:\d\d/ },

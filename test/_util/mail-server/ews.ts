@@ -222,8 +222,19 @@ export function openEws(world: World, push: Push) {
     ]);
   }
 
+  /** Clients find their way from the root. */
+  function rootOf({ mailbox }: Call, id: Element): string | undefined {
+    const name = id.attributes['Id'];
+    if (id.name !== 't:DistinguishedFolderId' || (name !== 'root' && name !== 'msgfolderroot'))
+      return undefined;
+    const folderId = el('t:FolderId', { Id: `${mailbox.calendarId}${name}`, ChangeKey: 'AgAAAA==' });
+    return el('t:Folder', {}, folderId, leaf('t:DisplayName', name), leaf('t:TotalCount', 0));
+  }
+
   function getFolder(call: Call): string[] {
     return perItem('GetFolder', child(call.request, 'm:FolderIds')!.children, (id) => {
+      const root = rootOf(call, id);
+      if (root) return [el('m:Folders', {}, root)];
       const mailbox = folderOf(call, id);
       const folder = el(
         't:CalendarFolder',
