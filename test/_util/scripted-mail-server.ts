@@ -22,6 +22,8 @@ export async function startScriptedMailServer() {
   /** What it does instead of answering as it should; undefined: as it should. */
   const script: {
     before?: (operation: Operation, url: string) => Promise<Reply | undefined> | Reply | undefined;
+    /** Once it has done what it was asked for, before it says so. */
+    after?: (operation: Operation) => Promise<unknown>;
   } = {};
   let made = 0;
 
@@ -97,6 +99,7 @@ export async function startScriptedMailServer() {
     const operation = operationOf(request.method!, url);
     asked.push(operation);
     const reply = (await script.before?.(operation, url)) ?? (await answer(operation, url, body));
+    await script.after?.(operation);
     response.writeHead(reply.status, reply.headers).end(reply.body);
   });
   server.listen(0, '127.0.0.1');
@@ -115,6 +118,7 @@ export async function startScriptedMailServer() {
       promises.clear();
       asked.length = 0;
       delete script.before;
+      delete script.after;
     },
     /** So much time passes for it. */
     age(minutes: number): void {

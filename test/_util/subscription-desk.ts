@@ -4,6 +4,7 @@ import { openLog } from '../../src/log.ts';
 import { alignCalendars } from '../../src/mail/calendars.ts';
 import { manageSubscriptions, manageTask, sweepSubscriptions } from '../../src/mail/management.ts';
 import { provisionSubscription, provisionTask } from '../../src/mail/provisioning.ts';
+import { synchroniseCalendar } from '../../src/mail/sync.ts';
 import type { LogLine } from './process.ts';
 import { startService, testConfig } from './service.ts';
 
@@ -39,6 +40,17 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
     [manageTask]: (payload) => manageSubscriptions(work(), payload.mandatorId),
   };
 
+  /** Reads the calendars that were marked, at once. @returns how many */
+  async function readMarked(): Promise<number> {
+    const { rows } = await sql<{ payload: { mandatorId: number; calendarId: number } }>`
+      delete from graphile_worker._private_jobs as job using graphile_worker._private_tasks as task
+      where task.id = job.task_id and task.identifier = 'SynchroniseMailCalendar' returning job.payload`.execute(
+      db,
+    );
+    for (const { payload } of rows) await synchroniseCalendar(work(), payload);
+    return rows.length;
+  }
+
   /** Takes what is queued; jobs for readings stay where they are. */
   async function takeJobs() {
     const { rows } = await sql<{ task: string; payload: { mandatorId: number; calendarId: number } }>`
@@ -55,6 +67,7 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
     /** What was logged of warnings and what is worse, without what was said before. */
     takeLines: () => lines.splice(0).filter(({ level }) => level !== 'info'),
     takeJobs,
+    readMarked,
     /** As a restart with other settings would. */
     set(changed: Record<string, string> = {}): void {
       const { Port, BaseUrl, IdpUrl, RoomsHost } = context.config;
