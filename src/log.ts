@@ -2,15 +2,18 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type Log = Logger;
 
-/** What never reaches a line, wherever it stands in a text: PINs, bearer tokens, passwords and secrets in URLs. */
+/** What never reaches a line, wherever it stands in a text: PINs, tokens, passwords, and the secrets of callbacks. */
 const secretTexts: [RegExp, string][] = [
   [
-    /"(pin|apikey|token|secret|clientstate|password|pepper|authorization|cookie)":(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\]|-?[\d.]+)/gi,
+    /"(pin|apikey|token|access_token|secret|client_?secret|clientstate|password|pepper|authorization|cookie)":(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\]|-?[\d.]+)/gi,
     '"$1":"[secret]"',
   ],
   [/\b[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){3}\b/gi, '[pin]'],
   [/\brgd_[\w-]{43}/g, '[token]'],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, '[token]'],
+  [/\b(Basic|Bearer) (?=\S*[A-Z\d=+/])[\w.~+/-]{4,}=*/g, '$1 [secret]'],
+  // The two secrets of a mail subscription.
+  [/\b[1-9]\d{0,9}\.[\w-]{43}(?![\w-])/g, '[secret]'],
   [/(\/\/[^/:@\s]+:)[^@/\s]+@/g, '$1[secret]@'],
   [/\b(k|token|apikey|client_secret)=[^&\s"]+/gi, '$1=[secret]'],
 ];

@@ -17,6 +17,8 @@ describe('a log line', () => {
     ['a list', { cookie: ['p-1', 'p-2'] }],
     ['a member of a member', { request: { token: 'p-1' } }],
     ['a member far below', { a: { b: { c: [{ secret: 'p-1' }] } } }],
+    ['of a client', { ClientSecret: 'p-1', client_secret: 'p-1', access_token: 'p-1' }],
+    ['of a subscription', { clientState: 'p-1' }],
     ['a text with quotes', { password: 'p-1"p-2\\' }],
   ])('holds no secret that is %s, and is JSON all the same', (_name, fields) => {
     const line = written(fields);
@@ -31,11 +33,17 @@ describe('a log line', () => {
     'eyJhbGciOi.eyJzdWIi.c2ln',
     'postgres://user:p-1@host/db',
     'apikey=p-1',
+    'https://rooms.example/api/webhooks/mailserver?k=p-1',
+    'https://rooms.example/WebServices/SyncNotification.svc?demo&k=p-1&x',
+    `{\\"clientState\\":\\"12.${'eyJ'.padEnd(43, 'x')}\\"}`,
+    'Authorization: Basic p-1p-1=',
+    'Authorization: Bearer p-1.p-1',
   ])('holds no secret of its text: %s', (text) => {
     expect(written({}, `bad ${text}`)).not.toMatch(/ABCDE|eyJ|p-1/);
   });
 
   test('keeps what only looks like it', () => {
-    expect(JSON.parse(written({ pinId: 7, tokens: 'three' }))).toMatchObject({ pinId: 7, tokens: 'three' });
+    const fields = { pinId: 7, tokens: 'three', text: 'Basic sign-in or Bearer tokens, 12.5 s' };
+    expect(JSON.parse(written(fields))).toMatchObject(fields);
   });
 });

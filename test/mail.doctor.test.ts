@@ -227,11 +227,14 @@ describe('a calendar', () => {
   });
 
   test('all that is wrong with it is one line, the worst first; conflicts are counted', async () => {
-    const id = await makeCalendar(db, place(), {}, `fault = 'AccessLost', fault_text = 'no'`);
+    const id = await makeCalendar(db, place(), {}, `fault = 'AccessLost', fault_text = 'Failed now'`);
+    await makeSubscription(db, { mandatorId: tenant.mandatorId, calendarId: id }, ['Failed'], {
+      columns: `state_since = '2026-11-20T06:00:00Z'`,
+    });
     await makeConflicts(db, { mandatorId: tenant.mandatorId, calendarId: id }, new Date(Date.now() + 1e8), 2);
     const { calendars } = await look();
     expect(calendars.map(line)).toEqual([
-      'fault Calendar: school/Aula (aula@mail.example): cannot be read (AccessLost: no), last read: never; has no push yet; 2 items are not booked, as something is in the way',
+      'fault Calendar: school/Aula (aula@mail.example): cannot be read (AccessLost: Failed now), last read: never; push does not work (Failed since 2026-11-20T06:00Z); changes are found by asking; 2 items are not booked, as something is in the way',
     ]);
   });
 

@@ -19,10 +19,11 @@ const olderThan = (at: Date | null, milliseconds: number) =>
   at !== null && Date.now() - at.getTime() > milliseconds;
 
 const toGrant: Record<ServerKind, string> = {
-  Ews: 'Give the account of MailServer the RBAC role ApplicationImpersonation for this mailbox, and see that its password is right and EWS is enabled.',
+  Ews: 'See that the mailbox exists, give the account of MailServer the RBAC role ApplicationImpersonation for it, and see that its password is right and EWS is enabled.',
   Graph:
-    'Grant the application Calendars.Read for this mailbox (as an application permission, with the consent of an administrator), and see that its ClientSecret has not expired.',
-  CalDav: 'Let the account of MailServer read this calendar, and see that its password is right.',
+    'See that the mailbox exists, grant the application Calendars.Read for it (an application permission), and see that its ClientSecret has not expired.',
+  CalDav:
+    'See that the calendar exists, let the account of MailServer read it, and see that its password is right.',
 };
 const remedies: Record<Exclude<Fault, 'AccessLost'>, string> = {
   Unreachable:
@@ -61,11 +62,12 @@ const noPush: Record<ServerKind, string> = {
 
 /** Changes arrive all the same, later: by asking. */
 function pushTrouble(calendar: CalendarStatus): Trouble | undefined {
-  const { kind, state, stateSince, stateText, expiresAt, foundByPush, foundByPoll } = calendar;
+  const { kind, state, stateSince, stateText, fault, expiresAt, foundByPush, foundByPoll } = calendar;
   if (!pushWorks(calendar)) {
     const isNew = state === null || (state === 'Provisioning' && !olderThan(stateSince, 5 * minute));
-    const why =
-      state === null ? '' : ` (${state} since ${since(stateSince)}${stateText ? `: ${stateText}` : ''})`;
+    // What keeps it from being read says as much.
+    const reason = stateText && stateText !== fault?.text ? `: ${stateText}` : '';
+    const why = state === null ? '' : ` (${state} since ${since(stateSince)}${reason})`;
     return {
       level: 'warning',
       text: isNew ? `has no push yet${why}` : `push does not work${why}; changes are found by asking`,
