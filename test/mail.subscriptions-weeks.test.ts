@@ -166,7 +166,11 @@ describe('Graph', () => {
     proxy.listen(0, '127.0.0.1');
     await once(proxy, 'listening');
     way.url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    return Object.assign(way, { close: () => void proxy.closeAllConnections() ?? proxy.close() });
+    const close = () => {
+      proxy.closeAllConnections();
+      proxy.close();
+    };
+    return Object.assign(way, { close });
   }
 
   test(`is renewed ${renewals} times in ${3 * renewals} days without an orphan or a gap`, async () => {
