@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { type Database, openDatabase } from '../src/db/database.ts';
+import { type Database, openDatabase, poolOf } from '../src/db/database.ts';
 import { openHub } from '../src/displays/hub.ts';
 import { watchRoom } from '../src/displays/live.ts';
 import { alignCalendars, markCalendars } from '../src/mail/calendars.ts';
@@ -108,6 +108,15 @@ const states = async () => Object.fromEntries((await items()).map(({ id, state }
 const countChanges = async () => {
   const { rows } = await sql<{ n: number }>`select count(*)::int as n from change`.execute(work);
   return rows[0]!.n;
+};
+
+/** The versions of the rows of items. */
+const written = async () => {
+  const { rows } =
+    await sql`select id, xmin::text from mail_item where calendar_id = ${room.calendarId} order by id`.execute(
+      work,
+    );
+  return rows;
 };
 
 /** What somebody else occupies the room with. */
@@ -327,12 +336,12 @@ describe('an item changes', () => {
   test('nothing has: nothing is written', async () => {
     graph.put(room.mailbox, eventAt('a', at(1, 8)), eventAt('b', at(1, 9), { showAs: 'free' }));
     await sync();
-    const [before, changes] = [await listBookings(), await countChanges()];
+    const [before, changes, stored] = [await listBookings(), await countChanges(), await written()];
     graph.put(room.mailbox, eventAt('a', at(1, 8)), eventAt('b', at(1, 9), { showAs: 'free' }));
     await sync();
     await sql`update mail_calendar set cursor = null where id = ${room.calendarId}`.execute(work);
     await sync();
-    expect([await listBookings(), await countChanges()]).toEqual([before, changes]);
+    expect([await listBookings(), await countChanges(), await written()]).toEqual([before, changes, stored]);
     expect(Number((await calendar()).readings)).toBe(3);
   });
 
@@ -430,6 +439,28 @@ describe('the room is occupied', () => {
   });
 });
 
+test('what has ended stays booked, though it is cancelled or deleted afterwards', async () => {
+  const past = Math.floor(Date.now() / hour) * hour - 5 * hour;
+  graph.put(room.mailbox, eventAt('a', past), eventAt('b', past + 2 * hour));
+  await sync();
+  graph.put(room.mailbox, eventAt('a', past, { isCancelled: true }));
+  graph.remove(room.mailbox, 'b');
+  await sync();
+  expect(await seen()).toEqual([
+    [iso(past), 'Confirmed', 'Subject of a'],
+    [iso(past + 2 * hour), 'Confirmed', 'Subject of b'],
+  ]);
+});
+
+test('a conflict of a calendar that is retired is not booked', async () => {
+  const inTheWay = await occupy(1, 8);
+  graph.put(room.mailbox, eventAt('a', at(1, 8)));
+  await sync();
+  await sql`update mail_calendar set retired_at = now() where id = ${room.calendarId}`.execute(work);
+  await sql`update booking set status = 'Cancelled' where id = ${inTheWay}`.execute(work);
+  expect(await bookConflicts(work)).toBe(0);
+});
+
 describe('the thread is lost', () => {
   test('all is read anew: what is absent is cancelled, what has ended or lies outside of the window stays', async () => {
     const past = Math.floor(Date.now() / hour) * hour - 3 * hour;
@@ -458,6 +489,7 @@ describe('the thread is lost', () => {
       [iso(at(2, 8)), 'Subject of b'],
       [iso(at(200, 8)), 'Subject of far'],
     ]);
+    expect(await states()).toEqual({ past: 'Booked', a: 'Gone', b: 'Booked', far: 'Booked' });
     expect(graph.log.filter((line) => line.endsWith('/delta'))).toHaveLength(2);
     expect(await calendar()).toMatchObject({ fault: null, dirty_since: null });
   });
@@ -484,6 +516,20 @@ describe('the mail server does not answer as it should', () => {
     await sync();
     expect(await calendar()).toMatchObject({ fault: null, failures: 0, not_before: null, dirty_since: null });
     expect(await occupied()).toHaveLength(1);
+  });
+
+  test('more items than we book: nothing is taken over', async () => {
+    graph.put(
+      room.mailbox,
+      ...Array.from({ length: 20_001 }, (_, index) => eventAt(`${index}`, at(1, index / 60))),
+    );
+    await sync();
+    expect(await calendar()).toMatchObject({
+      fault: 'TooLarge',
+      fault_text: expect.stringContaining('20000'),
+    });
+    expect(await listBookings()).toEqual([]);
+    graph.empty(room.mailbox);
   });
 
   test('each further fault waits twice as long', async () => {
@@ -524,6 +570,9 @@ describe('somebody else is at it', () => {
     const held = graph.hold();
     const slow = run();
     await held.reached;
+    const { totalCount, idleCount } = poolOf(work);
+    // It waits for the mail server without one of our connections.
+    expect(totalCount - idleCount).toBe(0);
     graph.put(room.mailbox, eventAt('a', at(1, 10)));
     await run();
     held.open();

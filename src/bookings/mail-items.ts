@@ -89,8 +89,7 @@ export async function bookMailItems(
     const way = ways[index];
     if (way) (outcomes[at] as MailOutcome).inTheWay = toInTheWay(way);
   }
-  // Until the end: they may take each other's places.
-  await sql`set constraints booking_no_overlap deferred`.execute(trx);
+  // First what goes, then what moves, in one statement, after which the constraint looks at it: they may swap; then what comes.
   const kept = new Set(placed.map(({ bookingId }) => bookingId));
   let changes = await cancelMailItems(
     trx,
@@ -104,7 +103,6 @@ export async function bookMailItems(
   );
   const fresh = placed.filter(({ bookingId }) => bookingId === null);
   const made = await insertAll(trx, mandatorId, resourceId, fresh);
-  await sql`set constraints booking_no_overlap immediate`.execute(trx);
   for (const { at, bookingId, from } of placed)
     (outcomes[at] as MailOutcome).bookingId = bookingId ?? (made.get(from) as number);
   return { outcomes, changes: changes + fresh.length };

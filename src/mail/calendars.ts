@@ -138,14 +138,18 @@ export async function alignCalendars(db: Database, config: Config): Promise<Sett
   const keyOf = ({ mandatorId, resourceId }: Wanted) => `${mandatorId} ${resourceId}`;
   const before = new Map(existing.map((calendar) => [keyOf(calendar), calendar]));
   const wanted = new Set(plan.wanted.map(keyOf));
+  const errors: unknown[] = [];
+  const attempt = (work: Promise<void>) => work.catch((error: unknown) => void errors.push(error));
   for (const calendar of existing)
     if (!calendar.isRetired && !wanted.has(keyOf(calendar)) && !plan.isSpared(calendar))
-      await retire(db, calendar, plan.mandatorIds.has(calendar.mandatorId));
+      await attempt(retire(db, calendar, plan.mandatorIds.has(calendar.mandatorId)));
   for (const calendar of plan.wanted) {
     const old = before.get(keyOf(calendar));
     const isSame = old && old.kind === calendar.kind && old.mailbox === calendar.mailbox;
-    if (!isSame || old.isRetired) await begin(db, calendar, old);
+    if (!isSame || old.isRetired) await attempt(begin(db, calendar, old));
   }
+  // What is wrong with one stops no other.
+  if (errors.length > 0) throw errors[0];
   return plan.faults;
 }
 

@@ -38,12 +38,15 @@ export async function bookConflicts(db: Database): Promise<number> {
     db,
   );
   let booked = 0;
+  const errors: unknown[] = [];
   for (const place of rows)
     try {
       booked += await transactWithin(db, patience, (trx) => bookThose(trx, place));
     } catch (error) {
-      if (!isLockTimeout(error)) throw error;
+      if (!isLockTimeout(error)) errors.push(error);
     }
+  // What is wrong with one stops no other.
+  if (errors.length > 0) throw errors[0];
   return booked;
 }
 
