@@ -143,7 +143,7 @@ describe('a calendar', () => {
       `read_at = '2026-11-20T08:00:30Z', found_by_push = 12, found_by_poll = 3`,
     );
     await makeSubscription(db, { mandatorId: tenant.mandatorId, calendarId: id }, active, {
-      columns: `state_since = '2026-11-20T06:00:00Z'`,
+      columns: `state_since = '2026-11-20T06:00:00Z', expires_at = now() + interval '1 hour', renew_at = now() + interval '30 minutes'`,
     });
     const { calendars, tenant: own } = await look();
     expect(calendars).toEqual([]);
@@ -206,7 +206,7 @@ describe('a calendar', () => {
       [
         'read_at = now()',
         {},
-        `expires_at = now() + interval '20 hours'`,
+        `expires_at = now() + interval '20 hours', renew_at = now() - interval '1 minute'`,
         active,
         'warning .* its subscription ends at .* and is not renewed',
         /ApplicationImpersonation/,

@@ -62,7 +62,8 @@ const noPush: Record<ServerKind, string> = {
 
 /** Changes arrive all the same, later: by asking. */
 function pushTrouble(calendar: CalendarStatus): Trouble | undefined {
-  const { kind, state, stateSince, stateText, fault, expiresAt, foundByPush, foundByPoll } = calendar;
+  const { kind, state, stateSince, stateText, fault, expiresAt, renewAt, foundByPush, foundByPoll } =
+    calendar;
   if (!pushWorks(calendar)) {
     const isNew = state === null || (state === 'Provisioning' && !olderThan(stateSince, 5 * minute));
     // What keeps it from being read says as much.
@@ -74,7 +75,7 @@ function pushTrouble(calendar: CalendarStatus): Trouble | undefined {
       remedy: isNew && kind !== 'CalDav' ? 'It is asked for by itself; a worker must run.' : noPush[kind],
     };
   }
-  if (expiresAt && expiresAt.getTime() - Date.now() < 24 * hour)
+  if (expiresAt && expiresAt.getTime() - Date.now() < 24 * hour && olderThan(renewAt, 0))
     return {
       level: 'warning',
       text: `its subscription ends at ${since(expiresAt)} and is not renewed${stateText ? `: ${stateText}` : ''}`,

@@ -25,6 +25,8 @@ export type CalendarStatus = {
   stateText: string | null;
   lastPushAt: Date | null;
   expiresAt: Date | null;
+  /** When it was, or is, to be renewed. */
+  renewAt: Date | null;
   lastReadAt: Date | null;
   /** Unless something is heard before. */
   nextReadAt: Date;
@@ -85,7 +87,7 @@ export async function listCalendars(db: Database, mandatorId: number | null): Pr
       calendar.resource_id as "resourceId",
       resource.name as "resourceName", calendar.mailbox, calendar.kind,
       newest.state, newest.state_since as "stateSince", newest.fault_text as "stateText",
-      heard.at as "lastPushAt", newest.expires_at as "expiresAt", calendar.read_at as "lastReadAt",
+      heard.at as "lastPushAt", newest.expires_at as "expiresAt", newest.renew_at as "renewAt", calendar.read_at as "lastReadAt",
       ${nextReading} as "nextReadAt", calendar.dirty_since as "dirtySince",
       calendar.found_by_push::float8 as "foundByPush", calendar.found_by_poll::float8 as "foundByPoll",
       case when fault is not null then json_build_object('kind', fault, 'text', calendar.fault_text) end as fault,
@@ -96,7 +98,7 @@ export async function listCalendars(db: Database, mandatorId: number | null): Pr
     join mandator on mandator.id = calendar.mandator_id
     join resource on resource.mandator_id = calendar.mandator_id and resource.id = calendar.resource_id
     left join lateral (
-      select state, state_since, fault_text, expires_at from mail_subscription as subscription
+      select state, state_since, fault_text, expires_at, renew_at from mail_subscription as subscription
       where ${belongs} order by state in ('Active', 'Suspect') desc, id desc limit 1
     ) as newest on true
     left join lateral (
