@@ -78,4 +78,4 @@ test('workers that are killed while they ask, before and after the mail server h
   expect(rows.map(({ id }) => id)).toEqual([...server.promises.keys()].sort());
   const faults = both.flatMap(({ lines }) => lines).filter(({ level }) => level === 'error');
   expect(faults).toEqual([]);
-});
+}, 90_000);
