@@ -75,13 +75,17 @@ const bookings = async () => {
 };
 
 const waiting = (what: string) =>
-  until('it waits', async () => {
-    const { rows } = await sql`
+  until(
+    'it waits',
+    async () => {
+      const { rows } = await sql`
       select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like ${what}`.execute(
-      db,
-    );
-    return rows.length > 0;
-  });
+        db,
+      );
+      return rows.length > 0;
+    },
+    20,
+  );
 
 const markAll = (some = calendars) =>
   markCalendars(
@@ -135,7 +139,7 @@ test('killed while the mail server answers, and while it writes: the next one bo
 
   start();
   const booked = { resourceId: calendar!.resourceId, status: 'Confirmed' };
-  await until('they are booked', async () => (await bookings()).length === 2);
+  await until('they are booked', async () => (await bookings()).length === 2, 20);
   expect(await bookings()).toEqual([booked, booked]);
   await allRead();
   expect(await readings()).toEqual([1]);
@@ -147,7 +151,7 @@ test('a mail server that does not answer for one calendar leaves the others thei
   const held = graph.hold();
   start();
   await held.reached;
-  await until('the others are booked', async () => (await bookings()).length === calendars.length - 1);
+  await until('the others are booked', async () => (await bookings()).length === calendars.length - 1, 20);
   held.open();
   await allRead();
   expect(await bookings()).toHaveLength(calendars.length);
