@@ -121,7 +121,7 @@ const mailServer = z
   .strictObject(
     {
       Kind: z.enum(['Ews', 'Graph', 'CalDav']),
-      /** Ews: `https://…/EWS/Exchange.asmx`. Graph: `https://graph.microsoft.com/v1.0`. CalDav: the root of its calendars. */
+      /** Ews: `https://…/EWS/Exchange.asmx`. Graph: `https://graph.microsoft.com/v1.0`. CalDav: its root, or a calendar's with {user} or {mailbox}. */
       Url: z.string({ error: notSafe }).refine(isSafeAuthority, notSafe),
       /** Ews and CalDav: the account that reads the rooms' calendars. */
       User: z.string().min(1).optional(),
