@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { requestReadings } from '../src/mail/calendars.ts';
 import { mailFigures } from '../src/mail/figures.ts';
 import { makeSecret } from '../src/mail/secrets.ts';
 import { subscriptionFigures } from '../src/mail/subscription-figures.ts';
@@ -122,6 +123,20 @@ describe('a calendar on Graph', () => {
     await passUntilDue();
     expect((await newest()).due / 3_600).toBeGreaterThan(0.9);
     expect((await newest()).due / 3_600).toBeLessThanOrEqual(24);
+  });
+
+  test('does not wait for its time once its mail server can be read again, or an operator wants it read', async () => {
+    answers('subscribe', refusal(401, 'InvalidAuthenticationToken'));
+    await desk.settle();
+    const { calendarId } = await only();
+    delete server.script.before;
+    await desk.settle();
+    expect(await desk.states()).toEqual(['Failed']);
+    await requestReadings(desk.db, desk.mandatorId, [calendarId!], { whole: false });
+    await desk.pass(0.1);
+    await sql`update mail_calendar set read_at = now()`.execute(desk.db);
+    await desk.settle();
+    expect(await desk.states()).toEqual(['Failed', 'Active']);
   });
 
   test('whose mail server takes no more of them is told so, and it asks again later', async () => {

@@ -4,6 +4,7 @@ import { cancelMailItems, lockRooms, type Room } from '../bookings/service.ts';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { isLockTimeout, transactWithin } from '../db/locks.ts';
+import { attemptSoon } from './attempts.ts';
 import type { DirtyBy, ServerKind } from './mail.ts';
 
 /** Why a calendar of the settings is not read. */
@@ -255,10 +256,8 @@ export async function requestReadings(
         cursor = case when not ${whole} then cursor end
       where mandator_id = ${mandatorId} and id = any (${calendarIds}::integer[]) and retired_at is null
       returning id`.execute(trx);
-    await markCalendars(
-      trx,
-      rows.map(({ id }) => id),
-      'Request',
-    );
+    const ids = rows.map(({ id }) => id);
+    await attemptSoon(trx, mandatorId, ids);
+    await markCalendars(trx, ids, 'Request');
   });
 }

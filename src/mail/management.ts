@@ -24,6 +24,7 @@ import {
   pauseAfter,
   replaceOlder,
   serversOf,
+  takeTurn,
 } from './subscriptions.ts';
 
 export const manageTask = 'MailSubscriptionManagement';
@@ -114,16 +115,22 @@ async function queueManagement(db: Database, config: Config): Promise<void> {
 
 /** Looks at all subscriptions of a tenant whose time has come. */
 export async function manageSubscriptions(context: Work, mandatorId: number): Promise<void> {
-  const { config, work, log, signal } = context;
+  const { config, work, log } = context;
   const mandator = await nameOf(work, mandatorId);
   const settings = config.MailServer[mandator ?? ''];
   if (mandator === undefined || !settings) return;
   const server = { mandatorId, mandator };
-  const connector = openConnector(settings, log);
-  const limit = pLimit(mostAtOnce);
   await letTimeDecide(work, log, server);
+  const connector = openConnector(settings, log);
+  await takeTurn(work, () => askServer(context, server, connector));
+}
+
+/** What the mail server has to be asked for. */
+async function askServer(context: Work, server: Server, connector: Connector): Promise<void> {
+  const { work, log, signal } = context;
+  const limit = pLimit(mostAtOnce);
   while (!signal.aborted) {
-    const taken = await takeDue(work, mandatorId);
+    const taken = await takeDue(work, server.mandatorId);
     if (taken.length === 0) break;
     await Promise.all(taken.map((row) => limit(() => lookAfter(context, server, connector, row))));
     await letTimeDecide(work, log, server);

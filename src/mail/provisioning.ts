@@ -23,6 +23,7 @@ import {
   replaceOlder,
   serversOf,
   standing,
+  takeTurn,
 } from './subscriptions.ts';
 
 export const provisionTask = 'ProvisionMailSubscription';
@@ -150,12 +151,16 @@ export async function provisionSubscription(
   context: Work,
   calendar: { mandatorId: number; calendarId: number },
 ): Promise<void> {
-  const { config, work, log } = context;
-  const attempt = await beginAttempt(work, config, calendar.mandatorId, calendar.calendarId);
-  if (!attempt) return;
-  await makeAttempt(context, attempt);
-  if (!context.signal.aborted) await queueProvisioning(work, config);
-  log.debug({ mandator: attempt.mandator, mailbox: attempt.mailbox }, 'asked for a mail subscription');
+  const { config, work, signal } = context;
+  let wasMade = false;
+  await takeTurn(work, async () => {
+    const attempt = await beginAttempt(work, config, calendar.mandatorId, calendar.calendarId);
+    if (!attempt) return;
+    await makeAttempt(context, attempt);
+    wasMade = true;
+  });
+  // Another one's turn; when none was made, whoever is at it queues the next.
+  if (wasMade && !signal.aborted) await queueProvisioning(work, config);
 }
 
 async function makeAttempt({ config, work, log, signal }: Work, attempt: Attempt): Promise<void> {

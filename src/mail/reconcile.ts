@@ -12,6 +12,7 @@ import {
   type Room,
 } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
+import { attemptSoon } from './attempts.ts';
 import type { CalendarChanges, Window } from './connectors/connector.ts';
 import { type Item, type Taken, takeOver } from './items.ts';
 import type { DirtyBy, ServerKind } from './mail.ts';
@@ -249,7 +250,7 @@ async function writeCalendar(
   { whole, cursor, address }: CalendarChanges,
   found: number,
 ): Promise<void> {
-  const { marks, dirtyBy } = calendar;
+  const { marks, dirtyBy, mandatorId, id, failures } = calendar;
   const { numAffectedRows } = await sql`
     update mail_calendar set cursor = ${cursor}, address = ${address}, window_start = ${window.start},
       window_end = ${window.end}, read_at = now(), read_whole_at = case when ${whole} then now() else read_whole_at end,
@@ -260,4 +261,5 @@ async function writeCalendar(
       dirty_by = case when marks > ${marks} then dirty_by end
     where ${isUnchanged(calendar)}`.execute(trx);
   if (!numAffectedRows) throw new Overtaken();
+  if (failures > 0) await attemptSoon(trx, mandatorId, [id]);
 }

@@ -8,7 +8,7 @@ import { pollCalendars } from './polling.ts';
 import { provisionSubscription, provisionTask } from './provisioning.ts';
 import { forgetOldNotifications, forgetRefusedNotifications } from './retention.ts';
 import { subscriptionFigures } from './subscription-figures.ts';
-import { forgetOldSubscriptions, takeTurn } from './subscriptions.ts';
+import { forgetOldSubscriptions } from './subscriptions.ts';
 import { synchroniseCalendar } from './sync.ts';
 
 export const tasks: readonly Task[] = [
@@ -20,12 +20,12 @@ export const tasks: readonly Task[] = [
   defineTask({
     name: provisionTask,
     payload: z.object({ mandatorId: z.int().positive(), calendarId: z.int().positive() }),
-    run: (context, calendar) => takeTurn(context.work, () => provisionSubscription(context, calendar)),
+    run: provisionSubscription,
   }),
   defineTask({
     name: manageTask,
     payload: z.object({ mandatorId: z.int().positive() }),
-    run: (context, { mandatorId }) => takeTurn(context.work, () => manageSubscriptions(context, mandatorId)),
+    run: (context, { mandatorId }) => manageSubscriptions(context, mandatorId),
     figures: subscriptionFigures,
   }),
 ];
