@@ -154,6 +154,8 @@ export function openMailboxes(clock: Clock, tell: (change: Change) => void) {
       ...facts,
       ...(facts.subject !== undefined && { subject: subjectIn(box, facts.subject, organizer) }),
       ...(facts.sensitivity !== undefined && box.removePrivate && { sensitivity: 'normal' as const }),
+      // Nobody has invited the room.
+      ...(organizer === null && facts.answer !== undefined && { answer: 'organizer' as const }),
     };
   }
 
@@ -202,11 +204,7 @@ export function openMailboxes(clock: Clock, tell: (change: Change) => void) {
       const appointment: Appointment = {
         ...{ ...own, id: makeId(24), uid: randomUUID(), zone: box.zone, isWholeDay: false, repeat: null },
         ...others,
-        ...factsIn(
-          box,
-          { subject: draft.subject ?? '', sensitivity: draft.sensitivity ?? 'normal' },
-          organizer,
-        ),
+        ...factsIn(box, { subject: '', sensitivity: 'normal', answer: own.answer, ...others }, organizer),
         ...{ organizer, mailbox: box.address, exceptions: new Map(), revision: ++revisions, sequence: 0 },
         ...{ createdAt: clock.now(), changedAt: clock.now() },
       };
