@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { Temporal } from 'temporal-polyfill';
 import { describeBooking, type MailService, startMailService } from '../_util/mail-service.ts';
 import { killPrograms } from '../_util/process.ts';
 import { missingRadicale, type Radicale, startRadicale } from '../_util/radicale.ts';
@@ -30,23 +31,14 @@ describeReal('Radicale: what stands in the calendar of a room is booked', missin
   });
 
   const calendar = () => service.db.selectFrom('mail_calendar').selectAll().executeTakeFirst();
+  const eventText = (name: string, start: string, ...lines: string[]) =>
+    [
+      ...['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//test//test//EN', 'BEGIN:VEVENT', `UID:${name}`],
+      ...[`SUMMARY:${name}`, `DTSTAMP:${stamp(Date.now())}`, `DTSTART${start}`, ...lines],
+      ...['END:VEVENT', 'END:VCALENDAR', ''],
+    ].join('\r\n');
   const put = (name: string, start: number, ...lines: string[]) =>
-    radicale.put(
-      'room1',
-      name,
-      [
-        ...[
-          'BEGIN:VCALENDAR',
-          'VERSION:2.0',
-          'PRODID:-//test//test//EN',
-          'BEGIN:VEVENT',
-          `UID:${name}`,
-          `SUMMARY:${name}`,
-        ],
-        ...[`DTSTAMP:${stamp(Date.now())}`, `DTSTART:${stamp(start)}`, 'DURATION:PT1H', ...lines],
-        ...['END:VEVENT', 'END:VCALENDAR', ''],
-      ].join('\r\n'),
-    );
+    radicale.put('room1', name, eventText(name, `:${stamp(start)}`, 'DURATION:PT1H', ...lines));
   const booking = (name: string, start: number) =>
     describeBooking(new Date(start), new Date(start + hour), 'Confirmed', name);
   const become = (what: string, expected: string[], limit = 20_000) =>
@@ -73,6 +65,25 @@ describeReal('Radicale: what stands in the calendar of a room is booked', missin
     );
     expect(times[7]).toBeLessThan(1_000);
     expect(await calendar()).toMatchObject({ found_by_poll: 0, fault: null });
+  });
+
+  test('times without a zone are those of the room, and so are whole days', async () => {
+    const date = Temporal.Instant.fromEpochMilliseconds(midnight + 10 * day)
+      .toZonedDateTimeISO('UTC')
+      .toPlainDate();
+    const at = (plainTime?: string) =>
+      date.toZonedDateTime({ timeZone: 'Europe/Berlin', ...(plainTime && { plainTime }) }).epochMilliseconds;
+    const compact = date.toString().replaceAll('-', '');
+    const text = (name: string, start: string) => eventText(name, start, 'DURATION:PT1H');
+    expect(await radicale.put('room1', 'floating', text('floating', `:${compact}T093000`))).toBe(201);
+    await become('floating', [booking('floating', at('09:30'))]);
+    expect(await radicale.put('room1', 'floating', eventText('floating', `;VALUE=DATE:${compact}`))).toBe(
+      201,
+    );
+    const wholeDay = describeBooking(new Date(at()), new Date(at() + day), 'Confirmed', 'floating');
+    await become('whole day', [wholeDay]);
+    expect(await radicale.remove('room1', 'floating')).toBe(200);
+    await become('removed', []);
   });
 
   test('what nobody tells is found by polling, also when the server does not know its token any more', async () => {
