@@ -220,6 +220,24 @@ test('the first status event may come before the answer to Subscribe', async () 
   expect(before).toEqual([true]);
 });
 
+test('watermarks are forgotten after 30 days, and with the memory of the server', async () => {
+  const listener = await listen(() => exchangeReply('OK'));
+  const client = exchangeClient();
+  const { Watermark } = await subscribe(client, listener.url, 1_440);
+  const again = (watermark: string) =>
+    client.SubscribeToPushNotifications(
+      ...([[calendar()], new Uri(listener.url), 1_440, watermark] as [FolderId[], Uri, number, string]),
+      ...allEvents,
+    );
+  expect((await again(Watermark)).Id).not.toBe('');
+  await expect(again('AAAA')).rejects.toMatchObject({ message: 'The watermark is invalid.' });
+  await server.advance({ minutes: 30 * 1_440 + 1 });
+  await expect(again(Watermark)).rejects.toMatchObject({ message: 'The watermark is invalid.' });
+  const { Watermark: young } = await subscribe(client, listener.url, 1_440);
+  await server.loseState();
+  await expect(again(young)).rejects.toMatchObject({ message: 'The watermark is invalid.' });
+});
+
 const soap = (body: string, header = '') =>
   `<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/" xmlns:m="http://schemas.microsoft.com/exchange/services/2006/messages" xmlns:t="http://schemas.microsoft.com/exchange/services/2006/types"><s:Header>${header}</s:Header><s:Body>${body}</s:Body></s:Envelope>`;
 async function askExchange(body: string): Promise<string> {
@@ -278,16 +296,20 @@ const echo = ({ url }: Heard): Reply => {
   const token = new URL(url, 'http://listener').searchParams.get('validationToken');
   return token === null ? { status: 202 } : { status: 200, type: 'text/plain; charset=utf-8', body: token };
 };
-const wanted = (url: string, minutes = 4_000) => ({
-  ...{ changeType: 'created,updated,deleted', notificationUrl: url, lifecycleNotificationUrl: url },
-  ...{ resource: `users/${room}/events`, clientState: 'a secret' },
-  expirationDateTime: new Date(Date.now() + minutes * 60_000).toISOString(),
-});
+/** Until some minutes after the time of the server, which tests move. */
+async function wanted(url: string, minutes = 4_000) {
+  const { now } = await server.ask<{ now: string }>('GET', 'clock');
+  return {
+    ...{ changeType: 'created,updated,deleted', notificationUrl: url, lifecycleNotificationUrl: url },
+    ...{ resource: `users/${room}/events`, clientState: 'a secret' },
+    expirationDateTime: new Date(Date.parse(now) + minutes * 60_000).toISOString(),
+  };
+}
 
 test('Graph shakes hands for both URLs, with a token that holds a colon and spaces', async () => {
   const listener = await listen(echo);
   const ask = await openGraph();
-  const [status] = await ask('POST', '/subscriptions', wanted(`${listener.url}?k=1`));
+  const [status] = await ask('POST', '/subscriptions', await wanted(`${listener.url}?k=1`));
   expect(status).toBe(201);
   const told = listener.heard.map(({ url, body }) => [
     url.split('&')[0],
@@ -307,7 +329,7 @@ const failing: [string, (heard: Heard) => Reply][] = [
 test.each(failing)('Graph refuses a listener that %s in the handshake', async (_, reply) => {
   const listener = await listen(reply);
   const ask = await openGraph();
-  expect(await ask('POST', '/subscriptions', wanted(listener.url))).toMatchObject([
+  expect(await ask('POST', '/subscriptions', await wanted(listener.url))).toMatchObject([
     400,
     { error: { code: 'ValidationError' } },
   ]);
@@ -317,10 +339,8 @@ test.each(failing)('Graph refuses a listener that %s in the handshake', async (_
 test('Graph grants at most 10,080 minutes, renews, and forgets what has expired', async () => {
   const listener = await listen(echo);
   const ask = await openGraph();
-  // Tests before have moved the clock.
   const { now } = await server.ask<{ now: string }>('GET', 'clock');
-  const ahead = (Date.parse(now) - Date.now()) / 60_000;
-  const [, one] = (await ask('POST', '/subscriptions', wanted(listener.url, ahead + 20_000))) as unknown as [
+  const [, one] = (await ask('POST', '/subscriptions', await wanted(listener.url, 20_000))) as unknown as [
     number,
     { id: string; expirationDateTime: string },
   ];
@@ -343,9 +363,7 @@ test('Graph sends again what was not acknowledged, and tells what befalls a subs
     isUp || heard.url.includes('validation') ? echo(heard) : { status: 503 },
   );
   const ask = await openGraph();
-  const { now } = await server.ask<{ now: string }>('GET', 'clock');
-  const ahead = (Date.parse(now) - Date.now()) / 60_000;
-  await ask('POST', '/subscriptions', wanted(listener.url, ahead + 4_000));
+  await ask('POST', '/subscriptions', await wanted(listener.url));
   await server.appoint(room, { start: '2026-12-01T09:00:00Z', end: '2026-12-01T10:00:00Z' });
   await server.advance({ seconds: 25 });
   isUp = true;
@@ -422,4 +440,34 @@ test('Graph serves four requests for a mailbox at a time', async () => {
   const statuses = await Promise.all(Array.from({ length: 6 }, () => ask('GET', `/users/${room}/calendar`)));
   await server.options({ latencyMs: 0 });
   expect(statuses.map(([status]) => status).toSorted()).toEqual([200, 200, 200, 200, 429, 429]);
+});
+
+test('Graph drops what it would send to a listener that is often slow', async () => {
+  await server.advance({ minutes: 11 });
+  let isSlow = false;
+  const listener = await listen(async (heard) => {
+    if (isSlow) await new Promise((resolve) => setTimeout(resolve, 150));
+    return echo(heard);
+  });
+  const ask = await openGraph();
+  await ask('POST', '/subscriptions', await wanted(listener.url));
+  await server.options({ timeoutMs: 100 });
+  const appoint = (day: number) =>
+    server.appoint(room, { start: `2026-12-0${day}T09:00:00Z`, end: `2026-12-0${day}T10:00:00Z` });
+  isSlow = true;
+  await appoint(1);
+  await server.advance({ seconds: 1 });
+  isSlow = false;
+  await appoint(2);
+  await server.quiesce({ advance: true });
+  await server.advance({ minutes: 11 });
+  await appoint(3);
+  await server.quiesce({ advance: true });
+  await server.options({ timeoutMs: 10_000 });
+  const mine = (await server.deliveries({ kind: 'change' })).filter(({ url }) => url === listener.url);
+  expect(mine.map(({ state, attempts }) => [state, attempts.map(({ outcome }) => outcome)])).toEqual([
+    ['Acknowledged', ['timeout', 'ok']],
+    ['Dropped', []],
+    ['Acknowledged', ['ok']],
+  ]);
 });

@@ -110,12 +110,11 @@ export function openAdmin(parts: {
   }
 
   async function settle(): Promise<void> {
-    do {
-      // What a change makes is sent after it.
-      await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-      await deliveries.settle();
-      if (subscriptions.hasWaiting()) await new Promise((resolve) => setTimeout(resolve, 5));
-    } while (subscriptions.hasWaiting());
+    // What a change makes is sent after it.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    while (subscriptions.hasWaiting()) await new Promise((resolve) => setTimeout(resolve, 5));
+    await deliveries.settle();
+    if (subscriptions.hasWaiting()) await settle();
   }
 
   async function quiesce({ advance = false, timeoutMs = 20_000 }: { advance?: boolean; timeoutMs?: number }) {
@@ -125,8 +124,7 @@ export function openAdmin(parts: {
       if (deliveries.pending() === 0) return { pending: 0 };
       if (performance.now() > end) return { pending: deliveries.pending() };
       const due = clock.due();
-      if (advance && due !== undefined)
-        await clock.advance(Math.max(0, due - clock.now()), deliveries.settle);
+      if (advance && due !== undefined) await clock.advance(Math.max(0, due - clock.now()), settle);
       else await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }

@@ -24,6 +24,8 @@ export type PushSubscription = {
   isDead: boolean;
 };
 
+const watermarkLifeMs = 30 * 24 * 3_600_000;
+
 const headers = {
   'content-type': 'text/xml; charset=utf-8',
   soapaction: '"http://schemas.microsoft.com/exchange/services/2006/messages/SendNotification"',
@@ -50,10 +52,18 @@ export function openPush(world: World) {
   let watermarks = 0;
   const nextWatermark = () => {
     const bytes = Buffer.alloc(24);
-    bytes.writeUInt32LE(++watermarks, 8);
+    bytes.writeUInt32LE(++watermarks, 0);
+    bytes.writeDoubleLE(clock.now(), 8);
+    bytes.writeUInt32LE(world.generation, 16);
     bytes[23] = 1;
     return bytes.toString('base64');
   };
+  /** One of this server, which has not forgotten it. */
+  function isWatermark(text: string): boolean {
+    const bytes = Buffer.from(text, 'base64');
+    if (bytes.length !== 24 || bytes.readUInt32LE(16) !== world.generation) return false;
+    return bytes.readUInt32LE(0) <= watermarks && bytes.readDoubleLE(8) > clock.now() - watermarkLifeMs;
+  }
 
   function bury(subscription: PushSubscription): void {
     subscription.isDead = true;
@@ -200,7 +210,7 @@ export function openPush(world: World) {
   world.onChange(announce);
 
   return {
-    subscriptions,
+    ...{ subscriptions, isWatermark },
     /** Begins to send as soon as `sendFirst` is called: the listener must be there by then. */
     add(
       mailbox: Mailbox,

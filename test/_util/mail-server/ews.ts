@@ -125,7 +125,12 @@ export function openEws(world: World, push: Push) {
         'ErrorSubscriptionDelegateAccessNotSupported',
         'Subscriptions are not supported for delegate user access.',
       );
+    const watermarkSent = child(wanted, 't:Watermark')?.text;
+    if (watermarkSent !== undefined && !push.isWatermark(watermarkSent))
+      throw new Refused('ErrorInvalidWatermark', 'The watermark is invalid.');
     const folders = child(wanted, 't:FolderIds')?.children ?? [];
+    if (folders.length !== 1)
+      throw new Refused('ErrorInvalidSubscriptionRequest', 'One calendar is subscribed at a time here.');
     for (const folder of folders) folderOf(call, folder);
     const { subscription, sendFirst } = push.add(call.mailbox, {
       url: child(wanted, 't:URL')!.text.trim(),
