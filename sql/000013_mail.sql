@@ -182,7 +182,7 @@ create table mail_notification (
   content_type text,
   address text not null,
   request_id text not null,
-  -- As it came; of what is not accepted the first KiB.
+  -- As it came, of several in one with the first alone; of what is not accepted the first KiB.
   body bytea not null,
   body_bytes integer not null,
   body_hash bytea not null,

@@ -177,7 +177,12 @@ describe('the inbox', () => {
     expect(recorded.map((pair) => pair.map(({ verdict }) => verdict).join())).toEqual(
       Array.from({ length: 300 }, (_, index) => (index % 3 ? 'Rejected,Rejected' : 'Accepted,Rejected')),
     );
-    expect(inbox.figures()).toMatchObject({ recorded: 600, statements: 3, failed: 0, waiting: 0 });
+    expect(inbox.figures()).toMatchObject({
+      recorded: { Accepted: 100, Rejected: 500 },
+      statements: 3,
+      failed: 0,
+      waiting: 0,
+    });
   });
 
   test.each([

@@ -116,6 +116,22 @@ describe.each(paths)('on the %s path', (_name, path) => {
       },
     );
 
+    test('may say several things at once: what they share is kept once', async () => {
+      const [, one = ''] = /(<m:SendNotificationResponseMessage.*<\/m:SendNotificationResponseMessage>)/.exec(
+        ewsBody(),
+      )!;
+      const others = ['AQAA2', 'AQAA3'].map((watermark) => one.replaceAll('AQAA1', watermark));
+      const body = ewsBody().replace(one, [one, ...others].join(''));
+      expect(await push(at(path, ews.k), body)).toMatchObject({ status: 200, text: okBody });
+      const bytes = Buffer.byteLength(body);
+      expect(await readInbox(service)).toMatchObject([
+        { verdict: 'Accepted', text: body, bytes },
+        { verdict: 'Accepted', text: '', bytes },
+        { verdict: 'Accepted', text: '', bytes },
+      ]);
+      expect(await subscription(ews)).toMatchObject({ watermark: 'AQAA3' });
+    });
+
     test('says with StatusEvent alone that it is there, and nothing of the calendar', async () => {
       const body = ewsBody({ events: ['StatusEvent'], previous: 'AQAA1' });
       expect(await push(at(path, ews.k), body)).toMatchObject({ status: 200, text: okBody });

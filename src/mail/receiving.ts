@@ -6,7 +6,13 @@ import { Malformed, TooLarge } from '../errors.ts';
 import { type CallbackQuery, readCallbackQuery } from './callback-url.ts';
 import { readBody } from './dialects/detection.ts';
 import { acknowledgeEws } from './dialects/ews.ts';
-import { DialectFault, DialectOverflow, notification, type Reading } from './dialects/notification.ts';
+import {
+  DialectFault,
+  DialectOverflow,
+  type Notification,
+  notification,
+  type Reading,
+} from './dialects/notification.ts';
 import type { Inbox } from './inbox.ts';
 import { keptBytes, type Recorded, type Row } from './recording.ts';
 import { subscriptionOf } from './secrets.ts';
@@ -25,11 +31,12 @@ export type Acknowledgement = { status: 200 | 202; headers: Record<string, strin
 type Receiver = {
   config: Context['config'];
   inbox: Inbox;
-  /** Called for a request of which nothing is proven; may throw. */
+  /** Called for a request whose address proves nothing; may throw. */
   onUnknown(address: string): void;
 };
 
 const longestToken = 2_048;
+const nothing = Buffer.alloc(0);
 const text = (type: string) => ({ 'Content-Type': `${type}; charset=utf-8` });
 
 function readQuery(url: string): CallbackQuery {
@@ -46,11 +53,14 @@ function readQuery(url: string): CallbackQuery {
  */
 export async function receive(receiver: Receiver, post: Post): Promise<Acknowledgement> {
   const query = readQuery(post.url);
-  if (query.tokens.length > 0) return await shakeHands(receiver, post, query);
+  const caller = callerOf(receiver, query);
+  // Before its body costs anything.
+  if (caller === undefined) receiver.onUnknown(post.address);
+  if (query.tokens.length > 0) return await shakeHands(receiver, post, query, caller);
   const reading = await readPost(receiver, post);
   return reading === 'Object'
-    ? await receiveObject(receiver, post, query)
-    : await receiveReading(receiver, post, query, reading);
+    ? await receiveObject(receiver, post)
+    : await receiveReading(receiver, post, caller, reading);
 }
 
 /** The subscription that the callback's secret proves. */
@@ -62,17 +72,21 @@ function callerOf({ config }: Receiver, { secrets }: CallbackQuery): number | un
   return undefined;
 }
 
+type Kept = Pick<Row, 'body' | 'bodyBytes' | 'bodyHash'>;
+
+const keep = (body: Buffer): Kept => ({
+  ...{ body, bodyBytes: body.length, bodyHash: hash('sha256', body, 'buffer') },
+});
+
 /** The parts of a row that are of the request, and what is recorded of it when nothing is known of it. */
-function rowOf(post: Post, of: Partial<Row>): Row {
-  const { contentType, address, requestId, body } = post;
+function rowOf(post: Post, of: Partial<Row>, kept = keep(post.body)): Row {
+  const { contentType, address, requestId } = post;
   return {
     ...notification({}),
     ...{ id: uuidv7(), dialect: 'Unknown', subscriptionId: null, claim: 'Unrecognised' },
     ...{ contentType: contentType?.slice(0, 200) ?? null, address, requestId },
-    ...of,
-    body: body.subarray(0, of.claim === 'Proven' ? body.length : keptBytes),
-    bodyBytes: body.length,
-    bodyHash: hash('sha256', body, 'buffer'),
+    ...{ ...of, ...kept },
+    body: of.claim === 'Proven' ? kept.body : kept.body.subarray(0, keptBytes),
   };
 }
 
@@ -82,7 +96,6 @@ async function readPost(receiver: Receiver, post: Post): Promise<Reading | 'Obje
   } catch (error) {
     if (error instanceof DialectOverflow) throw new TooLarge(error.message);
     if (!(error instanceof DialectFault)) throw error;
-    receiver.onUnknown(post.address);
     await receiver.inbox.record([rowOf(post, {})]);
     throw new Malformed(error.message);
   }
@@ -100,10 +113,13 @@ function checkToken(tokens: readonly string[]): string {
 }
 
 /** Graph asks whether the address answers before it promises to notify it. What it sends for that is echoed as text. */
-async function shakeHands(receiver: Receiver, post: Post, query: CallbackQuery): Promise<Acknowledgement> {
+async function shakeHands(
+  receiver: Receiver,
+  post: Post,
+  query: CallbackQuery,
+  caller: number | undefined,
+): Promise<Acknowledgement> {
   const token = checkToken(query.tokens);
-  const caller = callerOf(receiver, query);
-  if (caller === undefined) receiver.onUnknown(post.address);
   const claim = caller !== undefined ? 'Proven' : query.secrets.length === 0 ? 'Anonymous' : 'Rejected';
   const [recorded] = await receiver.inbox.record([
     rowOf(post, { dialect: 'Graph', kind: 'Handshake', claim, subscriptionId: caller ?? null }),
@@ -118,8 +134,7 @@ async function shakeHands(receiver: Receiver, post: Post, query: CallbackQuery):
 }
 
 /** JSON of no dialect, such as JMAP's PushVerification: it is kept, and that is all. */
-async function receiveObject(receiver: Receiver, post: Post, query: CallbackQuery): Promise<Acknowledgement> {
-  if (callerOf(receiver, query) === undefined) receiver.onUnknown(post.address);
+async function receiveObject(receiver: Receiver, post: Post): Promise<Acknowledgement> {
   const row = rowOf(post, {});
   await receiver.inbox.record([row]);
   return received(row.id);
@@ -131,28 +146,33 @@ const received = (id: string): Acknowledgement => ({
   body: JSON.stringify({ Received: true, NotificationId: id }),
 });
 
+/** The subscription of a notification: Graph proves each by itself, the others all of a request by its address. */
+function provenBy(
+  { config }: Receiver,
+  dialect: Reading['dialect'],
+  { clientState }: Notification,
+  caller: number | undefined,
+): number | undefined {
+  if (dialect !== 'Graph') return caller;
+  return clientState === null ? undefined : subscriptionOf(config, 'client state', clientState);
+}
+
 async function receiveReading(
   receiver: Receiver,
   post: Post,
-  query: CallbackQuery,
+  caller: number | undefined,
   { dialect, notifications }: Reading,
 ): Promise<Acknowledgement> {
-  const caller = callerOf(receiver, query);
-  const rows = notifications.map(({ body, ...told }) => {
-    const { clientState } = told;
-    const proven =
-      dialect !== 'Graph'
-        ? caller
-        : clientState === null
-          ? undefined
-          : subscriptionOf(receiver.config, 'client state', clientState);
-    return rowOf(body === null ? post : { ...post, body }, {
-      ...{ ...told, dialect, subscriptionId: proven ?? null },
-      claim: proven === undefined ? 'Rejected' : 'Proven',
-    });
+  const whole = keep(post.body);
+  const rows = notifications.map((one, index) => {
+    const proven = provenBy(receiver, dialect, one, caller);
+    const claim = proven === undefined ? 'Rejected' : 'Proven';
+    // What they share is kept once: there may be a thousand in a megabyte.
+    const shared = index === 0 ? whole : { ...whole, body: nothing };
+    const kept = one.body === null ? shared : keep(one.body);
+    return rowOf(post, { ...one, dialect, subscriptionId: proven ?? null, claim, body: kept.body }, kept);
   });
-  if (rows.length === 0) rows.push(rowOf(post, { dialect }));
-  if (rows.every(({ claim }) => claim !== 'Proven')) receiver.onUnknown(post.address);
+  if (rows.length === 0) rows.push(rowOf(post, { dialect }, whole));
   const recorded = await receiver.inbox.record(rows);
   if (dialect === 'Graph') return { status: 202, headers: {}, body: '' };
   if (dialect === 'Jmap') return received((rows[0] as Row).id);

@@ -33,7 +33,7 @@ export class DialectFault extends Error {}
 /** It has too much of something. */
 export class DialectOverflow extends Error {}
 
-export const mostNotifications = 1_000;
+const mostNotifications = 1_000;
 
 const plain: Notification = {
   kind: 'Unknown',
