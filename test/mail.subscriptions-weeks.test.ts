@@ -114,10 +114,13 @@ describe('Exchange', () => {
     for (const minutes of [12.1, 8, 1, 60, 60, 60]) await pass(minutes);
     expect((await newest()).state).toBe('Failed');
     expect((await desk.rows()).length).toBeLessThan(9);
+    // A reading fails, and is tried again; when one succeeds, so does the rest.
+    await desk.readMarked();
     await server.comeBack();
-    await server.restart();
     await change();
-    await pass(34);
+    await sql`update mail_calendar set not_before = null`.execute(desk.db);
+    await desk.readMarked();
+    await settle();
     await until('another one', async () => (await newest()).state === 'Active');
     await desk.readMarked();
     expect(await bookings()).toBe(before + 2);

@@ -300,12 +300,15 @@ describe('what the mail server holds for us', () => {
   });
 
   test('and grants too late is ended', async () => {
-    server.script.before = async (operation) => {
-      if (operation === 'subscribe')
-        await sql`update mail_subscription set state = 'Failed'`.execute(desk.db);
-      return undefined;
+    server.script.after = async (operation) => {
+      if (operation !== 'subscribe') return;
+      expect(server.promises.size).toBe(1);
+      await sql`update mail_subscription set state = 'Failed', due_at = now() + interval '9 minutes'`.execute(
+        desk.db,
+      );
     };
     await desk.settle();
+    await pass(1.1);
     expect(await only()).toMatchObject({ state: 'Failed', externalId: null });
     expect(server.promises.size).toBe(0);
   });
