@@ -42,17 +42,21 @@ test('workers that are killed while they ask, before and after the mail server h
 
   server.script.before = (operation) => (operation === 'token' ? forever() : undefined);
   const first = startProgram(database.url, settings);
-  await until('it asks', async () => server.count('token') > 0 && (await statesOf(db))['Provisioning']);
+  await until('it asks', async () => server.count('token') > 0 && (await statesOf(db))['Provisioning'], 30);
   await first.end('SIGKILL');
   expect([server.count('subscribe'), await statesOf(db)]).toEqual([0, { Provisioning: expect.any(Number) }]);
 
   delete server.script.before;
   server.script.after = (operation) => (operation === 'subscribe' ? forever() : Promise.resolve());
   const second = startProgram(database.url, settings);
-  await until('some are granted', async () => {
-    await hurry(db);
-    return server.promises.size >= 2;
-  });
+  await until(
+    'some are granted',
+    async () => {
+      await hurry(db);
+      return server.promises.size >= 2;
+    },
+    30,
+  );
   await second.end('SIGKILL');
   const granted = [...server.promises.keys()];
   expect((await statesOf(db))['Active']).toBeUndefined();
@@ -65,7 +69,7 @@ test('workers that are killed while they ask, before and after the mail server h
       await hurry(db);
       return (await statesOf(db))['Active'] === rooms.length;
     },
-    20,
+    30,
   );
   // What was granted to the dead is listed and ended; what the mail server holds is what we have.
   await until('no orphans', async () => {
