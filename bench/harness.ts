@@ -44,6 +44,7 @@ async function startProcess(
   databaseUrl: string,
   role: 'Web' | 'Worker',
   port: number,
+  url: string,
   settings: Record<string, string>,
 ): Promise<ChildProcess> {
   const child = spawn(process.execPath, ['src/main.ts', 'serve'], {
@@ -57,6 +58,8 @@ async function startProcess(
       DatabaseUrl: databaseUrl,
       Pepper: pepper,
       LogLevel: 'warn',
+      // Of the Web process, in the Worker too: mail servers are told so.
+      IdpUrl: url,
       Limits__JobBodyBytes: String(1024 ** 3),
       Limits__JobsPerBatch: '1000000',
       Limits__LessonsPerBatch: '10000000',
@@ -102,9 +105,9 @@ export async function openBench(rooms: number, settings: Record<string, string> 
     personId: tenant.person('User').id,
   });
   const webPort = await freePort();
-  let web = await startProcess(databaseUrl, 'Web', webPort, settings);
-  const worker = await startProcess(databaseUrl, 'Worker', await freePort(), settings);
   const url = `http://127.0.0.1:${webPort}`;
+  let web = await startProcess(databaseUrl, 'Web', webPort, url, settings);
+  const worker = await startProcess(databaseUrl, 'Worker', await freePort(), url, settings);
   const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
   const { access_token: token } = (await (
     await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) })
@@ -127,7 +130,7 @@ export async function openBench(rooms: number, settings: Record<string, string> 
       web.kill('SIGKILL');
       await once(web, 'exit');
       await meanwhile();
-      web = await startProcess(databaseUrl, 'Web', webPort, settings);
+      web = await startProcess(databaseUrl, 'Web', webPort, url, settings);
     },
     /** Posts a batch. @returns its BatchId */
     async post(operation: 'create' | 'update' | 'delete', body: Uint8Array): Promise<string> {

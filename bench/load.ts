@@ -1,8 +1,26 @@
 /** A load generator in a process of its own: for each message one run of keep-alive connections, each asking again once it has its answer. */
 import net from 'node:net';
 
-export type Run = { port: number; requests: string[]; connections: number; milliseconds: number };
-export type Outcome = { answers: number; seconds: number; failure?: string };
+export type Run = {
+  port: number;
+  requests: string[];
+  connections: number;
+  milliseconds: number;
+  /** A text in the requests, for which each gets a number of the same length that no other has. */
+  numbered?: string;
+  /** So many requests a second, whether or not those before are answered; as fast as they are where it is absent. */
+  perSecond?: number;
+};
+export type Outcome = {
+  answers: number;
+  seconds: number;
+  failure?: string;
+  /** With `perSecond`: milliseconds from when each should have been sent to its answer, in order. */
+  waits?: number[];
+};
+
+/** Of all runs, so that nothing is sent twice. */
+let numbers = 0;
 
 /** Reads one answer from its parts; true with the last one. */
 function readAnswer(): (part: string) => boolean {
@@ -26,39 +44,66 @@ function readAnswer(): (part: string) => boolean {
 }
 
 /** Ends when the time is over and all has been answered: nothing is left for the server to do in the time of another. */
-function run({ port, requests, connections, milliseconds }: Run): Promise<Outcome> {
+function run({ port, requests, connections, milliseconds, numbered, perSecond }: Run): Promise<Outcome> {
   return new Promise((resolve) => {
     const started = performance.now();
     const sockets: net.Socket[] = [];
     let answers = 0;
     let next = 0;
     let open = connections;
+    const waits: number[] = [];
+    const idle: (() => void)[] = [];
+    /** When the requests that are due and not sent yet should have been. */
+    const due: number[] = [];
+    let planned = 0;
+
+    function nextRequest(): string {
+      const request = requests[next++ % requests.length] as string;
+      if (numbered === undefined) return request;
+      return request.replace(numbered, String(++numbers).padStart(numbered.length, '0'));
+    }
+    /** Sends what has become due, over whichever connections are free. */
+    function keepPace(): void {
+      const now = performance.now() - started;
+      for (; planned < ((perSecond ?? 0) * Math.min(now, milliseconds)) / 1_000; planned++)
+        due.push(started + (planned * 1_000) / (perSecond ?? 1));
+      while (due.length > 0 && idle.length > 0) idle.shift()?.();
+      if (now >= milliseconds && due.length === 0 && idle.length === connections) end();
+    }
+    const pacing = perSecond === undefined ? undefined : setInterval(keepPace, 2);
     function end(failure?: string): void {
+      clearInterval(pacing);
       const seconds = (performance.now() - started) / 1_000;
       for (const socket of sockets)
         socket
           .removeAllListeners()
           .on('error', () => {})
           .destroy();
-      resolve({ answers, seconds, ...(failure !== undefined && { failure }) });
+      waits.sort((a, b) => a - b);
+      resolve({ answers, seconds, waits, ...(failure !== undefined && { failure }) });
     }
     for (let number = 0; number < connections; number++) {
       const socket = net.connect({ port, host: '127.0.0.1', noDelay: true }).setEncoding('latin1');
       let isLast = readAnswer();
       let isFirst = true;
+      let since = 0;
       function ask(): void {
+        since = due.shift() ?? 0;
         isLast = readAnswer();
         isFirst = true;
-        socket.write(requests[next++ % requests.length] as string);
+        socket.write(nextRequest());
       }
-      socket.on('connect', ask);
+      socket.on('connect', () => (perSecond === undefined ? ask() : idle.push(ask)));
       socket.on('data', (part: string) => {
         // Faults are told by their text: an answer that is no 200, or a GraphQL answer with errors.
         if ((isFirst && !part.startsWith('HTTP/1.1 200')) || part.includes('"errors":')) return end(part);
         isFirst = false;
         if (!isLast(part)) return;
         answers++;
-        if (performance.now() - started < milliseconds) ask();
+        if (perSecond !== undefined) {
+          waits.push(performance.now() - since);
+          idle.push(ask);
+        } else if (performance.now() - started < milliseconds) ask();
         else if (--open === 0) end();
       });
       socket.on('error', (error) => end(error.message));

@@ -20,6 +20,8 @@ create table mail_calendar (
   dirty_by text check (dirty_by in ('Push', 'Poll', 'Request')),
   -- Counts whoever says so: who reads clears `dirty_since` only if nobody came meanwhile.
   marks bigint not null default 0,
+  -- For when its reading was last queued.
+  queued_for timestamptz,
   -- The mail server, or what failed last, asks not to come before.
   not_before timestamptz,
   failures integer not null default 0,
@@ -39,26 +41,35 @@ create table mail_calendar (
   check ((dirty_since is null) = (dirty_by is null)),
   check ((fault is null) = (fault_text is null))
 );
--- Says that calendars may have changed, and queues their reading in the same transaction: when nobody has said so for 300 ms,
--- and at most 3 s after the first; of many at a time spread over so many seconds. One reading of a calendar at a time: its jobs
--- share a queue.
+-- Says that calendars may have changed, and queues their reading in the same transaction: when nobody has said so for some 300 ms,
+-- and at most 3 s after the first; of many at a time spread over so many seconds. A job that is to come soon enough, and not at
+-- once, stays as it is: a storm of notifications costs few. One reading of a calendar at a time: its jobs share a queue.
 create function mark_mail_calendars(calendars integer[], by text, spread integer default 0) returns void language plpgsql as $$
 declare
-  marked record;
+  queued record;
 begin
-  for marked in
-    update mail_calendar
-    set dirty_since = coalesce(dirty_since, now()), dirty_by = coalesce(dirty_by, by), marks = marks + 1
-    where retired_at is null and id in (select id from mail_calendar where id = any (calendars) order by id for no key update)
-    returning id, mandator_id, dirty_since, not_before
-  loop
-    perform graphile_worker.add_job('SynchroniseMailCalendar',
-      json_build_object('mandatorId', marked.mandator_id, 'calendarId', marked.id),
-      queue_name => 'mail calendar ' || marked.id, job_key => 'mail calendar ' || marked.id, job_key_mode => 'replace',
-      run_at => greatest(
-        least(clock_timestamp() + interval '300 ms', marked.dirty_since + interval '3 s'), marked.not_before)
-        + random() * make_interval(secs => spread));
-  end loop;
+  with marked as (
+    update mail_calendar as one set dirty_since = coalesce(one.dirty_since, now()), dirty_by = coalesce(one.dirty_by, by),
+      marks = one.marks + 1,
+      queued_for = case
+        when one.queued_for between greatest(clock_timestamp() + interval '100 ms', one.not_before) and wanted.run_at then one.queued_for
+        else wanted.run_at + random() * make_interval(secs => spread) end
+    from (
+      select id, queued_for, greatest(
+        least(clock_timestamp() + interval '300 ms', coalesce(dirty_since, now()) + interval '3 s'), not_before) as run_at
+      from mail_calendar where id = any (calendars) and retired_at is null order by id for no key update
+    ) as wanted
+    where one.id = wanted.id
+    returning one.id, one.mandator_id, one.queued_for, one.queued_for is distinct from wanted.queued_for as is_new
+  )
+  select array_agg(id) as ids, array_agg(mandator_id) as mandators, array_agg(queued_for) as times into queued
+  from marked where is_new;
+  if queued.ids is not null then
+    perform graphile_worker.add_jobs(array(
+      select row('SynchroniseMailCalendar', json_build_object('mandatorId', job.mandator, 'calendarId', job.id),
+        'mail calendar ' || job.id, job.run_at, null, 'mail calendar ' || job.id, null, null)::graphile_worker.job_spec
+      from unnest(queued.ids, queued.mandators, queued.times) as job(id, mandator, run_at)));
+  end if;
 end $$;
 
 create index mail_calendar_due on mail_calendar (coalesce(dirty_since, read_at)) where retired_at is null;
@@ -165,12 +176,13 @@ create trigger mail_subscription_made after insert on mail_subscription
 create trigger mail_subscription_moved after update of state on mail_subscription for each row
   when (old.state <> new.state) execute function record_mail_subscription();
 
--- The inbox: every notification is here before it is answered, for 30 days. A hint only: nothing in it is believed.
+-- The inbox: every notification is here before it is answered, for 30 days. A hint only: nothing in it is believed. What it names
+-- may be gone, so there are no foreign keys, each of which would cost a quarter of what it takes to record one.
 create table mail_notification (
   id uuid primary key,
   received_at timestamptz not null default now(),
   -- Null where it does not say whose it is, or not truly.
-  mandator_id integer references mandator on delete cascade,
+  mandator_id integer,
   subscription_id integer,
   dialect text not null check (dialect in ('Ews', 'Graph', 'Jmap', 'Unknown')),
   kind text not null check (kind in ('Change', 'Status', 'Lifecycle', 'Fault', 'Handshake', 'Unknown')),
@@ -185,12 +197,9 @@ create table mail_notification (
   -- As it came, of several in one with the first alone; of what is not accepted the first KiB.
   body bytea not null,
   body_bytes integer not null,
-  body_hash bytea not null,
-  foreign key (mandator_id, subscription_id) references mail_subscription on delete set null (subscription_id)
+  body_hash bytea not null
 );
 create unique index mail_notification_once on mail_notification (subscription_id, dedupe_key) where verdict = 'Accepted';
--- For what is deleted of the subscriptions.
-create index mail_notification_of_subscription on mail_notification (subscription_id) where subscription_id is not null;
 create index mail_notification_age on mail_notification (received_at);
 create index mail_notification_refused on mail_notification (received_at) where verdict in ('Rejected', 'Unrecognised', 'Handshake');
 create index mail_notification_unknown on mail_notification (external_id, received_at) where verdict = 'Rejected';

@@ -61,7 +61,7 @@ export async function openContext(config: Config, log: Log): Promise<Context & {
   const db = openDatabase(config.DatabaseUrl, { max: 10, log, statementTimeout: 15_000 });
   const uploads = openDatabase(config.DatabaseUrl, { max: 8, log, statementTimeout: 60_000 });
   const inbox = openDatabase(config.DatabaseUrl, {
-    max: 2,
+    max: 3,
     log,
     statementTimeout: 2_500,
     answerTimeout: 3_000,

@@ -255,6 +255,7 @@ export interface MailCalendar {
   mandator_id: number;
   marks: Generated<number>;
   not_before: Timestamp | null;
+  queued_for: Timestamp | null;
   read_at: Timestamp | null;
   read_whole_at: Timestamp | null;
   readings: Generated<number>;

@@ -16,7 +16,7 @@ export type Inbox = {
    */
   record(rows: readonly Row[]): Promise<Recorded[]>;
   figures(): InboxFigures;
-  /** Records what waits, and nothing more. */
+  /** Resolves when all that waits is recorded. */
   close(): Promise<void>;
 };
 
@@ -35,6 +35,8 @@ type Post = {
   answer: PromiseWithResolvers<Recorded[]>;
 };
 
+/** Statements of this process: while one is committed, the next one is at work. */
+const mostAtOnce = 2;
 const patience = 2_500;
 const checkEvery = 100;
 const mostWaiting = { posts: 2_000, bytes: 32 * 1024 * 1024 };
@@ -50,8 +52,9 @@ const busy = () => new Unavailable('The notification could not be recorded; send
 export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   let waiting: Post[] = [];
   let waitingBytes = 0;
-  let running: readonly Post[] | undefined;
-  let ended: Promise<void> = Promise.resolve();
+  const running = new Set<readonly Post[]>();
+  let runners: Promise<void>[] = [];
+  let scheduled = false;
   let timer: NodeJS.Timeout | undefined;
   let recovering: Promise<void> | undefined;
   let markedAt = Number.NEGATIVE_INFINITY;
@@ -71,14 +74,14 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   function expire(): void {
     const now = performance.now();
     const late = (post: Post) => post.deadline <= now;
-    for (const post of running?.filter(late) ?? []) post.answer.reject(busy());
+    for (const group of running) for (const post of group) if (late(post)) post.answer.reject(busy());
     const [expired = [], rest = []] = [waiting.filter(late), waiting.filter((post) => !late(post))];
     waiting = rest;
     for (const post of expired) {
       waitingBytes -= post.bytes;
       refuse(post, busy());
     }
-    if (!running && waiting.length === 0) {
+    if (running.size === 0 && waiting.length === 0) {
       clearInterval(timer);
       timer = undefined;
     }
@@ -125,10 +128,24 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
 
   async function run(): Promise<void> {
     while (waiting.length > 0) {
-      running = takeGroup();
-      await recordTogether(running);
+      const group = takeGroup();
+      running.add(group);
+      await recordTogether(group);
+      running.delete(group);
     }
-    running = undefined;
+  }
+
+  /** In the next turn of the event loop, which those that arrive in this one share. */
+  function runSoon(): void {
+    if (scheduled || running.size >= mostAtOnce) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      const runner = run().finally(() => {
+        runners = runners.filter((other) => other !== runner);
+      });
+      runners.push(runner);
+    });
   }
 
   /** What was missed is not known: so all calendars are read, once the database takes that. */
@@ -160,28 +177,23 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
       const bytes = rows.reduce((sum, { body }) => sum + body.length, 0);
       const answer = Promise.withResolvers<Recorded[]>();
       const post: Post = { rows, bytes, deadline: performance.now() + patience, answer };
-      if (
-        closing.signal.aborted ||
-        waiting.length >= mostWaiting.posts ||
-        waitingBytes + bytes > mostWaiting.bytes
-      ) {
+      if (waiting.length >= mostWaiting.posts || waitingBytes + bytes > mostWaiting.bytes) {
         refuse(post, busy());
         return await answer.promise;
       }
       waiting.push(post);
       waitingBytes += bytes;
       timer ??= setInterval(expire, checkEvery).unref();
-      // In the next turn of the event loop, which those that arrive in this one share.
-      if (!running) {
-        running = [];
-        ended = new Promise<void>((resolve) => setImmediate(resolve)).then(run);
-      }
+      runSoon();
       return await answer.promise;
     },
     figures: () => ({ ...counts, waiting: waiting.length }),
     async close() {
       closing.abort();
-      await ended;
+      while (scheduled || runners.length > 0) {
+        await new Promise(setImmediate);
+        await Promise.all(runners);
+      }
       clearInterval(timer);
       await recovering;
     },

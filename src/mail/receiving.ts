@@ -1,6 +1,5 @@
 /** What becomes of one request of a mail server: read, proven, recorded, and answered as its sender expects. */
 import { hash } from 'node:crypto';
-import { v7 as uuidv7 } from 'uuid';
 import type { Context } from '../context.ts';
 import { Malformed, TooLarge } from '../errors.ts';
 import { type CallbackQuery, readCallbackQuery } from './callback-url.ts';
@@ -13,6 +12,7 @@ import {
   notification,
   type Reading,
 } from './dialects/notification.ts';
+import { makeId } from './ids.ts';
 import type { Inbox } from './inbox.ts';
 import { keptBytes, type Recorded, type Row } from './recording.ts';
 import { subscriptionOf } from './secrets.ts';
@@ -83,7 +83,7 @@ function rowOf(post: Post, of: Partial<Row>, kept = keep(post.body)): Row {
   const { contentType, address, requestId } = post;
   return {
     ...notification({}),
-    ...{ id: uuidv7(), dialect: 'Unknown', subscriptionId: null, claim: 'Unrecognised' },
+    ...{ id: makeId(), dialect: 'Unknown', subscriptionId: null, claim: 'Unrecognised' },
     ...{ contentType: contentType?.slice(0, 200) ?? null, address, requestId },
     ...{ ...of, ...kept },
     body: of.claim === 'Proven' ? kept.body : kept.body.subarray(0, keptBytes),

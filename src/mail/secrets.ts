@@ -2,20 +2,20 @@
  * The two secrets of a subscription: `k` in its callback URL, and Graph's clientState. Each names its subscription and proves
  * it, with a key derived from the pepper: nothing of them is stored, and they are checked without the database.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { deriveKey, pepperOf } from '../identity/service.ts';
 
 type Purpose = 'callback' | 'client state';
 
 /** Deriving one costs more than all the rest. */
-const keys = new WeakMap<Context['config'], Map<Purpose, Buffer>>();
+const keys = new WeakMap<Context['config'], Map<Purpose, KeyObject>>();
 
-function keyOf(config: Context['config'], purpose: Purpose): Buffer {
+function keyOf(config: Context['config'], purpose: Purpose): KeyObject {
   let derived = keys.get(config);
   if (!derived) keys.set(config, (derived = new Map()));
   let key = derived.get(purpose);
-  if (!key) derived.set(purpose, (key = deriveKey(pepperOf(config), `mail ${purpose}`)));
+  if (!key) derived.set(purpose, (key = createSecretKey(deriveKey(pepperOf(config), `mail ${purpose}`))));
   return key;
 }
 

@@ -114,7 +114,7 @@ export async function readInbox({ context }: Service): Promise<Stored[]> {
   const { rows } = await sql<Omit<Stored, 'text'> & { body: Buffer }>`
     select id, dialect, kind, verdict, subscription_id as subscription, external_id as "externalId",
       body, body_bytes as bytes
-    from mail_notification order by received_at, id`.execute(context.db);
+    from mail_notification order by id`.execute(context.db);
   return rows.map(({ body, ...row }) => ({ ...row, text: body.toString() }));
 }
 
