@@ -195,6 +195,18 @@ function compare(room: Room, wanted: readonly Booked[], booked: readonly Booked[
   ];
 }
 
+/** Half an hour, on both sides: what is silent is found to be dead, and another subscription takes its place. */
+async function passTime(server: MailServer, subscriptions: number): Promise<void> {
+  const columns = ['created_at', 'state_since', 'seen_at', 'due_at', 'expires_at', 'renew_at'];
+  const back = (names: string[]) => names.map((name) => `${name} = ${name} - interval '5 minutes'`).join();
+  for (let step = 0; step < 6; step++) {
+    await client.query(`update mail_subscription set ${back(columns)}`);
+    await client.query(`update mail_calendar set ${back(['read_at', 'read_whole_at', 'not_before'])}`);
+    await server.advance({ minutes: 5 });
+  }
+  await waitUntil(async () => (await server.subscriptions()).length >= subscriptions, 3_000);
+}
+
 async function playRun(run: number): Promise<string[]> {
   const dice = openDice(run);
   const server = await startMailServer();
@@ -224,6 +236,7 @@ async function playRun(run: number): Promise<string[]> {
     await editSomething(acts);
     if (dice.roll() < 0.12) await disturbServer(acts);
     if (dice.roll() < 0.025) await killAndStart(dice.oneOf(['Web', 'Worker'] as const));
+    if (dice.roll() < 0.02) await passTime(server, rooms.length);
     // Bursts, and times in which what has changed is read.
     if (dice.roll() < 0.2) await new Promise((resolve) => setTimeout(resolve, dice.below(700)));
   }
