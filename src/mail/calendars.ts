@@ -56,7 +56,7 @@ async function findResources(db: Database, settings: readonly Setting[]): Promis
     from rows from (jsonb_to_recordset(${JSON.stringify(settings)})
       as (mandator text, mailbox text, name text, location text))
       with ordinality as setting(mandator, mailbox, name, location, position)
-    left join mandator on mandator.code = lower(setting.mandator)
+    left join mandator on mandator.code = setting.mandator
     left join lateral (
       select json_agg(json_build_object('id', resource.id, 'active', resource.active,
         'mailbox', coalesce(setting.mailbox, btrim(resource.mailbox))) order by resource.id) as resources
@@ -254,7 +254,9 @@ export async function requestReadings(
     const { rows } = await sql<{ id: number }>`
       update mail_calendar set not_before = case when fault = 'Throttled' then not_before end,
         cursor = case when not ${whole} then cursor end
-      where mandator_id = ${mandatorId} and id = any (${calendarIds}::integer[]) and retired_at is null
+      where mandator_id = ${mandatorId} and retired_at is null and id in (
+        select id from mail_calendar where mandator_id = ${mandatorId} and id = any (${calendarIds}::integer[])
+        order by id for no key update)
       returning id`.execute(trx);
     const ids = rows.map(({ id }) => id);
     await attemptSoon(trx, mandatorId, ids);

@@ -1,5 +1,5 @@
 /**
- * MailSubscriptionManagement (mail.md 6.5): sees to it that every calendar of the settings has a subscription that pushes.
+ * MailSubscriptionManagement (specification 6): sees to it that every calendar of the settings has a subscription that pushes.
  * A sweep finds what there is to do and queues it; what time alone decides is decided in the database, and a mail server is
  * asked only by whoever has taken the row for the next minutes.
  */
@@ -93,10 +93,15 @@ export async function alignTenantWide(db: Database, config: Config): Promise<voi
         where present.mandator_id = server.mandator_id and present.calendar_id is null and present.state in ${live})
     on conflict do nothing`.execute(db);
   await sql`
-    update mail_subscription as moved set server_url = server.server_url, callback_url = server.callback_url
-    from (${servers}) as server
-    where moved.mandator_id = server.mandator_id and moved.calendar_id is null and moved.state in ${live}
-      and (moved.server_url, moved.callback_url) <> (server.server_url, server.callback_url)`.execute(db);
+    with moving as materialized (
+      select present.mandator_id, present.id, server.server_url, server.callback_url
+      from (${servers}) as server join mail_subscription as present using (mandator_id)
+      where present.calendar_id is null and present.state in ${live}
+        and (present.server_url, present.callback_url) <> (server.server_url, server.callback_url)
+      order by present.id for no key update of present skip locked
+    )
+    update mail_subscription as moved set server_url = moving.server_url, callback_url = moving.callback_url
+    from moving where moved.mandator_id = moving.mandator_id and moved.id = moving.id`.execute(db);
 }
 
 /** One job per tenant at a time, so that a mail server that does not answer keeps up its own tenant alone. */
@@ -190,8 +195,11 @@ async function letTimeDecide(db: Database, log: Log, { mandatorId, mandator }: S
   });
   await sql`
     update mail_subscription set due_at = case when calendar_id is null then now() + interval '1 day' else ${nextLook} end
-    where mandator_id = ${mandatorId} and state in ${live} and state <> 'Provisioning' and ${isDue}
-      and (heartbeat_minutes is not null or calendar_id is null)`.execute(db);
+    where mandator_id = ${mandatorId} and id in (
+      select id from mail_subscription
+      where mandator_id = ${mandatorId} and state in ${live} and state <> 'Provisioning' and ${isDue}
+        and (heartbeat_minutes is not null or calendar_id is null)
+      order by id for no key update skip locked)`.execute(db);
   const lost = [...silent, ...expired, ...doubted];
   if (lost.length > 0)
     log.warn({ mandator, ...named(lost) }, 'mail subscriptions are dead; others are asked for');

@@ -56,12 +56,18 @@ async function beginAnew(db: Database, { MailServer }: Config): Promise<void> {
   if (servers.length === 0) return;
   await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ id: number }>`
+      with old as materialized (
+        select calendar.mandator_id, calendar.id
+        from jsonb_to_recordset(${JSON.stringify(servers)}) as server(mandator text, days integer)
+        join mandator on mandator.code = server.mandator
+        join mail_calendar as calendar on calendar.mandator_id = mandator.id
+        where retired_at is null and cursor is not null and dirty_since is null
+          and (read_whole_at < now() - interval '24 hours'
+            or window_end < now() + make_interval(days => server.days) - interval '1 day 1 minute')
+        order by calendar.id for no key update of calendar skip locked
+      )
       update mail_calendar as calendar set cursor = null
-      from jsonb_to_recordset(${JSON.stringify(servers)}) as server(mandator text, days integer)
-      join mandator on mandator.code = lower(server.mandator)
-      where calendar.mandator_id = mandator.id and retired_at is null and cursor is not null and dirty_since is null
-        and (read_whole_at < now() - interval '24 hours'
-          or window_end < now() + make_interval(days => server.days) - interval '1 day 1 minute')
+      from old where calendar.mandator_id = old.mandator_id and calendar.id = old.id
       returning calendar.id`.execute(trx);
     await markCalendars(
       trx,

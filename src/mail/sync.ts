@@ -124,9 +124,7 @@ async function isRoomHeld(db: Database, { mandatorId, resourceId }: Calendar): P
 
 async function readOne(context: SyncContext, calendar: Calendar): Promise<void> {
   const { config, log, work, signal } = context;
-  const settings = Object.entries(config.MailServer).find(
-    ([mandator]) => mandator.toLowerCase() === calendar.mandator,
-  )?.[1];
+  const settings = config.MailServer[calendar.mandator];
   // Retired at any moment.
   if (settings?.Kind !== calendar.kind) return;
   const begin = performance.now();
@@ -226,16 +224,21 @@ async function recordFault(
   const wait = Math.min(firstBackOff * 2 ** failures, longestBackOff) * (0.9 + 0.2 * Math.random());
   const asked = error instanceof ServerFault ? error.retryAt?.getTime() : undefined;
   const rest = Math.min(Math.max((asked ?? Date.now() + wait) - Date.now(), shortestRest), longestRest);
-  const notBefore = new Date(Date.now() + rest);
   const isOurs = !(error instanceof ServerFault);
   log[isOurs ? 'error' : 'warn'](
-    { mandatorId, calendarId: id, fault, err: isOurs ? (error as Error).stack : text, notBefore },
+    {
+      mandatorId,
+      calendarId: id,
+      fault,
+      err: isOurs ? (error as Error).stack : text,
+      restMs: Math.round(rest),
+    },
     'calendar not read',
   );
   await work.transaction().execute(async (trx) => {
     const { numAffectedRows } = await sql`
       update mail_calendar set fault = ${fault}, fault_text = ${text.slice(0, 500)}, failures = failures + 1,
-        not_before = ${notBefore}, cursor = case when ${fault === 'StateLost'} then null else cursor end
+        not_before = now() + make_interval(secs => ${rest / 1_000}), cursor = case when ${fault === 'StateLost'} then null else cursor end
       where mandator_id = ${mandatorId} and id = ${id} and retired_at is null and readings = ${readings}`.execute(
       trx,
     );
