@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { requestReadings } from '../src/mail/calendars.ts';
 import { mailFigures } from '../src/mail/figures.ts';
 import { makeSecret } from '../src/mail/secrets.ts';
-import { subscriptionFigures } from '../src/mail/subscription-figures.ts';
 import { doubtSubscription } from '../src/mail/subscriptions.ts';
 import { type ScriptedMailServer, startScriptedMailServer } from './_util/scripted-mail-server.ts';
 import { openSubscriptionDesk, type SubscriptionDesk } from './_util/subscription-desk.ts';
@@ -181,7 +180,7 @@ describe('renewal', () => {
       text: expect.stringMatching(/^It ends within a day/),
     });
     expect(desk.takeLines()).toMatchObject([{ level: 'error', endsWithinADay: true }]);
-    expect(await subscriptionFigures.roomgate_mail_subscriptions_expiring.read(desk.db)).toBe(1);
+    expect(await mailFigures.roomgate_mail_subscriptions_expiring.read(desk.db)).toBe(1);
     delete server.script.before;
     await passUntilDue();
     expect(await only()).toMatchObject({ state: 'Active', text: null, fault: null, failures: 0 });
@@ -439,4 +438,21 @@ test('what ended 30 days ago is forgotten, but not the newest of a calendar', as
   await desk.pass(31 * day);
   await forgetOldSubscriptions(desk.db);
   expect(await desk.states()).toHaveLength(1);
+});
+
+test('attempts that fail for weeks leave the newest of them, and those of a day', async () => {
+  answers('subscribe', refusal(400, 'InvalidRequest'));
+  await desk.settle();
+  const { calendarId } = await only();
+  await sql`
+    insert into mail_subscription (mandator_id, calendar_id, kind, server_url, callback_url, state, due_at)
+    select ${desk.mandatorId}, ${calendarId}, 'Graph', 'x', 'x', 'Failed', now() from generate_series(1, 40)`.execute(
+    desk.db,
+  );
+  await passUntilDue();
+  expect(await desk.states()).toHaveLength(42);
+  await pass(day);
+  expect(await desk.states()).toHaveLength(21);
+  // And the pause is the longest still.
+  expect((await newest()).due / 60).toBeGreaterThan(26);
 });

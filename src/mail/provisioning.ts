@@ -1,5 +1,5 @@
 /**
- * ProvisionMailSubscription (mail.md 6.4): asks the mail server for a subscription of a calendar that has none, or whose own
+ * ProvisionMailSubscription (specification 6): asks the mail server for a subscription of a calendar that has none, or whose own
  * is to be replaced. Whether it is time for that is told from the rows alone, so a worker may end at any line.
  */
 import { type RawBuilder, sql } from 'kysely';
@@ -17,6 +17,7 @@ import {
   coming,
   failuresInARow,
   faultText,
+  forgetAttempts,
   nextLook,
   patience,
   pauseAfter,
@@ -157,6 +158,7 @@ export async function provisionSubscription(
     const attempt = await beginAttempt(work, config, calendar.mandatorId, calendar.calendarId);
     if (!attempt) return;
     await makeAttempt(context, attempt);
+    await forgetAttempts(work, attempt.mandatorId, attempt.calendarId);
     wasMade = true;
   });
   // Another one's turn; when none was made, whoever is at it queues the next.

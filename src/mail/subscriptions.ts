@@ -1,6 +1,6 @@
 /**
  * The subscriptions of calendars, as rows. Each attempt to get one is a row of its own, and the database refuses every move
- * that mail.md 6.3 does not know. At most one per calendar is **coming** (Provisioning, AwaitingFirstPush); beside it one may
+ * that its guard does not know. At most one per calendar is **coming** (Provisioning, AwaitingFirstPush); beside it one may
  * be **standing** (Active, Suspect), whose place it is to take: that one is Replaced when the new one has become Active, so
  * that one always pushes. When something is to happen next is `due_at`, and told from stored times by the database's clock.
  */
@@ -182,6 +182,20 @@ export async function forgetOldSubscriptions(db: Database): Promise<void> {
         where newer.mandator_id = old.mandator_id and newer.calendar_id is not distinct from old.calendar_id
           and newer.id > old.id)
       limit 1000 for update skip locked)`.execute(db);
+}
+
+/** How many attempts are kept, in the order of which the next one's pause doubles. */
+const keptAttempts = 20;
+
+/** Forgets failed attempts for a calendar but the newest and those of a day: where push is blocked there are many for weeks. */
+export async function forgetAttempts(db: Database, mandatorId: number, calendarId: number): Promise<void> {
+  const own = sql`mandator_id = ${mandatorId} and calendar_id = ${calendarId}`;
+  await sql`
+    delete from mail_subscription where mandator_id = ${mandatorId} and id in (
+      select id from mail_subscription
+      where ${own} and state = 'Failed' and seen_at is null and state_since < now() - interval '1 day'
+        and id < (select id from mail_subscription where ${own} order by id desc offset ${keptAttempts} limit 1)
+      order by id for update skip locked)`.execute(db);
 }
 
 /** What a mail server did, for people and without our secrets; it may have sent them back to us. */
