@@ -72,8 +72,6 @@ begin
   end if;
 end $$;
 
-create index mail_calendar_due on mail_calendar (coalesce(dirty_since, read_at)) where retired_at is null;
-
 -- The mail server's promise to notify us. Each attempt to get one is a row of its own: its id is part of the callback's secret.
 create table mail_subscription (
   mandator_id integer not null,

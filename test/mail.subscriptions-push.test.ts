@@ -2,7 +2,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { sql } from 'kysely';
 import { mailFigures } from '../src/mail/figures.ts';
 import { subscriptionStates } from '../src/mail/mail.ts';
-import { subscriptionFigures } from '../src/mail/subscription-figures.ts';
 import { type ScriptedMailServer, startScriptedMailServer } from './_util/scripted-mail-server.ts';
 import { openSubscriptionDesk, type SubscriptionDesk } from './_util/subscription-desk.ts';
 
@@ -261,4 +260,4 @@ describe('CalDav', () => {
   });
 });
 
-const silentFor = () => subscriptionFigures.roomgate_mail_subscriptions_silent_seconds.read(desk.db);
+const silentFor = () => mailFigures.roomgate_mail_subscriptions_silent_seconds.read(desk.db);

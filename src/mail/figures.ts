@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { faults, subscriptionStates } from './mail.ts';
 import { belongs } from './status.ts';
+import { standing } from './subscriptions.ts';
 
 /** Counts by a label, of which each known value is there. */
 async function countBy(
@@ -68,6 +69,24 @@ export const mailFigures = {
         db,
         sql`select coalesce(extract(epoch from now() - min(dirty_since)), 0)::float8 as figure
           from mail_calendar where retired_at is null`,
+      ),
+  },
+  roomgate_mail_subscriptions_expiring: {
+    help: 'Calendars whose subscription ends within 24 hours though it was to be renewed',
+    read: (db: Database) =>
+      readNumber(
+        db,
+        sql`select count(*)::int as figure from mail_subscription
+          where state in ${standing} and expires_at < now() + interval '24 hours' and renew_at < now()`,
+      ),
+  },
+  roomgate_mail_subscriptions_silent_seconds: {
+    help: 'For how long nothing was heard of the most silent subscription that must be heard of regularly',
+    read: (db: Database) =>
+      readNumber(
+        db,
+        sql`select coalesce(max(extract(epoch from now() - coalesce(seen_at, created_at))), 0)::float8 as figure
+          from mail_subscription where state in ${standing} and heartbeat_minutes is not null`,
       ),
   },
   roomgate_mail_conflicts: {

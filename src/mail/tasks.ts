@@ -7,7 +7,6 @@ import { manageSubscriptions, manageTask, sweepSubscriptions } from './managemen
 import { pollCalendars } from './polling.ts';
 import { provisionSubscription, provisionTask } from './provisioning.ts';
 import { forgetOldNotifications, forgetRefusedNotifications } from './retention.ts';
-import { subscriptionFigures } from './subscription-figures.ts';
 import { forgetOldSubscriptions } from './subscriptions.ts';
 import { synchroniseCalendar } from './sync.ts';
 
@@ -26,9 +25,11 @@ export const tasks: readonly Task[] = [
     name: manageTask,
     payload: z.object({ mandatorId: z.int().positive() }),
     run: (context, { mandatorId }) => manageSubscriptions(context, mandatorId),
-    figures: subscriptionFigures,
   }),
 ];
+
+/** Of what nobody waits for. */
+const every = 60_000;
 
 export const sweeps: readonly Sweep[] = [
   {
@@ -47,7 +48,7 @@ export const sweeps: readonly Sweep[] = [
     },
   },
   { name: 'mail subscriptions follow the settings and the time', run: sweepSubscriptions },
-  { name: 'forget old mail subscriptions', run: ({ work }) => forgetOldSubscriptions(work) },
-  { name: 'forget old mail notifications', run: ({ work }) => forgetOldNotifications(work) },
-  { name: 'forget refused mail notifications', run: ({ work }) => forgetRefusedNotifications(work) },
+  { name: 'forget old mail subscriptions', every, run: ({ work }) => forgetOldSubscriptions(work) },
+  { name: 'forget old mail notifications', every, run: ({ work }) => forgetOldNotifications(work) },
+  { name: 'forget refused mail notifications', every, run: ({ work }) => forgetRefusedNotifications(work) },
 ];

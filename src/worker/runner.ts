@@ -156,7 +156,7 @@ async function stopRunner(runner: Runner | undefined): Promise<void> {
 }
 
 /** Runs a sweep again and again until the process stops; what it fails at it finds again the next time. */
-async function repeat({ name, run }: Sweep, context: TaskContext): Promise<void> {
+async function repeat({ name, every = sweepEvery, run }: Sweep, context: TaskContext): Promise<void> {
   while (!context.signal.aborted) {
     try {
       await run(context);
@@ -164,7 +164,7 @@ async function repeat({ name, run }: Sweep, context: TaskContext): Promise<void>
       const level = isOutage(error) ? 'warn' : 'error';
       context.log[level]({ sweep: name, err: (error as Error).stack }, 'sweep failed');
     }
-    await sleep(sweepEvery, undefined, { signal: context.signal }).catch(() => {});
+    await sleep(every, undefined, { signal: context.signal }).catch(() => {});
   }
 }
 

@@ -34,6 +34,8 @@ export type Task = {
  */
 export type Sweep = {
   name: string;
+  /** Milliseconds between two rounds, where two seconds would be too often. */
+  every?: number;
   run(context: TaskContext): Promise<void>;
   figures?: Record<string, Figure>;
 };
