@@ -4,6 +4,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { releaseClock, setClock } from './_util/clock.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
 import { until } from './_util/process.ts';
 import { openSubscriptionDesk, type SubscriptionDesk } from './_util/subscription-desk.ts';
@@ -19,18 +20,21 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 afterEach(async () => {
+  releaseClock();
   await desk.close();
   await server.comeBack();
   await server.restart();
 });
 
+const hour = 3_600_000;
+const nextHour = Math.ceil(Date.now() / hour) * hour;
 let appointed = 0;
 /** A change there, and what comes of it has come. */
 async function change(): Promise<void> {
-  const start = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + ++appointed * 3_600_000);
+  const start = new Date(nextHour + ++appointed * hour);
   await server.appoint(room, {
     ...{ subject: `Appointment ${appointed}`, start: start.toISOString() },
-    end: new Date(start.getTime() + 1_800_000).toISOString(),
+    end: new Date(start.getTime() + hour / 2).toISOString(),
   });
   await server.quiesce();
 }
@@ -103,6 +107,21 @@ describe('Exchange', () => {
     await desk.readMarked();
     expect([await bookings(), await count('found_by_push')]).toEqual([before + 3, 1]);
     expect(await server.subscriptions()).toHaveLength(1);
+  });
+
+  test('of which a reading finds what should have been pushed long before is doubted at once', async () => {
+    await open();
+    await server.restart();
+    await change();
+    await sql`select mark_mail_calendars(array_agg(id), 'Poll') from mail_calendar`.execute(desk.db);
+    setClock(Date.parse((await server.advance({ ms: 0 })).now) + 4 * 60_000);
+    await desk.readMarked();
+    expect((await newest()).state).toBe('Active');
+    await change();
+    await sql`select mark_mail_calendars(array_agg(id), 'Poll') from mail_calendar`.execute(desk.db);
+    setClock(Date.parse((await server.advance({ ms: 0 })).now) + 6 * 60_000);
+    await desk.readMarked();
+    expect(await newest()).toMatchObject({ state: 'Suspect', text: expect.stringMatching(/been pushed/) });
   });
 
   test('that is down for hours is subscribed again when it is back, and nothing is missing', async () => {
