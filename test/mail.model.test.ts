@@ -21,7 +21,7 @@ import { pepper } from './_util/service.ts';
 
 const runs = Number(process.env['MODEL_RUNS'] ?? 1);
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 1_000_000);
-const edits = Number(process.env['MODEL_EDITS'] ?? 40);
+const edits = Number(process.env['MODEL_EDITS'] ?? 30);
 const roomsOfTenant = 3;
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
