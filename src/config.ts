@@ -35,8 +35,8 @@ const limitSettings = z.strictObject({
   JobBodyBytes: wholeNumber(1, 1024 * mebibyte).default(32 * mebibyte),
   /** Bytes of every other body. */
   BodyBytes: wholeNumber(1, 64 * mebibyte).default(mebibyte),
-  /** Bytes of what a mail server sends at once. */
-  WebhookBodyBytes: wholeNumber(1, 64 * mebibyte).default(mebibyte),
+  /** Bytes of what a mail server sends at once; some of them must fit in memory beside each other. */
+  WebhookBodyBytes: wholeNumber(1, 16 * mebibyte).default(mebibyte),
   JobsPerBatch: wholeNumber(1, 1_000_000).default(10_000),
   LessonsPerBatch: wholeNumber(1, 10_000_000).default(100_000),
   /** Batches of a tenant that wait or run. */

@@ -116,6 +116,17 @@ describe.each(paths)('on the %s path', (_name, path) => {
       },
     );
 
+    test('is not suspected any more when it is heard of again, be it with the same words', async () => {
+      const body = ewsBody({ events: ['StatusEvent'] });
+      await push(at(path, ews.k), body);
+      await sql`update mail_subscription set state = 'Suspect', fault_text = 'silent' where id = ${ews.id}`.execute(
+        service.context.db,
+      );
+      await push(at(path, ews.k), body);
+      expect(await verdicts()).toEqual(['Accepted', 'Duplicate']);
+      expect(await subscription(ews)).toMatchObject({ state: 'Active', text: null });
+    });
+
     test('may say several things at once: what they share is kept once', async () => {
       const [, one = ''] = /(<m:SendNotificationResponseMessage.*<\/m:SendNotificationResponseMessage>)/.exec(
         ewsBody(),

@@ -112,18 +112,18 @@ const recordProven: Statement = {
         seen_at = now(),
         watermark = coalesce(heard.watermark, one.watermark),
         renew_at = case when heard.renews then now() else one.renew_at end,
-        due_at = case when heard.renews or (heard.is_new and one.state in ${sleeping}) then now() else one.due_at end,
+        due_at = case when heard.renews or one.state in ${sleeping} then now() else one.due_at end,
         state = case
           when heard.ends is not null and one.state = 'Provisioning' then 'Failed'
           when heard.ends is not null and one.state in ${live} then 'Dead'
-          when heard.is_new and one.state in ${sleeping} then 'Active'
+          when one.state in ${sleeping} then 'Active'
           else one.state end,
         fault_text = case
           when heard.ends is not null and one.state in ${live} then heard.ends
-          when heard.is_new and one.state in ${sleeping} then null
+          when one.state in ${sleeping} then null
           else one.fault_text end
       from (
-        select mandator_id, subscription_id, bool_or(is_new) as is_new, bool_or(is_new and renews) as renews,
+        select mandator_id, subscription_id, bool_or(is_new and renews) as renews,
           min(ends) filter (where is_new) as ends,
           (array_agg(watermark order by position desc) filter (where is_new and watermark is not null))[1] as watermark
         from known group by mandator_id, subscription_id
