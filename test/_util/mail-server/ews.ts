@@ -1,90 +1,15 @@
 /** EWS on /EWS/Exchange.asmx. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { itemIdOf, readItem, wantedProperties, writeItem } from './ews-items.ts';
+import { failure, faultText, Refused, SoapFault, success, version } from './ews-messages.ts';
 import type { Push } from './ews-push.ts';
 import { findFault } from './ews-schema.ts';
 import { isWithin, type Mailbox, occurrencesOf } from './mailboxes.ts';
 import type { World } from './world.ts';
-import { bothSpaces, child, type Element, el, envelope, escapeXml, leaf, parseXml, types } from './xml.ts';
-
-/** What is answered as a SOAP fault. */
-class SoapFault extends Error {
-  readonly code: string;
-  readonly values: Record<string, string>;
-  constructor(code: string, message: string, values: Record<string, string> = {}) {
-    super(message);
-    this.code = code;
-    this.values = values;
-  }
-}
-/** What is answered as a response message of class Error. */
-class Refused extends Error {
-  readonly code: string;
-  readonly values?: Record<string, string>;
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
+import { bothSpaces, child, type Element, el, envelope, leaf, parseXml } from './xml.ts';
 
 const findLimit = 1_000;
 const twoYearsMs = 2 * 366 * 86_400_000;
-
-const version = el('h:ServerVersionInfo', {
-  ...{
-    MajorVersion: 15,
-    MinorVersion: 2,
-    MajorBuildNumber: 1748,
-    MinorBuildNumber: 10,
-    Version: 'V2017_07_11',
-  },
-  'xmlns:h': types,
-});
-
-function success(operation: string, ...content: string[]): string {
-  return el(
-    `m:${operation}ResponseMessage`,
-    { ResponseClass: 'Success' },
-    leaf('m:ResponseCode', 'NoError'),
-    ...content,
-  );
-}
-const valuesOf = (values: Record<string, string>) =>
-  Object.entries(values).map(([Name, value]) => el('t:Value', { Name }, escapeXml(value)));
-
-function failure(operation: string, { code, message, values = {} }: Refused | SoapFault): string {
-  const content = [
-    leaf('m:MessageText', message),
-    leaf('m:ResponseCode', code),
-    leaf('m:DescriptiveLinkKey', 0),
-  ];
-  const xml = valuesOf(values);
-  if (xml.length > 0) content.push(el('m:MessageXml', {}, ...xml));
-  // These must have their part also when it is empty.
-  if (/^(GetItem|CreateItem|UpdateItem)$/.test(operation)) content.push(el('m:Items', {}));
-  return el(`m:${operation}ResponseMessage`, { ResponseClass: 'Error' }, ...content);
-}
-
-function faultText({ code, message, values }: SoapFault): string {
-  const told = valuesOf(values);
-  return el(
-    's:Fault',
-    {},
-    el('faultcode', { 'xmlns:a': types }, `a:${code}`),
-    el('faultstring', { 'xml:lang': 'en-US' }, escapeXml(message)),
-    el(
-      'detail',
-      {},
-      el('e:ResponseCode', { 'xmlns:e': 'http://schemas.microsoft.com/exchange/services/2006/errors' }, code),
-      el(
-        'e:Message',
-        { 'xmlns:e': 'http://schemas.microsoft.com/exchange/services/2006/errors' },
-        escapeXml(message),
-      ),
-      ...(told.length > 0 ? [el('t:MessageXml', { 'xmlns:t': types }, ...told)] : []),
-    ),
-  );
-}
 
 type Call = {
   mailbox: Mailbox;
