@@ -106,11 +106,11 @@ const clientSettings = z.strictObject({
 });
 
 /** One word: with a domain behind an @, or the name of an account, as servers of one domain have them. */
-const mailbox = /^[^\s@/\\<>()[\],;:"\p{Cc}]+(@[^\s@/\\<>()[\],;:"\p{Cc}]+)?$/u;
+export const mailboxForm = /^[^\s@/\\<>()[\],;:"\p{Cc}]+(@[^\s@/\\<>()[\],;:"\p{Cc}]+)?$/u;
 
 const mailCalendar = z.strictObject({
   /** The room's address on the mail server. */
-  Mailbox: z.string().max(254).regex(mailbox, 'must be an e-mail address or the name of an account'),
+  Mailbox: z.string().max(254).regex(mailboxForm, 'must be an e-mail address or the name of an account'),
   ResourceName: z.string().min(1),
   /** Where several locations have a resource of this name. */
   LocationName: z.string().min(1).optional(),
@@ -152,13 +152,13 @@ const mailServer = z
     { path: ['ClientId'], error: 'must be set together with ClientSecret and TokenUrl' },
   );
 
-/** First segments of paths, which no mandator can have: see tenants/tenant-file. */
-const reserved = new Set([
+/** First segments of paths, in lower case, which no mandator can have (contract 1). */
+export const reservedNames: ReadonlySet<string> = new Set([
   ...['connect', 'api', 'healthz', 'readyz', 'metrics', 'swagger', 'webservices', 'assets', '.well-known'],
 ]);
 const mandator = z
   .string()
-  .refine((code) => !reserved.has(code.toLowerCase()), {
+  .refine((code) => !reservedNames.has(code.toLowerCase()), {
     error: 'no mandator can have this name, it is reserved',
     abort: true,
   })

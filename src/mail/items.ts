@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { MailBooking } from '../bookings/service.ts';
 import { startOfDate } from '../opening-hours/service.ts';
 import type { CalendarChanges, RemoteGroup, RemoteItem, Window } from './connectors/connector.ts';
+import { boundId, cutText } from './connectors/values.ts';
 
 /** An item as it is stored, and what it wants. */
 export type Item = {
@@ -39,24 +40,7 @@ export type Surroundings = {
 /** What stands for a group that cannot be read; no occurrence of any is called so. */
 const wholeGroup = '!';
 const longestItem = 366 * 86_400_000;
-const longest = { id: 500, uid: 1_000, subject: 1_000, name: 200, email: 254, reason: 500 };
-
-/** One line that PostgreSQL takes, cut to a length; null when nothing is left. */
-function cleanText(text: string | null, most: number): string | null {
-  const line = (text ?? '')
-    .slice(0, 2 * most)
-    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
-    .trim()
-    .slice(0, most)
-    .toWellFormed();
-  return line === '' ? null : line;
-}
-
-/** An id as it is stored: of one that is too long or not a text for PostgreSQL a hash. */
-function toStoredId(id: string): string {
-  const isFit = id.length <= longest.id && !/\p{Cc}/u.test(id) && id.isWellFormed();
-  return isFit ? id : `sha256:${createHash('sha256').update(id).digest('base64url')}`;
-}
+const longest = { uid: 1_000, email: 254, reason: 500 };
 
 /** The instants of an item; of whole days those at which they begin on the clocks of the room, however short they are. */
 function instantsOf({ start, end, days }: RemoteItem, timeZone: string): { start: Date; end: Date } | null {
@@ -100,8 +84,8 @@ function passOver(
 }
 
 function toOrganizer({ organizer }: RemoteItem): MailBooking['organizer'] {
-  const name = cleanText(organizer?.name ?? null, longest.name);
-  const email = cleanText(organizer?.email ?? null, longest.email);
+  const name = cutText(organizer?.name);
+  const email = cutText(organizer?.email, longest.email);
   return name === null && email === null ? null : { name, email };
 }
 
@@ -123,14 +107,14 @@ function toItem(groupId: string, remote: RemoteItem, { timeZone, mandatorUid }: 
   const passed = passOver(remote, instants, mandatorUid);
   const isFirm = remote.response === 'Accepted' || remote.response === 'Organizer';
   const isTentative = !(isFirm && remote.shownAs === 'Busy');
-  const subject = cleanText(remote.subject, longest.subject);
-  const uid = cleanText(remote.uid, longest.uid);
+  const subject = cutText(remote.subject);
+  const uid = cutText(remote.uid, longest.uid);
   const organizer = toOrganizer(remote);
   const { isPrivate } = remote;
   const status = isTentative ? 'Tentative' : 'Confirmed';
   const isReadable = faultOf(instants) === undefined;
   return withHash({
-    ...{ groupId, occurrence: toStoredId(remote.occurrence), itemId: toStoredId(remote.id), uid },
+    ...{ groupId, occurrence: boundId(remote.occurrence), itemId: boundId(remote.id), uid },
     booking: passed || !instants ? null : { ...instants, status, subject, isPrivate, organizer, uid },
     ...{ state: passed?.state ?? null, reason: passed?.reason ?? null },
     ...{ subject, isPrivate, isTentative, organizer, changedAt: remote.changedAt },
@@ -144,7 +128,7 @@ function toItem(groupId: string, remote: RemoteItem, { timeZone, mandatorUid }: 
 const unreadableGroup = (groupId: string, why: string): Item =>
   withHash({
     ...{ groupId, occurrence: wholeGroup, itemId: groupId, uid: null, booking: null },
-    ...{ state: 'Unreadable', reason: cleanText(why, longest.reason) ?? 'It cannot be read.' },
+    ...{ state: 'Unreadable', reason: cutText(why, longest.reason) ?? 'It cannot be read.' },
     ...{ subject: null, isPrivate: false, isTentative: false, organizer: null, changedAt: null },
     ...{ start: null, end: null },
   });
@@ -172,7 +156,7 @@ export function takeOver({ groups, removed }: CalendarChanges, surroundings: Sur
   const unreadable = new Set<string>();
   const add = (item: Item) => items.set(JSON.stringify([item.groupId, item.occurrence]), item);
   for (const group of groups) {
-    const groupId = toStoredId(group.id);
+    const groupId = boundId(group.id);
     groupIds.add(groupId);
     if (group.unreadable !== undefined) {
       unreadable.add(groupId);
@@ -183,7 +167,7 @@ export function takeOver({ groups, removed }: CalendarChanges, surroundings: Sur
       if (isWithin(item, surroundings.window)) add(item);
     }
   }
-  return { items: [...items.values()], groupIds, unreadable, removed: new Set(removed.map(toStoredId)) };
+  return { items: [...items.values()], groupIds, unreadable, removed: new Set(removed.map(boundId)) };
 }
 
 /** How many items a reading has brought. */

@@ -232,7 +232,7 @@ async function endOrphans(
     if (orphans.length > 0)
       log.info({ mandator: server.mandator, count: orphans.length }, 'orphaned mail subscriptions ended');
   } catch (error) {
-    const { text } = storedFault(error, []);
+    const { text } = storedFault(error);
     log.debug({ mandator: server.mandator, text }, 'mail subscriptions were not listed');
   }
 }

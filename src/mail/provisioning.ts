@@ -167,9 +167,8 @@ export async function provisionSubscription(
 
 async function makeAttempt({ config, work, log, signal }: Work, attempt: Attempt): Promise<void> {
   const { subscriptions } = openConnector(config.MailServer[attempt.mandator]!, log);
-  const secret = makeSecret(config, 'callback', attempt.id);
   const terms = {
-    callback: withSecret(attempt.callbackUrl, secret),
+    callback: withSecret(attempt.callbackUrl, makeSecret(config, 'callback', attempt.id)),
     clientState: makeSecret(config, 'client state', attempt.id),
     heartbeatMinutes,
   };
@@ -185,7 +184,7 @@ async function makeAttempt({ config, work, log, signal }: Work, attempt: Attempt
   } catch (error) {
     if (!signal.aborted && !(error instanceof ServerFault))
       log.error({ err: (error as Error).stack }, 'a mail server was asked for a subscription in vain');
-    const fault = signal.aborted ? interrupted : storedFault(error, [secret, terms.clientState]);
+    const fault = signal.aborted ? interrupted : storedFault(error);
     await failAttempt(work, log, attempt, fault);
     return;
   }
@@ -196,14 +195,9 @@ const interrupted: StoredFault = {
   ...{ fault: null, text: 'The service was stopped while it asked for it.', retryAt: null },
 };
 
-export function storedFault(error: unknown, secrets: readonly string[]): StoredFault {
+export function storedFault(error: unknown): StoredFault {
   if (error instanceof ServerFault)
-    return { fault: error.fault, text: faultText(error.message, secrets), retryAt: error.retryAt };
-  if ((error as Error).name === 'TimeoutError')
-    return {
-      ...{ fault: 'Unreachable', text: `The mail server did not answer within ${patience / 1_000} s.` },
-      retryAt: null,
-    };
+    return { fault: error.fault, text: faultText(error.message), retryAt: error.retryAt };
   return { fault: null, text: 'An internal fault; the log has it.', retryAt: null };
 }
 

@@ -4,7 +4,6 @@ import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Connector } from './connectors/connector.ts';
 import { halfOf, notBefore, storedFault } from './provisioning.ts';
-import { makeSecret } from './secrets.ts';
 import { moveSubscriptions, nextLook, patience, standing } from './subscriptions.ts';
 
 /** Rows that are taken at a time: within their five minutes all of them have been asked for. */
@@ -93,15 +92,12 @@ const endsSoon = 'It ends within a day, and this was the last answer: ';
 
 /** Again after 1, 5, 15, 15 … minutes. People hear of it once, and once more when it ends within a day. */
 async function storeFault(
-  { config, work, log, signal }: Work,
+  { work, log, signal }: Work,
   { mandatorId, mandator }: Server,
   { id, mailbox, fault: before, failures }: Taken,
   error: unknown,
 ): Promise<void> {
-  const { fault, text, retryAt } = storedFault(error, [
-    makeSecret(config, 'callback', id),
-    makeSecret(config, 'client state', id),
-  ]);
+  const { fault, text, retryAt } = storedFault(error);
   if (fault === null && !signal.aborted)
     log.error({ err: (error as Error).stack }, 'a mail server was asked about a subscription in vain');
   const minutes = signal.aborted ? 0 : ([1, 5][failures] ?? 15);

@@ -7,6 +7,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { withoutSecrets } from '../log.ts';
 import { markCalendars } from './calendars.ts';
 import { callbackUrl } from './callback-url.ts';
 import type { SubscriptionState } from './mail.ts';
@@ -199,9 +200,8 @@ export async function forgetAttempts(db: Database, mandatorId: number, calendarI
 }
 
 /** What a mail server did, for people and without our secrets; it may have sent them back to us. */
-export function faultText(message: string, secrets: readonly string[]): string {
-  const text = secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, '[secret]'), message);
-  return text
+export function faultText(message: string): string {
+  return withoutSecrets(message)
     .toWellFormed()
     .replace(/\p{Cc}+/gu, ' ')
     .slice(0, 500)

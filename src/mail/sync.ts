@@ -164,17 +164,12 @@ async function ask(
   };
   const now = Date.now();
   const whole = { start: new Date(now - days.PastDays * day), end: new Date(now + days.FutureDays * day) };
+  if (cursor === null || !windowStart || !windowEnd) return await read(null, whole);
   try {
-    if (cursor === null || !windowStart || !windowEnd) return await read(null, whole);
-    try {
-      return await read(cursor, { start: windowStart, end: windowEnd });
-    } catch (error) {
-      if (!(error instanceof ServerFault && error.fault === 'StateLost')) throw error;
-      return await read(null, whole);
-    }
+    return await read(cursor, { start: windowStart, end: windowEnd });
   } catch (error) {
-    if (stop.aborted || error instanceof ServerFault || !signal.aborted) throw error;
-    throw new ServerFault('Unreachable', `The mail server took longer than ${readWithin / 1_000} s.`);
+    if (!(error instanceof ServerFault && error.fault === 'StateLost')) throw error;
+    return await read(null, whole);
   }
 }
 

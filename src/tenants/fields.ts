@@ -1,5 +1,6 @@
 /** The members of master data, as tenant files and the API write them. The messages say what is allowed. */
 import { z } from 'zod';
+import { mailboxForm } from '../config.ts';
 
 /** Trimmed and in Unicode NFC. */
 export const text = (most: number) =>
@@ -26,8 +27,6 @@ function isTimeZone(name: string): boolean {
 const timeZone = text(64).refine(isTimeZone, 'must be an IANA time zone such as Europe/Zurich');
 
 export const roles = ['Admin', 'User', 'Display'] as const;
-/** One word: with a domain behind an @, or the name of an account, as servers of one domain have them. */
-const mailbox = /^[^\s@/\\<>()[\],;:"\p{Cc}]+(@[^\s@/\\<>()[\],;:"\p{Cc}]+)?$/u;
 /** More than any room has, and few enough for one record. */
 const mostEquipment = 100;
 
@@ -46,7 +45,7 @@ export const resourceFields = {
     .max(mostEquipment, `must have at most ${mostEquipment} entries`),
   Mailbox: text(320)
     .refine(
-      (written) => mailbox.test(written),
+      (written) => mailboxForm.test(written),
       'must be an e-mail address or the name of an account on the mail server',
     )
     .nullable(),

@@ -1,14 +1,10 @@
 /** The file of a tenant's master data (contract 1): its shape, and one line for each fault in it. */
 import { z } from 'zod';
+import { reservedNames } from '../config.ts';
 import { type FieldError, InvalidInput } from '../errors.ts';
 import { locationFields, personFields, resourceFields, text } from './fields.ts';
 import { remedyFor } from './nearest.ts';
 import { parameterTypes } from './parameters.ts';
-
-const reserved = [
-  ...['connect', 'api', 'healthz', 'readyz', 'metrics'],
-  ...['swagger', 'webservices', 'assets', '.well-known'],
-];
 
 /** The messages of this schema say what is allowed; for an unknown member they list the known ones. */
 const record = <Shape extends z.core.$ZodShape>(shape: Shape) =>
@@ -79,7 +75,7 @@ const person = record(personFields);
 const tenantFile = record({
   Mandator: text(64)
     .toLowerCase()
-    .refine((code) => !reserved.includes(code), {
+    .refine((code) => !reservedNames.has(code), {
       error: 'is reserved; choose another name',
       abort: true,
     })

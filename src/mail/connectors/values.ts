@@ -8,11 +8,11 @@ const longestId = 512;
 const [earliest, latest] = [Date.UTC(1900), Date.UTC(2200)];
 const hour = 3_600_000;
 
-/** On one line, at most 200 characters; null when nothing is left. */
-export function cutText(text: string | null | undefined): string | null {
+/** On one line, at most so many characters (200); null when nothing is left. */
+export function cutText(text: string | null | undefined, most = longestText): string | null {
   // What is cut off first is not looked at: it may be megabytes.
-  const words = (text ?? '').slice(0, 8 * longestText).replace(/[\p{Cc}\u2028\u2029\s]+/gu, ' ');
-  const cut = words.trim().slice(0, longestText);
+  const words = (text ?? '').slice(0, 8 * most).replace(/[\p{Cc}\u2028\u2029\s]+/gu, ' ');
+  const cut = words.trim().slice(0, most);
   return (
     cut
       .replace(/[\ud800-\udbff]$/, '')
