@@ -40,15 +40,13 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
     [manageTask]: (payload) => manageSubscriptions(work(), payload.mandatorId),
   };
 
-  /** Reads the calendars that were marked, at once. @returns how many */
-  async function readMarked(): Promise<number> {
-    const { rows } = await sql<{ payload: { mandatorId: number; calendarId: number } }>`
-      delete from graphile_worker._private_jobs as job using graphile_worker._private_tasks as task
-      where task.id = job.task_id and task.identifier = 'SynchroniseMailCalendar' returning job.payload`.execute(
+  /** Reads the calendars that were marked, at once. */
+  async function readMarked(): Promise<void> {
+    const { rows } = await sql<{ mandatorId: number; calendarId: number }>`
+      select mandator_id as "mandatorId", id as "calendarId" from mail_calendar where dirty_since is not null`.execute(
       db,
     );
-    for (const { payload } of rows) await synchroniseCalendar(work(), payload);
-    return rows.length;
+    for (const calendar of rows) await synchroniseCalendar(work(), calendar);
   }
 
   /** Takes what is queued; jobs for readings stay where they are. */
