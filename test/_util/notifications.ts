@@ -4,7 +4,7 @@ import { makeSecret } from '../../src/mail/secrets.ts';
 import type { Service } from './service.ts';
 
 export const webhookPath = '/api/webhooks/mailserver';
-export const legacyPath = '/WebServices/SyncNotification.svc?school';
+const legacyPath = '/WebServices/SyncNotification.svc?school';
 /** Both addresses; what follows is joined with `join`. */
 export const paths = [
   ['default', webhookPath],
