@@ -98,7 +98,8 @@ async function statuses(): Promise<Record<string, string>> {
 
 describe('which calendars there are', () => {
   test('without a list those of all active resources with a mailbox; once more changes nothing', async () => {
-    expect(await alignCalendars(db, settings())).toEqual([]);
+    await alignCalendars(db, settings());
+    expect(await listSettingsFaults(db, settings())).toEqual([]);
     expect(await live()).toEqual([
       ['Aula', 'aula@x.example'],
       ['Labor', 'labor@x.example'],
@@ -112,7 +113,9 @@ describe('which calendars there are', () => {
   test('with a list those that it names, in any case', async () => {
     const { code } = tenant;
     const list = [{ Mailbox: 'hall@x.example', ResourceName: 'TURNHALLE', LocationName: 'campus' }];
-    expect(await alignCalendars(db, settings(list, code.toUpperCase()))).toEqual([]);
+    const config = settings(list, code.toUpperCase());
+    await alignCalendars(db, config);
+    expect(await listSettingsFaults(db, config)).toEqual([]);
     expect(await live()).toEqual([['Turnhalle', 'hall@x.example']]);
   });
 
@@ -157,15 +160,17 @@ describe('which calendars there are', () => {
         .values({ mandator_id: tenant.mandatorId, location_id: location, name, active })
         .execute();
     const config = settings([{ Mailbox: 'aula@x.example', ResourceName: 'Aula' }, ...wrong]);
-    const faults = await alignCalendars(db, config);
-    expect(faults).toEqual([{ mandator: tenant.code, text: expect.stringMatching(text) }]);
+    await alignCalendars(db, config);
+    const faults = await listSettingsFaults(db, config);
+    expect(faults).toEqual([
+      { text: expect.stringMatching(text), remedy: expect.stringMatching(/^[A-Z].*\.$/) },
+    ]);
     expect(faults[0]!.text).toContain(`MailServer.${tenant.code}`);
-    expect(await listSettingsFaults(db, config)).toEqual(faults);
     expect((await live())[0]).toEqual(['Aula', 'aula@x.example']);
   });
 
   test('a tenant that there is not is told once', async () => {
-    const faults = await alignCalendars(
+    const faults = await listSettingsFaults(
       db,
       settings(
         [
@@ -175,7 +180,9 @@ describe('which calendars there are', () => {
         'nobody',
       ),
     );
-    expect(faults).toEqual([{ mandator: 'nobody', text: expect.stringMatching(/no such tenant/) }]);
+    expect(faults).toEqual([
+      { text: 'MailServer.nobody: there is no such tenant', remedy: expect.any(String) },
+    ]);
   });
 
   test('no mail server and no calendars: the sweeps write and say nothing', async () => {
@@ -258,7 +265,8 @@ describe('a calendar that the settings no longer name', () => {
       .set({ name: 'Festsaal' })
       .where('id', '=', tenant.resources[0]!.id)
       .execute();
-    expect(await alignCalendars(db, config)).toHaveLength(1);
+    await alignCalendars(db, config);
+    expect(await listSettingsFaults(db, config)).toHaveLength(1);
     expect([await live(), await statuses()]).toEqual([
       [['Festsaal', 'aula@x.example']],
       { later: 'Confirmed' },
@@ -285,7 +293,7 @@ describe('what is read without anybody having said so', () => {
     const { id } = await calendarOf(0);
     await sql`delete from graphile_worker._private_jobs where key = ${await key()}`.execute(db);
     await sql`update mail_calendar set dirty_since = null, dirty_by = null, read_at = now(), read_whole_at = now(), cursor = 'c',
-      window_end = now() + interval '365 days'`.execute(db);
+      window_end = now() + interval '365 days', queued_for = null`.execute(db);
     await sql`update mail_calendar set ${sql.raw(columns)} where id = ${id}`.execute(db);
     return id;
   }

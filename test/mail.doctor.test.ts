@@ -292,6 +292,8 @@ describe('a calendar', () => {
       roomgate_mail_changes_found: { Push: 5, Poll: 3 },
       roomgate_mail_oldest_change_seconds: expect.any(Number),
       roomgate_mail_conflicts: 3,
+      roomgate_mail_subscriptions_expiring: 0,
+      roomgate_mail_subscriptions_silent_seconds: 0,
     });
     expect(figures['roomgate_mail_oldest_change_seconds']).toBeCloseTo(90, -1);
   });

@@ -9,9 +9,9 @@ import type { DirtyBy, ServerKind } from './mail.ts';
 
 /** Why a calendar of the settings is not read. */
 export type SettingsFault = {
-  mandator: string;
-  /** Names the setting and the remedy. */
+  /** Names the setting. */
   text: string;
+  remedy: string;
 };
 
 type Wanted = { mandatorId: number; resourceId: number; kind: ServerKind; mailbox: string };
@@ -84,10 +84,11 @@ async function readPlan(db: Database, config: Config): Promise<Plan> {
   for (const [index, setting] of settings.entries()) {
     const { mandator, name, location } = setting;
     const { mandatorId, resources } = found[index] as Found;
-    const fault = (text: string) => faults.push({ mandator, text: `MailServer.${mandator}${text}` });
+    const fault = (text: string, remedy: string) =>
+      faults.push({ text: `MailServer.${mandator}${text}`, remedy });
     if (mandatorId === null) {
       if (take(`mandator ${mandator}`))
-        fault(': there is no such tenant; create it with: roomgate apply FILE');
+        fault(': there is no such tenant', 'Create it with: roomgate apply FILE');
       continue;
     }
     mandatorIds.add(mandatorId);
@@ -95,16 +96,17 @@ async function readPlan(db: Database, config: Config): Promise<Plan> {
     const isOne = name === null || active.length === 1;
     if (!isOne) {
       const where = location === null ? '' : ` at ${JSON.stringify(location)}`;
-      fault(`.Calendars: ${JSON.stringify(name)}${where} ${whyNot(resources.length, active.length)}`);
+      const { why, remedy } = whyNot(resources.length, active.length);
+      fault(`.Calendars: ${JSON.stringify(name)}${where} ${why}`, remedy);
       if (resources.length === 0 || active.length > 1)
         spared.add(`${mandatorId} ${setting.mailbox?.toLowerCase()}`);
       continue;
     }
     for (const { id: resourceId, mailbox } of active) {
       if (!take(`mailbox ${mandatorId} ${mailbox.toLowerCase()}`))
-        fault(`: the mailbox ${mailbox} belongs to several resources; give each its own`);
+        fault(`: the mailbox ${mailbox} belongs to several resources`, 'Give each its own.');
       else if (!take(`resource ${mandatorId} ${resourceId}`))
-        fault(`.Calendars: ${JSON.stringify(name)} is named twice; one resource has one calendar`);
+        fault(`.Calendars: ${JSON.stringify(name)} is named twice`, 'Keep one; a resource has one calendar.');
       else wanted.push({ mandatorId, resourceId, kind: config.MailServer[mandator]!.Kind, mailbox });
     }
   }
@@ -113,10 +115,11 @@ async function readPlan(db: Database, config: Config): Promise<Plan> {
   return { wanted, faults, mandatorIds, isSpared };
 }
 
-function whyNot(named: number, active: number): string {
-  if (named === 0) return 'is no resource; correct ResourceName or LocationName';
-  if (active === 0) return 'is not active; set the resource to active, or take its calendar out';
-  return `is ${active} resources; say which one with LocationName`;
+function whyNot(named: number, active: number): { why: string; remedy: string } {
+  if (named === 0) return { why: 'is no resource', remedy: 'Correct ResourceName or LocationName.' };
+  if (active === 0)
+    return { why: 'is not active', remedy: 'Set the resource to active, or take its calendar out.' };
+  return { why: `is ${active} resources`, remedy: 'Say which one with LocationName.' };
 }
 
 /** What is wrong with the settings of mail servers, for people; nothing when all calendars that they name are there. */
@@ -129,12 +132,12 @@ export async function listSettingsFaults(db: Database, config: Config): Promise<
  * cancelled, unless the tenant has no mail server at all any more. A calendar of another mailbox begins anew. Of a resource
  * that is not found by its name any more, for it was renamed perhaps, all stays as it is.
  */
-export async function alignCalendars(db: Database, config: Config): Promise<SettingsFault[]> {
+export async function alignCalendars(db: Database, config: Config): Promise<void> {
   const { rows: existing } = await sql<Existing>`
     select id, mandator_id as "mandatorId", resource_id as "resourceId", kind, mailbox, retired_at is not null as "isRetired"
     from mail_calendar`.execute(db);
   const isIdle = existing.every(({ isRetired }) => isRetired) && Object.keys(config.MailServer).length === 0;
-  if (isIdle) return [];
+  if (isIdle) return;
   const plan = await readPlan(db, config);
   const keyOf = ({ mandatorId, resourceId }: Wanted) => `${mandatorId} ${resourceId}`;
   const before = new Map(existing.map((calendar) => [keyOf(calendar), calendar]));
@@ -151,7 +154,6 @@ export async function alignCalendars(db: Database, config: Config): Promise<Sett
   }
   // What is wrong with one stops no other.
   if (errors.length > 0) throw errors[0];
-  return plan.faults;
 }
 
 /** Runs a change of one calendar, whose room nobody else books meanwhile; comes back another time when somebody does just now. */

@@ -166,10 +166,7 @@ function examineTenant(mandator: string, kind: ServerKind, calendars: readonly C
 
 async function examineSettings(db: Database, config: Context['config']): Promise<Finding[]> {
   const faults = await listSettingsFaults(db, config);
-  return faults.map(({ text }) => {
-    const [fault = text, remedy] = text.split('; ');
-    return { check: 'Mail settings', level: 'fault', text: fault, ...(remedy && { remedy }) };
-  });
+  return faults.map((fault) => ({ check: 'Mail settings', level: 'fault', ...fault }));
 }
 
 /** Looks at the mail servers of all tenants; never throws, because a doctor that dies says nothing. */

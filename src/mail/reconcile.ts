@@ -242,7 +242,7 @@ async function doubtPush(
   await doubtSubscription(trx, mandatorId, id, new Date(Math.max(...late)));
 }
 
-/** Whoever has said meanwhile that something has changed has queued another reading. */
+/** What was said to have changed meanwhile is read again: whoever said so has queued that, or a sweep does. */
 async function writeCalendar(
   trx: Transaction,
   calendar: Calendar,

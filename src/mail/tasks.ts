@@ -34,9 +34,7 @@ const every = 60_000;
 export const sweeps: readonly Sweep[] = [
   {
     name: 'mail calendars follow the settings',
-    async run({ work, config }) {
-      await alignCalendars(work, config);
-    },
+    run: ({ work, config }) => alignCalendars(work, config),
     figures: mailFigures,
   },
   { name: 'mail calendars that are due', run: ({ work, config }) => pollCalendars(work, config) },
