@@ -85,7 +85,7 @@ module.exports = {
         '^src/worker/queue\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(config|errors|log|safe-fetch)\\.ts$',
+        '^src/(config|errors|log|names|safe-fetch)\\.ts$',
       ],
     ),
     {
@@ -129,7 +129,7 @@ module.exports = {
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
     onlyTo('db', '^src/db/', ['^src/db/', '^src/(config|errors|log)\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/errors\\.ts$']),
-    onlyTo('ground', '^src/(config|errors|log|safe-fetch)\\.ts$', []),
+    onlyTo('ground', '^src/(config|errors|log|names|safe-fetch)\\.ts$', ['^src/names\\.ts$']),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),

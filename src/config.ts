@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { closestMatch } from 'leven';
 import { z } from 'zod';
+import { mailboxForm, reservedNames } from './names.ts';
 
 const flag = z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })], {
   error: 'must be true or false',
@@ -105,9 +106,6 @@ const clientSettings = z.strictObject({
   RequireClientSecret: flag.default(true),
 });
 
-/** One word: with a domain behind an @, or the name of an account, as servers of one domain have them. */
-export const mailboxForm = /^[^\s@/\\<>()[\],;:"\p{Cc}]+(@[^\s@/\\<>()[\],;:"\p{Cc}]+)?$/u;
-
 const mailCalendar = z.strictObject({
   /** The room's address on the mail server. */
   Mailbox: z.string().max(254).regex(mailboxForm, 'must be an e-mail address or the name of an account'),
@@ -152,10 +150,6 @@ const mailServer = z
     { path: ['ClientId'], error: 'must be set together with ClientSecret and TokenUrl' },
   );
 
-/** First segments of paths, in lower case, which no mandator can have (contract 1). */
-export const reservedNames: ReadonlySet<string> = new Set([
-  ...['connect', 'api', 'healthz', 'readyz', 'metrics', 'swagger', 'webservices', 'assets', '.well-known'],
-]);
 const mandator = z
   .string()
   .refine((code) => !reservedNames.has(code.toLowerCase()), {

@@ -45,7 +45,7 @@ export const mailFigures = {
         sql`select coalesce(newest.state, 'None') as value, count(*)::int as count
           from mail_calendar as calendar left join lateral (
             select state from mail_subscription as subscription
-            where ${belongs} order by state in ('Active', 'Suspect') desc, id desc limit 1
+            where ${belongs} order by state in ${standing} desc, id desc limit 1
           ) as newest on true
           where retired_at is null group by 1`,
       ),

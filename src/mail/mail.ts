@@ -3,6 +3,20 @@
  * promise to notify us of it; a **notification** is one such message: it marks the calendar dirty and is believed in nothing
  * else; a **reading** asks the mail server with our own credentials what is there, and a **mail item** is what was found.
  */
+import type { Context } from '../context.ts';
+import type { Database } from '../db/database.ts';
+
+/** What background work is given. */
+export type Work = Pick<Context, 'config' | 'log'> & {
+  /** Connections without a statement timeout. */
+  work: Database;
+  /** Aborted when the process is to stop. */
+  signal: AbortSignal;
+};
+
+/** Whose mail server it is. */
+export type Tenant = { mandatorId: number; mandator: string };
+
 export const serverKinds = ['Ews', 'Graph', 'CalDav'] as const;
 export type ServerKind = (typeof serverKinds)[number];
 

@@ -7,11 +7,11 @@
 import { sql } from 'kysely';
 import pLimit from 'p-limit';
 import type { Config } from '../config.ts';
-import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../log.ts';
 import type { Connector } from './connectors/connector.ts';
 import { openConnector } from './connectors/open.ts';
+import type { Tenant, Work } from './mail.ts';
 import { beginListing, endListing, findOrphans, listingIsDue } from './orphans.ts';
 import { queueProvisioning, storedFault } from './provisioning.ts';
 import { lookAfter, takeDue } from './renewal.ts';
@@ -30,9 +30,6 @@ import {
 export const manageTask = 'MailSubscriptionManagement';
 
 const mostAtOnce = 4;
-
-type Work = Pick<Context, 'config' | 'log'> & { work: Database; signal: AbortSignal };
-type Server = { mandatorId: number; mandator: string };
 
 /** Brings the subscriptions in line with the settings and the time; with no mail server there is nothing to do. */
 export async function sweepSubscriptions({ work, config }: Pick<Work, 'work' | 'config'>): Promise<void> {
@@ -131,7 +128,7 @@ export async function manageSubscriptions(context: Work, mandatorId: number): Pr
 }
 
 /** What the mail server has to be asked for. */
-async function askServer(context: Work, server: Server, connector: Connector): Promise<void> {
+async function askServer(context: Work, server: Tenant, connector: Connector): Promise<void> {
   const { work, log, signal } = context;
   const limit = pLimit(mostAtOnce);
   while (!signal.aborted) {
@@ -159,7 +156,7 @@ const silence = (minutes: ReturnType<typeof sql>) =>
     and coalesce(seen_at, created_at) <= now() - make_interval(mins => ${minutes})`;
 
 /** What needs no question: an attempt that nobody has finished, a push that did not come, silence, the end of its time. */
-async function letTimeDecide(db: Database, log: Log, { mandatorId, mandator }: Server): Promise<void> {
+async function letTimeDecide(db: Database, log: Log, { mandatorId, mandator }: Tenant): Promise<void> {
   const again = sql`now() + ${pauseAfter(failuresInARow('moved'), '30 seconds', '30 minutes')}`;
   await moveSubscriptions(db, {
     ...{ mandatorId, from: ['Provisioning'], to: 'Failed', condition: isDue, dueAt: again },
@@ -216,7 +213,7 @@ const named = (moved: readonly { mailbox: string | null }[]) => ({
 /** Ends what the mail server holds for us in vain, when it is time to look for that. */
 async function endOrphans(
   { config, work, log, signal }: Work,
-  server: Server,
+  server: Tenant,
   { subscriptions }: Connector,
 ): Promise<void> {
   const { list, end } = subscriptions ?? {};

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { callbackUrl, readCallbackQuery, withSecret } from './callback-url.ts';
+import type { Tenant } from './mail.ts';
 import { subscriptionOf } from './secrets.ts';
 import { ended, live } from './subscriptions.ts';
 
@@ -48,7 +49,7 @@ type Known = { id: number; mandatorId: number; externalId: string | null; isLive
 export async function findOrphans(
   db: Database,
   config: Config,
-  tenant: { mandatorId: number; mandator: string },
+  tenant: Tenant,
   listed: readonly Listed[],
 ): Promise<string[]> {
   const callback = callbackUrl(config, tenant.mandator);

@@ -4,14 +4,13 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
-import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../log.ts';
 import { markCalendars } from './calendars.ts';
 import { withSecret } from './callback-url.ts';
 import { type Granted, ServerFault } from './connectors/connector.ts';
 import { openConnector } from './connectors/open.ts';
-import type { Fault } from './mail.ts';
+import type { Fault, Work } from './mail.ts';
 import { makeSecret } from './secrets.ts';
 import {
   coming,
@@ -37,8 +36,6 @@ const lifetime = sql`(interval '7 days' + random() * interval '12 hours')`;
 
 /** What a mail server did instead; the fault is null when it was ours. */
 type StoredFault = { fault: Fault | null; text: string; retryAt: Date | null };
-
-type Work = Pick<Context, 'config' | 'log'> & { work: Database; signal: AbortSignal };
 
 /**
  * A query of the calendars that need a subscription and for which none is coming, with the time of the next attempt: as the

@@ -1,16 +1,13 @@
 /** Subscriptions that expire are renewed in time, and between that their mail server is asked whether it still has them. */
 import { sql } from 'kysely';
-import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Connector } from './connectors/connector.ts';
+import type { Tenant, Work } from './mail.ts';
 import { halfOf, notBefore, storedFault } from './provisioning.ts';
 import { moveSubscriptions, nextLook, patience, standing } from './subscriptions.ts';
 
 /** Rows that are taken at a time: within their five minutes all of them have been asked for. */
 const mostTaken = 16;
-
-type Work = Pick<Context, 'config' | 'log'> & { work: Database; signal: AbortSignal };
-type Server = { mandatorId: number; mandator: string };
 
 export type Taken = {
   id: number;
@@ -40,7 +37,7 @@ export async function takeDue(db: Database, mandatorId: number): Promise<Taken[]
 /** Renews one, or asks whether it is still there. */
 export async function lookAfter(
   context: Work,
-  server: Server,
+  server: Tenant,
   { kind, subscriptions }: Connector,
   row: Taken,
 ): Promise<void> {
@@ -59,7 +56,7 @@ export async function lookAfter(
 
 async function buryGone(
   { work, log }: Work,
-  { mandatorId, mandator }: Server,
+  { mandatorId, mandator }: Tenant,
   { id, mailbox }: Taken,
 ): Promise<void> {
   await moveSubscriptions(work, {
@@ -72,7 +69,7 @@ async function buryGone(
 /** @param expiresAt null: as before */
 async function storeLook(
   db: Database,
-  { mandatorId }: Server,
+  { mandatorId }: Tenant,
   { id }: Taken,
   expiresAt: Date | null,
 ): Promise<void> {
@@ -93,7 +90,7 @@ const endsSoon = 'It ends within a day, and this was the last answer: ';
 /** Again after 1, 5, 15, 15 … minutes. People hear of it once, and once more when it ends within a day. */
 async function storeFault(
   { work, log, signal }: Work,
-  { mandatorId, mandator }: Server,
+  { mandatorId, mandator }: Tenant,
   { id, mailbox, fault: before, failures }: Taken,
   error: unknown,
 ): Promise<void> {

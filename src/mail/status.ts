@@ -5,6 +5,7 @@ import type { Database } from '../db/database.ts';
 import { Forbidden } from '../errors.ts';
 import type { Fault, ServerKind, SubscriptionState } from './mail.ts';
 import { nextRead } from './polling.ts';
+import { standing } from './subscriptions.ts';
 
 // For this room's faces.
 export { getMandator, getResource, type Resource } from '../tenants/service.ts';
@@ -99,7 +100,7 @@ export async function listCalendars(db: Database, mandatorId: number | null): Pr
     join resource on resource.mandator_id = calendar.mandator_id and resource.id = calendar.resource_id
     left join lateral (
       select state, state_since, fault_text, expires_at, renew_at from mail_subscription as subscription
-      where ${belongs} order by state in ('Active', 'Suspect') desc, id desc limit 1
+      where ${belongs} order by state in ${standing} desc, id desc limit 1
     ) as newest on true
     left join lateral (
       select max(seen_at) as at from mail_subscription as subscription where ${belongs}

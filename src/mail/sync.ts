@@ -5,7 +5,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { isLockTimeout, transactWithin } from '../db/locks.ts';
 import { isOutage } from '../errors.ts';
@@ -14,9 +13,8 @@ import { markCalendars } from './calendars.ts';
 import { type CalendarChanges, type Connector, ServerFault, type Window } from './connectors/connector.ts';
 import { openConnector } from './connectors/open.ts';
 import { countItems } from './items.ts';
+import type { Work } from './mail.ts';
 import { type Calendar, describeConflict, Overtaken, type Reconciled, reconcile } from './reconcile.ts';
-
-export type SyncContext = { config: Config; log: Log; work: Database; signal: AbortSignal };
 
 const day = 86_400_000;
 /** Milliseconds that a mail server has for all of a reading. */
@@ -51,7 +49,7 @@ class RoomHeld extends Error {}
  * server's side is written down at the calendar, which is read again later.
  */
 export async function synchroniseCalendar(
-  context: SyncContext,
+  context: Work,
   key: { mandatorId: number; calendarId: number },
 ): Promise<void> {
   const { work, signal } = context;
@@ -122,7 +120,7 @@ async function isRoomHeld(db: Database, { mandatorId, resourceId }: Calendar): P
   return rows.length === 0;
 }
 
-async function readOne(context: SyncContext, calendar: Calendar): Promise<void> {
+async function readOne(context: Work, calendar: Calendar): Promise<void> {
   const { config, log, work, signal } = context;
   const settings = config.MailServer[calendar.mandator];
   // Retired at any moment.
@@ -207,7 +205,7 @@ function tell(
 
 /** Writes down what went wrong, and when the calendar is read again; it stays said to have changed. */
 async function recordFault(
-  { work, log }: SyncContext,
+  { work, log }: Work,
   { mandatorId, id, failures, readings, dirtyBy }: Calendar,
   error: unknown,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 /** The members of master data, as tenant files and the API write them. The messages say what is allowed. */
 import { z } from 'zod';
-import { mailboxForm } from '../config.ts';
+import { mailboxForm } from '../names.ts';
 
 /** Trimmed and in Unicode NFC. */
 export const text = (most: number) =>

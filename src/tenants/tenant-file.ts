@@ -1,7 +1,7 @@
 /** The file of a tenant's master data (contract 1): its shape, and one line for each fault in it. */
 import { z } from 'zod';
-import { reservedNames } from '../config.ts';
 import { type FieldError, InvalidInput } from '../errors.ts';
+import { reservedNames } from '../names.ts';
 import { locationFields, personFields, resourceFields, text } from './fields.ts';
 import { remedyFor } from './nearest.ts';
 import { parameterTypes } from './parameters.ts';
