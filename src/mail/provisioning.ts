@@ -236,9 +236,12 @@ async function storeGranted(
 export const halfOf = (expiresAt: Date) =>
   sql`(${expiresAt}::timestamptz - now()) * (0.45 + 0.05 * random())`;
 
-/** When to ask again, as the mail server wishes it, but within a day. */
-export const notBefore = (own: RawBuilder<unknown>, retryAt: Date | null) =>
-  retryAt === null ? own : sql`greatest(${own}, least(${retryAt}::timestamptz, now() + interval '1 day'))`;
+/** When to ask again, as the mail server wishes it, but within a day: by the clock of the database. */
+export function notBefore(own: RawBuilder<unknown>, retryAt: Date | null): RawBuilder<unknown> {
+  if (retryAt === null) return own;
+  const seconds = Math.min((retryAt.getTime() - Date.now()) / 1_000, 86_400);
+  return sql`greatest(${own}, now() + make_interval(secs => ${seconds}))`;
+}
 
 async function failAttempt(
   db: Database,
