@@ -114,6 +114,8 @@ const mailCalendar = z.strictObject({
   LocationName: z.string().min(1).optional(),
 });
 
+type SignInSetting = 'User' | 'Password' | 'ClientId' | 'ClientSecret' | 'TokenUrl';
+
 /** How a tenant's mail server is reached (contract 7). */
 const mailServer = z
   .strictObject(
@@ -138,17 +140,31 @@ const mailServer = z
       PastDays: wholeNumber(0, 31).default(1),
       FutureDays: wholeNumber(1, 1_098).default(365),
     },
-    { error: 'must be an object; a variable names one of its settings: MailServer__<mandator>__Password' },
+    {
+      error:
+        'must be an object with the settings of one mandator: {"MailServer": {"<mandator>": {"Kind": …}}}; a variable names one of them: MailServer__<mandator>__Password',
+    },
   )
-  .refine(({ Kind, User, Password, ClientId }) => Kind === 'Graph' || ClientId || (User && Password), {
-    path: ['User'],
-    error: 'must be set together with Password, or ClientId, ClientSecret and TokenUrl instead',
-  })
-  .refine(
-    ({ Kind, ClientId, ClientSecret, TokenUrl }) =>
-      (Kind !== 'Graph' && !ClientId) || (ClientId && ClientSecret && TokenUrl),
-    { path: ['ClientId'], error: 'must be set together with ClientSecret and TokenUrl' },
-  );
+  .superRefine((server, context) => {
+    const missing = (name: SignInSetting, message: string) =>
+      context.addIssue({ code: 'custom', path: [name], message });
+    const tokens = ['ClientId', 'ClientSecret', 'TokenUrl'] as const;
+    if (server.Kind === 'Graph' || server.ClientId !== undefined) {
+      for (const name of tokens)
+        if (server[name] === undefined)
+          missing(
+            name,
+            `must be set together with ${tokens.filter((other) => other !== name).join(' and ')}`,
+          );
+      return;
+    }
+    for (const [name, other] of [
+      ['User', 'Password'],
+      ['Password', 'User'],
+    ] as const)
+      if (server[name] === undefined)
+        missing(name, `must be set together with ${other}, or ClientId, ClientSecret and TokenUrl instead`);
+  });
 
 const mandator = z
   .string()
@@ -375,7 +391,9 @@ function describe(issue: z.core.$ZodIssue, input: unknown): [name: string, fault
   const value = valueAt(input, issue.path);
   const allowed =
     issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
-  return [[name, `${value === undefined ? 'is missing' : `is ${show(name, value)}`}; ${allowed}`]];
+  if (value !== undefined) return [[name, `is ${show(name, value)}; ${allowed}`]];
+  // The parser's own words say once more that it is missing.
+  return [[name, issue.message.endsWith('received undefined') ? 'is missing' : `is missing; ${allowed}`]];
 }
 
 /** Where a setting was written: in a variable, within the list that a variable holds, or in the file. */

@@ -275,7 +275,7 @@ describe('identity settings', () => {
   });
 
   test.each<[unknown, string[]]>([
-    [{}, ['identitysettings.json: Clients: is missing; Invalid input: expected array, received undefined']],
+    [{}, ['identitysettings.json: Clients: is missing']],
     [
       { Clients: client },
       ['identitysettings.json: Clients: is an object; Invalid input: expected array, received object'],
@@ -339,7 +339,7 @@ describe('mail servers, by mandator', () => {
 
   const safe = 'must be an https URL (http on this machine only), without query or password';
   const asObject =
-    'is (secret); must be an object; a variable names one of its settings: MailServer__<mandator>__Password';
+    'is (secret); must be an object with the settings of one mandator: {"MailServer": {"<mandator>": {"Kind": …}}}; a variable names one of them: MailServer__<mandator>__Password';
   test.each<[unknown, NodeJS.ProcessEnv, string[]]>([
     [{ Demo: server, demo: server }, {}, [line('demo: it is the same mandator as Demo; keep one of them')]],
     [
@@ -382,14 +382,32 @@ describe('mail servers, by mandator', () => {
       {},
       [
         line(
-          'demo.User: is "rooms"; must be set together with Password, or ClientId, ClientSecret and TokenUrl instead',
+          'demo.Password: is missing; must be set together with User, or ClientId, ClientSecret and TokenUrl instead',
         ),
       ],
     ],
     [
       { demo: { ...server, Kind: 'Graph' } },
       {},
-      [line('demo.ClientId: is missing; must be set together with ClientSecret and TokenUrl')],
+      [
+        line('demo.ClientId: is missing; must be set together with ClientSecret and TokenUrl'),
+        line('demo.ClientSecret: is missing; must be set together with ClientId and TokenUrl'),
+        line('demo.TokenUrl: is missing; must be set together with ClientId and ClientSecret'),
+      ],
+    ],
+    [
+      { demo: { Kind: 'Ews', Url: server.Url, ClientId: 'rooms', ClientSecret: 'hunter2' } },
+      {},
+      [line('demo.TokenUrl: is missing; must be set together with ClientId and ClientSecret')],
+    ],
+    [
+      { demo: { Kind: 'CalDav', Url: server.Url, Password: 'hunter2' } },
+      {},
+      [
+        line(
+          'demo.User: is missing; must be set together with Password, or ClientId, ClientSecret and TokenUrl instead',
+        ),
+      ],
     ],
     [
       { demo: server },
