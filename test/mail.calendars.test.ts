@@ -96,6 +96,13 @@ async function statuses(): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(({ subject, status }) => [subject, status]));
 }
 
+/** Whether a subscription that has failed is not asked for again yet. */
+async function waits(subscription: number): Promise<boolean> {
+  const { rows } = await sql<{ waits: boolean }>`
+    select due_at > now() as waits from mail_subscription where id = ${subscription}`.execute(db);
+  return rows[0]!.waits;
+}
+
 describe('which calendars there are', () => {
   test('without a list those of all active resources with a mailbox; once more changes nothing', async () => {
     await alignCalendars(db, settings());
@@ -226,15 +233,31 @@ describe('a calendar that the settings no longer name', () => {
   test('another mailbox: it begins anew', async () => {
     await alignCalendars(db, settings());
     await bookItem('later', 5);
-    await sql`update mail_calendar set cursor = 'c', fault = 'Unreachable', fault_text = 'x', failures = 3, not_before = now() + interval '1 hour'
+    await sql`update mail_calendar set cursor = 'c', fault = 'Unreachable', fault_text = 'x', failures = 3, not_before = now() + interval '1 hour',
+      found_by_push = 1, found_by_poll = 2
       where resource_id = ${tenant.resources[0]!.id}`.execute(db);
     await mailboxes('other@x.example');
     await alignCalendars(db, settings());
     expect(await statuses()).toEqual({ later: 'Cancelled' });
     expect(await calendarOf(0)).toMatchObject({
       ...{ mailbox: 'other@x.example', cursor: null, fault: null, failures: 0, not_before: null },
-      dirty_by: 'Request',
+      ...{ dirty_by: 'Request', found_by_push: 0, found_by_poll: 0 },
     });
+  });
+
+  test('a calendar that is wanted again is subscribed at once, though it has failed before', async () => {
+    await alignCalendars(db, settings());
+    const { mandatorId } = tenant;
+    const subscription = await makeSubscription(
+      db,
+      { mandatorId, calendarId: (await calendarOf(0)).id },
+      ['Failed'],
+      { columns: "due_at = now() + interval '6 hours'" },
+    );
+    await alignCalendars(db, settings([]));
+    expect(await waits(subscription)).toBe(true);
+    await alignCalendars(db, settings());
+    expect(await waits(subscription)).toBe(false);
   });
 
   test('the tenant has no mail server any more: nothing is cancelled', async () => {
@@ -341,6 +364,27 @@ describe('what is read without anybody having said so', () => {
     await setCalendar("dirty_since = now(), dirty_by = 'Push', not_before = now() + interval '1 minute'");
     await pollCalendars(db, settings());
     expect(await isQueued()).toBe(false);
+  });
+
+  test.each([
+    ['AccessLost', true],
+    ['Throttled', false],
+  ])('after %s a process that starts tries again at once: %s', async (fault, isAgain) => {
+    const pause = "now() + interval '30 minutes'";
+    const calendarId = await setCalendar(
+      `dirty_since = now(), dirty_by = 'Poll', fault = '${fault}', fault_text = 'x', failures = 9, not_before = ${pause}`,
+    );
+    const subscription = await makeSubscription(
+      db,
+      { mandatorId: tenant.mandatorId, calendarId },
+      ['Failed'],
+      { columns: `fault = '${fault}', due_at = ${pause}` },
+    );
+    const another = openDatabase(database.url, { max: 1, log: openLog('silent'), statementTimeout: 0 });
+    await pollCalendars(another, settings());
+    await another.destroy();
+    expect((await calendarOf(0)).not_before === null).toBe(isAgain);
+    expect(await waits(subscription)).toBe(!isAgain);
   });
 
   test.each([

@@ -193,12 +193,13 @@ async function begin(db: Database, calendar: Wanted, old: Existing | undefined):
       values (${mandatorId}, ${resourceId}, ${kind}, ${mailbox})
       on conflict (mandator_id, resource_id) do update set kind = excluded.kind, mailbox = excluded.mailbox, address = null,
         retired_at = null, cursor = null, not_before = null, failures = 0, fault = null, fault_text = null, read_at = null,
-        read_whole_at = null
+        read_whole_at = null, found_by_push = 0, found_by_poll = 0
       where (calendar.kind, calendar.mailbox) <> (excluded.kind, excluded.mailbox) or calendar.retired_at is not null
       returning id`.execute(trx);
     const [made] = rows;
     if (!made) return;
     if (old && old.mailbox !== mailbox) await forgetItems(trx, old);
+    await attemptSoon(trx, mandatorId, [made.id]);
     await markCalendars(trx, [made.id], 'Request');
   });
 }
@@ -240,6 +241,21 @@ export async function markAllCalendars(db: Database): Promise<void> {
   await sql`
     select mark_mail_calendars(array_agg(id), 'Poll', least(count(*) / 10, 10)::integer)
     from mail_calendar where retired_at is null having count(*) > 0`.execute(db);
+}
+
+/** After a fault nobody waits any longer, be it to read or to subscribe, but for a mail server that has asked to be left alone. */
+export async function endPauses(db: Database): Promise<void> {
+  await sql`
+    update mail_calendar set not_before = null
+    where id in (
+      select id from mail_calendar where retired_at is null and not_before > now() and fault <> 'Throttled'
+      order by id for no key update)`.execute(db);
+  const { rows } = await sql<{ mandatorId: number; ids: number[] }>`
+    select mandator_id as "mandatorId", array_agg(id) as ids from mail_calendar where retired_at is null group by mandator_id`.execute(
+    db,
+  );
+  for (const { mandatorId, ids } of rows)
+    await db.transaction().execute((trx) => attemptSoon(trx, mandatorId, ids));
 }
 
 /**

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { isQueued } from '../worker/queue.ts';
-import { markAllCalendars, markCalendars } from './calendars.ts';
+import { endPauses, markAllCalendars, markCalendars } from './calendars.ts';
 
 /** Seconds over which readings begin that come due together. */
 const spread = 5;
@@ -27,10 +27,11 @@ const started = new WeakSet<Database>();
 
 /**
  * Marks the calendars that nobody has read for too long, and queues those again whose reading was lost. A process that starts
- * does not know what was missed, and marks all.
+ * does not know what was missed, and marks all; its settings may have been put right, so that what has failed is tried again.
  */
 export async function pollCalendars(db: Database, config: Config): Promise<void> {
   if (!started.has(db)) {
+    await endPauses(db);
     await markAllCalendars(db);
     started.add(db);
   }
