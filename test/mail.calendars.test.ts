@@ -192,6 +192,21 @@ describe('which calendars there are', () => {
     ]);
   });
 
+  test('what is wrong stands in the log once, and again when it comes back', async () => {
+    const lines: string[] = [];
+    const log = openLog('info', { write: (line: string) => lines.push(line) });
+    const wrong = settings([{ Mailbox: 'a@x.example', ResourceName: 'Keller' }]);
+    for (const config of [wrong, wrong, settings(), wrong]) await alignCalendars(db, config, log);
+    expect(lines.map((line) => JSON.parse(line))).toEqual(
+      Array(2).fill(
+        expect.objectContaining({
+          ...{ level: 'warn', remedy: expect.any(String) },
+          fault: `MailServer.${tenant.code}.Calendars: "Keller" is no resource`,
+        }),
+      ),
+    );
+  });
+
   test('no mail server and no calendars: the sweeps write and say nothing', async () => {
     await db.deleteFrom('mail_calendar').execute();
     await sql`delete from graphile_worker._private_jobs`.execute(db);

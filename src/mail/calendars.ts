@@ -4,6 +4,7 @@ import { cancelMailItems, lockRooms, type Room } from '../bookings/service.ts';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { isLockTimeout, transactWithin } from '../db/locks.ts';
+import type { Log } from '../log.ts';
 import { attemptSoon } from './attempts.ts';
 import type { DirtyBy, ServerKind } from './mail.ts';
 
@@ -130,15 +131,16 @@ export async function listSettingsFaults(db: Database, config: Config): Promise<
 /**
  * Makes the calendars that the settings name, and retires those that they no longer name: what would begin there later is
  * cancelled, unless the tenant has no mail server at all any more. A calendar of another mailbox begins anew. Of a resource
- * that is not found by its name any more, for it was renamed perhaps, all stays as it is.
+ * that is not found by its name any more, for it was renamed perhaps, all stays as it is. What is wrong is told to the log.
  */
-export async function alignCalendars(db: Database, config: Config): Promise<void> {
+export async function alignCalendars(db: Database, config: Config, log?: Log): Promise<void> {
   const { rows: existing } = await sql<Existing>`
     select id, mandator_id as "mandatorId", resource_id as "resourceId", kind, mailbox, retired_at is not null as "isRetired"
     from mail_calendar`.execute(db);
   const isIdle = existing.every(({ isRetired }) => isRetired) && Object.keys(config.MailServer).length === 0;
   if (isIdle) return;
   const plan = await readPlan(db, config);
+  if (log) tellFaults(db, log, plan.faults);
   const keyOf = ({ mandatorId, resourceId }: Wanted) => `${mandatorId} ${resourceId}`;
   const before = new Map(existing.map((calendar) => [keyOf(calendar), calendar]));
   const wanted = new Set(plan.wanted.map(keyOf));
@@ -154,6 +156,16 @@ export async function alignCalendars(db: Database, config: Config): Promise<void
   }
   // What is wrong with one stops no other.
   if (errors.length > 0) throw errors[0];
+}
+
+const told = new WeakMap<Database, ReadonlySet<string>>();
+
+/** Each fault once, and again when it comes back. */
+function tellFaults(db: Database, log: Log, faults: readonly SettingsFault[]): void {
+  const before = told.get(db);
+  for (const { text, remedy } of faults)
+    if (!before?.has(text)) log.warn({ fault: text, remedy }, 'wrong setting of a mail server');
+  told.set(db, new Set(faults.map(({ text }) => text)));
 }
 
 /** Runs a change of one calendar, whose room nobody else books meanwhile; comes back another time when somebody does just now. */

@@ -34,7 +34,7 @@ const every = 60_000;
 export const sweeps: readonly Sweep[] = [
   {
     name: 'mail calendars follow the settings',
-    run: ({ work, config }) => alignCalendars(work, config),
+    run: ({ work, config, log }) => alignCalendars(work, config, log),
     figures: mailFigures,
   },
   { name: 'mail calendars that are due', run: ({ work, config }) => pollCalendars(work, config) },
