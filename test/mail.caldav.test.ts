@@ -298,16 +298,16 @@ describe('faults', () => {
   });
 
   test('403 for other reasons: no access; 404: no calendar; 503: later', async () => {
-    for (const [code, fault] of [
-      [403, 'AccessLost'],
-      [404, 'Unreachable'],
-      [503, 'Throttled'],
-      [401, 'AccessLost'],
+    for (const [code, fault, text] of [
+      [403, 'AccessLost', '403'],
+      [404, 'Unreachable', `404 for ${collection}; is there a calendar`],
+      [503, 'Throttled', '503'],
+      [401, 'AccessLost', '401'],
     ] as const) {
       script = () => ({ status: code, headers: { 'retry-after': '7' } });
       await expect(read(open())).rejects.toMatchObject({
         fault,
-        message: expect.stringContaining(`${code}`),
+        message: expect.stringContaining(text),
       });
     }
   });

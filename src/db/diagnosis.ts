@@ -151,7 +151,7 @@ async function examineQueue(db: Database): Promise<Finding[]> {
       : {
           check: 'Workers',
           level: 'warning',
-          text: 'none is alive: imports wait',
+          text: 'none is alive: imports wait, and calendars are not read',
           remedy: 'Start one: "roomgate serve" with Role=All or Role=Worker.',
         };
   const queue: Finding =

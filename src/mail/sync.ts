@@ -190,12 +190,12 @@ async function takeOver<T>(db: Database, write: (trx: Transaction) => Promise<T>
 
 function tell(
   log: Log,
-  { mandatorId, id, dirtyBy }: Calendar,
+  { mandator, mailbox, id, dirtyBy }: Calendar,
   { whole, groups }: CalendarChanges,
   { changes, conflicts }: Reconciled,
   { asked, written }: { asked: number; written: number },
 ): void {
-  const calendar = { mandatorId, calendarId: id };
+  const calendar = { mandator, mailbox, calendarId: id };
   const times = { askedMs: Math.round(asked), writtenMs: Math.round(written) };
   const level = changes > 0 ? 'info' : 'debug';
   log[level]({ ...calendar, by: dirtyBy, whole, groups: groups.length, changes, ...times }, 'calendar read');
@@ -206,7 +206,7 @@ function tell(
 /** Writes down what went wrong, and when the calendar is read again; it stays said to have changed. */
 async function recordFault(
   { work, log }: Work,
-  { mandatorId, id, failures, readings, dirtyBy }: Calendar,
+  { mandatorId, mandator, mailbox, id, failures, readings, dirtyBy }: Calendar,
   error: unknown,
 ): Promise<void> {
   const fault = error instanceof ServerFault ? error.fault : 'Unreadable';
@@ -220,8 +220,7 @@ async function recordFault(
   const isOurs = !(error instanceof ServerFault);
   log[isOurs ? 'error' : 'warn'](
     {
-      mandatorId,
-      calendarId: id,
+      ...{ mandator, mailbox, calendarId: id },
       fault,
       err: isOurs ? (error as Error).stack : text,
       restMs: Math.round(rest),

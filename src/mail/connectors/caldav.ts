@@ -27,7 +27,7 @@ import {
   rootElement,
   sendQuestion,
 } from './dav.ts';
-import { faultOf } from './faults.ts';
+import { faultOf, quote } from './faults.ts';
 import { type Ask, openHttp } from './http.ts';
 import { type Reader, readCalendarObject } from './ical.ts';
 import { boundId } from './values.ts';
@@ -161,8 +161,13 @@ async function askForPage({ ask, signal }: Reading, address: string, token: stri
       );
     const isLimit = status === 507 || preconditions.includes('number-of-matches-within-limits');
     if (isLimit && limit !== '') continue;
-    const fault = faultOf(status, headers, new URL(address).origin);
-    throw status === 404 ? new NotThere(fault.fault, fault.message) : fault;
+    const { origin, pathname } = new URL(address);
+    if (status === 404)
+      throw new NotThere(
+        'Unreachable',
+        `${origin} answers 404 for ${quote(pathname)}; is there a calendar, and is the Url of the settings right?`,
+      );
+    throw faultOf(status, headers, origin);
   }
   throw new ServerFault('TooLarge', `${new URL(address).origin} does not list a calendar of this size.`);
 }
