@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { makeTenant } from './_util/factories.ts';
 import { type Job, type Lesson, type LessonClient, lessonClient, makeJobs } from './_util/lessons.ts';
+import { until } from './_util/process.ts';
 import { type Service, startService } from './_util/service.ts';
 
 const rooms = Array.from({ length: 20 }, (_, number) => `R${String(number + 1).padStart(3, '0')}`);
@@ -55,6 +56,24 @@ describe('LessonsCreated', () => {
     expect(await everything()).toEqual([before[0]! + 1_000, before[1]! + 1_000, before[2]! + 67]);
     const { rows } = await sql`select from batch_job where body is not null`.execute(service.context.db);
     expect(rows).toEqual([]);
+  });
+
+  test('a large batch reads no more for each lesson after small ones than a first one does', async () => {
+    const fresh = await startService({}, rooms);
+    const { importJobs } = lessonClient(fresh, await fresh.signIn());
+    // The sessions of a worker come to plans of their own after some checks of a kind.
+    for (let small = 0; small < 4; small++) await importJobs(freshJobs(5, `small-${small}-`));
+    await importJobs(freshJobs(3_000, 'large-'));
+    const reads = async () => {
+      const { rows } = await sql<{ checks: number; reads: number }>`
+        select sum(idx_scan) as checks, sum(idx_tup_read) as reads from pg_stat_user_indexes
+        where relname = 'booking'`.execute(fresh.context.db);
+      return rows[0]!;
+    };
+    // Sessions tell what they did a little later.
+    await until('all is told', async () => Number((await reads()).checks) > 6_000);
+    expect(Number((await reads()).reads)).toBeLessThan(20_000);
+    await fresh.stop();
   });
 
   test('bookings are of Kind Lesson, with title, room and time', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { fail } from '../src/lessons/service.ts';
 import { makeTenant } from './_util/factories.ts';
@@ -6,10 +6,6 @@ import { hold, releaseAll } from './_util/hold.ts';
 import { type BatchRecord, type LessonClient, lessonClient, makeJobs } from './_util/lessons.ts';
 import { killPrograms, type Program, startProgram, until } from './_util/process.ts';
 import { type Service, startService } from './_util/service.ts';
-
-// One full run in a few has waited here until its time was over, on a busy machine, and nobody knows why yet: what fails is
-// told, and tried once more.
-jest.retryTimes(1, { logErrorsBeforeRetry: true });
 
 const rooms = ['R1', 'R2', 'R3', 'R4'];
 let service: Service;

@@ -39,6 +39,9 @@ export async function importBatch(
   const listed = counts.reduce((sum, count) => sum + count, 0);
   const tooMuch = exceededLimits(context.config.Limits, batch.jobCount, listed);
   if (tooMuch.length > 0) return await failLimits(trx, batch, tooMuch);
+  // Foreign keys are checked by plans that the session keeps: one made while there were few bookings may read all that this
+  // batch has written, for each of its lessons.
+  await sql`discard plans`.execute(trx);
   const jobs = await stageJobs(trx, batch);
   const lessonCount = listed + (batch.operation === 'Delete' ? await countUnlisted(trx, batch) : 0);
   const work: Work = { trx, batch, counts, jobs, stage: openStage(trx, batch, listed) };
