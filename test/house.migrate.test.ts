@@ -51,6 +51,17 @@ async function withEmptyDatabase(work: (url: string) => Promise<void>): Promise<
 }
 
 describe('migrations', () => {
+  test('a database of a newer release is told as one', () =>
+    withEmptyDatabase(async (url) => {
+      const pool = open(url);
+      await migrate(pool);
+      await sql`insert into kysely_migration values ('999999_later', now()::text)`.execute(pool);
+      await expect(migrate(pool)).rejects.toThrow(
+        'the database is that of a newer release, which has applied 999999_later; start that release',
+      );
+      await pool.destroy();
+    }));
+
   test('of five that migrate at once one applies everything, and all succeed', () =>
     withEmptyDatabase(async (url) => {
       const pools = Array.from({ length: 5 }, () => open(url));

@@ -160,7 +160,7 @@ describe('a calendar', () => {
         '',
         active,
         'fault .* cannot be read \\(AccessLost: not yours\\), last read: 20',
-        /ApplicationImpersonation/,
+        /ApplicationImpersonation.*mail read/,
       ],
       [
         `fault = 'Unreachable', fault_text = 'no route', read_at = now()`,
@@ -168,7 +168,7 @@ describe('a calendar', () => {
         '',
         active,
         'warning .* cannot be read \\(Unreachable: no route\\)',
-        /Url of MailServer/,
+        /Url of MailServer.*mail read/,
       ],
       [
         `fault = 'Unreachable', fault_text = 'no route', read_at = now() - interval '2 hours'`,
@@ -192,7 +192,7 @@ describe('a calendar', () => {
         '',
         ['AwaitingFirstPush', 'Failed'],
         'warning .* push does not work \\(Failed since .*: Failed now\\)',
-        /web\.config.*6 and 7/,
+        /web\.config.*6 and 7.*mail read/,
       ],
       ['read_at = now()', {}, '', [], 'warning .* has no push yet \\(Provisioning', /worker/],
       [

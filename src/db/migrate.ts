@@ -20,15 +20,25 @@ function readMigrations(): Record<string, Migration> {
 const migratorOf = (db: Database) =>
   new Migrator({ db, provider: { getMigrations: async () => readMigrations() } });
 
+/** The migrator takes a migration that it does not know for damage; it comes from a later release. */
+function newerThanThis(reason: string): string | undefined {
+  const [, name] = /previously executed migration (\S+) is missing/.exec(reason) ?? [];
+  return name && `the database is that of a newer release, which has applied ${name}; start that release`;
+}
+
 /** Applies what is new under `sql/`, all or nothing; of several processes one works and the others wait. */
 export async function migrate(db: Database): Promise<string[]> {
   const { error, results = [] } = await migratorOf(db).migrateToLatest();
   if (error) {
     const failed = results.find(({ status }) => status === 'Error');
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(failed ? `migration ${failed.migrationName}: ${reason}` : `migrations: ${reason}`, {
-      cause: error,
-    });
+    throw new Error(
+      newerThanThis(reason) ??
+        (failed ? `migration ${failed.migrationName}: ${reason}` : `migrations: ${reason}`),
+      {
+        cause: error,
+      },
+    );
   }
   return results.map(({ migrationName }) => migrationName);
 }

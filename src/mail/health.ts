@@ -25,9 +25,10 @@ const toGrant: Record<ServerKind, string> = {
   CalDav:
     'See that the calendar exists, let the account of MailServer read it, and see that its password is right.',
 };
+/** After faults the pauses grow to hours. */
+const again = 'It is tried again by itself, at once with "roomgate mail read".';
 const remedies: Record<Exclude<Fault, 'AccessLost'>, string> = {
-  Unreachable:
-    'See that Url of MailServer is right and this machine reaches it; it is tried again by itself.',
+  Unreachable: `See that Url of MailServer is right and this machine reaches it. ${again}`,
   Throttled:
     'Nothing is to be done at once; if it stays, raise the limits of this account on the mail server.',
   StateLost: 'It is read anew by itself; if it stays, look into the log.',
@@ -43,7 +44,7 @@ function readingTrouble(calendar: CalendarStatus): Trouble | undefined {
     return {
       level: isLasting ? 'fault' : 'warning',
       text: `cannot be read (${fault.kind}: ${fault.text}), last read: ${since(lastReadAt)}`,
-      remedy: fault.kind === 'AccessLost' ? toGrant[kind] : remedies[fault.kind],
+      remedy: fault.kind === 'AccessLost' ? `${toGrant[kind]} ${again}` : remedies[fault.kind],
     };
   }
   if (olderThan(dirtySince, 5 * minute))
@@ -72,7 +73,10 @@ function pushTrouble(calendar: CalendarStatus): Trouble | undefined {
     return {
       level: 'warning',
       text: isNew ? `has no push yet${why}` : `push does not work${why}; changes are found by asking`,
-      remedy: isNew && kind !== 'CalDav' ? 'It is asked for by itself; a worker must run.' : noPush[kind],
+      remedy:
+        isNew && kind !== 'CalDav'
+          ? 'It is asked for by itself; a worker must run.'
+          : [noPush[kind], ...(state === 'Failed' ? [again] : [])].join(' '),
     };
   }
   if (expiresAt && expiresAt.getTime() - Date.now() < 24 * hour && olderThan(renewAt, 0))
