@@ -30,6 +30,12 @@ export function cpuOf(pid: number): number {
   return ((user ?? 0) + (system ?? 0)) * 10_000;
 }
 
+/** Microseconds that a PostgreSQL server has spent on its connections that are open now. */
+export async function cpuOfPostgres(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity');
+  return rows.reduce((sum, { pid }) => sum + (fs.existsSync(`/proc/${pid}/stat`) ? cpuOf(pid) : 0), 0);
+}
+
 /** So that benches of two checkouts do not meet. */
 async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, '127.0.0.1');

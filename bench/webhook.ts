@@ -16,7 +16,7 @@ import { makeSecret } from '../src/mail/secrets.ts';
 import { startMailServer } from '../test/_util/mail-server.ts';
 import { ewsBody, webhookPath } from '../test/_util/notifications.ts';
 import { pepper } from '../test/_util/service.ts';
-import { cpuOf, median, openBench, say } from './harness.ts';
+import { cpuOf, cpuOfPostgres, median, openBench, say } from './harness.ts';
 import type { Outcome, Run } from './load.ts';
 
 const { values: options } = parseArgs({
@@ -119,12 +119,13 @@ async function compare(
 ): Promise<void> {
   const rates = new Map<Side, number[]>(sides.map((side) => [side, []]));
   const costs = new Map<Side, number[]>(sides.map((side) => [side, []]));
+  const databaseCosts = new Map<Side, number[]>(sides.map((side) => [side, []]));
   // The first round warms up.
   for (let round = 0; round <= Number(options.rounds); round++)
     for (const side of sides.toSorted(() => Math.random() - 0.5)) {
       const { port, pid, requests, table } = side;
       await client.query(`truncate ${table}`);
-      const before = cpuOf(pid);
+      const [before, databaseBefore] = [cpuOf(pid), await cpuOfPostgres(client)];
       const milliseconds = Number(options.seconds) * 1_000;
       const { answers, seconds } = await load(generator, {
         port,
@@ -133,14 +134,16 @@ async function compare(
         milliseconds,
         numbered,
       });
+      const [after, databaseAfter] = [cpuOf(pid), await cpuOfPostgres(client)];
       const stored = await countOf(table);
       if (stored !== answers) throw new Error(`${side.name} has answered ${answers} and stored ${stored}`);
       if (round === 0) continue;
       rates.get(side)?.push(answers / seconds);
-      costs.get(side)?.push((cpuOf(pid) - before) / answers);
+      costs.get(side)?.push((after - before) / answers);
+      databaseCosts.get(side)?.push((databaseAfter - databaseBefore) / answers);
     }
   say(
-    `\n${name}, ${connections} connection${connections > 1 ? 's' : ''}\n                     POST/s  us CPU/POST  of bare`,
+    `\n${name}, ${connections} connection${connections > 1 ? 's' : ''}\n                     POST/s  us CPU/POST  in PostgreSQL  of bare`,
   );
   const [bare = []] = rates.values();
   for (const side of sides) {
@@ -153,6 +156,9 @@ async function compare(
         median(costs.get(side) ?? [])
           .toFixed(0)
           .padStart(12),
+        median(databaseCosts.get(side) ?? [])
+          .toFixed(0)
+          .padStart(14),
         ratio.toFixed(2).padStart(8),
       ].join(' '),
     );
