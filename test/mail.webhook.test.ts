@@ -143,6 +143,17 @@ describe.each(paths)('on the %s path', (_name, path) => {
       expect(await subscription(ews)).toMatchObject({ watermark: 'AQAA3' });
     });
 
+    test('may call its subscription as it likes', async () => {
+      for (const id of ["a\"b\\c,{d} 'e'", 'NULL', '{}', 'ä\n😀'])
+        await push(at(path, ews.k), ewsBody({ id, watermark: `w${id}` }));
+      expect((await readInbox(service)).map(({ verdict, externalId }) => [verdict, externalId])).toEqual([
+        ['Accepted', "a\"b\\c,{d} 'e'"],
+        ['Accepted', 'NULL'],
+        ['Accepted', '{}'],
+        ['Accepted', 'ä\n😀'],
+      ]);
+    });
+
     test('says with StatusEvent alone that it is there, and nothing of the calendar', async () => {
       const body = ewsBody({ events: ['StatusEvent'], previous: 'AQAA1' });
       expect(await push(at(path, ews.k), body)).toMatchObject({ status: 200, text: okBody });
