@@ -5,6 +5,7 @@ import { createProgram, type Host, runProgram } from '../src/cli/program.ts';
 import type { Config } from '../src/config.ts';
 import { type Context, openContext } from '../src/context.ts';
 import { openLog } from '../src/log.ts';
+import { openCallback } from '../src/mail/callback.ts';
 import { subscriptionOf } from '../src/mail/secrets.ts';
 import { makeTenant } from './_util/factories.ts';
 import { makeCalendar, makeConflicts, makeSubscription } from './_util/mail-rows.ts';
@@ -134,6 +135,13 @@ describe('mail callback', () => {
     ]);
     const again = await run('mail', 'callback', '--mandator', 'DAV');
     expect(again.out.split('\n')[0]).toBe(Url);
+  });
+
+  test('CalDAV: once it is there, nothing else is touched, whatever the settings of the shell leave out', async () => {
+    const config = { ...context.config, MailServer: { dav: servers['dav']! } };
+    await openCallback({ config, db: context.db }, 'dav');
+    const retired = context.db.selectFrom('mail_calendar').where('retired_at', 'is not', null).selectAll();
+    expect(await retired.execute()).toEqual([]);
   });
 
   test('EWS: the URL without a secret, and that nothing is to be done', async () => {

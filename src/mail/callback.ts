@@ -1,6 +1,7 @@
 /** The callback URL of a tenant, as its operators need it. */
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
+import type { Database } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { getMandator } from '../tenants/service.ts';
 import { alignCalendars } from './calendars.ts';
@@ -26,17 +27,25 @@ export async function openCallback(
     );
   const url = callbackUrl(config, code);
   if (server.Kind !== 'CalDav') return { kind: server.Kind, url };
-  await alignCalendars(db, config);
-  await alignTenantWide(db, config);
+  let id = await findTenantWide(db, mandatorId);
+  if (id === undefined) {
+    // Only now, as a shell may lack settings of other tenants that the service has.
+    await alignCalendars(db, config);
+    await alignTenantWide(db, config);
+    id = await findTenantWide(db, mandatorId);
+  }
+  if (id === undefined)
+    throw new Conflict(
+      `Tenant ${code} has no calendar yet; give its resources a Mailbox, or name them in MailServer.${code}.Calendars.`,
+    );
+  return { kind: server.Kind, url: withSecret(url, makeSecret(config, 'callback', id)) };
+}
+
+async function findTenantWide(db: Database, mandatorId: number): Promise<number | undefined> {
   const { rows } = await sql<{ id: number }>`
     select id from mail_subscription
     where mandator_id = ${mandatorId} and calendar_id is null and kind = 'CalDav'
       and state in ('AwaitingFirstPush', 'Active', 'Suspect')
     order by id desc limit 1`.execute(db);
-  const [subscription] = rows;
-  if (!subscription)
-    throw new Conflict(
-      `Tenant ${code} has no calendar yet; give its resources a Mailbox, or name them in MailServer.${code}.Calendars.`,
-    );
-  return { kind: server.Kind, url: withSecret(url, makeSecret(config, 'callback', subscription.id)) };
+  return rows[0]?.id;
 }
