@@ -156,3 +156,29 @@ test('a mail server that does not answer for one calendar leaves the others thei
   await allRead();
   expect(await bookings()).toHaveLength(calendars.length);
 });
+
+test('workers whose settings differ take no calendar from each other; what is left of them then follows its own', async () => {
+  await makeCalendars(2);
+  const first = start();
+  await first.ready;
+  await allRead();
+  const [kept, gone] = calendars as [(typeof calendars)[0], (typeof calendars)[0]];
+  const other = startProgram(database.url, {
+    Role: 'Worker',
+    ...graph.settingsOf('school'),
+    MailServer__school__Calendars: JSON.stringify([{ Mailbox: kept.mailbox, ResourceName: 'R0' }]),
+  });
+  await other.ready;
+  for (const one of [first, other])
+    await until('it says so', async () => one.lines.some(({ msg }) => msg?.startsWith('another worker')), 20);
+  const retired = async () => {
+    const { rows } = await sql<{
+      id: number;
+    }>`select id from mail_calendar where retired_at is not null`.execute(db);
+    return rows.map(({ id }) => id);
+  };
+  expect(await retired()).toEqual([]);
+  await first.end('SIGTERM');
+  await until('it follows its own', async () => (await retired()).length > 0, 20);
+  expect(await retired()).toEqual([gone.id]);
+});

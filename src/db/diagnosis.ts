@@ -129,6 +129,25 @@ async function examineSessions(url: string): Promise<Finding[]> {
 
 /** The class of the advisory locks under which living workers are known: see worker/runner. */
 const workerLockClass = 7_002;
+/** The same for their settings: see worker/agreement. */
+const settingsLockClass = 7_005;
+
+async function examineAgreement(db: Database): Promise<Finding[]> {
+  const { rows } = await sql<{ kinds: number }>`
+    select count(distinct objid)::int as kinds from pg_locks
+    where locktype = 'advisory' and classid = ${settingsLockClass} and objsubid = 2 and granted
+      and database = (select oid from pg_database where datname = current_database())`.execute(db);
+  if (rows[0]!.kinds <= 1) return [];
+  return [
+    {
+      check: 'Workers',
+      level: 'fault',
+      text: 'have different settings of mail servers: no calendar is added, changed or taken out, and no subscription made',
+      remedy:
+        'Give MailServer of the settings, and its variables, to all of them alike, and start them anew.',
+    },
+  ];
+}
 
 async function examineQueue(db: Database): Promise<Finding[]> {
   const { rows } = await sql<{ workers: number; orphans: number; waiting: number; oldest: number | null }>`
@@ -213,6 +232,7 @@ export async function diagnose(url: string, db: Database): Promise<Finding[]> {
   return [
     ...findings,
     ...(await attempt('Queue', () => examineQueue(db))),
+    ...(await attempt('Workers', () => examineAgreement(db))),
     ...(await attempt('Batches', () => examineBatches(db))),
   ];
 }

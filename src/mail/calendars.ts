@@ -49,6 +49,12 @@ const settingsOf = ({ MailServer }: Config): Setting[] =>
       : [{ mandator, mailbox: null, name: null, location: null }],
   );
 
+/** What of the settings decides which calendars there are, and where. */
+export const calendarSettings = ({ MailServer }: Config) =>
+  Object.entries(MailServer)
+    .map(([mandator, { Kind, Url, Calendars }]) => [mandator, Kind, Url, Calendars] as const)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+
 /** The resources that each of the settings means, by name or all with a mailbox; each way by an index. */
 async function findResources(db: Database, settings: readonly Setting[]): Promise<Found[]> {
   if (settings.length === 0) return [];

@@ -64,6 +64,8 @@ const wanting = (servers: RawBuilder<unknown>) => sql`
     and not exists (
       select from mail_subscription as good
       where good.mandator_id = calendar.mandator_id and good.calendar_id = calendar.id and good.state in ${standing}
+        -- One that is silent has died, most likely: the next is asked for before that is certain.
+        and not (good.state = 'Suspect' and good.heartbeat_minutes is not null)
         and (good.expires_at is not null or good.renew_at > now())
         -- Two workers with different settings, while one of them is being replaced, do not outdo each other.
         and (good.callback_url = server.callback_url or good.state_since > now() - interval '1 minute'))`;

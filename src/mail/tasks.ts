@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineTask, type Sweep, type Task } from '../worker/task.ts';
-import { alignCalendars } from './calendars.ts';
+import { alignCalendars, calendarSettings } from './calendars.ts';
 import { bookConflicts } from './conflicts.ts';
 import { mailFigures } from './figures.ts';
 import { manageSubscriptions, manageTask, sweepSubscriptions } from './management.ts';
@@ -34,6 +34,7 @@ const every = 60_000;
 export const sweeps: readonly Sweep[] = [
   {
     name: 'mail calendars follow the settings',
+    follows: calendarSettings,
     run: ({ work, config, log }) => alignCalendars(work, config, log),
     figures: mailFigures,
   },
@@ -45,7 +46,11 @@ export const sweeps: readonly Sweep[] = [
       if (booked > 0) log.info({ booked }, 'mail items booked that had found their room occupied');
     },
   },
-  { name: 'mail subscriptions follow the settings and the time', run: sweepSubscriptions },
+  {
+    name: 'mail subscriptions follow the settings and the time',
+    follows: calendarSettings,
+    run: sweepSubscriptions,
+  },
   { name: 'forget old mail subscriptions', every, run: ({ work }) => forgetOldSubscriptions(work) },
   { name: 'forget old mail notifications', every, run: ({ work }) => forgetOldNotifications(work) },
   { name: 'forget refused mail notifications', every, run: ({ work }) => forgetRefusedNotifications(work) },

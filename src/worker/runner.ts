@@ -17,6 +17,7 @@ import { isOutage } from '../errors.ts';
 import * as lessons from '../lessons/tasks.ts';
 import type { Log } from '../log.ts';
 import * as mail from '../mail/tasks.ts';
+import { fingerprintOf, holdFingerprint, isDisputed } from './agreement.ts';
 import { queueFigures } from './queue.ts';
 import type { Figure, Sweep, Task, TaskContext } from './task.ts';
 
@@ -39,6 +40,8 @@ const concurrentJobs = 8;
 const sweepEvery = 2_000;
 const tidyEvery = 5_000;
 const lockClass = 7_002;
+const disagreement =
+  'another worker has other settings of mail servers: neither follows them until one of the two is stopped';
 /** Time for the tasks to give back what they are doing, and for the sweeps to end. */
 const stopTimeout = 5_000;
 
@@ -135,6 +138,7 @@ async function serve(
       runner.promise.then(end, end);
       for (const pool of pools)
         await sql`select pg_advisory_lock(${lockClass}, hashtext(${pool}))`.execute(session);
+      await holdFingerprint(session, fingerprintOf(context.config, allSweeps));
       state.running = true;
       await tidyUntilEnd(taskContext, session, pools);
     } finally {
@@ -156,10 +160,16 @@ async function stopRunner(runner: Runner | undefined): Promise<void> {
 }
 
 /** Runs a sweep again and again until the process stops; what it fails at it finds again the next time. */
-async function repeat({ name, every = sweepEvery, run }: Sweep, context: TaskContext): Promise<void> {
+async function repeat(sweep: Sweep, context: TaskContext): Promise<void> {
+  const { name, every = sweepEvery, follows } = sweep;
+  const fingerprint = fingerprintOf(context.config, allSweeps);
+  let rests = false;
   while (!context.signal.aborted) {
     try {
-      await run(context);
+      const rested = rests;
+      rests = follows !== undefined && (await isDisputed(context.work, fingerprint));
+      if (rests && !rested) context.log.error({ sweep: name }, disagreement);
+      if (!rests) await sweep.run(context);
     } catch (error) {
       const level = isOutage(error) ? 'warn' : 'error';
       context.log[level]({ sweep: name, err: (error as Error).stack }, 'sweep failed');

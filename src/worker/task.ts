@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 
@@ -36,6 +37,11 @@ export type Sweep = {
   name: string;
   /** Milliseconds between two rounds, where two seconds would be too often. */
   every?: number;
+  /**
+   * The settings that the database is brought in line with, without secrets: it rests while living workers differ in them,
+   * or else they would undo each other's work.
+   */
+  follows?(config: Config): unknown;
   run(context: TaskContext): Promise<void>;
   figures?: Record<string, Figure>;
 };

@@ -1,0 +1,34 @@
+/**
+ * Whether living workers have the same settings. Each holds a lock under the fingerprint of those that its sweeps follow,
+ * which vanishes with its connection.
+ */
+import { hash } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Config } from '../config.ts';
+import type { Database } from '../db/database.ts';
+import type { Sweep } from './task.ts';
+
+/** `roomgate doctor` looks for it, too: see db/diagnosis. */
+const lockClass = 7_005;
+
+/** A PostgreSQL integer. */
+export function fingerprintOf(config: Config, sweeps: readonly Sweep[]): number {
+  const followed = sweeps.map(({ name, follows }) => [name, follows?.(config)]);
+  return hash('sha256', JSON.stringify(followed), 'buffer').readInt32BE();
+}
+
+/** @param session that lives as long as the worker */
+export async function holdFingerprint(session: Database, fingerprint: number): Promise<void> {
+  await sql`select pg_advisory_lock_shared(${lockClass}, ${fingerprint})`.execute(session);
+}
+
+/** Whether a living worker has another one. */
+export async function isDisputed(db: Database, fingerprint: number): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_locks
+    where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted
+      and database = (select oid from pg_database where datname = current_database())
+      and objid::bigint <> (${fingerprint}::bigint & 4294967295)
+    limit 1`.execute(db);
+  return rows.length > 0;
+}
