@@ -40,6 +40,12 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
     [manageTask]: (payload) => manageSubscriptions(work(), payload.mandatorId),
   };
 
+  /** The pauses that a process keeps in memory are over: settings of their own have connectors of their own. */
+  function endPauses(): void {
+    const copies = Object.entries(config.MailServer).map(([mandator, server]) => [mandator, { ...server }]);
+    config = Object.freeze({ ...config, MailServer: Object.fromEntries(copies) });
+  }
+
   /** Reads the calendars that were marked, at once. */
   async function readMarked(): Promise<void> {
     const { rows } = await sql<{ mandatorId: number; calendarId: number }>`
@@ -93,6 +99,7 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
     },
     /** So much time passes for what is stored. */
     async pass(minutes: number): Promise<void> {
+      endPauses();
       const by = sql`make_interval(secs => ${minutes * 60})`;
       await sql`
         update mail_subscription set created_at = created_at - ${by}, state_since = state_since - ${by},
@@ -139,6 +146,7 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
     /** Nothing was ever subscribed, and the settings are those that it was opened with. */
     async reset(): Promise<void> {
       config = context.config;
+      endPauses();
       lines.length = 0;
       await sql`delete from mail_subscription`.execute(db);
       await sql`delete from mail_server`.execute(db);

@@ -99,7 +99,7 @@ export type Connector = {
 /** Why a mail server did not give what it was asked for. */
 export class ServerFault extends Error {
   readonly fault: 'Unreachable' | 'AccessLost' | 'Throttled' | 'StateLost' | 'Unreadable' | 'TooLarge';
-  /** Throttled: when it may be asked again. */
+  /** Throttled, or an account that is not taken: when it may be asked again. */
   readonly retryAt: Date | null;
 
   constructor(fault: ServerFault['fault'], message: string, retryAt: Date | null = null) {

@@ -3,7 +3,7 @@ import * as oidc from 'openid-client';
 import type { MailServerSettings } from '../../config.ts';
 import { fetchSafely } from '../../safe-fetch.ts';
 import { ServerFault } from './connector.ts';
-import { faultOf, networkFault, quote } from './faults.ts';
+import { AccountRefused, faultOf, networkFault, quote } from './faults.ts';
 
 export type Credentials = {
   /** The value of the header Authorization. @throws ServerFault */
@@ -80,7 +80,9 @@ function tokenFault(error: unknown, origin: string): ServerFault {
   if (error instanceof oidc.ResponseBodyError) {
     const { status, response, error: code, error_description: text = '' } = error;
     if (status === 429 || status >= 500) return faultOf(status, response.headers, origin, code);
-    return new ServerFault('AccessLost', `${origin} gives no token: ${quote(`${code} ${text}`)}`);
+    const said = `${origin} gives no token: ${quote(`${code} ${text}`)}`;
+    if (status === 401 || code === 'invalid_client') return new AccountRefused(said);
+    return new ServerFault('AccessLost', said);
   }
   const { cause } = error as Error;
   if (cause instanceof Response) return faultOf(cause.status, cause.headers, origin, 'no token');

@@ -13,6 +13,13 @@ export class ServerFailed extends ServerFault {
   }
 }
 
+/** The account itself is not taken (401): asked again and again as the same, the mail server may lock it out. */
+export class AccountRefused extends ServerFault {
+  constructor(message: string, retryAt: Date | null = null) {
+    super('AccessLost', message, retryAt);
+  }
+}
+
 const [second, hour] = [1_000, 3_600_000];
 const longestQuote = 200;
 
@@ -39,8 +46,7 @@ export function quote(text: string): string {
 /** For an answer that is none of those that the caller can read. `origin` says whose; `words` are the server's own. */
 export function faultOf(status: number, headers: Headers, origin: string, words = ''): ServerFault {
   const said = `${origin} answers ${status}${words && `: ${quote(words)}`}`;
-  if (status === 401)
-    return new ServerFault('AccessLost', `${said}; are the account and its password right?`);
+  if (status === 401) return new AccountRefused(said);
   if (status === 403) return new ServerFault('AccessLost', `${said}; may the account read this calendar?`);
   if (status === 429 || status === 503) return new ServerFault('Throttled', said, retryAtOf(headers));
   if (status >= 500) return new ServerFailed(said);

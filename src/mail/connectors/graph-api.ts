@@ -46,9 +46,10 @@ export type GraphPage = z.output<typeof pageSchema>;
 const errorSchema = z.object({
   error: z.object({ code: z.string().catch(''), message: z.string().catch('') }),
 });
+const errorOf = (told: unknown) => errorSchema.safeParse(told).data?.error ?? { code: '', message: '' };
 const mostPages = 2_000;
 /** What Graph says of itself is read by us: more than faults by status. */
-const read = [400, 401, 403, 404, 409, 410, 429];
+const read = [400, 403, 404, 409, 410, 429];
 const lostStates = /^(SyncStateNotFound|SyncStateInvalid|resyncRequired|resync.*|ErrorInvalidSyncState.*)$/i;
 /** There is no such room for us; of other things that are not there the caller knows what they are. */
 const lostMailboxes =
@@ -72,13 +73,17 @@ export function openGraphApi(settings: MailServerSettings, ask: Ask): GraphApi {
         ...(body && { body: JSON.stringify(body) }),
         ...(deadline && { deadline }),
         reads: read,
+        words: (bytes) =>
+          Object.values(errorOf(parse(bytes)))
+            .join(' ')
+            .trim(),
       },
       signal,
     );
     const { status, headers, bytes } = answer;
     const told = status === 204 ? undefined : parse(bytes);
     if (status < 300) return { status, body: told };
-    const { code, message } = errorSchema.safeParse(told).data?.error ?? { code: '', message: '' };
+    const { code, message } = errorOf(told);
     const isUnreachable = code === 'ValidationError' && /validation request/i.test(message);
     const hint = isUnreachable ? ` (can Graph reach the callback from the internet, by https?)` : '';
     const words = `${code} ${message}${hint}`.trim();

@@ -8,7 +8,8 @@ import type { Log } from '../../log.ts';
 import { fetchBounded } from '../../safe-fetch.ts';
 import { ServerFault } from './connector.ts';
 import { openCredentials } from './credentials.ts';
-import { faultOf, networkFault } from './faults.ts';
+import { AccountRefused, faultOf, networkFault } from './faults.ts';
+import { openLockout } from './lockout.ts';
 
 export type Question = {
   method?: string;
@@ -16,8 +17,10 @@ export type Question = {
   address: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Statuses beside 2xx whose answers the caller reads itself; every other one is a fault. */
+  /** Statuses beside 2xx, and never 401, whose answers the caller reads itself; every other one is a fault. */
   reads?: readonly number[];
+  /** What the server says itself of a refused account. */
+  words?: (bytes: Buffer) => string;
   /** Milliseconds; 15 s. */
   deadline?: number;
 };
@@ -39,6 +42,7 @@ const followed = ['GET', 'PROPFIND', 'REPORT', 'OPTIONS'];
 export function openHttp(settings: MailServerSettings, log: Log): Ask {
   const base = new URL(settings.Url);
   const credentials = openCredentials(settings);
+  const lockout = openLockout(settings);
   const limit = pLimit(mostAtOnce);
 
   /** Addresses come from the server, too: links, references, redirects. */
@@ -80,11 +84,25 @@ export function openHttp(settings: MailServerSettings, log: Log): Ask {
     return send(url, question, await credentials.authorization(), signal);
   }
 
+  /** Not at all while the account is not taken. */
+  async function sendCarefully(url: URL, question: Question, signal: AbortSignal) {
+    const entered = lockout.enter();
+    try {
+      const answer = await sendAs(url, question, signal);
+      const { status, headers, bytes } = answer;
+      if (status === 401) throw faultOf(status, headers, base.origin, question.words?.(bytes));
+      lockout.end();
+      return answer;
+    } catch (error) {
+      throw error instanceof AccountRefused ? lockout.refuse(error, entered) : error;
+    }
+  }
+
   async function ask(question: Question, signal: AbortSignal): Promise<Answer> {
     const { method = 'GET', reads = [] } = question;
     let url = pinned(question.address, base);
     for (let redirects = 0; ; redirects += 1) {
-      const answer = await sendAs(url, question, signal);
+      const answer = await sendCarefully(url, question, signal);
       const { status, headers } = answer;
       if ((status >= 200 && status < 300) || reads.includes(status)) return { ...answer, address: url.href };
       const location = status >= 300 && status < 400 && headers.get('location');
