@@ -18,7 +18,7 @@ afterAll(() => service.stop());
 
 const everything = `{ mailSubscriptions { id resource { id name } mailbox kind state stateSince stateText pushWorks pushWorksSince
   lastPushAt expiresAt lastReadAt nextReadAt foundByPush foundByPoll fault { kind text } conflictCount
-  conflicts { subject start end uid reason bookingId } history { subscriptionId from to text at } } }`;
+  conflicts { subject start end uid reason organizerName organizerEmail bookingId } history { subscriptionId from to text at } } }`;
 
 type Tree = Record<string, unknown>;
 async function ask(who = admin, query = everything): Promise<Tree[]> {
@@ -112,7 +112,7 @@ describe('with one', () => {
     expect(Math.abs(Date.parse(String(marked!['nextReadAt'])) - Date.now())).toBeLessThan(10_000);
   });
 
-  test('conflicts: the first hundred that are not over, what is in the way, and how many there are', async () => {
+  test('conflicts: the first hundred that are not over, who called them, what is in the way, and how many there are', async () => {
     const { db } = service.context;
     const { mandatorId } = service.tenant;
     const place = { mandatorId, calendarId: ids[0]! };
@@ -124,6 +124,9 @@ describe('with one', () => {
     await sql`
       update mail_item set occupied = '[2026-11-01T08:00Z,2026-11-01T09:00Z)'
       where group_id in ('group 130', 'group 131', 'group 132')`.execute(db);
+    await sql`
+      update mail_item set is_private = true, organizer_name = 'Ada Lovelace', organizer_email = 'ada@mail.example'
+      where calendar_id = ${ids[0]} and group_id = 'group 0'`.execute(db);
     await makeConflicts(db, { mandatorId, calendarId: ids[1]! }, tomorrow, 2);
     await db
       .updateTable('mail_item')
@@ -137,10 +140,12 @@ describe('with one', () => {
     expect(conflicts.slice(0, 2)).toEqual([
       {
         ...{ subject: 'Subject 0', start: at(0), end: at(1), uid: 'uid 0', reason: 'The room is taken.' },
+        ...{ organizerName: 'Ada Lovelace', organizerEmail: 'ada@mail.example' },
         bookingId: String(booked.body['Id']),
       },
       {
         ...{ subject: 'Subject 1', start: at(24), end: at(25), uid: 'uid 1', reason: 'The room is taken.' },
+        ...{ organizerName: null, organizerEmail: null },
         bookingId: null,
       },
     ]);

@@ -40,6 +40,14 @@ function addConflict(builder: Builder) {
         description: 'Its UID (RFC 5545), which the occurrences of a series share.',
       }),
       reason: t.exposeString('reason', { nullable: true, description: 'Why it is not booked.' }),
+      organizerName: t.exposeString('organizerName', {
+        nullable: true,
+        description: 'Who has called it, as the mail server names them, of private ones too.',
+      }),
+      organizerEmail: t.exposeString('organizerEmail', {
+        nullable: true,
+        description: 'Their mail address.',
+      }),
       bookingId: t.exposeID('bookingId', {
         nullable: true,
         description: 'The booking that is in the way; null when the room has just become free.',

@@ -47,6 +47,9 @@ export type MailConflict = {
   start: Date;
   end: Date;
   reason: string | null;
+  /** As the mail server names them: of private ones too, as only Admins see conflicts. */
+  organizerName: string | null;
+  organizerEmail: string | null;
   /** What is in the way now; null where the room has become free. */
   bookingId: number | null;
 };
@@ -120,7 +123,8 @@ export async function listConflicts(
 ): Promise<MailConflict[]> {
   const { rows } = await sql<MailConflict>`
     select item.id::float8 as id, item.calendar_id as "calendarId", item.uid, item.subject, lower(item.occupied) as start,
-      upper(item.occupied) as "end", item.reason, (
+      upper(item.occupied) as "end", item.reason, item.organizer_name as "organizerName",
+      item.organizer_email as "organizerEmail", (
         select booking.id::float8 from booking
         where booking.mandator_id = calendar.mandator_id and booking.resource_id = calendar.resource_id
           and booking.status in ('Confirmed', 'Tentative') and booking.occupied && item.occupied
