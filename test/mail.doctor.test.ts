@@ -54,6 +54,26 @@ test('without a mail server there is one line, and nothing is wrong', async () =
   expect(await examine({})).toEqual([{ check: 'Mail', level: 'ok', text: 'no mail server is set' }]);
 });
 
+test('calendars of a tenant whose mail server is not set here: the shell of the doctor has other settings', async () => {
+  const calendars = await Promise.all(
+    tenant.resources.map(({ id: resourceId }, index) =>
+      makeCalendar(
+        db,
+        { mandatorId: tenant.mandatorId, resourceId },
+        { mailbox: `room-${index}@mail.example` },
+      ),
+    ),
+  );
+  const text = 'school: 2 calendars are kept for a mail server that is not set here';
+  const warning = { check: 'Mail', level: 'warning', text, remedy: expect.stringMatching(/same variables/) };
+  expect(await examine({})).toEqual([warning]);
+  expect(await examine({ other: ews })).toContainEqual(warning);
+  expect(await examine({ school: ews })).not.toContainEqual(warning);
+  await db.updateTable('mail_calendar').set({ retired_at: new Date() }).execute();
+  expect((await examine({})).map(line)).toEqual(['ok Mail: no mail server is set']);
+  await db.deleteFrom('mail_calendar').where('id', 'in', calendars).execute();
+});
+
 describe('settings', () => {
   test.each<[Record<string, object>, string, RegExp]>([
     [{ nobody: ews }, 'fault Mail settings: MailServer.nobody: there is no such tenant', /roomgate apply/],

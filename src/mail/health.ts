@@ -168,6 +168,21 @@ function examineTenant(mandator: string, kind: ServerKind, calendars: readonly C
   ];
 }
 
+/** Calendars that a worker reads, of tenants that have no mail server by the settings of this process. */
+function examineUnset(
+  calendars: ReadonlyMap<string, readonly CalendarStatus[]>,
+  { MailServer }: Context['config'],
+): Finding[] {
+  return [...calendars]
+    .filter(([mandator]) => !Object.hasOwn(MailServer, mandator))
+    .map(([mandator, { length }]) => ({
+      ...{ check: 'Mail', level: 'warning' },
+      text: `${mandator}: ${length} ${length === 1 ? 'calendar is' : 'calendars are'} kept for a mail server that is not set here`,
+      remedy:
+        'The settings of the worker are others than those of this shell: run the doctor with the same variables and the same appsettings.json. If MailServer was taken away on purpose, a worker must run to retire them.',
+    }));
+}
+
 async function examineSettings(db: Database, config: Context['config']): Promise<Finding[]> {
   const faults = await listSettingsFaults(db, config);
   return faults.map((fault) => ({ check: 'Mail settings', level: 'fault', ...fault }));
@@ -184,11 +199,13 @@ export async function examineMail(context: Pick<Context, 'config' | 'db'>): Prom
 
 async function examine({ config, db }: Pick<Context, 'config' | 'db'>): Promise<Finding[]> {
   const servers = Object.entries(config.MailServer);
-  if (servers.length === 0) return [{ check: 'Mail', level: 'ok', text: 'no mail server is set' }];
   const calendars = Map.groupBy(await listCalendars(db, null), ({ mandator }) => mandator);
+  const unset = examineUnset(calendars, config);
+  if (servers.length === 0 && unset.length === 0)
+    return [{ check: 'Mail', level: 'ok', text: 'no mail server is set' }];
   const found = servers.flatMap(([mandator, { Kind }]) =>
     examineTenant(mandator, Kind, calendars.get(mandator) ?? []),
   );
   const callbacks = await Promise.all(servers.map(([mandator]) => examineCallback(config, mandator)));
-  return [...(await examineSettings(db, config)), ...callbacks, ...found];
+  return [...(await examineSettings(db, config)), ...callbacks, ...found, ...unset];
 }
