@@ -27,6 +27,8 @@ const toGrant: Record<ServerKind, string> = {
 };
 /** After faults the pauses grow to hours. */
 const again = 'It is tried again by itself, at once with "roomgate mail read".';
+const refused =
+  'An account that was refused (401) is left alone until its pause is over, or the worker is started anew.';
 const remedies: Record<Exclude<Fault, 'AccessLost'>, string> = {
   Unreachable: `See that Url of MailServer is right and this machine reaches it. ${again}`,
   Throttled:
@@ -44,7 +46,7 @@ function readingTrouble(calendar: CalendarStatus): Trouble | undefined {
     return {
       level: isLasting ? 'fault' : 'warning',
       text: `cannot be read (${fault.kind}: ${fault.text}), last read: ${since(lastReadAt)}`,
-      remedy: fault.kind === 'AccessLost' ? `${toGrant[kind]} ${again}` : remedies[fault.kind],
+      remedy: fault.kind === 'AccessLost' ? `${toGrant[kind]} ${again} ${refused}` : remedies[fault.kind],
     };
   }
   if (olderThan(dirtySince, 5 * minute))
