@@ -140,9 +140,8 @@ test('killed while the mail server answers, and while it writes: the next one bo
   start();
   const booked = { resourceId: calendar!.resourceId, status: 'Confirmed' };
   await until('they are booked', async () => (await bookings()).length === 2, 20);
-  expect(await bookings()).toEqual([booked, booked]);
   await allRead();
-  expect(await readings()).toEqual([1]);
+  expect(await bookings()).toEqual([booked, booked]);
 });
 
 test('a mail server that does not answer for one calendar leaves the others their turn', async () => {

@@ -34,6 +34,7 @@ type Document = { servers: object[]; paths: Record<string, Record<string, Operat
 
 const committed = JSON.parse(fs.readFileSync(documentFile, 'utf8')) as Document;
 const requestsPerMinute = 400;
+const webhooks = ['/api/webhooks/mailserver', '/WebServices/SyncNotification.svc'];
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let wire: Awaited<ReturnType<typeof openWire>>;
@@ -361,26 +362,21 @@ describe('answers keep to the document', () => {
       expect((await proxy.fetch(address)).status).toBe(200);
   });
 
-  test('200, 202 and 400 for what mail servers send, 413 and 415 for what they may not', async () => {
-    const send = async (headers: Record<string, string>, body: string, wrong = false) => {
-      const options = { method: 'POST', headers, body };
-      return (await proxy.fetch('/api/webhooks/mailserver', options, { wrong })).status;
-    };
-    const xml = { 'Content-Type': 'text/xml' };
-    const json = { 'Content-Type': 'application/json' };
-    // Not Graph, whose 202 is empty: a document cannot say that an answer may have a body.
-    expect(await send(xml, ewsBody())).toBe(200);
-    expect(await send(json, stateChange({ aula: { CalendarEvent: 's' } }))).toBe(202);
-    expect(await send(xml, '<x/>')).toBe(400);
-    expect(await send(xml, ' '.repeat(1_048_577), true)).toBe(413);
-    expect(await send({ ...xml, 'Content-Encoding': 'br' }, ewsBody())).toBe(415);
-    const legacy = await proxy.fetch('/WebServices/SyncNotification.svc', {
-      method: 'POST',
-      headers: xml,
-      body: ewsBody(),
-    });
-    expect(legacy.status).toBe(200);
-  });
+  test.each(webhooks)(
+    '200, 202 and 400 for what mail servers send to %s, 413 and 415 for what they may not',
+    async (path) => {
+      const send = async (headers: Record<string, string>, body: string, wrong = false) =>
+        (await proxy.fetch(path, { method: 'POST', headers, body }, { wrong })).status;
+      const xml = { 'Content-Type': 'text/xml' };
+      const json = { 'Content-Type': 'application/json' };
+      // Not Graph, whose 202 is empty: a document cannot say that an answer may have a body.
+      expect(await send(xml, ewsBody())).toBe(200);
+      expect(await send(json, stateChange({ aula: { CalendarEvent: 's' } }))).toBe(202);
+      expect(await send(xml, '<x/>')).toBe(400);
+      expect(await send(xml, ' '.repeat(1_048_577), true)).toBe(413);
+      expect(await send({ ...xml, 'Content-Encoding': 'br' }, ewsBody())).toBe(415);
+    },
+  );
 
   test('200 or 201 for the example of each change of a record', async () => {
     for (const operation of operations.filter((one) => one.method !== 'GET' && !isOfBatches(one))) {
@@ -569,6 +565,9 @@ describe('answers keep to the document', () => {
     expect((await proxy.fetch('/readyz')).status).toBe(503);
     const body = new URLSearchParams({ grant_type: 'apikey', client_id: 'timetable-import', apikey: pin });
     expect((await proxy.fetch('/connect/token', { method: 'POST', body })).status).toBe(503);
+    const headers = { 'Content-Type': 'text/xml' };
+    const posts = webhooks.map((path) => proxy.fetch(path, { method: 'POST', headers, body: ewsBody() }));
+    expect((await Promise.all(posts)).map(({ status }) => status)).toEqual([503, 503]);
   });
 
   test('every status that the document names came by, but for faults of our own', () => {
@@ -582,7 +581,8 @@ describe('answers keep to the document', () => {
     expect(missing.sort()).toEqual([
       // Needs two requests with one key at one time: lessons.accept.
       ...batchWriters.map(({ method, template }) => `409 ${method} ${template}`).sort(),
-      // Is counted by address: displays.pairing.
+      // Are counted by address: mail.inbox, displays.pairing.
+      ...webhooks.map((path) => `429 POST ${path}`).sort(),
       '429 POST /{mandator}/api/v1.0/displays/pairings',
       // The keys are kept in memory.
       '503 GET /.well-known/openid-configuration/jwks',
