@@ -75,6 +75,7 @@ describe('GET /swagger', () => {
 describeInBrowser('Swagger UI in a browser without any other network', () => {
   let browser: Browser;
   let page: Page;
+  let legacy: Awaited<ReturnType<typeof startDemo>> | undefined;
   const foreign: string[] = [];
   const complaints: string[] = [];
 
@@ -104,7 +105,10 @@ describeInBrowser('Swagger UI in a browser without any other network', () => {
     browser = await launchBrowser();
     page = await open(service);
   });
-  afterAll(() => browser?.close());
+  afterAll(async () => {
+    await browser?.close();
+    await legacy?.service.stop();
+  });
 
   async function signIn(on: Page, given: string, until: RegExp): Promise<void> {
     await on.getByLabel('PIN', { exact: true }).fill(given);
@@ -162,12 +166,11 @@ describeInBrowser('Swagger UI in a browser without any other network', () => {
   });
 
   test('without an identity provider the PIN goes with each call, and shows 202 as well', async () => {
-    const legacy = await startDemo({ IdentityProvider__Mode: 'None' });
+    legacy = await startDemo({ IdentityProvider__Mode: 'None' });
     const opened = await open(legacy.service);
     await signIn(opened, legacy.pin, /goes with each call/);
     expect(await tryCreate(opened)).toMatch(/^202/);
     await opened.context().close();
-    await legacy.service.stop();
   });
 
   test('nothing was asked for elsewhere, and no policy was broken', () => {

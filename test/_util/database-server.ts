@@ -4,14 +4,15 @@ import os from 'node:os';
 import path from 'node:path';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { openLog } from '../../src/log.ts';
+import { memory, testDirectory } from './postgres.ts';
 import { until } from './process.ts';
 
 /** A PostgreSQL server of a test's own, which may be stopped and started again on the same port. */
 export async function startDatabaseServer() {
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'roomgate-faults-'));
+  const directory = fs.mkdtempSync(path.join(memory ?? os.tmpdir(), 'roomgate-faults-'));
   // As root the server runs as another account: it must be able to enter.
   fs.chmodSync(directory, 0o755);
-  const { url } = await startEmbeddedPostgres(directory, 'roomgate', openLog('silent'));
+  const { url } = await startEmbeddedPostgres(testDirectory, 'roomgate', openLog('silent'), directory);
   const data = path.join(directory, 'postgres');
   const pidFile = path.join(data, 'postmaster.pid');
   const pidLines = () => (fs.existsSync(pidFile) ? fs.readFileSync(pidFile, 'utf8').split('\n') : []);

@@ -9,15 +9,23 @@ import { openLog } from '../../src/log.ts';
 import { migrateQueue } from '../../src/worker/queue.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
+/** With the programs of PostgreSQL. */
+export const testDirectory = path.join(dataDirectory(project), 'test');
+/**
+ * Where folders are in memory, if the machine has enough of it. On a disk the hundreds of files of each database take longer
+ * to make and to remove than most tests run.
+ */
+export const memory = findMemory();
 
 /** A server for a test run, with one migrated template; `TEST_DATABASE_URL` names another server to test against. */
 export async function startTestPostgres(): Promise<{ url: string; stop(): Promise<void> }> {
   const template = `template_${process.pid}_${randomBytes(3).toString('hex')}`;
   const given = process.env['TEST_DATABASE_URL'];
-  const directory = path.join(dataDirectory(project), 'test');
+  const name = createHash('sha256').update(project).digest('hex').slice(0, 12);
+  const inMemory = memory && path.join(memory, `roomgate-test-${name}`);
   const server = given
     ? undefined
-    : await startEmbeddedPostgres(directory, 'postgres', openLog('warn'), memoryDirectory() ?? directory);
+    : await startEmbeddedPostgres(testDirectory, 'postgres', openLog('warn'), inMemory);
   const base = given ?? server?.url ?? '';
   if (server) await forgetPower(base);
   await onServer(base, `create database ${template}`);
@@ -35,21 +43,15 @@ export async function startTestPostgres(): Promise<{ url: string; stop(): Promis
   };
 }
 
-/**
- * A folder in memory, where the machine has enough of it. On a disk the hundreds of files of each database take longer to
- * make and to remove than most tests run.
- */
-function memoryDirectory(): string | undefined {
-  const memory = '/dev/shm';
+function findMemory(): string | undefined {
+  const folder = '/dev/shm';
   try {
-    const { bavail, bsize } = fs.statfsSync(memory);
-    fs.accessSync(memory, fs.constants.W_OK);
-    if (bavail * bsize < 2 ** 31) return undefined;
+    const { bavail, bsize } = fs.statfsSync(folder);
+    fs.accessSync(folder, fs.constants.W_OK);
+    return bavail * bsize < 2 ** 31 ? undefined : folder;
   } catch {
     return undefined;
   }
-  const name = createHash('sha256').update(project).digest('hex').slice(0, 12);
-  return path.join(memory, `roomgate-test-${name}`);
 }
 
 /** What the machine itself would lose at a loss of power is of no use to a test; a killed PostgreSQL loses nothing by it. */
