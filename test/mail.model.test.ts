@@ -198,10 +198,17 @@ function compare(room: Room, wanted: readonly Booked[], booked: readonly Booked[
 /** Half an hour, on both sides: what is silent is found to be dead, and another subscription takes its place. */
 async function passTime(server: MailServer, subscriptions: number): Promise<void> {
   const columns = ['created_at', 'state_since', 'seen_at', 'due_at', 'expires_at', 'renew_at'];
-  const back = (names: string[]) => names.map((name) => `${name} = ${name} - interval '5 minutes'`).join();
+  const back = (names: readonly string[]) =>
+    names.map((name) => `${name} = ${name} - interval '5 minutes'`).join();
   for (let step = 0; step < 6; step++) {
-    await client.query(`update mail_subscription set ${back(columns)}`);
-    await client.query(`update mail_calendar set ${back(['read_at', 'read_whole_at', 'not_before'])}`);
+    // In the order of the ids, as the service does it.
+    for (const [table, times] of [
+      ['mail_subscription', columns],
+      ['mail_calendar', ['read_at', 'read_whole_at', 'not_before']],
+    ] as const)
+      await client.query(`
+        with held as materialized (select id from ${table} order by id for update)
+        update ${table} as one set ${back(times)} from held where held.id = one.id`);
     await server.advance({ minutes: 5 });
   }
   await waitUntil(async () => (await server.subscriptions()).length >= subscriptions, 3_000);
