@@ -27,7 +27,10 @@ export async function startTestPostgres(): Promise<{ url: string; stop(): Promis
     ? undefined
     : await startEmbeddedPostgres(testDirectory, 'postgres', openLog('warn'), inMemory);
   const base = given ?? server?.url ?? '';
-  if (server) await forgetPower(base);
+  if (server) {
+    await forgetPower(base);
+    await sweep(base);
+  }
   await onServer(base, `create database ${template}`);
   const url = withDatabase(base, template);
   const db = openDatabase(url, { max: 1, log: openLog('warn'), statementTimeout: 0 });
@@ -61,6 +64,25 @@ async function forgetPower(base: string): Promise<void> {
   await onServer(base, 'select pg_reload_conf()');
 }
 
+/** Drops what runs that were killed have left: it would stay in memory. */
+async function sweep(base: string): Promise<void> {
+  const left = await onServer(
+    base,
+    `select datname from pg_database where datname ~ '^(test|template)_[0-9]+_'`,
+  );
+  for (const { datname = '' } of left)
+    if (!isAlive(Number(datname.split('_')[1])))
+      await onServer(base, `drop database if exists ${datname} with (force)`);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
 /** A fresh database of the migrated schema, for one test file. */
 export async function cloneDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const template = process.env['ROOMGATE_TEST_TEMPLATE'] ?? '';
@@ -73,7 +95,9 @@ export async function cloneDatabase(): Promise<{ url: string; drop(): Promise<vo
   );
   return {
     url: withDatabase(template, name),
-    drop: () => onServer(base, `drop database if exists ${name} with (force)`),
+    async drop() {
+      await onServer(base, `drop database if exists ${name} with (force)`);
+    },
   };
 }
 
@@ -83,11 +107,11 @@ function withDatabase(url: string, database: string): string {
   return changed.href;
 }
 
-async function onServer(url: string, statement: string): Promise<void> {
+async function onServer(url: string, statement: string): Promise<Record<string, string>[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    return (await client.query<Record<string, string>>(statement)).rows;
   } finally {
     await client.end();
   }
