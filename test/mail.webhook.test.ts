@@ -496,15 +496,39 @@ describe('?validationToken=', () => {
     expect(await readInbox(service)).toEqual([]);
   });
 
-  test('without a secret is echoed only while a subscription of Graph is being made', async () => {
-    const { db } = service.context;
-    expect(await handshake(`validationToken=${encoded}`)).toMatchObject({ status: 400 });
-    await sql`update mail_subscription set state = 'Replaced' where id = ${graph.id}`.execute(db);
-    const { mandatorId } = service.tenant;
-    await makeSubscription(db, { mandatorId, calendarId: graph.calendarId }, [], { kind: 'Graph' });
-    expect(await handshake(`validationToken=${encoded}`)).toMatchObject({ status: 200, text: token });
-    expect(await handshake(`k=1.wrong&validationToken=${encoded}`)).toMatchObject({ status: 400 });
-    expect(await handshake(`${graph.k}&validationToken=${encoded}`)).toMatchObject({ status: 400 });
-    expect(await verdicts()).toEqual(['Rejected', 'Handshake', 'Rejected', 'Rejected']);
+  describe.each(paths)('without a subscription, on the %s path', (_name, path) => {
+    test('is echoed all the same, and is no handshake', async () => {
+      const { db } = service.context;
+      await sql`update mail_subscription set state = 'Replaced' where id = ${graph.id}`.execute(db);
+      const proven = await handshake(`${graph.k}&validationToken=${encoded}`, path);
+      expect(proven).toMatchObject({ status: 200, type: 'text/plain; charset=utf-8', text: token });
+      const told = ({ headers }: typeof proven) =>
+        ['x-content-type-options', 'content-security-policy', 'cache-control'].map((name) =>
+          headers.get(name),
+        );
+      for (const query of ['', 'k=', 'k=1.wrong', `${graph.k}x`, ews.k]) {
+        const answer = await handshake(`${query}&validationToken=${encoded}`, path);
+        expect(answer).toMatchObject({ status: 200, type: proven.type, text: token });
+        expect(told(answer)).toEqual(['nosniff', "default-src 'none'; sandbox", 'no-store']);
+        expect(told(answer)).toEqual(told(proven));
+      }
+      expect(await verdicts()).toEqual(Array(6).fill('Rejected'));
+      expect(await marked()).toEqual([]);
+    });
+
+    test('is refused with markup as anywhere else', async () => {
+      expect(await handshake('validationToken=%3Cb%3E', path)).toMatchObject({
+        status: 400,
+        type: 'application/problem+json; charset=utf-8',
+      });
+    });
   });
+
+  test.each(['?', '?school&', '?other&', '?nobody&', '?%zz&'])(
+    'is echoed for whatever tenant the legacy path names: %s',
+    async (tenant) => {
+      const url = `${service.url}/WebServices/SyncNotification.svc${tenant}validationToken=${encoded}`;
+      expect(await push(url, '')).toMatchObject({ status: 200, text: token });
+    },
+  );
 });

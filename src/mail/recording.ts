@@ -11,8 +11,7 @@ export type Row = Notification & {
   dialect: Dialect | 'Unknown';
   /** Of the subscription that its secret proves; null: none. */
   subscriptionId: number | null;
-  /** `Anonymous`: a handshake without any secret, admitted while some subscription of Graph is being made. */
-  claim: 'Proven' | 'Rejected' | 'Unrecognised' | 'Anonymous';
+  claim: 'Proven' | 'Rejected' | 'Unrecognised';
   contentType: string | null;
   address: string;
   requestId: string;
@@ -151,7 +150,7 @@ const recordProven: Statement = {
 };
 
 /** What is not accepted, or is not believed to be, and why. `Handshake`: if its subscription is still to come to something. */
-type Rest = { row: Row; verdict: Verdict | 'Anonymous'; mandatorId: number | null };
+type Rest = { row: Row; verdict: Verdict; mandatorId: number | null };
 
 const restColumns: readonly (readonly [name: string, type: string, read: (rest: Rest) => unknown])[] = [
   ...stored.map(([name, type, read]) => [name, type, ({ row }: Rest) => read(row)] as const),
@@ -166,11 +165,9 @@ const recordRest: Statement = {
       ${intoNotification}
       select ${values(
         'coalesce(sent.mandator_id, (select mandator_id from mail_subscription where id = sent.subscription_id))',
-        `case verdict when 'Anonymous' then
-          case when exists (select from mail_subscription where kind = 'Graph' and state = 'Provisioning') then 'Handshake' else 'Rejected' end
-          when 'Handshake' then
-          case when exists (select from mail_subscription where id = sent.subscription_id and kind = 'Graph' and state in ${live}) then 'Handshake' else 'Rejected' end
-          else verdict end`,
+        `case when verdict = 'Handshake' and not exists (
+          select from mail_subscription where id = sent.subscription_id and kind = 'Graph' and state in ${live})
+          then 'Rejected' else verdict end`,
         `least(sent.body_length, ${keptBytes})`,
       )}
       from ${tableOf(restColumns)}

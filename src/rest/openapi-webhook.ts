@@ -23,7 +23,7 @@ const soap = (inner: string) =>
 const messages = 'xmlns="http://schemas.microsoft.com/exchange/services/2006/messages"';
 
 const problems: Record<number, string> = {
-  400: 'The body is no notification, or the `validationToken` belongs to no subscription.',
+  400: 'The body is no notification, or the `validationToken` is none that could be echoed as text.',
   413: 'The body is larger than its limit.',
   415: 'The body is encoded.',
   429: 'Too many notifications that nothing proves have come from this address.',
@@ -64,7 +64,7 @@ function operation(
         name: 'validationToken',
         in: 'query',
         description:
-          'Microsoft Graph asks whether the address answers: it comes back as text, while such a subscription is being made.',
+          'Microsoft Graph asks whether the address answers: it comes back as text, whoever asks. With a `k` that is valid it counts as the handshake of that subscription.',
         schema: { type: 'string', maxLength: 2_048 },
       },
     ],
