@@ -8,7 +8,7 @@ const room = `(?!(?:${floors})/)[^/]+`;
 /** A face of many records is made of parts, by their nouns: rest.ts of device-rest.ts. */
 const part = '(?:|[a-z]+-)';
 const face = `${part}(?:rest|graphql|tasks|cli)`;
-const errorsAndLog = '^src/(errors|input|log)\\.ts$';
+const errorsAndLog = '^src/(errors|input|log|storable)\\.ts$';
 const context = '^src/context\\.ts$';
 /** A plain value type: what one page of a list is. */
 const paging = '^src/db/paging\\.ts$';
@@ -85,7 +85,7 @@ module.exports = {
         '^src/worker/queue\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(config|errors|log|names|safe-fetch)\\.ts$',
+        '^src/(config|errors|log|names|safe-fetch|storable)\\.ts$',
       ],
     ),
     {
@@ -105,7 +105,7 @@ module.exports = {
         path: `^src/(${hallways})/`,
         pathNot: ['^src/graphql/schema\\.ts$', '^src/worker/', '^src/cli/program\\.ts$', '^src/web/[^/]+/'],
       },
-      ['^src/$1/', '^src/(errors|input|context|config|log)\\.ts$', paging],
+      ['^src/$1/', '^src/(errors|input|storable|context|config|log)\\.ts$', paging],
     ),
     onlyTo('graphql-schema', '^src/graphql/schema\\.ts$', [
       '^src/graphql/',
@@ -127,9 +127,9 @@ module.exports = {
       '^src/(errors|context|config|log)\\.ts$',
     ]),
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
-    onlyTo('db', '^src/db/', ['^src/db/', '^src/(config|errors|log)\\.ts$']),
-    onlyTo('input', '^src/input\\.ts$', ['^src/errors\\.ts$']),
-    onlyTo('ground', '^src/(config|errors|log|names|safe-fetch)\\.ts$', ['^src/names\\.ts$']),
+    onlyTo('db', '^src/db/', ['^src/db/', '^src/(config|errors|log|storable)\\.ts$']),
+    onlyTo('input', '^src/input\\.ts$', ['^src/(errors|storable)\\.ts$']),
+    onlyTo('ground', '^src/(config|errors|log|names|safe-fetch|storable)\\.ts$', ['^src/names\\.ts$']),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),

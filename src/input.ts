@@ -1,6 +1,7 @@
 /** What the outside sends as one value: every fault of it at once, each with its place in what was sent. */
 import { z } from 'zod';
 import { DomainError, type FieldError, InvalidInput, Malformed } from './errors.ts';
+import { isStorable, mostId, mostLongId } from './storable.ts';
 
 const deepest = 32;
 /** More than anybody reads; the problem body ends there too. */
@@ -32,12 +33,9 @@ function unreadable(keys: Keys, text: string): Malformed {
   ]);
 }
 
-/** PostgreSQL takes no U+0000 and no half of a surrogate pair. */
-const isUsable = (text: string) => text.isWellFormed() && !text.includes('\0');
-
 /** The value with its names in Pascal case. @throws Malformed for what no schema may see */
 function inPascalCase(value: unknown, keys: Keys = []): unknown {
-  if (typeof value === 'string' && !isUsable(value))
+  if (typeof value === 'string' && !isStorable(value))
     throw unreadable(keys, 'a text must not hold U+0000 or half of a surrogate pair');
   if (typeof value !== 'object' || value === null) return value;
   if (keys.length === deepest) throw unreadable(keys, `nested deeper than ${deepest} levels`);
@@ -47,7 +45,7 @@ function inPascalCase(value: unknown, keys: Keys = []): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => {
       const name = upperFirst(key);
-      if (!isUsable(key)) throw unreadable(keys, 'a name must not hold U+0000 or half of a surrogate pair');
+      if (!isStorable(key)) throw unreadable(keys, 'a name must not hold U+0000 or half of a surrogate pair');
       if (names.has(name)) throw unreadable([...keys, key], `stands there in two spellings; send one`);
       names.add(name);
       return [name, inPascalCase(member, [...keys, key])];
@@ -97,10 +95,6 @@ const upTo = (most: number) => (text: string) => {
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : 0;
   return id <= most ? id : 0;
 };
-
-/** The greatest id of most tables, and of bookings and their series: as far as JSON counts. */
-export const mostId = 2 ** 31 - 1;
-export const mostLongId = Number.MAX_SAFE_INTEGER;
 
 /** A numeric id as GraphQL or a header writes it; 0, which nothing has, for what can be no id. */
 export const readId: (text: string) => number = upTo(mostId);

@@ -18,7 +18,7 @@
 import { z } from 'zod';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Forbidden, Malformed, NotFound } from '../errors.ts';
 import { checkReader, mayShow } from '../tenants/service.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
@@ -61,7 +61,7 @@ export const bookingList: List<Listed, BookingKey> = {
   key: z.tuple([
     // As far as the instants of PostgreSQL go.
     z.string().regex(/^(-\d{1,17}|\d{1,18})$/),
-    z.int().min(0),
+    longIdKey,
   ]),
   keyOf: ({ key }) => key,
 };

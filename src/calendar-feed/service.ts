@@ -11,7 +11,7 @@ import { sql } from 'kysely';
 import { hashForResource, listForResource } from '../bookings/service.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotAuthenticated, NotFound } from '../errors.ts';
 import { deriveKey, pepperOf } from '../identity/service.ts';
 import { checkReader, getResource } from '../tenants/service.ts';
@@ -30,7 +30,7 @@ export type CreatedToken = { token: string; url: string; record: CalendarToken }
 
 export const tokenList: List<CalendarToken> = {
   name: 'calendar-tokens',
-  key: numberKey,
+  key: idKey,
   keyOf: ({ id }) => id,
 };
 
@@ -170,18 +170,18 @@ export async function viewerOfToken(
     .where('token.revoked_at', 'is', null)
     .where('person.active', '=', true)
     .where('person.role', '<>', 'Display')
-    .where('mandator.code', '=', feed.mandator.toLowerCase())
-    .where(sql`token.resource_id::text`, '=', feed.resourceId)
+    .select('token.resource_id as resourceId')
     .select(['mandator.id as mandatorId', 'mandator.code as mandator', 'person.id as personId'])
     .select(['person.name as displayName', 'person.email', 'person.time_zone as timeZone', 'person.role'])
     .select('token.id')
     .select(sql<boolean>`coalesce(token.last_used_at < now() - interval '1 minute', true)`.as('isNewUse'))
     .executeTakeFirst();
-  if (!found)
+  // The address is compared here: it may hold what PostgreSQL takes in no text.
+  if (found?.mandator !== feed.mandator.toLowerCase() || String(found.resourceId) !== feed.resourceId)
     throw new NotAuthenticated(
       'The token of this calendar address does not count; make another one at its calendar-tokens.',
     );
-  const { id, isNewUse, role, ...person } = found;
+  const { id, resourceId: _resourceId, isNewUse, role, ...person } = found;
   if (isNewUse)
     await db
       .updateTable('calendar_token')

@@ -10,7 +10,7 @@ import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { type List, numberKey, type PageRequest, readPage, toCursor } from '../db/paging.ts';
+import { type List, longIdKey, type PageRequest, readPage, toCursor } from '../db/paging.ts';
 import { Conflict } from '../errors.ts';
 import { checkReader } from '../tenants/service.ts';
 
@@ -42,7 +42,7 @@ export type From = number | 'now' | undefined;
 export type Stretch = { changes: Change[]; end: number; hasMore: boolean };
 
 type Place = { position: number };
-const changeList: List<Place> = { name: 'changes', key: numberKey, keyOf: ({ position }) => position };
+const changeList: List<Place> = { name: 'changes', key: longIdKey, keyOf: ({ position }) => position };
 
 /** @throws Malformed for a cursor that we did not make */
 export function readChangePage(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Malformed } from '../errors.ts';
+import { mostId, mostLongId } from '../storable.ts';
 
 /** One page of a list; `nextCursor` is null at its end (contract 2). */
 export type Page<T> = { items: T[]; nextCursor: string | null };
@@ -14,7 +15,10 @@ export type List<Item, Key extends SortKey = number> = {
   keyOf(item: Item): Key;
 };
 
-export const numberKey = z.int().min(0);
+/** By an id of a table whose ids are integers. */
+export const idKey = z.int().min(0).max(mostId);
+/** The same of bigints. */
+export const longIdKey = z.int().min(0).max(mostLongId);
 
 /** `after` is where the previous page ended. */
 export type PageRequest<Key extends SortKey = number> = { limit: number; after: Key | undefined };

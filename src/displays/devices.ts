@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, Forbidden, NotFound } from '../errors.ts';
 import { type Act, checkAdmin, checkVersion, recordAct, type Versions } from '../tenants/service.ts';
 import type { Display, Health } from './display.ts';
@@ -13,7 +13,7 @@ export type DisplayChanges = Partial<
   Pick<Display, 'name' | 'resourceIds' | 'locationId' | 'mayBook' | 'privacy'>
 >;
 
-export const displayList: List<Display> = { name: 'displays', key: numberKey, keyOf: ({ id }) => id };
+export const displayList: List<Display> = { name: 'displays', key: idKey, keyOf: ({ id }) => id };
 
 const unknown = () => new NotFound('There is no display of this id.');
 

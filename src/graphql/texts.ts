@@ -1,11 +1,8 @@
 /** Texts as arguments. */
-import { z } from 'zod';
+import type { z } from 'zod';
+import { storableText } from '../storable.ts';
 
-/** What a text of a filter may hold. */
+/** An id, a key, a name, or what a filter looks for. */
 export const textArgument = (most: number): { schema: z.ZodType<string> } => ({
-  schema: z
-    .string()
-    .min(1)
-    .max(most)
-    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'holds unusable characters'),
+  schema: storableText.min(1).max(most),
 });

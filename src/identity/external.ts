@@ -18,6 +18,7 @@ import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import { NotAuthenticated, Unavailable } from '../errors.ts';
 import { fetchSafely } from '../safe-fetch.ts';
+import { storableText } from '../storable.ts';
 import { howToSignIn } from './modes.ts';
 import { apiScope } from './tokens.ts';
 
@@ -60,7 +61,8 @@ const list = z.union([z.string().transform((text) => text.split(' ')), z.array(z
 /** The claims of a JWT and of an introspection (RFC 7662) alike. */
 const claimsSchema = z.object({
   aud: z.union([z.string().transform((one) => [one]), z.array(z.string())]),
-  exp: z.number(),
+  /** Seconds since 1970, as far as a Date goes. */
+  exp: z.number().max(8.64e12),
   iss: z.string().optional(),
   scope: list.optional(),
   /** As some providers call the scope. */
@@ -173,8 +175,10 @@ export function openProvider({ config: settings, log }: Context): Provider {
     const isOurs = aud.includes(Audience) && [...(scope ?? []), ...(scp ?? [])].includes(apiScope);
     if (!isOurs || (iss ?? issuer) !== issuer || (exp + clockTolerance) * 1_000 < Date.now())
       throw new TokenRefused();
-    const [tenant, email] = [TenantClaim, EmailClaim].map((name) => (claims as JWTPayload)[name]);
-    if (typeof tenant !== 'string' || typeof email !== 'string')
+    const [tenant, email] = [TenantClaim, EmailClaim].map(
+      (name) => storableText.safeParse((claims as JWTPayload)[name]).data,
+    );
+    if (tenant === undefined || email === undefined)
       throw new NotAuthenticated(
         `The token does not say who calls: let the provider put the mandator into its claim ${TenantClaim} and the person's e-mail address into ${EmailClaim}.`,
       );

@@ -6,12 +6,12 @@ import { createHash } from 'node:crypto';
 import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
-import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { type Act, checkAdmin, getPersonById, recordAct } from '../tenants/service.ts';
 import { createPin, type Pin, pepperOf, revokePin, selectPins } from './pins.ts';
 
-export const pinList: List<Pin> = { name: 'pins', key: numberKey, keyOf: ({ pinId }) => pinId };
+export const pinList: List<Pin> = { name: 'pins', key: idKey, keyOf: ({ pinId }) => pinId };
 
 const unknown = () => new NotFound('There is no PIN of this id.');
 

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { type List, numberKey, type PageRequest } from '../db/paging.ts';
+import { type List, longIdKey, type PageRequest } from '../db/paging.ts';
 
 export const importStatuses = [
   'AwaitingLessonCreation',
@@ -57,8 +57,8 @@ export type LessonError = {
   pointer: string | null;
 };
 
-export const batchList: List<Batch> = { name: 'batches', key: numberKey, keyOf: ({ arrival }) => arrival };
-export const errorList: List<LessonError> = { name: 'errors', key: numberKey, keyOf: ({ number }) => number };
+export const batchList: List<Batch> = { name: 'batches', key: longIdKey, keyOf: ({ arrival }) => arrival };
+export const errorList: List<LessonError> = { name: 'errors', key: longIdKey, keyOf: ({ number }) => number };
 
 export type BatchFilter = {
   /** Absent: the two running states; 'All': every state. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { Conflict, InvalidInput, LimitExceeded, Malformed, NotFound } from '../errors.ts';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
@@ -11,6 +11,7 @@ import {
   recordType,
 } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
+import { textArgument } from '../graphql/texts.ts';
 import { idempotencyKey } from '../input.ts';
 import { type Batch, batchList, errorList, type Operation } from './batch.ts';
 import { asBody, jobSchemas, lessonSchemas, lessonStatus } from './bodies.ts';
@@ -27,15 +28,6 @@ import {
 } from './timetable.ts';
 import { batchTopic, watchBatch, watchBatches } from './watch.ts';
 import * as wire from './wire.ts';
-
-/** What an id, a key or a name may hold: PostgreSQL takes no U+0000 and no half of a surrogate pair. */
-const plain = (most: number): { schema: z.ZodType<string> } => ({
-  schema: z
-    .string()
-    .min(1)
-    .max(most)
-    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'holds unusable characters'),
-});
 
 /** A Batch is what the service gives; its errors are read when they are asked for. */
 function addBatch(builder: Builder) {
@@ -94,7 +86,7 @@ function addQueries(builder: Builder, { batch, importStatus, operation }: BatchT
         validate: { minLength: 1 },
       }),
       operation: t.field({ type: operation, description: 'Of this operation.' }),
-      jobID: t.string({ description: 'That name this JobID.', validate: plain(128) }),
+      jobID: t.string({ description: 'That name this JobID.', validate: textArgument(128) }),
       createdAfter: t.field({ type: 'DateTime', description: 'Accepted after this instant.' }),
       createdBefore: t.field({ type: 'DateTime', description: 'Accepted before this instant.' }),
       mine: t.boolean({ description: 'Only those of the person who asks.' }),
@@ -154,10 +146,10 @@ function addTimetable(builder: Builder, { members }: BatchTypes): void {
   const filter = builder.inputType('LessonFilter', {
     description: 'Which lessons; members that are left out do not count.',
     fields: (t) => ({
-      jobID: t.string({ description: 'Of the job of this JobID.', validate: plain(128) }),
+      jobID: t.string({ description: 'Of the job of this JobID.', validate: textArgument(128) }),
       ressourceName: t.string({
         description: 'In rooms of this name, in whatever case.',
-        validate: plain(longestName),
+        validate: textArgument(longestName),
       }),
       from: t.field({ type: 'DateTime', description: 'That end after this instant.' }),
       to: t.field({ type: 'DateTime', description: 'That begin before this instant.' }),
@@ -167,7 +159,7 @@ function addTimetable(builder: Builder, { members }: BatchTypes): void {
     lessonJobs: t.field({
       type: jobConnection,
       args: {
-        jobID: t.arg.string({ description: 'Only the job of this JobID.', validate: plain(128) }),
+        jobID: t.arg.string({ description: 'Only the job of this JobID.', validate: textArgument(128) }),
         ...pageArguments(t.arg),
       },
       complexity: pageCost,

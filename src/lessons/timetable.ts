@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type { LessonOrigin } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { storableText } from '../storable.ts';
 import { checkRole } from './service.ts';
 
 // What lessons have, for GraphQL.
@@ -25,7 +26,7 @@ export type Job = {
   createdBy: { personId: number; displayName: string };
 };
 
-export const jobList: List<Job> = { name: 'jobs', key: numberKey, keyOf: ({ id }) => id };
+export const jobList: List<Job> = { name: 'jobs', key: longIdKey, keyOf: ({ id }) => id };
 
 /**
  * Beginn in microseconds, the job's id, LektionId: beginnings coincide, and a LektionId is unique in its job only. The
@@ -58,8 +59,8 @@ export const lessonList: List<Lesson, LessonKey> = {
   key: z.tuple([
     // As far as the instants of PostgreSQL go.
     z.string().regex(/^(-\d{1,17}|\d{1,18})$/),
-    z.int(),
-    z.string().refine((text) => text.isWellFormed() && !text.includes('\0')),
+    longIdKey,
+    storableText,
   ]),
   keyOf: ({ key }) => key,
 };

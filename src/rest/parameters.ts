@@ -1,7 +1,7 @@
 /** Parameters of path and query that routes of several rooms have. */
 import { z } from 'zod';
 import { longestCursor, mostPerPage } from '../db/paging.ts';
-import { mostId, mostLongId } from '../input.ts';
+import { mostId, mostLongId } from '../storable.ts';
 
 const idUpTo = (most: number, description: string) =>
   z

@@ -11,6 +11,7 @@ import {
   NotFound,
 } from '../errors.ts';
 import { idempotencyKey, respell } from '../input.ts';
+import { isStorable } from '../storable.ts';
 import { readJson } from './body.ts';
 import { writeJson, writeTagged } from './json.ts';
 import { signalOf } from './request.ts';
@@ -110,7 +111,7 @@ const noQuery = z.strictObject({});
 /** Path parameters that cannot be anything's are as good as unknown. @throws NotFound */
 function readParams<T extends z.ZodType>(schema: T, request: Request): z.output<T> {
   const result = schema.safeParse(request.params);
-  if (!result.success || Object.values(request.params).some((text) => String(text).includes('\0')))
+  if (!result.success || !Object.values(request.params).every((text) => isStorable(String(text))))
     throw new NotFound(`There is nothing at ${request.path}.`);
   return result.data;
 }
@@ -149,14 +150,14 @@ function faultsOf(issue: z.core.$ZodIssue): FieldError[] {
 function readQuery<T extends z.ZodType>(schema: T, request: Request): z.output<T> {
   const query = splitQuery(request);
   const result = schema.safeParse(query);
-  const unusable = Object.keys(query).filter((key) => String(query[key]).includes('\0'));
+  const unusable = Object.keys(query).filter((key) => !isStorable(String(query[key])));
   if (result.success && unusable.length === 0) return result.data;
   const faults = [
     ...unusable.map((field) => ({
       field,
       pointer: null,
       code: 'InvalidType',
-      message: `${field}: must not hold U+0000.`,
+      message: `${field}: must not hold U+0000 or half of a surrogate pair.`,
     })),
     ...(result.error?.issues ?? []).flatMap(faultsOf),
   ];

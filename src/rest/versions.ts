@@ -1,6 +1,7 @@
 /** Records with a version, which is their ETag (contract 5.2): a change names the version that it is meant for. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { PreconditionRequired } from '../errors.ts';
+import { mostId } from '../storable.ts';
 import type { Answer } from './route.ts';
 
 /**
@@ -16,7 +17,7 @@ export function readIfMatch({ 'if-match': header }: IncomingHttpHeaders): number
   return header.split(',').flatMap((tag) => {
     // What some ETags tell after their version is of no concern to a change.
     const [, version] = /^"(\d{1,10})(?:-[\w-]+)?"$/.exec(tag.trim()) ?? [];
-    return version === undefined ? [] : [Number(version)];
+    return version === undefined || Number(version) > mostId ? [] : [Number(version)];
   });
 }
 

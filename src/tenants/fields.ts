@@ -1,13 +1,14 @@
 /** The members of master data, as tenant files and the API write them. The messages say what is allowed. */
 import { z } from 'zod';
 import { mailboxForm } from '../names.ts';
+import { isStorable } from '../storable.ts';
 
 /** Trimmed and in Unicode NFC. */
 export const text = (most: number) =>
   z
     .string('must be a text in quotes')
     .trim()
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), {
+    .refine(isStorable, {
       error: 'must not hold U+0000 or half of a surrogate pair',
       abort: true,
     })

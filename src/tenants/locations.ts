@@ -2,7 +2,7 @@
 import type { Viewer } from '../context.ts';
 import { readById } from '../db/coalesce.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import {
   type Act,
@@ -18,7 +18,7 @@ export type Location = { id: number; name: string; timeZone: string; active: boo
 
 export type LocationChanges = Partial<Pick<Location, 'name' | 'timeZone' | 'active'>>;
 
-export const locationList: List<Location> = { name: 'locations', key: numberKey, keyOf: ({ id }) => id };
+export const locationList: List<Location> = { name: 'locations', key: idKey, keyOf: ({ id }) => id };
 
 const columns = ['id', 'name', 'time_zone as timeZone', 'active', 'version'] as const;
 const nameTaken = refuseDuplicate('Another location has this name already; choose another.');

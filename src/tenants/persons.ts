@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import { readById } from '../db/coalesce.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { type Act, checkAdmin, checkVersion, recordAct, refuseDuplicate, type Versions } from './access.ts';
 
@@ -28,7 +28,7 @@ export type PersonFilter = {
   active?: boolean | undefined;
 };
 
-export const personList: List<PersonRecord> = { name: 'persons', key: numberKey, keyOf: ({ id }) => id };
+export const personList: List<PersonRecord> = { name: 'persons', key: idKey, keyOf: ({ id }) => id };
 
 const columns = ['id', 'name', 'email', 'time_zone as timeZone', 'role', 'active', 'version'] as const;
 const addressTaken = refuseDuplicate('Another person has this e-mail address already.');

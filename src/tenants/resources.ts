@@ -4,7 +4,7 @@ import type { Viewer } from '../context.ts';
 import { readById } from '../db/coalesce.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/locks.ts';
-import { type List, numberKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import {
   type Act,
@@ -47,7 +47,7 @@ export type ResourceFilter = {
   active?: boolean | undefined;
 };
 
-export const resourceList: List<Resource> = { name: 'resources', key: numberKey, keyOf: ({ id }) => id };
+export const resourceList: List<Resource> = { name: 'resources', key: idKey, keyOf: ({ id }) => id };
 
 const columns = [
   ...(['id', 'location_id as locationId', 'name', 'kind', 'capacity', 'equipment'] as const),

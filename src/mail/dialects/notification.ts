@@ -1,5 +1,6 @@
 /** What every dialect comes to. Nothing of it is believed: it says that a calendar may have changed, and which one. */
 import { hash } from 'node:crypto';
+import { isStorable } from '../../storable.ts';
 import type { Dialect, NotificationKind } from '../mail.ts';
 
 export type Notification = {
@@ -56,7 +57,7 @@ export function notification(fields: Partial<Notification>): Notification {
 /** A name of the sender's that can be stored and compared; null for everything else. */
 export function nameOf(value: unknown): string | null {
   if (typeof value !== 'string' || value === '' || value.length > 512) return null;
-  return value.isWellFormed() && !value.includes('\0') ? value : null;
+  return isStorable(value) ? value : null;
 }
 
 /** Of several texts as one. */
