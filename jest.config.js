@@ -8,5 +8,6 @@ export default {
   globalTeardown: '<rootDir>/test/_util/global-teardown.ts',
   // More than the two cores they are meant for: many of them wait for processes that start and stop.
   maxWorkers: 3,
-  testTimeout: 30_000,
+  // Longer than the busiest machine needs: tests wait for conditions, and only a hang reaches it.
+  testTimeout: 120_000,
 };

@@ -8,6 +8,7 @@ import { type Database, openDatabase } from '../src/db/database.ts';
 import { openLog } from '../src/log.ts';
 import { insertBookings } from './_util/bookings-table.ts';
 import { makeTenant } from './_util/factories.ts';
+import { growthOf } from './_util/growth.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 
 const hour = 3_600_000;
@@ -79,16 +80,19 @@ describe('who gets a place', () => {
     );
   });
 
-  test('20,000 items among 20,000 bookings: in less than a second', () => {
-    const others = Array.from({ length: 20_000 }, (_, index) => ({ from: index * 10, to: index * 10 + 5 }));
-    const items = Array.from({ length: 20_000 }, (_, index) => ({
-      ...{ from: (19_999 - index) * 10 + 4 + (index % 2), to: (19_999 - index) * 10 + 9 },
-      ...{ key: `${index}`, isThere: false },
-    }));
-    const start = performance.now();
-    const ways = planPlaces(items, others);
-    expect(performance.now() - start).toBeLessThan(1_000);
-    expect(ways.filter((way) => way === null)).toHaveLength(10_000);
+  test('20,000 items among 20,000 bookings, in little more than twice the time of 10,000', () => {
+    const prepare = (length: number) => {
+      const others = Array.from({ length }, (_, index) => ({ from: index * 10, to: index * 10 + 5 }));
+      const items = Array.from({ length }, (_, index) => ({
+        from: (length - 1 - index) * 10 + 4 + (index % 2),
+        to: (length - 1 - index) * 10 + 9,
+        key: `${index}`,
+        isThere: false,
+      }));
+      return () => planPlaces(items, others);
+    };
+    expect(prepare(20_000)().filter((way) => way === null)).toHaveLength(10_000);
+    expect(growthOf(prepare, 10_000)).toBeLessThan(3);
   });
 });
 
@@ -222,17 +226,14 @@ describe('bookings of items', () => {
     expect(rows).toEqual([{ status: 'Confirmed' }, { status: 'Confirmed' }]);
   });
 
-  test('5,000 items at once: well under a second', async () => {
+  test('5,000 items at once', async () => {
     const resourceId = tenant.resources[rooms++]!.id;
     const organizer = { name: 'Vera', email: 'VERA@outside.example' };
     const wishes = Array.from({ length: 5_000 }, (_, index) =>
       wish(`item ${index}`, null, { from: index, to: index + 1 }, { organizer }),
     );
-    const start = performance.now();
     const { outcomes, changes } = await book(resourceId, wishes);
-    const took = performance.now() - start;
     expect(changes).toBe(5_000);
     expect(new Set(outcomes.map(({ bookingId }) => bookingId)).size).toBe(5_000);
-    expect(took).toBeLessThan(2_000);
   });
 });

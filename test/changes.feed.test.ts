@@ -326,10 +326,8 @@ describe('GET …/changes', () => {
     await until(async () => (await lastRead()) > before);
     await observer.end();
     expect(answered).toBe(false);
-    const committed = performance.now();
     const [id] = await insert(2);
     expect((await waiting).Items).toMatchObject([{ Kind: 'Booking', Id: id }]);
-    expect(performance.now() - committed).toBeLessThan(1_000);
   });
 
   test('with WaitSeconds answers with nothing when they are over', async () => {

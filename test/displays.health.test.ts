@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createClient } from 'graphql-sse';
 import { sql } from 'kysely';
 import { openContext } from '../src/context.ts';
@@ -117,9 +117,10 @@ describe('a display is heard of', () => {
   ])('%s', async (_name, call) => {
     const one = await pairDevice(service, admin);
     expect(await read(one)).toMatchObject({ HeardAt: null });
+    const { rows } = await sql<{ now: Date }>`select now()`.execute(service.context.db);
     await call(one);
     await flushHeard(service.context);
-    expect(Date.now() - Date.parse(String((await read(one))['HeardAt']))).toBeLessThan(5_000);
+    expect(Date.parse(String((await read(one))['HeardAt']))).toBeGreaterThanOrEqual(rows[0]!.now.getTime());
   });
 
   test('and counts for 90 days from then on, which is written at most once a day', async () => {
@@ -153,12 +154,13 @@ describe('a display is heard of', () => {
     const log = openLog('silent');
     const context = await openContext(testConfig(service.databaseUrl), log);
     const one = await pairDevice(service, admin);
-    hear(context, await viewerOfDisplay(openIdentity(service.context), one.token, ''));
+    const viewer = await viewerOfDisplay(openIdentity(service.context), one.token, '');
+    // Its usual time never comes.
+    const pause = jest.spyOn(globalThis, 'setTimeout').mockReturnValue({ unref() {} } as NodeJS.Timeout);
+    hear(context, viewer);
+    pause.mockRestore();
     context.notifications.stop();
-    // Much sooner than in its usual time.
-    const start = performance.now();
     await until(async () => (await read(one))['HeardAt'] !== null);
-    expect(performance.now() - start).toBeLessThan(2_500);
     await context.close();
   });
 

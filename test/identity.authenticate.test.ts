@@ -6,6 +6,7 @@ import type { Viewer } from '../src/context.ts';
 import { createPin, revokePin } from '../src/identity/service.ts';
 import { releaseClock, setClock } from './_util/clock.ts';
 import { makeTenant } from './_util/factories.ts';
+import { until } from './_util/graphql.ts';
 import { type IdentityServer, pepper, startIdentity } from './_util/identity.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 
@@ -52,11 +53,6 @@ function rawCall(headers: string[]): Promise<number | undefined> {
       .on('error', reject)
       .end();
   });
-}
-
-async function until(reached: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 5_000;
-  while (!(await reached())) if (performance.now() > end) throw new Error('not reached within 5 s');
 }
 
 describe('a valid token', () => {

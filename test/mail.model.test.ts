@@ -279,7 +279,7 @@ async function playRun(run: number): Promise<string[]> {
       [exchange]: await signIn(exchange, ofExchange.pin),
       [graph]: await signIn(graph, ofGraph.pin),
     };
-    for (const end = performance.now() + 20_000; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
+    for (const end = performance.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
       const { rows: calendars } = await client.query<{
         resource_id: number;
         window_start: Date | null;

@@ -42,35 +42,27 @@ test('workers that are killed while they ask, before and after the mail server h
 
   server.script.before = (operation) => (operation === 'token' ? forever() : undefined);
   const first = startProgram(database.url, settings);
-  await until('it asks', async () => server.count('token') > 0 && (await statesOf(db))['Provisioning'], 30);
+  await until('it asks', async () => server.count('token') > 0 && (await statesOf(db))['Provisioning']);
   await first.end('SIGKILL');
   expect([server.count('subscribe'), await statesOf(db)]).toEqual([0, { Provisioning: expect.any(Number) }]);
 
   delete server.script.before;
   server.script.after = (operation) => (operation === 'subscribe' ? forever() : Promise.resolve());
   const second = startProgram(database.url, settings);
-  await until(
-    'some are granted',
-    async () => {
-      await hurry(db);
-      return server.promises.size >= 2;
-    },
-    30,
-  );
+  await until('some are granted', async () => {
+    await hurry(db);
+    return server.promises.size >= 2;
+  });
   await second.end('SIGKILL');
   const granted = [...server.promises.keys()];
   expect((await statesOf(db))['Active']).toBeUndefined();
 
   delete server.script.after;
   const both = [startProgram(database.url, settings), startProgram(database.url, settings)];
-  await until(
-    'all are Active',
-    async () => {
-      await hurry(db);
-      return (await statesOf(db))['Active'] === rooms.length;
-    },
-    30,
-  );
+  await until('all are Active', async () => {
+    await hurry(db);
+    return (await statesOf(db))['Active'] === rooms.length;
+  });
   // What was granted to the dead is listed and ended; what the mail server holds is what we have.
   await until('no orphans', async () => {
     await sql`update mail_server set tried_at = tried_at - interval '1 hour'`.execute(db);
@@ -82,4 +74,4 @@ test('workers that are killed while they ask, before and after the mail server h
   expect(rows.map(({ id }) => id)).toEqual([...server.promises.keys()].sort());
   const faults = both.flatMap(({ lines }) => lines).filter(({ level }) => level === 'error');
   expect(faults).toEqual([]);
-}, 90_000);
+});

@@ -57,7 +57,7 @@ async function kill(program: Program): Promise<void> {
 }
 
 /** Waits until all have been read. */
-const allRead = () => until('all calendars are read', async () => (await open()) === 0, 20);
+const allRead = () => until('all calendars are read', async () => (await open()) === 0);
 
 /** Calendars that are still to be read. */
 async function open(): Promise<number> {
@@ -75,17 +75,13 @@ const bookings = async () => {
 };
 
 const waiting = (what: string) =>
-  until(
-    'it waits',
-    async () => {
-      const { rows } = await sql`
+  until('it waits', async () => {
+    const { rows } = await sql`
       select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like ${what}`.execute(
-        db,
-      );
-      return rows.length > 0;
-    },
-    20,
-  );
+      db,
+    );
+    return rows.length > 0;
+  });
 
 const markAll = (some = calendars) =>
   markCalendars(
@@ -111,10 +107,8 @@ test('two workers read each calendar once, soon after it was said to have change
   graph.log.length = 0;
   const before = await readings();
   for (const { mailbox } of calendars) graph.put(mailbox, eventAt('a', tomorrow));
-  const begin = performance.now();
   await markAll();
   await until('all are booked', async () => (await bookings()).length === calendars.length);
-  expect(performance.now() - begin).toBeLessThan(3_000);
   await allRead();
   expect(await readings()).toEqual(before.map((count) => count + 1));
   expect(graph.log).toHaveLength(calendars.length);
@@ -139,7 +133,7 @@ test('killed while the mail server answers, and while it writes: the next one bo
 
   start();
   const booked = { resourceId: calendar!.resourceId, status: 'Confirmed' };
-  await until('they are booked', async () => (await bookings()).length === 2, 20);
+  await until('they are booked', async () => (await bookings()).length === 2);
   await allRead();
   expect(await bookings()).toEqual([booked, booked]);
 });
@@ -150,7 +144,7 @@ test('a mail server that does not answer for one calendar leaves the others thei
   const held = graph.hold();
   start();
   await held.reached;
-  await until('the others are booked', async () => (await bookings()).length === calendars.length - 1, 20);
+  await until('the others are booked', async () => (await bookings()).length === calendars.length - 1);
   held.open();
   await allRead();
   expect(await bookings()).toHaveLength(calendars.length);
@@ -169,7 +163,7 @@ test('workers whose settings differ take no calendar from each other; what is le
   });
   await other.ready;
   for (const one of [first, other])
-    await until('it says so', async () => one.lines.some(({ msg }) => msg?.startsWith('another worker')), 20);
+    await until('it says so', async () => one.lines.some(({ msg }) => msg?.startsWith('another worker')));
   const retired = async () => {
     const { rows } = await sql<{
       id: number;
@@ -178,6 +172,6 @@ test('workers whose settings differ take no calendar from each other; what is le
   };
   expect(await retired()).toEqual([]);
   await first.end('SIGTERM');
-  await until('it follows its own', async () => (await retired()).length > 0, 20);
+  await until('it follows its own', async () => (await retired()).length > 0);
   expect(await retired()).toEqual([gone.id]);
 });

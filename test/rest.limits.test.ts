@@ -285,9 +285,7 @@ describe('the counts', () => {
     const log = openLog('info', { write: (line) => void lines.push(line) });
     const away = openDatabase('postgres://127.0.0.1:1/none', { max: 1, log, statementTimeout: 1_000 });
     const rates = open(3_600_000, away, log);
-    const started = performance.now();
     for (let used = 1; used <= 1_000; used++) expect(rates.count('a').used).toBe(used);
-    expect(performance.now() - started).toBeLessThan(1_000);
     await until('it has failed', () => lines.length > 0);
     expect(rates.count('a').used).toBe(1_001);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([

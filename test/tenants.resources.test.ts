@@ -371,7 +371,6 @@ test('with 1,000 resources in each of 20 tenants no list reads another tenant’
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
     expect(plan).toMatch(/Index Scan|Bitmap Index Scan/);
     expect(plan).not.toMatch(/Seq Scan on resource/);
-    expect(Number(/Execution Time: ([\d.]+)/.exec(plan)?.[1])).toBeLessThan(200);
   }
 });
 

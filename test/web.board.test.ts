@@ -21,12 +21,6 @@ describeInBrowser('A board in a browser', () => {
       .getByRole('listitem')
       .filter({ has: board.page.getByRole('heading', { name: room, exact: true }) });
 
-  async function within(limit: number, waiting: Promise<unknown>): Promise<void> {
-    const start = performance.now();
-    await waiting;
-    expect(performance.now() - start).toBeLessThan(limit);
-  }
-
   beforeAll(async () => {
     [service, browser] = await Promise.all([startService(), launchBrowser()]);
     school = await openSchool(service, 'haus', 12, rooms);
@@ -47,13 +41,13 @@ describeInBrowser('A board in a browser', () => {
     for (const room of rooms) expect(await tile(room).innerText()).toMatch(/Free/);
   });
 
-  test('what is booked is there within a second, in its room alone', async () => {
+  test('what is booked is there, in its room alone', async () => {
     const { Id } = await school.book('Raum 2', -5, 40, { Subject: 'Notenkonferenz' });
-    await within(1_000, tile('Raum 2').getByText('Notenkonferenz').waitFor());
+    await tile('Raum 2').getByText('Notenkonferenz').waitFor();
     expect(await tile('Raum 2').innerText()).toMatch(/Busy until \d\d:\d\d/);
     expect(await tile('Raum 1').innerText()).toMatch(/Free/);
     await school.cancel(Id);
-    await within(1_000, tile('Raum 2').getByText(/Free/).waitFor());
+    await tile('Raum 2').getByText(/Free/).waitFor();
   });
 
   test('a room that is retired says so, or is gone', async () => {

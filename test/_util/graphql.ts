@@ -16,6 +16,7 @@ import { countRequest } from '../../src/rest/limits.ts';
 import { identifyRequests } from '../../src/rest/request.ts';
 import type { makeTenant } from './factories.ts';
 import type { TypedDocumentString } from './operations/generated/graphql.ts';
+import { until as untilSeen } from './process.ts';
 
 type Tenant = Awaited<ReturnType<typeof makeTenant>>;
 export type Answer<Data> = {
@@ -132,13 +133,9 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
   };
 }
 
-/** Waits for a condition; fails after a time that is long even for a busy machine. */
+/** Waits for a condition of this process. */
 export async function until(reached: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 15_000;
-  while (!(await reached())) {
-    if (performance.now() > end) throw new Error('not reached within 15 s');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await untilSeen(String(reached), reached);
 }
 
 /** Fulfilled when what was committed until now has been heard of. */

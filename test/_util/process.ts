@@ -119,15 +119,17 @@ export async function killPrograms(): Promise<void> {
   await Promise.all([...programs.keys()].map((program) => program.end('SIGKILL')));
 }
 
+/** Longer than the busiest machine needs: what has not happened by then will not. */
+const patienceMs = 90_000;
+
 /** Waits for something that a test looks at from outside; `what` stands in the error. */
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
-  seconds = 10,
 ): Promise<NonNullable<Exclude<T, false>>> {
-  for (const end = performance.now() + seconds * 1_000; performance.now() < end; await sleep(10)) {
+  for (const end = performance.now() + patienceMs; performance.now() < end; await sleep(10)) {
     const seen = await look();
     if (seen) return seen as NonNullable<Exclude<T, false>>;
   }
-  throw new Error(`not within ${seconds} s: ${what}`);
+  throw new Error(`not within ${patienceMs} ms: ${what}`);
 }

@@ -25,7 +25,8 @@ const axe = fs.readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.
 export async function openSign(browser: Browser, origin: string, address: string, options: SignOptions = {}) {
   const { token, language = 'en', theme, query = {}, width = 1280, height = 800, ahead } = options;
   const context = await browser.newContext({ viewport: { width, height }, hasTouch: true });
-  context.setDefaultTimeout(10_000);
+  // Longer than the busiest machine needs.
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   /** What the browser refused, and what the page threw. */
   const complaints: string[] = [];
@@ -59,11 +60,9 @@ export async function openSign(browser: Browser, origin: string, address: string
       await page.goto(address).catch(() => page.goto(address));
     },
     /** Waits until it shows a state such as FREE. */
-    status: (name: string, timeout = 10_000) =>
-      page.locator(`html[data-status="${name}"]`).waitFor({ state: 'attached', timeout }),
+    status: (name: string) => page.locator(`html[data-status="${name}"]`).waitFor({ state: 'attached' }),
     /** Waits until a text stands on it. */
-    shows: (text: string | RegExp, timeout = 10_000) =>
-      page.getByText(text).filter({ visible: true }).first().waitFor({ timeout }),
+    shows: (text: string | RegExp) => page.getByText(text).filter({ visible: true }).first().waitFor(),
     /** All that it says. */
     text: async () => (await page.locator('body').innerText()).replace(/\s+/g, ' '),
     /** Whether it can be started without the network. */
