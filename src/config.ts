@@ -53,6 +53,7 @@ const limitSettings = z.strictObject({
   /** Requests per token, over all processes; an operation over WebSocket is one. */
   RequestsPerMinute: wholeNumber(1, 1_000_000).default(600),
   /** Notifications per address that come without a valid secret, over all processes. */
+  NotificationsPerMinute: wholeNumber(1, 10_000_000).default(6_000),
   UnknownNotificationsPerMinute: wholeNumber(1, 10_000_000).default(6_000),
   /** Requests for tokens per address, of IPv6 per /64, over all processes. */
   TokenRequestsPerMinute: wholeNumber(1, 1_000_000).default(30),

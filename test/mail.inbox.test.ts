@@ -8,6 +8,7 @@ import type { Row } from '../src/mail/recording.ts';
 import { forgetOldNotifications, forgetRefusedNotifications } from '../src/mail/retention.ts';
 import { type Server, startServer } from '../src/server.ts';
 import { type Cable, layCable } from './_util/cable.ts';
+import { makeTenant } from './_util/factories.ts';
 import { until } from './_util/graphql.ts';
 import { hold, releaseAll } from './_util/hold.ts';
 import { makeCalendar, makeSubscription } from './_util/mail-rows.ts';
@@ -31,7 +32,10 @@ let lines: string[];
 let subscriptions: { id: number; calendarId: number; k: string; clientState: string }[];
 
 beforeAll(async () => {
-  service = await startService({ Role: 'Web', Limits__UnknownNotificationsPerMinute: '20' }, rooms);
+  service = await startService(
+    { Role: 'Web', Limits__UnknownNotificationsPerMinute: '20', Limits__NotificationsPerMinute: '900' },
+    rooms,
+  );
   cable = await layCable(service.databaseUrl);
   const through = new URL(service.databaseUrl);
   through.port = new URL(cable.url).port;
@@ -150,6 +154,7 @@ function row(index: number, fields: Partial<Row> = {}): Row {
     ...{ dedupeKey: Buffer.from(String(index).padStart(32, '0')), watermark: null, previousWatermark: null },
     ...{ marks: true, accounts: [], renews: false, ends: null, contentType: null, address: '127.0.0.1' },
     ...{ requestId: 'r', body: Buffer.from('b'), bodyBytes: 1, bodyHash: Buffer.alloc(32, 1) },
+    count: 1,
     ...fields,
   };
 }
@@ -203,6 +208,64 @@ describe('the inbox', () => {
     await inbox.close();
   });
 
+  describe('while more comes than can be recorded', () => {
+    const outcomeOf = (one: Promise<unknown>) =>
+      one.then(
+        () => 'recorded',
+        ({ code }: { code?: string }) => code,
+      );
+    /** Of another tenant. */
+    const other = async (index: number) => {
+      const { mandatorId, resources } = await makeTenant(service.context.db, { code: `other${index}` });
+      const place = { mandatorId, resourceId: resources[0]!.id };
+      const calendarId = await makeCalendar(service.context.db, place);
+      return await makeSubscription(service.context.db, { mandatorId, calendarId }, ['Active']);
+    };
+
+    test('of one tenant, another waits for what is under way alone', async () => {
+      const inbox = openInbox(service.context.inbox, silent);
+      const subscriptionId = await other(1);
+      // From now on it is known whose they are.
+      await inbox.record(subscriptions.map(({ id }, index) => row(9_000 + index, { subscriptionId: id })));
+      const release = await lockInbox();
+      const done: number[] = [];
+      const flood = Array.from({ length: 40 }, async (_, post) => {
+        const { id } = subscriptions[post % 10]!;
+        const many = Array.from({ length: 128 }, (_, at) => row(post * 128 + at, { subscriptionId: id }));
+        await inbox.record(many);
+        done.push(post);
+      });
+      const one = inbox.record([row(8_000, { subscriptionId })]).then(() => done.length);
+      await release();
+      // Two statements of two of them each were under way, and the next ones took up to two more each.
+      expect(await one).toBeLessThanOrEqual(8);
+      await Promise.all(flood);
+      await inbox.close();
+    });
+
+    test('the newest of whoever has sent most gives way, and what proves nothing before it', async () => {
+      const release = await lockInbox();
+      const inbox = openInbox(service.context.inbox, silent);
+      const body = Buffer.alloc(1_048_576);
+      const wrong = { claim: 'Rejected', subscriptionId: null, address: '192.0.2.7', body } as const;
+      const strangers = Array.from({ length: 40 }, (_, at) => outcomeOf(inbox.record([row(at, wrong)])));
+      const own = Array.from({ length: 20 }, (_, at) => outcomeOf(inbox.record([row(100 + at, { body })])));
+      const subscriptionId = await other(2);
+      const others = [outcomeOf(inbox.record([row(900, { subscriptionId, body })]))];
+      const more = Array.from({ length: 40 }, (_, at) => outcomeOf(inbox.record([row(200 + at, { body })])));
+      others.push(outcomeOf(inbox.record([row(901, { subscriptionId, body })])));
+      await release();
+      expect(await Promise.all(own)).toEqual(Array(20).fill('recorded'));
+      expect(await Promise.all(others)).toEqual(['recorded', 'recorded']);
+      expect((await Promise.all(more)).at(-1)).toBe('Unavailable');
+      // Those that were being recorded already.
+      expect((await Promise.all(strangers)).filter((outcome) => outcome === 'recorded').length).toBeLessThan(
+        20,
+      );
+      await inbox.close();
+    });
+  });
+
   test('records the others when one of them cannot be stored', async () => {
     const { db } = service.context;
     await sql`alter table mail_notification add constraint no_such check (request_id <> 'bad')`.execute(db);
@@ -246,6 +309,31 @@ describe('of what proves nothing', () => {
     expect((await push(at(service.url), ewsBody())).status).toBe(200);
   });
 
+  test('a thousand at a time count as a thousand', async () => {
+    const many = graphBody(...Array(1_000).fill({}));
+    const answers: number[] = [];
+    await until(async () => {
+      answers.push((await push(`${service.url}${webhookPath}`, many)).status);
+      return answers.at(-1) === 429;
+    });
+    // A window may turn, but holds one of them.
+    expect(answers.filter((status) => status === 202).length).toBeLessThanOrEqual(2);
+  });
+});
+
+test('what comes with the secret of a subscription is counted too, and holds up no other', async () => {
+  const [noisy, calm] = subscriptions as [(typeof subscriptions)[0], (typeof subscriptions)[0]];
+  const many = graphBody(...Array(1_000).fill({}));
+  const answers: number[] = [];
+  await until(async () => {
+    answers.push((await push(at(service.url, noisy.k), many)).status);
+    return answers.at(-1) === 429;
+  });
+  expect(answers.filter((status) => status === 202).length).toBeLessThanOrEqual(2);
+  expect(await push(at(service.url, calm.k), ewsBody())).toMatchObject({ status: 200 });
+});
+
+describe('of what is kept', () => {
   test('the newest are kept, and everything for thirty days', async () => {
     const { db } = service.context;
     const fill = (verdict: string, count: number, age: string) =>

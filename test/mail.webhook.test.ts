@@ -264,6 +264,19 @@ describe.each(paths)('on the %s path', (_name, path) => {
       ]);
     });
 
+    test('costs one row, however many come at a time', async () => {
+      const [, one = ''] = /(<m:SendNotificationResponseMessage.*<\/m:SendNotificationResponseMessage>)/.exec(
+        ewsBody(),
+      )!;
+      const items = Array.from({ length: 1_000 }, (_, index) => graphItem({ clientState: `${index}` }));
+      await push(at(path, graph.k), graphBody(...items));
+      await push(at(path), ewsBody().replace(one, one.repeat(1_000)));
+      expect(await readInbox(service)).toMatchObject([
+        { dialect: 'Graph', verdict: 'Rejected', count: 1_000 },
+        { dialect: 'Ews', verdict: 'Rejected', count: 1_000, externalId: 'HwBleA==' },
+      ]);
+    });
+
     test('is kept with its first KiB', async () => {
       const body = ewsBody({ events: Array(20).fill('CreatedEvent') });
       await push(at(path), body);
@@ -283,7 +296,11 @@ describe.each(paths)('on the %s path', (_name, path) => {
       const answer = await push(at(path), body, { headers: { 'Content-Type': 'application/json' } });
       expect([answer.status, answer.text, answer.type]).toEqual([202, '', null]);
       const inbox = await readInbox(service);
-      expect(inbox.map(({ verdict }) => verdict)).toEqual(['Accepted', 'Rejected', 'Accepted', 'Rejected']);
+      expect(inbox.map(({ verdict, count }) => [verdict, count])).toEqual([
+        ['Accepted', 1],
+        ['Accepted', 1],
+        ['Rejected', 2],
+      ]);
       expect(JSON.parse(inbox[0]!.text)).toEqual(graphItem({ clientState: '[secret]' }));
       expect(await subscription(graph)).toMatchObject({ state: 'Active' });
       expect((await readMarks(service)).map(({ marks, jobs }) => [marks, jobs])).toEqual([
@@ -326,8 +343,12 @@ describe.each(paths)('on the %s path', (_name, path) => {
 
     test('may not send more than a thousand at a time', async () => {
       expect(await push(at(path), graphBody(...Array(1_001).fill({})))).toMatchObject({ status: 413 });
-      expect(await push(at(path), graphBody(...Array(1_000).fill({})))).toMatchObject({ status: 202 });
-      expect(await verdicts()).toHaveLength(1_000);
+      const { clientState } = graph;
+      const items = Array.from({ length: 1_000 }, (_, index) =>
+        graphItem({ clientState, resource: `events('${index}')` }),
+      );
+      expect(await push(at(path), graphBody(...items))).toMatchObject({ status: 202 });
+      expect(await verdicts()).toEqual(Array(1_000).fill('Accepted'));
     });
   });
 

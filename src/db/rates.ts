@@ -8,8 +8,8 @@ export type Rate = { used: number; resetsAt: Date };
 
 /** Counts uses per window, over all processes together. */
 export type Rates = {
-  /** Counts one more use of `key`, without waiting for anything. */
-  count(key: string): Rate;
+  /** Counts one more use of `key`, or more of them, without waiting for anything. */
+  count(key: string, uses?: number): Rate;
   close(): Promise<void>;
 };
 
@@ -105,11 +105,11 @@ export function openRates(db: Database, log: Log, windowLength = 60_000): Rates 
   }
 
   return {
-    count(key) {
+    count(key, uses = 1) {
       enterWindow();
       let count = counts.get(key);
       if (!count) counts.set(key, (count = { shared: 0, own: 0 }));
-      count.own += 1;
+      count.own += uses;
       shareSoon();
       return {
         used: count.shared + count.own,

@@ -292,6 +292,7 @@ export interface MailNotification {
   body_bytes: number;
   body_hash: Buffer;
   content_type: string | null;
+  count: Generated<number>;
   dedupe_key: Buffer | null;
   dialect: string;
   external_id: string | null;

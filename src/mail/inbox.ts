@@ -3,9 +3,11 @@
  * and nobody waits for company. So a storm costs few commits, and each notification is in the database when its sender hears so.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import type { Context } from '../context.ts';
 import { isOutage, isSchemaMissing, Unavailable } from '../errors.ts';
 import { markAllCalendars } from './calendars.ts';
+import { openLanes, type Waiting } from './lanes.ts';
 import type { Verdict } from './mail.ts';
 import { type Recorded, type Row, recordNotifications } from './recording.ts';
 
@@ -28,9 +30,8 @@ export type InboxFigures = {
   waiting: number;
 };
 
-type Post = {
-  rows: readonly Row[];
-  bytes: number;
+type Post = Waiting & {
+  notifications: readonly Row[];
   deadline: number;
   answer: PromiseWithResolvers<Recorded[]>;
 };
@@ -39,8 +40,10 @@ type Post = {
 const mostAtOnce = 2;
 const patience = 2_500;
 const checkEvery = 100;
-const mostWaiting = { posts: 2_000, bytes: 32 * 1024 * 1024 };
+const mostWaiting = 32 * 1024 * 1024;
 const mostTogether = { rows: 256, bytes: 4 * 1024 * 1024 };
+/** Subscriptions whose tenant is remembered. */
+const mostTenants = 50_000;
 /** After a failure all calendars are marked as soon as that is possible, but not again and again. */
 const recovery = { first: 1_000, next: 30_000 };
 
@@ -50,8 +53,9 @@ const busy = () => new Unavailable('The notification could not be recorded; send
 
 /** @param db connections of its own, so that it does not wait for those of readers */
 export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
-  let waiting: Post[] = [];
-  let waitingBytes = 0;
+  const lanes = openLanes<Post>(mostWaiting);
+  /** Of subscriptions; told by the statements that record what they send. */
+  const tenants = new LRUCache<number, number>({ max: mostTenants });
   const running = new Set<readonly Post[]>();
   let runners: Promise<void>[] = [];
   let scheduled = false;
@@ -67,7 +71,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   function refuse(post: Post, error: Error): void {
     counts.failed += 1;
     post.answer.reject(error);
-    recoverSoon();
+    if (post.isProven) recoverSoon();
   }
 
   /** What is still waiting is not recorded any more; what is under way may be, and its sender sends it twice. */
@@ -75,30 +79,11 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
     const now = performance.now();
     const late = (post: Post) => post.deadline <= now;
     for (const group of running) for (const post of group) if (late(post)) post.answer.reject(busy());
-    const [expired = [], rest = []] = [waiting.filter(late), waiting.filter((post) => !late(post))];
-    waiting = rest;
-    for (const post of expired) {
-      waitingBytes -= post.bytes;
-      refuse(post, busy());
-    }
-    if (running.size === 0 && waiting.length === 0) {
+    for (const post of lanes.expire(late)) refuse(post, busy());
+    if (running.size === 0 && lanes.count === 0) {
       clearInterval(timer);
       timer = undefined;
     }
-  }
-
-  function takeGroup(): Post[] {
-    let [count, rows, bytes] = [0, 0, 0];
-    for (const post of waiting) {
-      rows += post.rows.length;
-      bytes += post.bytes;
-      if (count > 0 && (rows > mostTogether.rows || bytes > mostTogether.bytes)) break;
-      waitingBytes -= post.bytes;
-      count += 1;
-    }
-    const group = waiting.slice(0, count);
-    waiting = waiting.slice(count);
-    return group;
   }
 
   async function recordTogether(group: readonly Post[]): Promise<void> {
@@ -106,11 +91,18 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
       counts.statements += 1;
       const recorded = await recordNotifications(
         db,
-        group.flatMap(({ rows }) => rows),
+        group.flatMap(({ notifications }) => notifications),
       );
-      for (const { verdict } of recorded) verdicts[verdict] += 1;
       let at = 0;
-      for (const { rows, answer } of group) answer.resolve(recorded.slice(at, (at += rows.length)));
+      for (const { notifications, answer } of group) {
+        const own = recorded.slice(at, (at += notifications.length));
+        for (const [index, { verdict, mandatorId }] of own.entries()) {
+          const { count, subscriptionId } = notifications[index] as Row;
+          verdicts[verdict] += count;
+          if (subscriptionId !== null && mandatorId !== null) tenants.set(subscriptionId, mandatorId);
+        }
+        answer.resolve(own);
+      }
     } catch (error) {
       const passes = isPassing(error);
       if (group.length > 1 && !passes) {
@@ -127,8 +119,8 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   }
 
   async function run(): Promise<void> {
-    while (waiting.length > 0) {
-      const group = takeGroup();
+    while (lanes.count > 0) {
+      const group = lanes.take(mostTogether);
       running.add(group);
       await recordTogether(group);
       running.delete(group);
@@ -172,22 +164,30 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
     }
   }
 
+  /** Where it waits: with its tenant's, or as what proves nothing with what comes from its address. */
+  function laneOf(rows: readonly Row[]): Pick<Post, 'lane' | 'isProven'> {
+    const id = rows.find(({ claim }) => claim === 'Proven')?.subscriptionId ?? undefined;
+    if (id === undefined) return { lane: `address ${rows[0]?.address}`, isProven: false };
+    const mandatorId = tenants.get(id);
+    return { lane: mandatorId === undefined ? `subscription ${id}` : `tenant ${mandatorId}`, isProven: true };
+  }
+
   return {
     async record(rows) {
-      const bytes = rows.reduce((sum, { body }) => sum + body.length, 0);
-      const answer = Promise.withResolvers<Recorded[]>();
-      const post: Post = { rows, bytes, deadline: performance.now() + patience, answer };
-      if (waiting.length >= mostWaiting.posts || waitingBytes + bytes > mostWaiting.bytes) {
-        refuse(post, busy());
-        return await answer.promise;
-      }
-      waiting.push(post);
-      waitingBytes += bytes;
+      const post: Post = {
+        ...laneOf(rows),
+        notifications: rows,
+        rows: rows.length,
+        bytes: rows.reduce((sum, { body }) => sum + body.length, 0),
+        deadline: performance.now() + patience,
+        answer: Promise.withResolvers<Recorded[]>(),
+      };
+      for (const lost of lanes.add(post)) refuse(lost, busy());
       timer ??= setInterval(expire, checkEvery).unref();
       runSoon();
-      return await answer.promise;
+      return await post.answer.promise;
     },
-    figures: () => ({ ...counts, waiting: waiting.length }),
+    figures: () => ({ ...counts, waiting: lanes.count }),
     async close() {
       closing.abort();
       while (scheduled || runners.length > 0) {

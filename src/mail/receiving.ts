@@ -28,11 +28,17 @@ export type Post = {
 
 export type Acknowledgement = { status: 200 | 202; headers: Record<string, string>; body: string };
 
+/** Whose notifications are counted together: those of a subscription that its secret proves, or else of an address. */
+export type Sender = { subscriptionId: number } | { address: string };
+
 type Receiver = {
   config: Context['config'];
   inbox: Inbox;
-  /** Called for a request whose address proves nothing; may throw. */
-  onUnknown(address: string): void;
+  /**
+   * Counts what a sender has sent: KiB, or notifications where these are more, as either costs about as much.
+   * @throws LimitExceeded when it had sent too much before
+   */
+  count(sender: Sender, cost: number): void;
 };
 
 const longestToken = 2_048;
@@ -49,18 +55,21 @@ function readQuery(url: string): CallbackQuery {
 
 /**
  * @throws Malformed for what is no notification, which is recorded too; TooLarge; Unavailable when it could not be recorded;
- *   and what `onUnknown` throws
+ *   LimitExceeded
  */
 export async function receive(receiver: Receiver, post: Post): Promise<Acknowledgement> {
   const query = readQuery(post.url);
   const caller = callerOf(receiver, query);
-  // Before its body costs anything.
-  if (caller === undefined) receiver.onUnknown(post.address);
+  const sender = caller === undefined ? { address: post.address } : { subscriptionId: caller };
+  const kibibytes = Math.ceil(post.body.length / 1_024) || 1;
+  // Before its body is read, which costs more.
+  receiver.count(sender, kibibytes);
   if (query.tokens.length > 0) return await shakeHands(receiver, post, query, caller);
   const reading = await readPost(receiver, post);
-  return reading === 'Object'
-    ? await receiveObject(receiver, post)
-    : await receiveReading(receiver, post, caller, reading);
+  if (reading === 'Object') return await receiveObject(receiver, post);
+  const more = reading.notifications.length - kibibytes;
+  if (more > 0) receiver.count(sender, more);
+  return await receiveReading(receiver, post, caller, reading);
 }
 
 /** The subscription that the callback's secret proves. */
@@ -79,14 +88,15 @@ const keep = (body: Buffer): Kept => ({
 });
 
 /** The parts of a row that are of the request, and what is recorded of it when nothing is known of it. */
-function rowOf(post: Post, of: Partial<Row>, kept = keep(post.body)): Row {
+function rowOf(post: Post, of: Partial<Omit<Row, keyof Kept>>, kept = keep(post.body)): Row {
   const { contentType, address, requestId } = post;
   return {
     ...notification({}),
-    ...{ id: makeId(), dialect: 'Unknown', subscriptionId: null, claim: 'Unrecognised' },
+    ...{ id: makeId(), dialect: 'Unknown', subscriptionId: null, claim: 'Unrecognised', count: 1 },
     ...{ contentType: contentType?.slice(0, 200) ?? null, address, requestId },
     ...{ ...of, ...kept },
-    body: of.claim === 'Proven' ? kept.body : kept.body.subarray(0, keptBytes),
+    // A copy, as a part would keep all of the body in memory while it waits.
+    body: of.claim === 'Proven' ? kept.body : Buffer.from(kept.body.subarray(0, keptBytes)),
   };
 }
 
@@ -164,14 +174,22 @@ async function receiveReading(
   { dialect, notifications }: Reading,
 ): Promise<Acknowledgement> {
   const whole = keep(post.body);
-  const rows = notifications.map((one, index) => {
-    const proven = provenBy(receiver, dialect, one, caller);
-    const claim = proven === undefined ? 'Rejected' : 'Proven';
+  const keptOf = ({ body }: Notification) => (body === null ? whole : keep(body));
+  const unproven: Notification[] = [];
+  const rows: Row[] = [];
+  for (const one of notifications) {
+    const subscriptionId = provenBy(receiver, dialect, one, caller);
+    if (subscriptionId === undefined) {
+      unproven.push(one);
+      continue;
+    }
     // What they share is kept once: there may be a thousand in a megabyte.
-    const shared = index === 0 ? whole : { ...whole, body: nothing };
-    const kept = one.body === null ? shared : keep(one.body);
-    return rowOf(post, { ...one, dialect, subscriptionId: proven ?? null, claim, body: kept.body }, kept);
-  });
+    const kept = one.body === null && rows.length > 0 ? { ...whole, body: nothing } : keptOf(one);
+    rows.push(rowOf(post, { ...one, dialect, subscriptionId, claim: 'Proven' }, kept));
+  }
+  const [first] = unproven;
+  if (first)
+    rows.push(rowOf(post, { ...first, dialect, claim: 'Rejected', count: unproven.length }, keptOf(first)));
   if (rows.length === 0) rows.push(rowOf(post, { dialect }, whole));
   const recorded = await receiver.inbox.record(rows);
   if (dialect === 'Graph') return { status: 202, headers: {}, body: '' };

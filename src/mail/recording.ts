@@ -20,10 +20,14 @@ export type Row = Notification & {
   bodyBytes: number;
   /** SHA-256 of all of the body. */
   bodyHash: Buffer;
+  /** How many it stands for. */
+  count: number;
 };
 
 export type Recorded = {
   verdict: Verdict;
+  /** The tenant of its subscription; null where that is not known. */
+  mandatorId: number | null;
   /** Of its subscription, afterwards; null where it has none. */
   state: SubscriptionState | null;
   /** Ews: it is unknown, and what the sender calls its subscription has been coming for longer than ten minutes. */
@@ -52,6 +56,7 @@ const stored: readonly Column[] = [
   ['body_from', 'integer', () => 0],
   ['body_length', 'integer', (row) => row.body.length],
   ['body_bytes', 'integer', (row) => row.bodyBytes],
+  ['count', 'integer', (row) => row.count],
 ];
 
 /** What proven ones ask for. */
@@ -76,10 +81,10 @@ const keyOf = `nullif(${hashOf(keys)}, '\\x${noKey.toString('hex')}')`;
 
 const intoNotification = `
   insert into mail_notification (id, mandator_id, subscription_id, dialect, kind, verdict, dedupe_key, external_id,
-    content_type, address, request_id, body, body_bytes, body_hash)`;
+    content_type, address, request_id, body, body_bytes, body_hash, count)`;
 const values = (mandator: string, verdict: string, most: string) => `
   sent.id, ${mandator}, sent.subscription_id, sent.dialect, sent.kind, ${verdict}, ${keyOf}, sent.external_id,
-  sent.content_type, sent.address, sent.request_id, substring(${bodies} from sent.body_from for ${most}), sent.body_bytes, ${hashOf(hashes)}`;
+  sent.content_type, sent.address, sent.request_id, substring(${bodies} from sent.body_from for ${most}), sent.body_bytes, ${hashOf(hashes)}, sent.count`;
 
 const provenColumns = [...stored, ...asked];
 const accountsFrom = packed + provenColumns.length;
@@ -263,6 +268,7 @@ export async function recordNotifications(db: Database, rows: readonly Row[]): P
   const noted = rest.length > 0 ? await runRest(db, rest) : new Map<string, Noted>();
   return rows.map(({ id }) => ({
     verdict: noted.get(id)?.verdict ?? 'Accepted',
+    mandatorId: known.get(id)?.mandatorId ?? null,
     state: known.get(id)?.state ?? null,
     isStale: noted.get(id)?.isStale ?? false,
   }));

@@ -3,10 +3,10 @@ import { type Request, type RequestHandler, Router } from 'express';
 import type { Context } from '../context.ts';
 import { Malformed, MethodNotAllowed, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { markDeprecated } from '../rest/deprecation.ts';
-import { countUnknownNotification } from '../rest/limits.ts';
+import { countNotifications } from '../rest/limits.ts';
 import { legacyPath, webhookPath } from './callback-url.ts';
 import { type Inbox, openInbox } from './inbox.ts';
-import { receive } from './receiving.ts';
+import { receive, type Sender } from './receiving.ts';
 
 /** Milliseconds without a byte after which a sender is taken for gone. */
 const mostSilence = 15_000;
@@ -59,7 +59,7 @@ function readRaw(request: Request, most: number): Promise<Buffer> {
 function answerPosts(context: Context, inbox: Inbox): RequestHandler {
   const receiver = {
     ...{ config: context.config, inbox },
-    onUnknown: (address: string) => countUnknownNotification(context, address),
+    count: (sender: Sender, cost: number) => countNotifications(context, sender, cost),
   };
   return async (request, response) => {
     const body = await readRaw(request, context.config.Limits.WebhookBodyBytes);

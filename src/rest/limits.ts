@@ -38,10 +38,10 @@ function countedByViewer(limit: Limit, viewer: Viewer): Counted {
 
 const secondsUntil = (resetsAt: Date) => Math.max(0, Math.ceil((resetsAt.getTime() - Date.now()) / 1_000));
 
-function refusal({ most, each }: Limit, resetsAt: Date): LimitExceeded {
+function refusal({ most, each }: Limit, resetsAt: Date, what = 'requests'): LimitExceeded {
   const seconds = Math.max(1, secondsUntil(resetsAt));
   return new LimitExceeded(
-    `More than ${most} requests in a minute for one ${each}; wait ${seconds} seconds.`,
+    `More than ${most} ${what} in a minute for one ${each}; wait ${seconds} seconds.`,
     seconds,
   );
 }
@@ -97,10 +97,26 @@ export function limitPairings({ rates, config }: Context): RequestHandler {
   return limitBy(rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
 }
 
-/** Counts a notification that nothing proves, by whom it comes from. @throws LimitExceeded */
-export function countUnknownNotification({ rates, config }: Context, ip = ''): void {
-  const most = config.Limits.UnknownNotificationsPerMinute;
-  const limit = { name: 'unknown-notifications', most, each: 'address' };
-  const { used, resetsAt } = rates.count(countedBy(limit, ipKeyGenerator(ip, 64)).key);
-  if (used > limit.most) throw refusal(limit, resetsAt);
+/**
+ * Counts what mail servers send, by the subscription that its secret proves, or else by whom it comes from.
+ * @param cost of which a minute has so much
+ * @throws LimitExceeded when it was used up before
+ */
+export function countNotifications(
+  { rates, config: { Limits } }: Context,
+  sender: { subscriptionId: number } | { address: string },
+  cost: number,
+): void {
+  const [limit, key] =
+    'address' in sender
+      ? [
+          { name: 'unknown-notifications', most: Limits.UnknownNotificationsPerMinute, each: 'address' },
+          ipKeyGenerator(sender.address, 64),
+        ]
+      : [
+          { name: 'notifications', most: Limits.NotificationsPerMinute, each: 'subscription' },
+          String(sender.subscriptionId),
+        ];
+  const { used, resetsAt } = rates.count(countedBy(limit, key).key, cost);
+  if (used - cost >= limit.most) throw refusal(limit, resetsAt, 'notifications');
 }

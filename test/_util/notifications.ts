@@ -107,13 +107,15 @@ export type Stored = {
   externalId: string | null;
   text: string;
   bytes: number;
+  /** How many notifications it stands for. */
+  count: number;
 };
 
 /** The inbox in the order in which it was filled. */
 export async function readInbox({ context }: Service): Promise<Stored[]> {
   const { rows } = await sql<Omit<Stored, 'text'> & { body: Buffer }>`
     select id, dialect, kind, verdict, subscription_id as subscription, external_id as "externalId",
-      body, body_bytes as bytes
+      body, body_bytes as bytes, count
     from mail_notification order by id`.execute(context.db);
   return rows.map(({ body, ...row }) => ({ ...row, text: body.toString() }));
 }
