@@ -1,4 +1,6 @@
+import tty from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { prettyFactory } from 'pino-pretty';
 
 export type Log = Logger;
 
@@ -22,9 +24,26 @@ export function withoutSecrets(text: string): string {
   return secretTexts.reduce((cleaned, [pattern, replacement]) => cleaned.replace(pattern, replacement), text);
 }
 
+/** Lines for people at a terminal, who are not told of each request that went well unless they ask for `debug`. */
+export function readableLines(level: string): (line: string) => string {
+  const format = prettyFactory({
+    colorize: false,
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss',
+    messageFormat: false,
+  });
+  const showsRequests = level === 'debug' || level === 'trace';
+  return (line) => {
+    const told = JSON.parse(line) as { msg?: string; status?: number };
+    if (!showsRequests && told.msg === 'request' && Number(told.status) < 500) return '';
+    return format(told);
+  };
+}
+
 /** Standard error, where the lines of one turn of the event loop are one write: under load that is most of their cost. */
-function standardError(): DestinationStream {
+function standardError(level: string): DestinationStream {
   const stream = pino.destination({ fd: 2, sync: true });
+  const format = tty.isatty(2) ? readableLines(level) : (line: string) => line;
   let lines = '';
   function flush(): void {
     if (lines === '') return;
@@ -35,13 +54,16 @@ function standardError(): DestinationStream {
   return {
     write(line) {
       if (lines === '') setImmediate(flush);
-      lines += line;
+      lines += format(line);
     },
   };
 }
 
-/** JSON lines on `destination` (standard error by default, so that a command's output stays clean). */
-export function openLog(level: string, destination: DestinationStream = standardError()) {
+/**
+ * JSON lines on `destination`: standard error by default, so that a command's output stays clean. Where that is a terminal,
+ * lines that people read.
+ */
+export function openLog(level: string, destination: DestinationStream = standardError(level)) {
   return pino(
     {
       level,

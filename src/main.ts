@@ -5,11 +5,12 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { createProgram, type Host, runProgram } from './cli/program.ts';
-import { type Config, ConfigError, readConfig } from './config.ts';
+import { type Config, ConfigError, listeningOn, readConfig } from './config.ts';
 import { openContext } from './context.ts';
 import { openDatabase } from './db/database.ts';
 import { diagnose } from './db/diagnosis.ts';
 import { dataDirectory, type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts';
+import { announceServer, findServer } from './db/local-server.ts';
 import { migrate } from './db/migrate.ts';
 import { type Log, openLog } from './log.ts';
 import { startServer } from './server.ts';
@@ -29,6 +30,13 @@ function localPepper(directory: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   return fs.readFileSync(file, 'utf8');
+}
+
+/** The settings as a command sees them: the server that runs on the local PostgreSQL may listen on another port. */
+function readClientSettings(): Config {
+  const config = readSettings();
+  const server = isLocal(config) ? findServer(dataDirectory(project)) : undefined;
+  return server ? listeningOn(config, server.Port) : config;
 }
 
 /** Settings with everything that a process needs: the local database is started, or joined, where none is named. */
@@ -66,7 +74,7 @@ function onSignal(): AbortSignal {
 const readSettings = () => readConfig(process.env, project);
 
 const host: Host = {
-  config: readSettings,
+  config: readClientSettings,
   async open() {
     const written = readSettings();
     const log = openLog('warn');
@@ -97,6 +105,7 @@ const host: Host = {
     const { config, local } = await settle(written, log);
     try {
       const server = await startServer(config, log);
+      const withdraw = local && announceServer(local.directory, server.context.config.Port);
       const stopped = once(stop, 'abort');
       const told = server.ready.then(async () => {
         if (!stop.aborted) await tell(server.context, local !== undefined);
@@ -110,6 +119,7 @@ const host: Host = {
         leave(1);
         throw error;
       } finally {
+        withdraw?.();
         await server.stop();
       }
     } finally {

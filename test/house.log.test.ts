@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { openLog } from '../src/log.ts';
+import { openLog, readableLines } from '../src/log.ts';
 
 const pin = 'ABCDE-FGHJK-MNPQR-STVWX';
 
@@ -45,5 +45,22 @@ describe('a log line', () => {
   test('keeps what only looks like it', () => {
     const fields = { pinId: 7, tokens: 'three', text: 'Basic sign-in or Bearer tokens, 12.5 s' };
     expect(JSON.parse(written(fields))).toMatchObject(fields);
+  });
+});
+
+describe('at a terminal', () => {
+  const request = (status: number) => written({ status, route: '/:mandator/graphql' }, 'request');
+
+  test('a line says when, how bad and what, and then the members', () => {
+    expect(readableLines('info')(written({ batchId: 'b-1', pin: 'p-1' }, 'batch ended'))).toMatch(
+      /^\[\d\d:\d\d:\d\d\] INFO: batch ended \{"batchId":"b-1","pin":"\[secret\]"\}\n$/,
+    );
+  });
+
+  test('requests that went well have no line, unless they are asked for', () => {
+    const [info, debug] = [readableLines('info'), readableLines('debug')];
+    expect([200, 404].map((status) => info(request(status)))).toEqual(['', '']);
+    expect(info(request(500))).toContain('INFO: request {"status":500');
+    expect(debug(request(200))).toContain('INFO: request {"status":200');
   });
 });

@@ -109,7 +109,9 @@ describe('with two workers', () => {
     for (const batch of failed)
       expect(batch).toMatchObject({
         FailureKind: 'Data',
-        ErrorMessages: 'Duplicate JobId: same-0\nDuplicate JobId: same-1',
+        ErrorMessages: ['same-0', 'same-1']
+          .map((id) => `Duplicate JobId: ${id} (it is stored already; jobs/update changes it)`)
+          .join('\n'),
         CreatedCount: 0,
       });
     expect(await lessonsOf(entered)).toBe(30);

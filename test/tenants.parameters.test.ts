@@ -66,7 +66,6 @@ describe('parameter get', () => {
   });
 
   test('names what is wrong', async () => {
-    await expect(run('get')).rejects.toThrow("required option '--mandator <code>'");
     await expect(run('get', '--mandator', 'nobody')).rejects.toThrow(NotFound);
     await expect(run('get', '--mandator', 'school', 'Colour')).rejects.toThrow(
       'Colour: there is no such parameter; the parameters are PinAuthenticationAllowed',

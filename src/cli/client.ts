@@ -77,7 +77,8 @@ export type Account = {
 };
 
 export type SignIn = {
-  mandator: string;
+  /** May be left out on a machine that reaches the database, where that has one tenant only. */
+  mandator?: string | undefined;
   pin?: string | undefined;
   /** Of an outside identity provider; instead of a PIN. */
   token?: string | undefined;
@@ -121,7 +122,7 @@ function reasonOf(error: unknown): string {
 
 function unreachable(url: string, error: unknown): CommandFailed {
   return new CommandFailed(
-    `No server answers at ${url} (${reasonOf(error)}). Start it with "npx roomgate serve", or name another with --base-url URL.`,
+    `No server answers at ${url} (${reasonOf(error)}). Start it with "npx --no roomgate serve", or name another with --base-url URL.`,
   );
 }
 

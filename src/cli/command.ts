@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 
 /** What every command has: one way to say something. */
@@ -19,6 +19,10 @@ export type Action = <Args extends unknown[]>(
 
 /** What a room's `cli.ts` exports: adds its commands to the program. */
 export type AddCommands = (program: Command, action: Action) => void;
+
+/** Of a command that works on one tenant: where it is left out, `createProgram` puts in the only tenant there is. */
+export const tenantOption = () =>
+  new Option('--mandator <code>', 'the tenant; may be left out where there is only one');
 
 /** A user's mistake or a failed result: its message is printed as it stands, without a stack. */
 export class CommandFailed extends Error {}

@@ -1,4 +1,5 @@
 /** The command line, read from top to bottom. */
+import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { type Config, ConfigError, ownRoot } from '../config.ts';
 import type { Context } from '../context.ts';
@@ -11,7 +12,7 @@ import { withoutSecrets } from '../log.ts';
 import * as mail from '../mail/cli.ts';
 import * as tenants from '../tenants/cli.ts';
 import { connect, type RemoteAction, reach, type SignIn } from './client.ts';
-import { type Action, CommandFailed, type Output } from './command.ts';
+import { type Action, CommandFailed, type Output, tenantOption } from './command.ts';
 import { credentialOf, needsToken, takesPins } from './credential.ts';
 import { type Finding, type Patient, runDoctor } from './doctor.ts';
 
@@ -30,6 +31,8 @@ export type Host = Patient & {
   migrate(): Promise<string[]>;
 };
 
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+
 const exitCodes = { failed: 1, usage: 2, settings: 78 } as const;
 
 function outputOf(program: Command): Output {
@@ -39,6 +42,10 @@ function outputOf(program: Command): Output {
     print: (text, record) => void process.stdout.write(`${json ? JSON.stringify(record) : text}\n`),
   };
 }
+
+const leavesOutTenant = (command: Command) =>
+  command.options.some(({ description }) => description === tenantOption().description) &&
+  command.getOptionValue('mandator') === undefined;
 
 /**
  * @example
@@ -52,6 +59,9 @@ export function createProgram(host: Host): Command {
     async (...args) => {
       const { context, close } = await host.open();
       try {
+        const command = args.at(-1);
+        if (command instanceof Command && leavesOutTenant(command))
+          command.setOptionValue('mandator', await tenants.getOnlyTenant(context.db));
         await work({ ...outputOf(program), context }, ...args);
       } finally {
         await close();
@@ -62,14 +72,24 @@ export function createProgram(host: Host): Command {
     (work) =>
     async (...args) => {
       const afterwards = new AsyncDisposableStack();
+      let opened: Promise<Context> | undefined;
+      /** The database, for what the caller has left out. */
+      const open = () =>
+        (opened ??= host.open().then(({ context, close }) => {
+          afterwards.defer(close);
+          return context;
+        }));
       async function makePin(mandator: string): Promise<string> {
-        const { context, close } = await host.open();
-        afterwards.defer(close);
-        const temporary = await identity.createTemporaryPin(context, mandator, 'roomgate command line');
+        const temporary = await identity.createTemporaryPin(await open(), mandator, 'roomgate command line');
         afterwards.defer(temporary.remove);
         return temporary.pin;
       }
-      async function credential(config: Config, idpUrl: string, { mandator, pin, token }: SignIn) {
+      async function tenantOf({ mandator, pin, token, baseUrl }: SignIn): Promise<string> {
+        if (mandator) return mandator;
+        if (pin || token || baseUrl) throw new CommandFailed('Name the tenant with --mandator CODE.');
+        return await tenants.getOnlyTenant((await open()).db);
+      }
+      async function credential(config: Config, idpUrl: string, mandator: string, { pin, token }: SignIn) {
         if (token) return { token };
         if (!pin && !takesPins(config)) throw needsToken(config);
         return credentialOf(config, idpUrl, pin ?? (await makePin(mandator)));
@@ -81,10 +101,11 @@ export function createProgram(host: Host): Command {
           throw new CommandFailed(`--base-url ${given} is not an http or https URL.`);
         const idpUrl = given ?? config.IdpUrl;
         await reach(idpUrl);
+        const mandator = await tenantOf(options);
         return connect({
           baseUrl: given ?? config.BaseUrl,
-          mandator: options.mandator,
-          credential: await credential(config, idpUrl, options),
+          mandator,
+          credential: await credential(config, idpUrl, mandator, options),
         });
       }
       try {
@@ -96,6 +117,7 @@ export function createProgram(host: Host): Command {
 
   program
     .description('Room booking service: REST and GraphQL over one PostgreSQL.')
+    .version(version)
     .option('--json', 'machine-readable output, and errors as {"Error":{"Code","Message"}}')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: () => {} })

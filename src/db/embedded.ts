@@ -146,7 +146,8 @@ function readPidFile(data: string): { pid: number; port: number; ready: boolean 
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Whether there is a process of this id. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -28,18 +28,17 @@ function exampleCall({ config }: Context, pin: string, today: Date): string {
 
 function describeDemo(context: Context, pin: string | undefined): string[] {
   const { config } = context;
-  const person = demo.importerEmail();
   if (!takesPins(config)) {
     const { Authority, TenantClaim, EmailClaim } = config.IdentityProvider;
     return [
       `Demo tenant "demo": call it with a token of ${Authority}`,
-      `  in which ${TenantClaim} is demo and ${EmailClaim} is ${person}`,
+      `  in which ${TenantClaim} is demo and ${EmailClaim} is ${demo.importerEmail()}`,
     ];
   }
   if (!pin)
     return [
       'The PIN of the demo tenant was shown at the first start; make another one with',
-      `  npx roomgate pin create --mandator demo --person ${person}`,
+      `  npx --no roomgate pin create`,
     ];
   return [
     `Demo tenant "demo", PIN: ${pin}`,
@@ -54,7 +53,7 @@ function describeSigns({ config }: Context, example: demo.Example | undefined): 
   const { resourceId, resourceName, locationId, locationName } = example;
   return [
     '',
-    'Door signs show a code when they are opened first; confirm it with npx roomgate display pair --help',
+    'Door signs show a code when they are opened first; confirm it as this tells: npx --no roomgate display pair --help',
     `  ${resourceName}: ${config.BaseUrl}/demo/door-sign/${resourceId}`,
     `  all of ${locationName}: ${config.BaseUrl}/demo/board/${locationId}`,
   ];

@@ -1,4 +1,4 @@
-import { type AddCommands, CommandFailed } from '../cli/command.ts';
+import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { readInput } from '../input.ts';
 import { newDisplay, toDisplayRecord, toFields } from './device-wire.ts';
@@ -43,7 +43,7 @@ const roomsOf = ({ resources }: Display) => {
 
 export const addCommands: AddCommands = (program, action) => {
   const display = program.command('display').description('door signs and other paired devices');
-  const ofTenant = (name: string) => display.command(name).requiredOption('--mandator <code>', 'the tenant');
+  const ofTenant = (name: string) => display.command(name).addOption(tenantOption());
   const example = (call: string) => `Example:\n  $ roomgate display ${call}`;
 
   ofTenant('pair')

@@ -1,19 +1,23 @@
-import { type AddCommands, CommandFailed } from '../cli/command.ts';
+import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
-import { createPin, getPerson, listPins, pepperOf, revokePin } from './service.ts';
+import type { Database } from '../db/database.ts';
+import { createPin, getFirstAdmin, getPerson, listPins, pepperOf, revokePin } from './service.ts';
 
 /** For commands that sign in by themselves. */
 export { createTemporaryPin } from './temporary-pin.ts';
 
-type Holder = { mandator: string; person: string };
+type Holder = { mandator: string; person?: string };
+
+const findHolder = (db: Database, { mandator, person }: Holder) =>
+  person === undefined ? getFirstAdmin(db, mandator) : getPerson(db, mandator, person);
 
 export const addCommands: AddCommands = (program, action) => {
   const pin = program.command('pin').description('the PINs (API keys) of persons');
   const forPerson = (name: string) =>
     pin
       .command(name)
-      .requiredOption('--mandator <code>', 'the tenant')
-      .requiredOption('--person <email>', 'the person');
+      .addOption(tenantOption())
+      .option('--person <email>', 'the person; the first Admin when left out');
   const example = (call: string) =>
     `Example:\n  $ roomgate pin ${call} --mandator demo --person ada@demo.example`;
 
@@ -23,13 +27,16 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('create'))
     .action(
       action(async ({ context: { db, config }, print }, options: Holder & { label?: string }) => {
-        const { mandatorId, personId, name } = await getPerson(db, options.mandator, options.person);
+        const { mandatorId, personId, email } = await findHolder(db, options);
         const made = await createPin(db, pepperOf(config), { mandatorId, personId, label: options.label });
-        print(`PIN of ${name}: ${made.pin}\nIt is shown this once. Its id, to revoke it, is ${made.pinId}.`, {
-          Pin: made.pin,
-          PinId: made.pinId,
-          PersonId: made.personId,
-        });
+        print(
+          `PIN of ${email}: ${made.pin}\nIt is shown this once. Its id, to revoke it, is ${made.pinId}.`,
+          {
+            Pin: made.pin,
+            PinId: made.pinId,
+            PersonId: made.personId,
+          },
+        );
       }),
     );
 
@@ -38,7 +45,7 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('list'))
     .action(
       action(async ({ context: { db }, print }, options: Holder) => {
-        const { mandatorId, personId } = await getPerson(db, options.mandator, options.person);
+        const { mandatorId, personId } = await findHolder(db, options);
         const pins = await listPins(db, mandatorId, personId);
         const time = (at: Date | null) => at?.toISOString();
         const rows = pins.map((row) => [
@@ -69,7 +76,7 @@ export const addCommands: AddCommands = (program, action) => {
       action(async ({ context: { db }, print }, id: string, options: Holder) => {
         if (!/^\d{1,9}$/.test(id)) throw new CommandFailed(`PinId: ${id} is not a PinId; see pin list.`);
         const pinId = Number(id);
-        const { mandatorId, personId } = await getPerson(db, options.mandator, options.person);
+        const { mandatorId, personId } = await findHolder(db, options);
         await revokePin(db, mandatorId, pinId, personId);
         print(`PIN ${pinId} is revoked.`, { PinId: pinId, Revoked: true });
       }),

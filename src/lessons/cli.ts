@@ -8,7 +8,7 @@ import {
   type Operation,
   type RemoteAction,
 } from '../cli/client.ts';
-import { CommandFailed, unreadableFile } from '../cli/command.ts';
+import { CommandFailed, tenantOption, unreadableFile } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { openProgress } from '../cli/progress.ts';
 
@@ -26,7 +26,7 @@ const tokenOption = () =>
 const baseUrlOption = () =>
   new Option('--base-url <url>', 'where the server is, when not where the settings say');
 
-type SharedOptions = { mandator: string; pin?: string; token?: string; baseUrl?: string };
+type SharedOptions = { mandator?: string; pin?: string; token?: string; baseUrl?: string };
 type ImportOptions = SharedOptions & {
   operation: Operation;
   validateOnly?: true;
@@ -112,7 +112,7 @@ export function addCommands(program: Command, action: RemoteAction): void {
     .command('import')
     .description('send a JSON file of lesson jobs through the REST API')
     .argument('<file>', 'JSON array of jobs')
-    .requiredOption('--mandator <code>', 'the tenant')
+    .addOption(tenantOption())
     .addOption(
       new Option('--operation <operation>', 'what to do with the jobs')
         .choices(['create', 'update', 'delete'])
@@ -129,7 +129,7 @@ export function addCommands(program: Command, action: RemoteAction): void {
     .addOption(pinOption())
     .addOption(tokenOption())
     .addOption(baseUrlOption())
-    .addHelpText('after', 'Example:\n  $ roomgate import timetable.json --mandator demo --follow')
+    .addHelpText('after', 'Example:\n  $ roomgate import examples/timetable.json --mandator demo --follow')
     .action(
       action(async (remote, file: string, options: ImportOptions) => {
         if (options.operation === 'delete' && options.onConflict)
@@ -179,7 +179,7 @@ export function addCommands(program: Command, action: RemoteAction): void {
   program
     .command('batches')
     .description("list the tenant's running and queued batches")
-    .requiredOption('--mandator <code>', 'the tenant')
+    .addOption(tenantOption())
     .option('--all', 'the ended ones too')
     .addOption(pinOption())
     .addOption(tokenOption())

@@ -78,11 +78,14 @@ const unknownErrors: Finding[] = [
 ];
 
 const duplicateErrors = ({ mandatorId, operation }: Running): Finding[] => [
-  sql`select ${severity.error}, index, ${none}, 0, 'JobID', 'DuplicateJobId', 'Duplicate JobId: ' || job_id
-      from (select index, job_id, row_number() over (partition by job_id order by index) as occurrence from staged_job
-            where job_id is not null) as job
-      where occurrence > 1 or (${operation === 'Create'} and exists (
-        select from lesson_job where lesson_job.mandator_id = ${mandatorId} and lesson_job.job_id = job.job_id))`,
+  sql`select ${severity.error}, index, ${none}, 0, 'JobID', 'DuplicateJobId',
+        'Duplicate JobId: ' || job_id || case when stored then ' (it is stored already; jobs/update changes it)' else '' end
+      from (select index, job_id, row_number() over (partition by job_id order by index) as occurrence,
+              ${operation === 'Create'} and exists (
+                select from lesson_job where lesson_job.mandator_id = ${mandatorId} and lesson_job.job_id = staged_job.job_id
+              ) as stored
+            from staged_job where job_id is not null) as job
+      where occurrence > 1 or stored`,
   sql`select ${severity.error}, index, lektion_index, 0, 'LektionId', 'DuplicateLektionId', 'Duplicate LektionId: ' || lektion_id
       from (select index, lektion_index, lektion_id,
               row_number() over (partition by index, lektion_id order by lektion_index) as occurrence

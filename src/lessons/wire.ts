@@ -97,7 +97,7 @@ export const batchRecord = z
     ...batchEntry.shape,
     ErrorMessages: maybeText(
       500_000,
-      'The first 50 errors, one in a line; null unless it failed. A repeated job reads `Duplicate JobId: J-17`.',
+      'The first 50 errors, one in a line; null unless it failed. A repeated job reads `Duplicate JobId: J-17`, and more where it is stored already.',
     ),
     Errors: z
       .array(lessonError)

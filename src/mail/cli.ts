@@ -1,4 +1,4 @@
-import { type AddCommands, type Cli, CommandFailed } from '../cli/command.ts';
+import { type AddCommands, type Cli, CommandFailed, tenantOption } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { requestReadings } from './calendars.ts';
 import { openCallback } from './callback.ts';
@@ -92,7 +92,7 @@ export const addCommands: AddCommands = (program, action) => {
   mail
     .command('callback')
     .description('print the URL to which the mail server of a tenant sends its changes')
-    .requiredOption('--mandator <code>', 'the tenant')
+    .addOption(tenantOption())
     .addHelpText('after', example('callback --mandator demo'))
     .action(
       action(async ({ context, print }, options: Required<Options>) => {

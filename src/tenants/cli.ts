@@ -1,9 +1,13 @@
 import fs from 'node:fs/promises';
-import { type AddCommands, CommandFailed, unreadableFile } from '../cli/command.ts';
+import { type AddCommands, CommandFailed, tenantOption, unreadableFile } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { InvalidInput } from '../errors.ts';
 import { readParameterName } from './parameters.ts';
 import * as tenants from './service.ts';
+import { toPersonRecord } from './wire.ts';
+
+/** For commands that may leave out their tenant. */
+export { getOnlyTenant } from './service.ts';
 
 /** @throws CommandFailed naming the file, with one line per fault */
 async function readFile(file: string): Promise<tenants.TenantFile> {
@@ -26,7 +30,7 @@ export const addCommands: AddCommands = (program, action) => {
     .command('apply')
     .description('create or change the master data of a tenant; what the file does not name stays')
     .argument('<file>', 'tenant file (JSON)')
-    .addHelpText('after', 'Example:\n  $ roomgate apply school.json')
+    .addHelpText('after', 'Example:\n  $ roomgate apply examples/school.json')
     .action(async (path: string) => {
       // Before the database is opened: a faulty file needs none.
       const file = await readFile(path);
@@ -41,13 +45,53 @@ export const addCommands: AddCommands = (program, action) => {
       })();
     });
 
+  program
+    .command('tenants')
+    .description('the tenants of this installation')
+    .command('list')
+    .description('list tenants, with how many rooms and persons each has')
+    .addHelpText('after', 'Example:\n  $ roomgate tenants list')
+    .action(
+      action(async ({ context, print }) => {
+        const all = await tenants.listTenants(context.db);
+        const rows = all.map(({ code, name, resources, persons }) => [code, name, resources, persons]);
+        print(
+          rows.length > 0
+            ? formatTable(['Mandator', 'Name', 'Rooms', 'Persons'], rows)
+            : 'There is no tenant yet; create one with: roomgate apply FILE',
+          all.map(({ code, name, resources, persons }) => ({
+            Mandator: code,
+            Name: name,
+            ResourceCount: resources,
+            PersonCount: persons,
+          })),
+        );
+      }),
+    );
+
+  program
+    .command('persons')
+    .description('the persons of a tenant')
+    .command('list')
+    .description('list persons, inactive ones too')
+    .addOption(tenantOption())
+    .addHelpText('after', 'Example:\n  $ roomgate persons list --mandator demo')
+    .action(
+      action(async ({ context, print }, options: { mandator: string }) => {
+        const persons = await tenants.listPersonsOf(context.db, options.mandator);
+        const state = ({ active }: { active: boolean }) => (active ? 'active' : 'inactive');
+        const rows = persons.map((one) => [one.id, one.email, one.name, one.role, state(one)]);
+        print(formatTable(['Id', 'Email', 'Name', 'Role', 'State'], rows), persons.map(toPersonRecord));
+      }),
+    );
+
   const parameter = program.command('parameter').description('the parameters of a tenant');
 
   parameter
     .command('get')
     .description('print one parameter, or all')
     .argument('[name]', 'the parameter')
-    .requiredOption('--mandator <code>', 'the tenant')
+    .addOption(tenantOption())
     .addHelpText('after', 'Example:\n  $ roomgate parameter get --mandator demo')
     .action(
       action(async ({ context, print }, name: string | undefined, options: { mandator: string }) => {
@@ -63,7 +107,7 @@ export const addCommands: AddCommands = (program, action) => {
     .description('change one parameter; it counts at once, on every process')
     .argument('<name>', 'the parameter')
     .argument('<value>', 'its new value')
-    .requiredOption('--mandator <code>', 'the tenant')
+    .addOption(tenantOption())
     .addHelpText(
       'after',
       'Example:\n  $ roomgate parameter set --mandator demo PinAuthenticationAllowed true',

@@ -6,6 +6,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { type Act, checkAdmin, checkVersion, recordAct, refuseDuplicate, type Versions } from './access.ts';
+import { getMandator } from './mandators.ts';
 
 export type PersonRecord = {
   id: number;
@@ -34,7 +35,7 @@ const columns = ['id', 'name', 'email', 'time_zone as timeZone', 'role', 'active
 const addressTaken = refuseDuplicate('Another person has this e-mail address already.');
 const unknown = () => new NotFound('There is no person of this id.');
 
-const personsOf = (db: Database, { mandatorId }: Viewer) =>
+const personsOf = (db: Database, { mandatorId }: Pick<Viewer, 'mandatorId'>) =>
   db
     .selectFrom('person')
     .where('mandator_id', '=', mandatorId)
@@ -68,6 +69,12 @@ export async function listPersons(
     .limit(limit + 1)
     .execute();
   return toPage(personList, rows, limit);
+}
+
+/** All persons of a tenant, for the operator. @param mandator its code, in any case @throws NotFound */
+export async function listPersonsOf(db: Database, mandator: string): Promise<PersonRecord[]> {
+  const { mandatorId } = await getMandator(db, mandator);
+  return await personsOf(db, { mandatorId }).orderBy('id').execute();
 }
 
 /** Whose credential this is. */

@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { NotFound } from '../errors.ts';
-import { type Parameters, readParameterName, readParameterValue, withDefaults } from './parameters.ts';
+import { noMandator } from './mandators.ts';
 import { readTenantFile, type TenantFile } from './tenant-file.ts';
 
 // Other rooms see this one through its service alone.
@@ -19,7 +19,8 @@ export {
   type Versions,
 } from './access.ts';
 export { getLocation, type Location } from './locations.ts';
-export { getPersonById } from './persons.ts';
+export { getMandator, getOnlyTenant, listTenants, setParameter } from './mandators.ts';
+export { getPersonById, listPersonsOf } from './persons.ts';
 export { getResource, type Resource, type ResourceFilter, selectResources } from './resources.ts';
 export { personReference, toFields, toPersonReference } from './wire.ts';
 export { readTenantFile, type TenantFile };
@@ -258,45 +259,6 @@ async function writeHours(
     fate: fate === 'unchanged' && rows[index]!.differs ? 'changed' : fate,
   }));
 }
-
-/** A tenant by its code, in any case. @throws NotFound */
-export async function getMandator(
-  db: Database,
-  code: string,
-): Promise<{ mandatorId: number; code: string; name: string; parameters: Parameters }> {
-  const mandator = await db
-    .selectFrom('mandator')
-    .where('code', '=', code.toLowerCase())
-    .select(['id as mandatorId', 'code', 'name', 'parameters'])
-    .executeTakeFirst();
-  if (!mandator) throw noMandator(code);
-  return { ...mandator, parameters: withDefaults(mandator.parameters) };
-}
-
-/**
- * Sets one parameter of a tenant, from now on and on every process.
- * @param name in any case; `value` as it is written on a command line
- * @throws NotFound; InvalidInput naming the parameters there are, or what is allowed
- */
-export async function setParameter(
-  db: Database,
-  code: string,
-  name: string,
-  value: string,
-): Promise<Partial<Parameters>> {
-  const known = readParameterName(name);
-  const change = { [known]: readParameterValue(known, value) };
-  const { numUpdatedRows } = await db
-    .updateTable('mandator')
-    .set({ parameters: sql`parameters || ${JSON.stringify(change)}::jsonb` })
-    .where('code', '=', code.toLowerCase())
-    .executeTakeFirstOrThrow();
-  if (numUpdatedRows === 0n) throw noMandator(code);
-  return change;
-}
-
-const noMandator = (code: string) =>
-  new NotFound(`There is no tenant ${JSON.stringify(code)}; create it with: roomgate apply FILE`);
 
 /** An active person by tenant and e-mail address, both in any case. @throws NotFound */
 export async function getPerson(db: Database, mandatorCode: string, email: string): Promise<Person> {

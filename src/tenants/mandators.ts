@@ -1,0 +1,80 @@
+/** The tenants themselves, and their parameters. */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { NotFound } from '../errors.ts';
+import { type Parameters, readParameterName, readParameterValue, withDefaults } from './parameters.ts';
+export type TenantSummary = { code: string; name: string; resources: number; persons: number };
+
+/** Every tenant of the installation, for its operator; what is retired or inactive is not counted. */
+export async function listTenants(db: Database): Promise<TenantSummary[]> {
+  const count = (table: 'resource' | 'person') =>
+    sql<number>`(select count(*)::int from ${sql.table(table)} as counted
+                 where counted.mandator_id = mandator.id and counted.active)`;
+  return await db
+    .selectFrom('mandator')
+    .select(['code', 'name', count('resource').as('resources'), count('person').as('persons')])
+    .orderBy('code')
+    .execute();
+}
+
+/** The code of the tenant of an installation that has one only. @throws NotFound naming those there are */
+export async function getOnlyTenant(db: Database): Promise<string> {
+  const codes = await db
+    .selectFrom('mandator')
+    .select('code')
+    .orderBy('code')
+    .limit(mostNamed + 1)
+    .execute();
+  const [only] = codes;
+  if (only && codes.length === 1) return only.code;
+  const named = codes.slice(0, mostNamed).map(({ code }) => code);
+  if (codes.length > mostNamed) named.push('...');
+  throw new NotFound(
+    only
+      ? `There are several tenants (${named.join(', ')}): name one with --mandator CODE.`
+      : 'There is no tenant yet; create one with: roomgate apply FILE',
+  );
+}
+
+/** Tenants that a message names. */
+const mostNamed = 10;
+
+/** A tenant by its code, in any case. @throws NotFound */
+export async function getMandator(
+  db: Database,
+  code: string,
+): Promise<{ mandatorId: number; code: string; name: string; parameters: Parameters }> {
+  const mandator = await db
+    .selectFrom('mandator')
+    .where('code', '=', code.toLowerCase())
+    .select(['id as mandatorId', 'code', 'name', 'parameters'])
+    .executeTakeFirst();
+  if (!mandator) throw noMandator(code);
+  return { ...mandator, parameters: withDefaults(mandator.parameters) };
+}
+
+/**
+ * Sets one parameter of a tenant, from now on and on every process.
+ * @param name in any case; `value` as it is written on a command line
+ * @throws NotFound; InvalidInput naming the parameters there are, or what is allowed
+ */
+export async function setParameter(
+  db: Database,
+  code: string,
+  name: string,
+  value: string,
+): Promise<Partial<Parameters>> {
+  const known = readParameterName(name);
+  const change = { [known]: readParameterValue(known, value) };
+  const { numUpdatedRows } = await db
+    .updateTable('mandator')
+    .set({ parameters: sql`parameters || ${JSON.stringify(change)}::jsonb` })
+    .where('code', '=', code.toLowerCase())
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows === 0n) throw noMandator(code);
+  return change;
+}
+
+/** @param code as it was given */
+export const noMandator = (code: string) =>
+  new NotFound(`There is no tenant ${JSON.stringify(code)}; create it with: roomgate apply FILE`);
