@@ -79,7 +79,7 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
   const work =
     config.Role === 'Web'
       ? undefined
-      : openDatabase(config.DatabaseUrl, { max: 12, log, statementTimeout: 600_000 });
+      : openDatabase(config.DatabaseUrl, { max: 14, log, statementTimeout: 600_000 });
   const ready = (async () => {
     await migrateWhenPossible(context, stopping.signal);
     if (work && !stopping.signal.aborted) worker = startWorker(context, work);

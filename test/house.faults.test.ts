@@ -293,11 +293,21 @@ describe('poison', () => {
     const others = await Promise.all([1, 2, 3].map(() => wellClient.importJobs(freshJobs(10))));
     expect(others.map(({ ImportStatus }) => ImportStatus)).toEqual(others.map(() => 'LessonsCreated'));
 
+    // Its pause is over.
+    await until('it waits', async () => {
+      const { rows } = await sql`
+        update batch set not_before = null where id = ${poison}::uuid and troubled_since is not null returning id`.execute(
+        db,
+      );
+      return rows.length > 0;
+    });
     const failed = await sickClient.end(poison);
     expect(failed).toMatchObject({
       ImportStatus: 'LessonsImportFailed',
       FailureKind: 'Technical',
-      ErrorMessages: expect.stringMatching(/started 25 times.* nothing of it was stored/),
+      ErrorMessages: expect.stringMatching(
+        /started 25 times.* because an error of the service, .* nothing of it was stored/,
+      ),
     });
     const at = (batch: Record<string, unknown>, field: string) => Date.parse(String(batch[field]));
     for (const batch of others) expect(at(batch, 'FinishedAt')).toBeLessThanOrEqual(at(failed, 'FinishedAt'));

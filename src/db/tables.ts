@@ -49,13 +49,19 @@ export interface Batch {
   job_count: number;
   lesson_count: number | null;
   mandator_id: number;
+  not_before: Timestamp | null;
+  omitted: Generated<Json>;
   on_conflict: Generated<string>;
   operation: string;
   processed_count: Generated<number>;
   request_id: string;
+  setbacks: Generated<number>;
   started_at: Timestamp | null;
+  trouble: string | null;
+  troubled_since: Timestamp | null;
   validate_only: Generated<boolean>;
   warning_count: Generated<number>;
+  weight: number | null;
 }
 
 export interface BatchError {

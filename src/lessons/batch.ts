@@ -181,6 +181,17 @@ export const batchFigures = {
       return n;
     },
   },
+  roomgate_batches_held_back: {
+    help: 'Batches whose last start came to nothing, and that wait for the next',
+    async read(db: Database) {
+      const { n } = await openOnes(db)
+        .where('not_before', '>', sql<Date>`now()`)
+        .where('troubled_since', 'is not', null)
+        .select(({ fn }) => fn.countAll<number>().as('n'))
+        .executeTakeFirstOrThrow();
+      return n;
+    },
+  },
   roomgate_oldest_open_batch_seconds: {
     help: 'Age of the oldest batch that has not ended',
     async read(db: Database) {

@@ -67,7 +67,7 @@ export const lessonFields: readonly Field[] = [
 
 const listField = 'LektionList';
 /** Update: whether the list is the whole truth about the job. */
-const replaceField = field(
+export const replaceField = field(
   'ReplaceLektionList',
   'replace_list',
   'boolean',
@@ -114,6 +114,7 @@ export function rawColumns(object: RawBuilder<unknown>, fields: readonly Field[]
 }
 
 export const lessonList = member(sql`body`, listField);
+export const listOrEmpty = sql`case when jsonb_typeof(${lessonList}) = 'array' then ${lessonList} else '[]' end`;
 
 const text = (column: RawBuilder<unknown>) => sql`(${column} #>> '{}')`;
 

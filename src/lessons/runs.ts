@@ -1,5 +1,5 @@
 /**
- * Runs a tenant's batches, oldest first, one at a time. The tenant's advisory lock and the work are on one database
+ * Runs a tenant's batches, oldest first, one at a time: short ones in their own lane, so that long ones do not hold them up. The tenant's advisory lock and the work are on one database
  * session: when the worker dies both vanish together, and another worker starts the batch again from its stored body.
  * What is beside that session uses the worker's own connections too, so that a busy web server cannot hold up an import.
  */
@@ -8,36 +8,44 @@ import { type Kysely, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { dropExpiredKeys } from '../db/idempotency.ts';
 import type { DB } from '../db/tables.ts';
-import { type BatchKey, openStatuses, type Running } from './batch.ts';
+import { isOutage } from '../errors.ts';
+import { isWaiting } from '../worker/queue.ts';
+import type { BatchKey, Running } from './batch.ts';
 import { importBatch } from './import.ts';
-import { Cancelled, ConflictGone, HandedOver, type ImportContext } from './progress.ts';
-import { cancelText, fail, nudge } from './service.ts';
-
-/** Starts of one batch before it is given up. */
-const mostAttempts = 25;
+import { findNext, isDue } from './next.ts';
+import { Cancelled, HandedOver, type ImportContext } from './progress.ts';
+import { cancelText, fail, keyOf, longBatchTask, nudge, nudgeLong } from './service.ts';
+import { giveUp, isSetback, mostAttempts, pauseAfter, recordTrouble, unheard } from './setbacks.ts';
 
 /** SQLSTATE query_canceled. */
 const cancelledByUs = '57014';
 
-/** Needs no pause before the next attempt: only who does not lock its rooms first brings it about; deadlock_detected. */
-const isFleeting = (error: unknown) =>
-  error instanceof ConflictGone || (error as { code?: string }).code === '40P01';
-
-/** Works on the tenant's oldest open batch, unless another worker does, and queues the next run if more are open. */
-export async function runNextBatch(context: ImportContext, mandatorId: number): Promise<void> {
-  const worked = await context.work.connection().execute(async (session) => {
-    if (!(await tryLock(session, mandatorId))) return false;
+/**
+ * Works on the tenant's oldest open batch, unless another worker does or it has to wait, and queues the next run if more
+ * are open. In the lane of short ones, a long one goes to its own.
+ */
+export async function runNextBatch(
+  context: ImportContext,
+  mandatorId: number,
+  lane: 'short' | 'long',
+): Promise<void> {
+  const done = await context.work.connection().execute(async (session) => {
+    if (!(await tryLock(session, mandatorId))) return 'nothing';
     try {
-      const batch = await startNext(session, mandatorId);
+      const next = await findNext(session, mandatorId);
+      if (!next?.isDue) return 'nothing';
+      if (next.isLong && lane === 'short') return 'moved';
+      const batch = await startBatch(session, next);
       if (batch) await runBatch(context, session, batch);
-      return true;
+      return 'worked';
     } finally {
       // Should the connection be gone, so is the lock.
       await unlock(session, mandatorId).catch(() => {});
     }
   });
-  // Asked only now: who was turned away at the lock before has its batch seen here.
-  if (worked) await nudgeOpen(context.work, mandatorId);
+  // Only now: who takes this up at once finds the lock free, and who was turned away at it before has its batch seen here.
+  if (done === 'moved') await context.work.transaction().execute((trx) => nudgeLong(trx, mandatorId));
+  if (done === 'worked') await nudgeOpen(context.work, mandatorId);
 }
 
 const lockClass = 7_001;
@@ -55,14 +63,8 @@ async function unlock(session: Kysely<DB>, mandatorId: number): Promise<void> {
 
 async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    const open = await trx
-      .selectFrom('batch')
-      .select('id')
-      .where('mandator_id', '=', mandatorId)
-      .where('import_status', 'in', openStatuses)
-      .limit(1)
-      .executeTakeFirst();
-    if (open) await nudge(trx, mandatorId);
+    const next = await findNext(trx, mandatorId);
+    if (next?.isDue) await nudge(trx, mandatorId);
   });
 }
 
@@ -78,12 +80,15 @@ export async function forgetOldBatches({ work, config }: ImportContext): Promise
       order by finished_at limit ${forgottenAtOnce} for update skip locked)`.execute(work);
 }
 
-/** Queues again the tenants whose batches are open while no worker is on them: its process died, or its job was lost. */
+/** Queues again the tenants whose next batch is due while no worker is on it: its process died, or its job was lost. */
 export async function recoverBatches(db: Database): Promise<void> {
   await dropExpiredKeys(db);
   const { rows } = await sql<{ mandatorId: number }>`
-    select distinct mandator_id as "mandatorId" from batch
-    where import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
+    select mandator_id as "mandatorId" from (
+      select distinct on (mandator_id) mandator_id, ${isDue} as due from batch
+      where import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
+      order by mandator_id, arrival) as next
+    where due and not ${isWaiting(keyOf(longBatchTask, sql`mandator_id`))}
       and not exists (select from pg_locks where locktype = 'advisory' and classid = ${lockClass} and objid = mandator_id and granted
                       and database = (select oid from pg_database where datname = current_database()))`.execute(
     db,
@@ -91,13 +96,11 @@ export async function recoverBatches(db: Database): Promise<void> {
   for (const { mandatorId } of rows) await db.transaction().execute((trx) => nudge(trx, mandatorId));
 }
 
-async function startNext(session: Kysely<DB>, mandatorId: number): Promise<Running | undefined> {
+async function startBatch(session: Kysely<DB>, next: BatchKey): Promise<Running | undefined> {
   const { rows } = await sql<Running>`
-    update batch set attempts = attempts + 1, started_at = coalesce(started_at, now())
-    where mandator_id = ${mandatorId} and id = (
-      select id from batch
-      where mandator_id = ${mandatorId} and import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
-      order by arrival limit 1)
+    update batch set attempts = attempts + 1, started_at = coalesce(started_at, now()), trouble = ${unheard},
+      not_before = now() + ${pauseAfter(sql`(attempts + setbacks + 1)`)}
+    where mandator_id = ${next.mandatorId} and id = ${next.id}
       -- It may have been cancelled since it was found.
       and import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
     returning mandator_id as "mandatorId", id, operation, validate_only as "validateOnly", on_conflict as "onConflict",
@@ -113,15 +116,11 @@ async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Runn
     mandatorId: batch.mandatorId,
     requestId: batch.requestId,
   });
-  const end = (kind: 'Technical' | 'Cancelled', text: string) =>
-    session.transaction().execute((trx) => fail(trx, batch, kind, text));
-  const giveUp = () =>
-    end(
-      'Technical',
-      `The import was started ${batch.attempts} times, failed for a technical reason and was given up; nothing of it was stored. Send it again later, and quote BatchId ${batch.id} when you report it.`,
-    );
-  // The starts before may have ended with their process or connection, which could not say so.
-  if (batch.attempts > mostAttempts) return await giveUp();
+  // The starts before have ended with their processes, which could not say so.
+  if (batch.attempts > mostAttempts) {
+    log.error('batch given up');
+    return await session.transaction().execute((trx) => giveUp(trx, batch));
+  }
   try {
     if (batch.cancelRequested) throw new Cancelled();
     const outcome = await untilStopped(context, session, batch, () =>
@@ -135,19 +134,30 @@ async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Runn
     log.info({ outcome }, 'batch ended');
   } catch (error) {
     if (error instanceof Cancelled) {
-      await end('Cancelled', cancelText);
+      await session.transaction().execute((trx) => fail(trx, batch, 'Cancelled', cancelText));
       log.info('batch cancelled');
     } else if (error instanceof HandedOver) {
-      await sql`update batch set attempts = attempts - 1 where mandator_id = ${batch.mandatorId} and id = ${batch.id}`.execute(
-        session,
-      );
+      await sql`
+        update batch set attempts = attempts - 1, not_before = null
+        where mandator_id = ${batch.mandatorId} and id = ${batch.id}`.execute(session);
       log.info('batch handed over');
-    } else if (batch.attempts >= mostAttempts) {
-      log.error({ err: (error as Error).stack }, 'batch given up');
-      await giveUp();
-    } else if (isFleeting(error)) {
-      log.warn({ err: (error as Error).message }, 'batch starts again');
-    } else throw error;
+    } else {
+      const level = isSetback(error) ? 'warn' : 'error';
+      log[level]({ err: (error as Error).stack }, 'batch came to nothing; it starts again later');
+      await record(context, batch, error);
+    }
+  }
+}
+
+/** Over seconds in which nobody can be told, no longer: then the start counts as an attempt, and its own pause applies. */
+async function record({ work }: ImportContext, batch: Running, error: unknown): Promise<void> {
+  for (const pause of [100, 400, 1_500, 0]) {
+    try {
+      return await recordTrouble(work, batch, error);
+    } catch (failure) {
+      if (!isOutage(failure)) throw failure;
+      await sleep(pause);
+    }
   }
 }
 

@@ -5,7 +5,7 @@
  * Invariants: `move` is the only writer of ImportStatus, and the database refuses what is not a transition of contract
  * 4.3. A tenant's batches run one at a time in order of arrival. The batch row is the truth; the queue's job is a nudge.
  */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -49,12 +49,22 @@ export type Submission = {
 
 export type Accepted = { batchId: string; importStatus: 'AwaitingLessonCreation' };
 
-/** The queue's task that works through a tenant's batches. */
+/** The queue's tasks that work through a tenant's batches: short ones, and any in the lane of long ones. */
 export const batchTask = 'ProcessLessonBatches';
+export const longBatchTask = 'ProcessLongLessonBatches';
+
+/** What names a tenant's job in the queue. */
+export const keyOf = (task: string, mandatorId: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`${sql.lit(`${task}:`)} || ${mandatorId}`;
 
 /** Queues the work on a tenant's batches; once is enough for any number of them. */
 export async function nudge(trx: Transaction, mandatorId: number): Promise<void> {
   await addJob(trx, batchTask, { mandatorId }, `${batchTask}:${mandatorId}`);
+}
+
+/** The same where the next one is long. */
+export async function nudgeLong(trx: Transaction, mandatorId: number): Promise<void> {
+  await addJob(trx, longBatchTask, { mandatorId }, `${longBatchTask}:${mandatorId}`);
 }
 
 /**
@@ -80,7 +90,10 @@ export async function createBatch(
       ? await claimIdempotencyKey<Accepted>(trx, viewer, idempotencyKey)
       : undefined;
     if (!claim?.answered) await checkOpenBatches(trx, batch, OpenBatches);
-    const jobCount = await body.store(trx, batch, { store: !claim?.answered, mostJobs: JobsPerBatch });
+    const { jobCount, weight } = await body.store(trx, batch, {
+      store: !claim?.answered,
+      mostJobs: JobsPerBatch,
+    });
     const answer: Accepted = { batchId: batch.id, importStatus: 'AwaitingLessonCreation' };
     const replayed = await claim?.settle(body.fingerprint(), answer);
     if (replayed) return replayed;
@@ -96,6 +109,7 @@ export async function createBatch(
         validate_only: validateOnly,
         on_conflict: onConflict,
         job_count: jobCount,
+        weight,
         request_id: requestId,
         created_by: viewer.personId,
       })

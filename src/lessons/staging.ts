@@ -16,6 +16,7 @@ import {
   knownLessonMembers,
   lessonFields,
   lessonList,
+  listOrEmpty,
   member,
   mergedColumns,
   rawColumns,
@@ -23,7 +24,6 @@ import {
   valueColumns,
 } from './fields.ts';
 
-const listOrEmpty = sql`case when jsonb_typeof(${lessonList}) = 'array' then ${lessonList} else '[]' end`;
 const ofBatch = ({ mandatorId, id }: BatchKey) => sql`mandator_id = ${mandatorId} and batch_id = ${id}`;
 const unknownMembers = (object: RawBuilder<unknown>, known: string[]) =>
   sql`jsonb_typeof(${object}) = 'object' and ${object} - ${sql.lit(`{${known.join(',')}}`)}::text[] <> '{}'`;

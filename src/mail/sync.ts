@@ -24,8 +24,9 @@ const mostItems = 20_000;
 const lockWithin = 200;
 const roomWithin = 5_000;
 const roomAgain = 1_000;
-/** Readings of this process at a time: a mail server that does not answer must leave room for other jobs. */
+/** Readings of this process at a time, in all and of one tenant: a mail server that does not answer must leave room for others. */
 const mostAtOnce = 5;
+const mostOfTenant = 3;
 /** Milliseconds for which a job waits for its turn, and until it comes back then. */
 const turnWithin = 500;
 const turnAgain = 1_000;
@@ -36,7 +37,8 @@ const longestBackOff = 30 * 60_000;
 const shortestRest = 1_000;
 const longestRest = 24 * 3_600_000;
 
-const reading = new WeakMap<Database, number>();
+/** The tenants whose calendars are being read, each as often as that. */
+const reading = new WeakMap<Database, number[]>();
 
 /** Another writer was first: what it wrote is seen the next time; deadlock, serialization failure, exclusion violation. */
 const retried = new Set(['40P01', '40001', '23P01']);
@@ -53,7 +55,8 @@ export async function synchroniseCalendar(
   key: { mandatorId: number; calendarId: number },
 ): Promise<void> {
   const { work, signal } = context;
-  if (!(await takeTurn(work))) return await putOff(work, key, turnAgain * (0.5 + Math.random()));
+  if (!(await takeTurn(work, key.mandatorId)))
+    return await putOff(work, key, turnAgain * (0.5 + Math.random()));
   try {
     const calendar = await readCalendar(work, key);
     if (!calendar || calendar.dirtyBy === null || calendar.isHeldBack) return;
@@ -63,15 +66,18 @@ export async function synchroniseCalendar(
     if (error instanceof RoomHeld) await putOff(work, key, roomAgain);
     else if (!(error instanceof Overtaken || signal.aborted)) throw error;
   } finally {
-    reading.set(work, (reading.get(work) ?? 1) - 1);
+    const others = reading.get(work) ?? [];
+    others.splice(others.indexOf(key.mandatorId), 1);
   }
 }
 
-async function takeTurn(work: Database): Promise<boolean> {
+async function takeTurn(work: Database, mandatorId: number): Promise<boolean> {
+  const others = reading.get(work) ?? [];
+  reading.set(work, others);
   for (const until = Date.now() + turnWithin; ; await sleep(20)) {
-    const count = reading.get(work) ?? 0;
-    if (count < mostAtOnce) {
-      reading.set(work, count + 1);
+    const own = others.filter((other) => other === mandatorId).length;
+    if (others.length < mostAtOnce && own < mostOfTenant) {
+      others.push(mandatorId);
       return true;
     }
     if (Date.now() >= until) return false;

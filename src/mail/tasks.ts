@@ -13,16 +13,19 @@ import { synchroniseCalendar } from './sync.ts';
 export const tasks: readonly Task[] = [
   defineTask({
     name: 'SynchroniseMailCalendar',
+    lane: 'outside',
     payload: z.object({ mandatorId: z.int().positive(), calendarId: z.int().positive() }),
     run: synchroniseCalendar,
   }),
   defineTask({
     name: provisionTask,
+    lane: 'outside',
     payload: z.object({ mandatorId: z.int().positive(), calendarId: z.int().positive() }),
     run: provisionSubscription,
   }),
   defineTask({
     name: manageTask,
+    lane: 'outside',
     payload: z.object({ mandatorId: z.int().positive() }),
     run: (context, { mandatorId }) => manageSubscriptions(context, mandatorId),
   }),

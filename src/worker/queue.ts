@@ -22,6 +22,10 @@ export async function addJob(trx: Transaction, task: string, payload: object, ke
 export const isQueued = (key: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`exists (
   select from graphile_worker._private_jobs where key = ${key} and attempts < max_attempts)`;
 
+/** Whether a job of this key waits for its first turn. */
+export const isWaiting = (key: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`exists (
+  select from graphile_worker._private_jobs where key = ${key} and locked_at is null and attempts = 0)`;
+
 const countJobs = async (db: Database, condition: RawBuilder<boolean>) => {
   const { rows } = await sql<{ n: number }>`
     select count(*)::int as n from graphile_worker._private_jobs where ${condition}`.execute(db);
@@ -34,8 +38,8 @@ export const queueFigures: Record<string, Figure> = {
     help: 'Jobs that are due and not taken',
     read: (db) => countJobs(db, sql`locked_at is null and run_at <= now() and is_available`),
   },
-  roomgate_queue_jobs_given_up: {
-    help: 'Jobs that have used all their attempts',
-    read: (db) => countJobs(db, sql`attempts >= max_attempts`),
+  roomgate_queue_jobs_failing: {
+    help: 'Jobs whose last attempt has failed, and that wait for the next',
+    read: (db) => countJobs(db, sql`attempts > 0 and locked_at is null and key is not null`),
   },
 };

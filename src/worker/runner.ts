@@ -19,7 +19,7 @@ import type { Log } from '../log.ts';
 import * as mail from '../mail/tasks.ts';
 import { fingerprintOf, holdFingerprint, isDisputed } from './agreement.ts';
 import { queueFigures } from './queue.ts';
-import type { Figure, Sweep, Task, TaskContext } from './task.ts';
+import type { Figure, Lane, Sweep, Task, TaskContext } from './task.ts';
 
 export type WorkerHandle = {
   /** Whether jobs are being taken right now. */
@@ -36,9 +36,22 @@ const allSweeps: readonly Sweep[] = [
   ...displays.sweeps,
   ...mail.sweeps,
 ];
-const concurrentJobs = 8;
+/**
+ * Jobs of a lane at a time in one process, and milliseconds after which it looks for one that nobody has announced. What is
+ * short or long takes a connection of `work` for itself.
+ */
+const lanes: Record<Lane, { places: number; pollInterval: number }> = {
+  short: { places: 5, pollInterval: 1_000 },
+  long: { places: 3, pollInterval: 1_000 },
+  // A reading that a notification asks for is queued 300 ms ahead: it waits no longer than this for its turn.
+  outside: { places: 8, pollInterval: 250 },
+};
+/** For the queue's own statements; besides, each lane listens on one. */
+const queueConnections = 5;
 const sweepEvery = 2_000;
 const tidyEvery = 5_000;
+/** Of a job's attempts: the library waits e to their power in seconds. */
+const mostCounted = 5;
 const lockClass = 7_002;
 const disagreement =
   'another worker has other settings of mail servers: neither follows them until one of the two is stopped';
@@ -109,33 +122,36 @@ async function serve(
     // The queue library gives up by itself when it cannot write down the end of a job.
     events.on('pool:gracefulShutdown', end);
     const pgPool = openPool(context.config.DatabaseUrl, {
-      max: concurrentJobs + 2,
+      max: queueConnections + Object.keys(lanes).length,
       log: context.log,
       statementTimeout: 0,
     });
-    let runner: Runner | undefined;
+    const runners: Runner[] = [];
     try {
-      runner = await run({
-        pgPool,
-        preset: {
-          worker: {
-            schema: 'graphile_worker',
-            concurrentJobs,
-            // A reading that a notification asks for is queued 300 ms ahead: it waits no longer than this for its turn.
-            pollInterval: 250,
-            // Without these a job's end is not awaited at shutdown, and the job would stay locked for hours.
-            completeJobBatchDelay: 0,
-            failJobBatchDelay: 0,
-            logger: queueLogger(context.log),
-            events,
+      for (const [lane, { places, pollInterval }] of Object.entries(lanes)) {
+        const tasks = allTasks.filter((task) => task.lane === lane);
+        const runner = await run({
+          pgPool,
+          preset: {
+            worker: {
+              schema: 'graphile_worker',
+              concurrentJobs: places,
+              pollInterval,
+              // Without these a job's end is not awaited at shutdown, and the job would stay locked for hours.
+              completeJobBatchDelay: 0,
+              failJobBatchDelay: 0,
+              logger: queueLogger(context.log),
+              events,
+            },
           },
-        },
-        noHandleSignals: true,
-        taskList: Object.fromEntries(
-          allTasks.map((task) => [task.name, (payload) => task.run(taskContext, payload)]),
-        ),
-      });
-      runner.promise.then(end, end);
+          noHandleSignals: true,
+          taskList: Object.fromEntries(
+            tasks.map((task) => [task.name, (payload) => task.run(taskContext, payload)]),
+          ),
+        });
+        runners.push(runner);
+        runner.promise.then(end, end);
+      }
       for (const pool of pools)
         await sql`select pg_advisory_lock(${lockClass}, hashtext(${pool}))`.execute(session);
       await holdFingerprint(session, fingerprintOf(context.config, allSweeps));
@@ -145,7 +161,10 @@ async function serve(
       state.running = false;
       end();
       // The library miscounts when the ends of two jobs could not be written, and would then stop for ever.
-      await Promise.race([stopRunner(runner), sleep(stopTimeout, undefined, { ref: false })]);
+      await Promise.race([
+        Promise.all(runners.map(stopRunner)),
+        sleep(stopTimeout, undefined, { ref: false }),
+      ]);
       pgPool.end().catch(() => {});
       // The session goes back to its pool, and would go on vouching for a runner that has ended.
       await sql`select pg_advisory_unlock_all()`.execute(session).catch(() => {});
@@ -153,10 +172,10 @@ async function serve(
   });
 }
 
-async function stopRunner(runner: Runner | undefined): Promise<void> {
+async function stopRunner(runner: Runner): Promise<void> {
   // It may have stopped by itself.
-  await runner?.stop().catch(() => {});
-  await runner?.promise.catch(() => {});
+  await runner.stop().catch(() => {});
+  await runner.promise.catch(() => {});
 }
 
 /** Runs a sweep again and again until the process stops; what it fails at it finds again the next time. */
@@ -183,11 +202,15 @@ async function tidyUntilEnd(context: TaskContext, session: Kysely<DB>, own: stri
   while (!context.signal.aborted) {
     await releaseJobsOfTheDead(session, own, context.log);
     await removeReplacedJobs(session);
+    await forgetAttempts(session);
     await sleep(tidyEvery, undefined, { signal: context.signal }).catch(() => {});
   }
 }
 
-/** Jobs whose pool holds no lock any more are free again; a moment is left to pools that are just starting. */
+/**
+ * Jobs whose pool holds no lock any more are free again; a moment is left to pools that are just starting. Each waits as after
+ * a failure: it may be what its worker has died of.
+ */
 async function releaseJobsOfTheDead(session: Kysely<DB>, own: string[], log: Log): Promise<void> {
   const { rows } = await sql<{ pools: string[] | null }>`
     with owner as materialized (
@@ -199,6 +222,10 @@ async function releaseJobsOfTheDead(session: Kysely<DB>, own: string[], log: Log
     select array_agg(pool) as pools from dead`.execute(session);
   const pools = rows[0]?.pools;
   if (!pools) return;
+  await sql`
+    update graphile_worker._private_jobs
+    set run_at = greatest(run_at, now() + interval '1 second' * exp(least(attempts, ${mostCounted + 1})) * (0.75 + random() / 2))
+    where locked_by = any (${pools}::text[])`.execute(session);
   await sql`select graphile_worker.force_unlock_workers(${pools}::text[])`.execute(session);
   log.warn({ pools }, 'jobs of dead workers released');
 }
@@ -210,6 +237,13 @@ async function removeReplacedJobs(session: Kysely<DB>): Promise<void> {
       select id from graphile_worker._private_jobs where key is null and locked_at is null))`.execute(
     session,
   );
+}
+
+/** What has to be done has to be done: no job is given up, and none waits longer for its next turn than seven minutes. */
+async function forgetAttempts(session: Kysely<DB>): Promise<void> {
+  await sql`
+    update graphile_worker._private_jobs set attempts = ${mostCounted}
+    where attempts > ${mostCounted} and key is not null and locked_at is null`.execute(session);
 }
 
 function queueLogger(log: Log): Logger {

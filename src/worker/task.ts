@@ -19,11 +19,18 @@ export type Figure = {
 };
 
 /**
+ * What a task mostly waits for: seconds or minutes of the database's work, or servers outside. Each lane has places of its
+ * own in every worker, so that none fills those of another.
+ */
+export type Lane = 'short' | 'long' | 'outside';
+
+/**
  * A kind of background work. Jobs may run twice or be lost, so `run` starts from what is in the database, and a sweep
  * queues again whatever is unfinished and has nobody working on it.
  */
 export type Task = {
   name: string;
+  lane: Lane;
   run(context: TaskContext, payload: unknown): Promise<void>;
   /** What /metrics tells of this work, by Prometheus name. */
   figures?: Record<string, Figure>;
@@ -48,6 +55,7 @@ export type Sweep = {
 
 export function defineTask<Payload extends z.ZodType>(definition: {
   name: string;
+  lane: Lane;
   payload: Payload;
   run(context: TaskContext, payload: z.output<Payload>): Promise<void>;
   figures?: Record<string, Figure>;

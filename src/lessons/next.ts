@@ -1,0 +1,41 @@
+/** Which batch of a tenant is next, whether its time has come, and in which lane it runs. */
+import { sql } from 'kysely';
+import type { Database, Transaction } from '../db/database.ts';
+import type { BatchKey } from './batch.ts';
+import { lessonList, member, replaceField } from './fields.ts';
+
+/**
+ * A batch is short up to this weight (see submission), if it also deletes no more lessons with whole jobs than that: a
+ * second's work.
+ */
+const shortUpTo = 1_000;
+
+/** Whether a batch waits for nothing but a worker; whom it waits for after trouble does not keep it from being cancelled. */
+export const isDue = sql<boolean>`(cancel_requested or coalesce(not_before <= now(), true))`;
+
+/** Jobs that lose lessons which their batch does not list. */
+const isWhole = sql`case operation
+  when 'Delete' then coalesce(${lessonList}, 'null') = 'null'
+  when 'Update' then ${member(sql`body`, replaceField.name)} = 'true' else false end`;
+
+export type Next = BatchKey & { isDue: boolean; isLong: boolean };
+
+export async function findNext(db: Database | Transaction, mandatorId: number): Promise<Next | undefined> {
+  const { rows } = await sql<Next>`
+    select mandator_id as "mandatorId", id, ${isDue} as "isDue",
+      case
+        when coalesce(weight > ${shortUpTo}, true) then true
+        when operation = 'Create' then false
+        else (
+          select count(*) > ${shortUpTo} from (
+            select from batch_job
+            join lesson_job on lesson_job.mandator_id = batch_job.mandator_id and lesson_job.job_id = batch_job.job_id
+            join lesson on lesson.mandator_id = lesson_job.mandator_id and lesson.job = lesson_job.id
+            where batch_job.mandator_id = batch.mandator_id and batch_job.batch_id = batch.id and ${isWhole}
+            limit ${shortUpTo + 1}) as unlisted)
+      end as "isLong"
+    from batch
+    where mandator_id = ${mandatorId} and import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
+    order by arrival limit 1`.execute(db);
+  return rows[0];
+}

@@ -1,0 +1,78 @@
+/**
+ * What a start leaves that came to nothing. Its batch waits, longer each time, and goes on waiting after a restart, for the
+ * row says so. What is wrong around the service is no attempt of the batch; either way it is given up only after hours.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import type { Database, Transaction } from '../db/database.ts';
+import { isOutage } from '../errors.ts';
+import { type BatchKey, openStatuses } from './batch.ts';
+import { ConflictGone } from './progress.ts';
+import { fail } from './service.ts';
+
+/** Starts of one batch that its own faults, or the ends of its processes, may use up: with their pauses, more than two hours. */
+export const mostAttempts = 25;
+/** The least that trouble around the service must have gone on for, and have happened, before a batch is given up. */
+const patience = sql`interval '12 hours'`;
+const mostSetbacks = 25;
+
+/** Half a second after the first start, doubled after each further one up to ten minutes, give or take a quarter. */
+export const pauseAfter = (starts: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`make_interval(secs => least(600, 0.25 * 2 ^ least(${starts}, 20)) * (0.75 + random() / 2))`;
+
+/** Until a start has said how it ended. */
+export const unheard = 'the process that worked on it ended';
+
+const states: readonly [RegExp, string][] = [
+  [/^53100$/, 'the disk of the database was full'],
+  [/^53/, 'the database was short of memory or connections'],
+  [/^58/, 'the database could not read or write its files'],
+  [/^25006$/, 'the database took no changes'],
+  [/^55P03$/, 'others held what it needed for too long'],
+  [/^57014$/, 'a statement took longer than it may'],
+  [/^40/, 'other changes were in its way'],
+];
+
+/** Whether what ended a start was wrong around the batch, and may be over the next time. */
+export const isSetback = (error: unknown) => isOutage(error) || error instanceof ConflictGone;
+
+function describe(error: unknown): string {
+  if (error instanceof ConflictGone) return 'other changes were in its way';
+  if (!isOutage(error)) return 'an error of the service, which its log names';
+  const code = String((error as { code?: unknown }).code ?? '');
+  return states.find(([state]) => state.test(code))?.[1] ?? 'the database was out of reach or restarted';
+}
+
+/** Writes down why a start came to nothing, and when the next one may be; gives the batch up when that has gone on for long. */
+export async function recordTrouble(db: Database, batch: BatchKey, error: unknown): Promise<void> {
+  const setback = isSetback(error) ? 1 : 0;
+  await db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ hopeless: boolean }>`
+      update batch set attempts = attempts - ${setback}::int, setbacks = setbacks + ${setback}::int,
+        trouble = ${describe(error)}, troubled_since = coalesce(troubled_since, now()),
+        not_before = now() + ${pauseAfter(sql`(attempts + setbacks)`)}
+      where mandator_id = ${batch.mandatorId} and id = ${batch.id} and import_status = any (${openStatuses}::text[])
+      returning attempts >= ${mostAttempts}
+        or (setbacks >= ${mostSetbacks} and troubled_since < now() - ${patience}) as hopeless`.execute(trx);
+    if (rows[0]?.hopeless) await giveUp(trx, batch);
+  });
+}
+
+/** Ends a batch whose starts have all come to nothing, with the reason of the last one. */
+export async function giveUp(trx: Transaction, batch: BatchKey): Promise<void> {
+  const { starts, hours, trouble } = await trx
+    .selectFrom('batch')
+    .where('mandator_id', '=', batch.mandatorId)
+    .where('id', '=', batch.id)
+    .select([
+      'trouble',
+      sql<number>`attempts + setbacks`.as('starts'),
+      sql<number>`ceil(extract(epoch from now() - started_at) / 3600)::int`.as('hours'),
+    ])
+    .executeTakeFirstOrThrow();
+  await fail(
+    trx,
+    batch,
+    'Technical',
+    `The import was started ${starts} times within ${hours} hour${hours === 1 ? '' : 's'} and came to nothing, the last time because ${trouble}. It was given up; nothing of it was stored. Send it again later, and quote BatchId ${batch.id} when you report it.`,
+  );
+}
