@@ -8,7 +8,7 @@ import { openLog } from '../src/log.ts';
 import { openCallback } from '../src/mail/callback.ts';
 import { subscriptionOf } from '../src/mail/secrets.ts';
 import { makeTenant } from './_util/factories.ts';
-import { makeCalendar, makeConflicts, makeSubscription } from './_util/mail-rows.ts';
+import { makeCalendar, makeConflicts, makeSubscription, makeUnreadable } from './_util/mail-rows.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 import { testConfig } from './_util/service.ts';
 
@@ -54,6 +54,7 @@ beforeAll(async () => {
     { mandatorId: school.mandatorId, calendarId: ids[0]! },
     new Date('2126-11-20T09:00Z'),
   );
+  await makeUnreadable(db, { mandatorId: school.mandatorId, calendarId: ids[0]! }, '2026-11-20T07:00:00Z', 2);
 });
 afterAll(async () => {
   await context.close();
@@ -87,19 +88,34 @@ describe('mail list', () => {
     const { code, out } = await run('mail', 'list', '--mandator', 'School');
     expect(code).toBe(0);
     expect(out.trimEnd().split('\n')).toEqual([
-      'Mandator  Resource    Mailbox         Kind  Push    Since              Last push          Last read          By push  By poll  Conflicts  Fault',
-      'school    Aula        a@mail.example  Ews   Active  2026-11-20T06:00Z  2026-11-20T08:00Z  2026-11-20T08:01Z  3        0        1',
-      'school    Bibliothek  b@mail.example  Ews   none                                          never              0        0        0',
+      'Mandator  Resource    Mailbox         Kind  Push    Since              Last push          Last read          By push  By poll  Conflicts  Unreadable  Fault',
+      'school    Aula        a@mail.example  Ews   Active  2026-11-20T06:00Z  2026-11-20T08:00Z  2026-11-20T08:01Z  3        0        1          2',
+      'school    Bibliothek  b@mail.example  Ews   none                                          never              0        0        0          0',
+      '',
+      'Mandator  Mailbox         Unreadable item  Since              Why',
+      'school    a@mail.example  uid 1            2026-11-20T07:01Z  It has no valid times.',
+      'school    a@mail.example  item 0           2026-11-20T07:00Z  It has no valid times.',
     ]);
   });
 
-  test('--json: all that is known, each conflict too', async () => {
+  test('--json: all that is known, each conflict and each unreadable item too', async () => {
     const { out } = await run('mail', 'list', '--json');
     const [first] = JSON.parse(out) as Record<string, unknown>[];
     expect(first).toMatchObject({
       ...{ Mandator: 'school', CalendarId: ids[0], ResourceName: 'Aula', Mailbox: 'a@mail.example' },
       ...{ Kind: 'Ews', State: 'Active', PushWorks: true, FoundByPush: 3, Fault: null, ConflictCount: 1 },
       Conflicts: [{ Subject: 'Subject 0', Start: '2126-11-20T09:00:00.000Z', Uid: 'uid 0', BookingId: null }],
+      UnreadableCount: 2,
+      Unreadable: [
+        {
+          ...{ Uid: 'uid 1', ItemId: 'item 1', Reason: 'It has no valid times.' },
+          Since: '2026-11-20T07:01:00.000Z',
+        },
+        {
+          ...{ Uid: null, ItemId: 'item 0', Reason: 'It has no valid times.' },
+          Since: '2026-11-20T07:00:00.000Z',
+        },
+      ],
     });
   });
 

@@ -9,7 +9,7 @@ import { openLog } from '../src/log.ts';
 import { mailFigures } from '../src/mail/figures.ts';
 import { examineMail } from '../src/mail/health.ts';
 import { makeTenant } from './_util/factories.ts';
-import { makeCalendar, makeConflicts, makeSubscription } from './_util/mail-rows.ts';
+import { makeCalendar, makeConflicts, makeSubscription, makeUnreadable } from './_util/mail-rows.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 import { testConfig } from './_util/service.ts';
 
@@ -258,6 +258,28 @@ describe('a calendar', () => {
     ]);
   });
 
+  test('what cannot be read is counted, and the newest of it named with the reason and since when', async () => {
+    const id = await makeCalendar(db, place(), {}, 'read_at = now()');
+    const calendar = { mandatorId: tenant.mandatorId, calendarId: id };
+    await makeSubscription(db, calendar, active);
+    await makeUnreadable(db, calendar, '2026-11-20T07:00:00Z');
+    const why = 'It has no valid times.';
+    expect((await look()).calendars).toEqual([
+      {
+        ...{ check: 'Calendar', level: 'warning' },
+        text: `school/Aula (aula@mail.example): 1 item is not booked, as it cannot be read: item 0 since 2026-11-20T07:00Z (${why})`,
+        remedy: expect.stringMatching(/^"roomgate mail list" names them\. .* booked by itself\.$/),
+      },
+    ]);
+    await sql`delete from mail_item`.execute(db);
+    await makeUnreadable(db, calendar, '2026-11-20T07:00:00Z', 133);
+    const { text } = (await look()).calendars[0]!;
+    expect(text).toContain(
+      `133 items are not booked, as they cannot be read: uid 132 since 2026-11-20T09:12Z (${why}), uid 131 since`,
+    );
+    expect(text).toMatch(/, and 130 more$/);
+  });
+
   test('of many the first are told of one by one, and the faults among them before the rest', async () => {
     const { rows } = await sql<{ id: number }>`
       insert into resource (mandator_id, location_id, name)
@@ -276,7 +298,7 @@ describe('a calendar', () => {
     expect(calendars.at(-1)?.text).toBe('school: 10 more are not well');
   });
 
-  test('/metrics: calendars by fault, subscriptions by state, changes, waiting and conflicts', async () => {
+  test('/metrics: calendars by fault, subscriptions by state, changes, waiting, conflicts and what cannot be read', async () => {
     const first = await makeCalendar(
       db,
       place(),
@@ -296,6 +318,7 @@ describe('a calendar', () => {
       new Date(Date.now() + 1e8),
       3,
     );
+    await makeUnreadable(db, { mandatorId: tenant.mandatorId, calendarId: first }, '2026-11-20T07:00:00Z', 4);
     const figures = Object.fromEntries(
       await Promise.all(
         Object.entries(mailFigures).map(async ([name, figure]) => [name, await figure.read(db)] as const),
@@ -312,6 +335,7 @@ describe('a calendar', () => {
       roomgate_mail_changes_found: { Push: 5, Poll: 3 },
       roomgate_mail_oldest_change_seconds: expect.any(Number),
       roomgate_mail_conflicts: 3,
+      roomgate_mail_unreadable_items: 4,
       roomgate_mail_subscriptions_expiring: 0,
       roomgate_mail_subscriptions_silent_seconds: 0,
     });

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { type Database, openDatabase, poolOf } from '../src/db/database.ts';
 import { openHub } from '../src/displays/hub.ts';
 import { watchRoom } from '../src/displays/live.ts';
+import { openLog } from '../src/log.ts';
 import { alignCalendars, markCalendars } from '../src/mail/calendars.ts';
 import { bookConflicts } from '../src/mail/conflicts.ts';
 import type { DirtyBy } from '../src/mail/mail.ts';
@@ -242,6 +243,57 @@ describe('an item becomes a booking', () => {
     await sync();
     expect(await states()).toEqual({ a: 'Unreadable', b: 'Unreadable', c: 'Unreadable', d: 'Booked' });
     expect(await occupied()).toEqual([[iso(at(1, 8)), 'Subject of d']]);
+  });
+
+  test('that cannot be read: it is named with the reason until it can be read, or is gone', async () => {
+    const readSubscriptions = async () => {
+      const { data } = await admin.ask(
+        '{ mailSubscriptions { mailbox unreadableCount unreadable { uid itemId reason since } } }',
+      );
+      const all = data!['mailSubscriptions'] as Record<string, unknown>[];
+      const { unreadableCount, unreadable } = all.find(({ mailbox }) => mailbox === room.mailbox)!;
+      return { unreadableCount, unreadable } as {
+        unreadableCount: number;
+        unreadable: Record<string, string>[];
+      };
+    };
+    const backwards = (id: string) => ({ ...eventAt(id, at(1, 9)), end: eventAt('', at(1, 7)).start });
+    const subject = 'Geheim';
+    const noDate = { ...eventAt('x', at(2, 9), { subject }), start: { dateTime: 'soon', timeZone: 'UTC' } };
+    graph.put(room.mailbox, eventAt('good', at(1, 8)), backwards('y'), noDate);
+    const lines: string[] = [];
+    const log = openLog('warn', { write: (line) => void lines.push(line) });
+    await mark();
+    await synchroniseCalendar({ ...service.context, log, work, signal: new AbortController().signal }, room);
+    const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(told).toMatchObject(
+      Array(2).fill({ msg: 'mail item cannot be read', mailbox: room.mailbox, reason: expect.any(String) }),
+    );
+    expect(told.map(({ itemId }) => itemId).sort()).toEqual(['x', 'y']);
+    expect(await occupied()).toEqual([[iso(at(1, 8)), 'Subject of good']]);
+    const first = await readSubscriptions();
+    const since = expect.any(String);
+    expect(first.unreadableCount).toBe(2);
+    expect(first.unreadable).toHaveLength(2);
+    expect(first.unreadable).toEqual(
+      expect.arrayContaining([
+        { uid: 'uid-y', itemId: 'y', reason: 'It ends before it begins.', since },
+        { uid: null, itemId: 'x', reason: 'The start or the end of an event is no date.', since },
+      ]),
+    );
+    expect(JSON.stringify(first)).not.toContain(subject);
+    // Another reason: it is as long unreadable as before.
+    graph.put(room.mailbox, { ...backwards('y'), end: eventAt('', at(1, 9)).start });
+    await sync();
+    expect((await readSubscriptions()).unreadable).toContainEqual({
+      ...{ uid: 'uid-y', itemId: 'y', reason: 'It ends when it begins.' },
+      since: first.unreadable.find(({ itemId }) => itemId === 'y')!['since'],
+    });
+    graph.put(room.mailbox, eventAt('y', at(1, 9)));
+    graph.remove(room.mailbox, 'x');
+    await sync();
+    expect(await readSubscriptions()).toEqual({ unreadableCount: 0, unreadable: [] });
+    expect(await occupied()).toHaveLength(2);
   });
 
   test('texts that no database takes are made fit', async () => {

@@ -7,8 +7,10 @@ import {
   getMandator,
   listCalendars,
   listConflicts,
+  listUnreadable,
   type MailConflict,
   pushWorks,
+  type UnreadableItem,
 } from './status.ts';
 
 export { examineMail } from './health.ts';
@@ -29,7 +31,15 @@ const toConflictRecord = ({ uid, subject, start, end, reason, bookingId }: MailC
   ...{ Uid: uid, Subject: subject, Start: start, End: end, Reason: reason, BookingId: bookingId },
 });
 
-const toRecord = (calendar: CalendarStatus, conflicts: readonly MailConflict[]) => ({
+const toUnreadableRecord = ({ uid, itemId, reason, since }: UnreadableItem) => ({
+  ...{ Uid: uid, ItemId: itemId, Reason: reason, Since: since },
+});
+
+const toRecord = (
+  calendar: CalendarStatus,
+  conflicts: readonly MailConflict[],
+  unreadable: readonly UnreadableItem[],
+) => ({
   Mandator: calendar.mandator,
   CalendarId: calendar.id,
   ResourceId: calendar.resourceId,
@@ -49,11 +59,13 @@ const toRecord = (calendar: CalendarStatus, conflicts: readonly MailConflict[]) 
   Fault: calendar.fault && { Kind: calendar.fault.kind, Text: calendar.fault.text },
   ConflictCount: calendar.conflictCount,
   Conflicts: conflicts.map(toConflictRecord),
+  UnreadableCount: calendar.unreadableCount,
+  Unreadable: unreadable.map(toUnreadableRecord),
 });
 
 const headings = [
   ...['Mandator', 'Resource', 'Mailbox', 'Kind', 'Push', 'Since', 'Last push', 'Last read'],
-  ...['By push', 'By poll', 'Conflicts', 'Fault'],
+  ...['By push', 'By poll', 'Conflicts', 'Unreadable', 'Fault'],
 ];
 const minute = (at: Date | null) => at?.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') ?? '';
 
@@ -61,8 +73,23 @@ const toRow = (calendar: CalendarStatus) => [
   ...[calendar.mandator, calendar.resourceName, calendar.mailbox, calendar.kind],
   ...[calendar.state ?? 'none', minute(calendar.stateSince), minute(calendar.lastPushAt)],
   ...[minute(calendar.lastReadAt) || 'never', calendar.foundByPush, calendar.foundByPoll],
-  ...[calendar.conflictCount, calendar.fault?.kind ?? ''],
+  ...[calendar.conflictCount, calendar.unreadableCount, calendar.fault?.kind ?? ''],
 ];
+
+/** What keeps an item from being booked for good is told at once: nobody looks for it otherwise. */
+function formatUnreadable(
+  calendars: readonly CalendarStatus[],
+  unreadable: ReadonlyMap<number, readonly UnreadableItem[]>,
+): string {
+  const rows = calendars.flatMap(({ id, mandator, mailbox }) =>
+    (unreadable.get(id) ?? []).map(({ uid, itemId, reason, since }) => [
+      ...[mandator, mailbox, uid ?? itemId, minute(since), reason ?? ''],
+    ]),
+  );
+  return rows.length === 0
+    ? ''
+    : `\n\n${formatTable(['Mandator', 'Mailbox', 'Unreadable item', 'Since', 'Why'], rows)}`;
+}
 
 export const addCommands: AddCommands = (program, action) => {
   const mail = program.command('mail').description('the calendars of rooms on the mail server');
@@ -70,7 +97,9 @@ export const addCommands: AddCommands = (program, action) => {
 
   mail
     .command('list')
-    .description('how each calendar is doing: push, readings, conflicts (with --json each of them), faults')
+    .description(
+      'how each calendar is doing: push, readings, conflicts (with --json each of them), unreadable items, faults',
+    )
     .option('--mandator <code>', 'the tenant; all when left out')
     .addHelpText('after', example('list --mandator demo'))
     .action(
@@ -80,11 +109,16 @@ export const addCommands: AddCommands = (program, action) => {
         const conflicts = cli.json
           ? Map.groupBy(await listConflicts(db, calendars), ({ calendarId }) => calendarId)
           : new Map<number, MailConflict[]>();
+        const unreadable = Map.groupBy(await listUnreadable(db, calendars), ({ calendarId }) => calendarId);
         const text =
-          calendars.length > 0 ? formatTable(headings, calendars.map(toRow)) : none(options.mandator).message;
+          calendars.length > 0
+            ? formatTable(headings, calendars.map(toRow)) + formatUnreadable(calendars, unreadable)
+            : none(options.mandator).message;
         cli.print(
           text,
-          calendars.map((calendar) => toRecord(calendar, conflicts.get(calendar.id) ?? [])),
+          calendars.map((calendar) =>
+            toRecord(calendar, conflicts.get(calendar.id) ?? [], unreadable.get(calendar.id) ?? []),
+          ),
         );
       }),
     );

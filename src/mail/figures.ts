@@ -99,4 +99,14 @@ export const mailFigures = {
           where item.state = 'Conflict' and upper(item.occupied) > now() and calendar.retired_at is null`,
       ),
   },
+  roomgate_mail_unreadable_items: {
+    help: 'Items on mail servers that have no booking because they cannot be read',
+    read: (db: Database) =>
+      readNumber(
+        db,
+        sql`select count(*)::int as figure from mail_item as item
+          join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
+          where item.state = 'Unreadable' and calendar.retired_at is null`,
+      ),
+  },
 };

@@ -7,11 +7,13 @@ import {
   listCalendars,
   listConflicts,
   listStateChanges,
+  listUnreadable,
   type MailConflict,
   most,
   pushWorks,
   type Resource,
   type StateChange,
+  type UnreadableItem,
 } from './status.ts';
 
 /** A calendar among those that it was read with: what else is asked of one is read of all together. */
@@ -19,6 +21,7 @@ type Source = CalendarStatus & { together: Together };
 type Together = {
   calendars: CalendarStatus[];
   conflicts?: Promise<Map<number, MailConflict[]>>;
+  unreadable?: Promise<Map<number, UnreadableItem[]>>;
   changes?: Promise<Map<number, StateChange[]>>;
 };
 
@@ -52,6 +55,21 @@ function addConflict(builder: Builder) {
         nullable: true,
         description: 'The booking that is in the way; null when the room has just become free.',
       }),
+    }),
+  });
+}
+
+function addUnreadable(builder: Builder) {
+  return builder.objectRef<UnreadableItem>('MailUnreadableItem').implement({
+    description: 'An item of the mail server that has no booking, because it cannot be read.',
+    fields: (t) => ({
+      uid: t.exposeString('uid', {
+        nullable: true,
+        description: 'Its UID (RFC 5545); null where that cannot be read either.',
+      }),
+      itemId: t.exposeString('itemId', { description: 'What the mail server calls it.' }),
+      reason: t.exposeString('reason', { nullable: true, description: 'Why it cannot be read.' }),
+      since: t.expose('since', { type: 'DateTime', description: 'Since when.' }),
     }),
   });
 }
@@ -96,6 +114,7 @@ function addSubscription(builder: Builder) {
   });
   const fault = addFault(builder);
   const conflict = addConflict(builder);
+  const unreadable = addUnreadable(builder);
   const { state, change } = addChange(builder);
   return builder.objectRef<Source>('MailSubscription').implement({
     description: 'How the calendar of a room on the mail server is doing.',
@@ -172,6 +191,18 @@ function addSubscription(builder: Builder) {
         resolve: async ({ id, together }, _args, { context }) => {
           together.conflicts ??= byCalendar(listConflicts(context.db, together.calendars));
           return (await together.conflicts).get(id) ?? [];
+        },
+      }),
+      unreadableCount: t.exposeInt('unreadableCount', {
+        description: 'Items that have no booking because they cannot be read.',
+      }),
+      unreadable: t.field({
+        type: [unreadable],
+        complexity: { field: 10, multiplier: 10 },
+        description: `The newest ${most.unreadable} of them; of all calendars together ${most.together}.`,
+        resolve: async ({ id, together }, _args, { context }) => {
+          together.unreadable ??= byCalendar(listUnreadable(context.db, together.calendars));
+          return (await together.unreadable).get(id) ?? [];
         },
       }),
       history: t.field({

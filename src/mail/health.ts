@@ -4,13 +4,21 @@ import type { Database } from '../db/database.ts';
 import { listSettingsFaults } from './calendars.ts';
 import type { Fault, ServerKind } from './mail.ts';
 import { examineCallback, type Finding } from './reach.ts';
-import { type CalendarStatus, listCalendars, pushWorks } from './status.ts';
+import {
+  type CalendarStatus,
+  listCalendars,
+  listUnreadable,
+  pushWorks,
+  type UnreadableItem,
+} from './status.ts';
 
 type Trouble = Pick<Finding, 'level' | 'text' | 'remedy'>;
 
 const [minute, hour] = [60_000, 3_600_000];
 /** Calendars of a tenant that are told of one by one. */
 const mostTold = 20;
+/** Unreadable items of a calendar that are told of one by one. */
+const mostNamed = 3;
 /** Changes found by poll that say something. */
 const fewChanges = 5;
 
@@ -105,11 +113,35 @@ function conflictTrouble({ conflictCount }: CalendarStatus): Trouble | undefined
   };
 }
 
+function unreadableTrouble(
+  { unreadableCount: count }: CalendarStatus,
+  items: readonly UnreadableItem[],
+): Trouble | undefined {
+  if (count === 0) return undefined;
+  const named = items
+    .slice(0, mostNamed)
+    .map((item) => `${item.uid ?? item.itemId} since ${since(item.since)} (${item.reason})`);
+  const more = count - named.length;
+  return {
+    level: 'warning',
+    text: `${count} ${count === 1 ? 'item is' : 'items are'} not booked, as ${count === 1 ? 'it' : 'they'} cannot be read: ${named.join(', ')}${more > 0 ? `, and ${more} more` : ''}`,
+    remedy:
+      '"roomgate mail list" names them. Change or delete them in the calendar; what can be read again is booked by itself.',
+  };
+}
+
 /** One line for all that is wrong with a calendar; the worst comes first. */
-function examineCalendar(calendar: CalendarStatus, mandator: string): Finding | undefined {
-  const troubles = [readingTrouble(calendar), pushTrouble(calendar), conflictTrouble(calendar)].flatMap(
-    (trouble) => trouble ?? [],
-  );
+function examineCalendar(
+  calendar: CalendarStatus,
+  mandator: string,
+  unreadable: readonly UnreadableItem[],
+): Finding | undefined {
+  const troubles = [
+    readingTrouble(calendar),
+    pushTrouble(calendar),
+    conflictTrouble(calendar),
+    unreadableTrouble(calendar, unreadable),
+  ].flatMap((trouble) => trouble ?? []);
   const worst = troubles.find(({ level }) => level === 'fault') ?? troubles[0];
   if (!worst) return undefined;
   const others = troubles.filter((trouble) => trouble !== worst);
@@ -141,7 +173,12 @@ function summarise(calendars: readonly CalendarStatus[]): string {
   ].join(', ');
 }
 
-function examineTenant(mandator: string, kind: ServerKind, calendars: readonly CalendarStatus[]): Finding[] {
+function examineTenant(
+  mandator: string,
+  kind: ServerKind,
+  calendars: readonly CalendarStatus[],
+  unreadable: ReadonlyMap<number, readonly UnreadableItem[]>,
+): Finding[] {
   if (calendars.length === 0)
     return [
       {
@@ -149,7 +186,9 @@ function examineTenant(mandator: string, kind: ServerKind, calendars: readonly C
         remedy: 'Give resources a Mailbox, or name them in Calendars of MailServer; a worker must run.',
       },
     ];
-  const unwell = calendars.flatMap((calendar) => examineCalendar(calendar, mandator) ?? []);
+  const unwell = calendars.flatMap(
+    (calendar) => examineCalendar(calendar, mandator, unreadable.get(calendar.id) ?? []) ?? [],
+  );
   const text = `${mandator}: ${kind}, ${summarise(calendars)}`;
   const level = unwell.length > 0 ? 'warning' : 'ok';
   const more = unwell.length - mostTold;
@@ -201,12 +240,20 @@ export async function examineMail(context: Pick<Context, 'config' | 'db'>): Prom
 
 async function examine({ config, db }: Pick<Context, 'config' | 'db'>): Promise<Finding[]> {
   const servers = Object.entries(config.MailServer);
-  const calendars = Map.groupBy(await listCalendars(db, null), ({ mandator }) => mandator);
+  const all = await listCalendars(db, null);
+  const calendars = Map.groupBy(all, ({ mandator }) => mandator);
+  const unreadable = Map.groupBy(
+    await listUnreadable(
+      db,
+      all.filter(({ unreadableCount }) => unreadableCount > 0),
+    ),
+    ({ calendarId }) => calendarId,
+  );
   const unset = examineUnset(calendars, config);
   if (servers.length === 0 && unset.length === 0)
     return [{ check: 'Mail', level: 'ok', text: 'no mail server is set' }];
   const found = servers.flatMap(([mandator, { Kind }]) =>
-    examineTenant(mandator, Kind, calendars.get(mandator) ?? []),
+    examineTenant(mandator, Kind, calendars.get(mandator) ?? [], unreadable),
   );
   const callbacks = await Promise.all(servers.map(([mandator]) => examineCallback(config, mandator)));
   return [...(await examineSettings(db, config)), ...callbacks, ...found, ...unset];

@@ -170,6 +170,6 @@ export function takeOver({ groups, removed }: CalendarChanges, surroundings: Sur
   return { items: [...items.values()], groupIds, unreadable, removed: new Set(removed.map(boundId)) };
 }
 
-/** How many items a reading has brought. */
+/** How many items a reading has brought; what cannot be read is one. */
 export const countItems = (groups: readonly RemoteGroup[]): number =>
-  groups.reduce((sum, { items }) => sum + items.length, 0);
+  groups.reduce((sum, { items, unreadable }) => sum + items.length + Number(unreadable !== undefined), 0);

@@ -67,6 +67,8 @@ export type Reconciled = {
   changes: number;
   /** Items that got no place. */
   conflicts: { start: Date; inTheWay: InTheWay }[];
+  /** Items that cannot be read any more, or for another reason than before. */
+  unreadable: Item[];
 };
 
 /** What of the calendar has changed since its reading began: another one was faster, or the settings are others. */
@@ -168,7 +170,8 @@ async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly St
   const conflicts = done.flatMap(({ item, outcome: { inTheWay } }) =>
     inTheWay && item?.start ? [{ start: item.start, inTheWay }] : [],
   );
-  return { changes, conflicts };
+  const unreadable = done.flatMap(({ item }) => (item?.state === 'Unreadable' ? item : []));
+  return { changes, conflicts, unreadable };
 }
 
 /** For people: without a name, for it may be private. */
@@ -202,18 +205,21 @@ async function writeItems(
   );
   if (rows.length === 0) return;
   await sql`
-    insert into mail_item (mandator_id, calendar_id, group_id, occurrence, item_id, uid, content_hash, state, booking_id,
+    insert into mail_item as item (mandator_id, calendar_id, group_id, occurrence, item_id, uid, content_hash, state, booking_id,
       subject, is_private, is_tentative, organizer_name, organizer_email, occupied, reason)
     select ${mandatorId}, ${id}, group_id, occurrence, item_id, uid, decode(hash, 'hex'), state, booking_id, subject,
       is_private, is_tentative, name, email, case when start is not null then tstzrange(start, "end") end, reason
-    from jsonb_to_recordset(${JSON.stringify(rows)}) as item(group_id text, occurrence text, item_id text, uid text,
+    from jsonb_to_recordset(${JSON.stringify(rows)}) as sent(group_id text, occurrence text, item_id text, uid text,
       hash text, state text, booking_id bigint, subject text, is_private boolean, is_tentative boolean, name text,
       email text, start timestamptz, "end" timestamptz, reason text)
     on conflict on constraint mail_item_occurrence do update set item_id = excluded.item_id, uid = excluded.uid,
       content_hash = excluded.content_hash, state = excluded.state, booking_id = excluded.booking_id,
       subject = excluded.subject, is_private = excluded.is_private, is_tentative = excluded.is_tentative,
       organizer_name = excluded.organizer_name, organizer_email = excluded.organizer_email, occupied = excluded.occupied,
-      reason = excluded.reason, changed_at = now()`.execute(trx);
+      reason = excluded.reason,
+      changed_at = case when item.state = 'Unreadable' and excluded.state = 'Unreadable' then item.changed_at else now() end`.execute(
+    trx,
+  );
 }
 
 /** For how long what has been is still known; its booking stays. */

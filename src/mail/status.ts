@@ -37,6 +37,8 @@ export type CalendarStatus = {
   foundByPoll: number;
   fault: { kind: Fault; text: string } | null;
   conflictCount: number;
+  /** Items of which it is not known when they are, or whether. */
+  unreadableCount: number;
 };
 
 export type MailConflict = {
@@ -54,6 +56,16 @@ export type MailConflict = {
   bookingId: number | null;
 };
 
+export type UnreadableItem = {
+  id: number;
+  calendarId: number;
+  uid: string | null;
+  /** What the mail server calls it. */
+  itemId: string;
+  reason: string | null;
+  since: Date;
+};
+
 export type StateChange = {
   id: number;
   calendarId: number;
@@ -66,7 +78,7 @@ export type StateChange = {
 };
 
 /** Of one calendar, and of all together: more is counted and not listed. */
-export const most = { conflicts: 100, changes: 20, together: 10_000 };
+export const most = { conflicts: 100, unreadable: 100, changes: 20, together: 10_000 };
 
 /** @throws Forbidden for whoever is no Admin */
 export function checkOverseer({ role }: Viewer): void {
@@ -97,7 +109,10 @@ export async function listCalendars(db: Database, mandatorId: number | null): Pr
       case when fault is not null then json_build_object('kind', fault, 'text', calendar.fault_text) end as fault,
       (select count(*)::int from mail_item as item
         where item.mandator_id = calendar.mandator_id and item.calendar_id = calendar.id and item.state = 'Conflict'
-          and upper(item.occupied) > now()) as "conflictCount"
+          and upper(item.occupied) > now()) as "conflictCount",
+      (select count(*)::int from mail_item as item
+        where item.mandator_id = calendar.mandator_id and item.calendar_id = calendar.id and item.state = 'Unreadable')
+        as "unreadableCount"
     from mail_calendar as calendar
     join mandator on mandator.id = calendar.mandator_id
     join resource on resource.mandator_id = calendar.mandator_id and resource.id = calendar.resource_id
@@ -139,6 +154,26 @@ export async function listConflicts(
       order by lower(conflict.occupied), conflict.id limit ${most.conflicts}
     ) as item
     order by item.calendar_id, lower(item.occupied), item.id limit ${most.together}`.execute(db);
+  return rows;
+}
+
+/** Items that cannot be read, of each calendar the newest. Nothing of what they say is told, as they may be private. */
+export async function listUnreadable(
+  db: Database,
+  calendars: readonly CalendarStatus[],
+): Promise<UnreadableItem[]> {
+  const { rows } = await sql<UnreadableItem>`
+    select item.id::float8 as id, item.calendar_id as "calendarId", item.uid, item.item_id as "itemId", item.reason,
+      item.changed_at as since
+    from unnest(${calendars.map(({ mandatorId }) => mandatorId)}::integer[], ${calendars.map(({ id }) => id)}::integer[])
+      as asked (mandator_id, id)
+    cross join lateral (
+      select * from mail_item as unreadable
+      where unreadable.mandator_id = asked.mandator_id and unreadable.calendar_id = asked.id
+        and unreadable.state = 'Unreadable'
+      order by unreadable.changed_at desc, unreadable.id desc limit ${most.unreadable}
+    ) as item
+    order by item.calendar_id, item.changed_at desc, item.id desc limit ${most.together}`.execute(db);
   return rows;
 }
 

@@ -198,7 +198,7 @@ function tell(
   log: Log,
   { mandator, mailbox, id, dirtyBy }: Calendar,
   { whole, groups }: CalendarChanges,
-  { changes, conflicts }: Reconciled,
+  { changes, conflicts, unreadable }: Reconciled,
   { asked, written }: { asked: number; written: number },
 ): void {
   const calendar = { mandator, mailbox, calendarId: id };
@@ -207,6 +207,8 @@ function tell(
   log[level]({ ...calendar, by: dirtyBy, whole, groups: groups.length, changes, ...times }, 'calendar read');
   for (const { start, inTheWay } of conflicts.slice(0, 10))
     log.warn({ ...calendar, start, reason: describeConflict(inTheWay) }, 'mail item not booked');
+  for (const { uid, itemId, reason } of unreadable.slice(0, 10))
+    log.warn({ ...calendar, uid, itemId, reason }, 'mail item cannot be read');
 }
 
 /** Writes down what went wrong, and when the calendar is read again; it stays said to have changed. */

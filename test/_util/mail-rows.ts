@@ -46,6 +46,21 @@ export async function makeSubscription(
   return id;
 }
 
+/** Items that cannot be read, the first at `since` and each a minute after the one before. */
+export async function makeUnreadable(
+  db: Database,
+  { mandatorId, calendarId }: { mandatorId: number; calendarId: number },
+  since: string,
+  count = 1,
+): Promise<void> {
+  await sql`
+    insert into mail_item (mandator_id, calendar_id, group_id, occurrence, item_id, uid, content_hash, state, subject, reason, changed_at)
+    select ${mandatorId}, ${calendarId}, 'unreadable ' || minute, '!', 'item ' || minute,
+      case when minute > 0 then 'uid ' || minute end, ${randomBytes(32)}, 'Unreadable', 'Subject', 'It has no valid times.',
+      ${since}::timestamptz + minute * interval '1 minute'
+    from generate_series(0, ${count - 1}::integer) as minute`.execute(db);
+}
+
 /** Items in conflict, an hour each, the first at `start` and each a day after the one before. */
 export async function makeConflicts(
   db: Database,
