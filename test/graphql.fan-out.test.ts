@@ -1,20 +1,23 @@
 import { EventEmitter } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import {
   GraphQLBoolean,
   type GraphQLFieldConfig,
   GraphQLInt,
   GraphQLList,
   GraphQLObjectType,
+  GraphQLScalarType,
   GraphQLSchema,
   GraphQLString,
   parse,
 } from 'graphql';
 import { sql } from 'kysely';
 import WebSocket from 'ws';
-import type { Viewer } from '../src/context.ts';
+import type { DisplayGrant, Viewer } from '../src/context.ts';
 import { NotAuthenticated, NotFound, Unavailable } from '../src/errors.ts';
 import type { Call } from '../src/graphql/builder.ts';
 import { type Execution, eventOf, resultOf } from '../src/graphql/execution.ts';
@@ -74,12 +77,15 @@ let rooms: ReturnType<typeof makeRooms>;
 /** How often a field of a frame was resolved. */
 let executions: number;
 
+/** Takes whatever there is. */
+const anything = new GraphQLScalarType({ name: 'Anything' });
+
 const frameType = new GraphQLObjectType<Frame>({
   name: 'Frame',
   fields: {
     text: {
       type: GraphQLString,
-      args: { loud: { type: GraphQLBoolean } },
+      args: { loud: { type: GraphQLBoolean }, any: { type: anything } },
       resolve({ text }, { loud }) {
         executions++;
         return loud ? text.toUpperCase() : text;
@@ -106,9 +112,17 @@ const schema = new GraphQLSchema({
 const log = { error() {}, warn() {} } as never;
 let subscriptions: ReturnType<typeof createSubscriptions>;
 
-type Asked = { query: string; variables?: Record<string, unknown>; operationName?: string };
-async function watch({ query, variables = {}, operationName }: Asked): Promise<Frames> {
-  const contextValue = { requestId: 'test' } as Call;
+type Asked = {
+  query: string;
+  variables?: Record<string, unknown>;
+  operationName?: string;
+  viewer?: Partial<Viewer>;
+};
+async function watch({ query, variables = {}, operationName, viewer = {} }: Asked): Promise<Frames> {
+  const contextValue = {
+    requestId: 'test',
+    viewer: { mandatorId: 1, role: 'User', display: null, ...viewer },
+  } as Call;
   const opened = await subscriptions.open({
     ...{ schema, document: parse(query), variableValues: variables, contextValue },
     operationName: operationName ?? null,
@@ -165,6 +179,52 @@ describe('an execution', () => {
       [one, other].map((asked) => frameOf({ ...asked, variables: { id: 1, ...asked.variables } })),
     );
     expect(first).not.toBe(second);
+  });
+
+  test('is shared by the same tenant, rights and variables alone, value by value', async () => {
+    const value = fc.constantFrom(
+      ...[undefined, null, 0, -0, 1, '', ' ', '0', 'null', 'undefined', '"', '",null', '\0', false],
+      ...[Number.POSITIVE_INFINITY, [], [null], [undefined], {}, { a: null }, { a: undefined }],
+    );
+    const plain = { noNullPrototype: true };
+    const variables = fc.record({ any: value, other: value }, { ...plain, requiredKeys: [] });
+    const viewer = fc.record(
+      {
+        mandatorId: fc.constantFrom(1, 2, 12),
+        role: fc.constantFrom('Admin', 'User', 'Display'),
+        display: fc.constantFrom(
+          ...(['Title', 'BusyOnly'] as const).map((privacy) => ({ privacy }) as DisplayGrant),
+        ),
+      },
+      plain,
+    );
+    const asked = fc.record({ variables, viewer }, plain);
+    const document =
+      'subscription ($id: Int, $any: Anything, $other: Anything) { room(id: $id) { text(any: $any) t: text(any: $other) } }';
+    rooms.tell(1, { text: 'free' });
+    await fc.assert(
+      fc.asyncProperty(asked, fc.option(asked), async (one, another) => {
+        const other = another ?? { ...one, variables: { ...one.variables } };
+        const [first, second] = await Promise.all(
+          [one, other].map(({ variables: sent, viewer: by }) =>
+            frameOf({ query: document, variables: { ...sent, id: 1 }, viewer: by as Viewer }),
+          ),
+        );
+        expect(first === second).toBe(isDeepStrictEqual(one, other));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('fails for whom it fails alone: a variable that is null is not one that is missing', async () => {
+    const query = 'subscription ($skip: Boolean = false) { room(id: 1) { text @skip(if: $skip) } }';
+    rooms.tell(1, { text: 'free' });
+    const [wrong, right] = await Promise.all([
+      frameOf({ query, variables: { skip: null } }),
+      frameOf({ query, viewer: { mandatorId: 2 } }),
+    ]);
+    expect(await resultOf(wrong as Execution)).toHaveProperty('errors');
+    expect(await resultOf(right as Execution)).toEqual({ data: { room: { text: 'free' } } });
   });
 
   test('is not shared between two frames, though they look the same', async () => {

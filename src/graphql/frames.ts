@@ -3,6 +3,7 @@
  * `extensions: { sharesFrames: true }` promises that nothing below its frames depends on the viewer, and that what is the
  * same for all is the same object: then each distinct operation is executed once per frame, however many watch.
  */
+import { serialize } from 'node:v8';
 import {
   type ASTNode,
   createSourceEventStream,
@@ -81,6 +82,12 @@ function shapeOf(schema: GraphQLSchema, document: DocumentNode, operation: Opera
   return { sharesFrames, variables: sharesFrames ? variablesBelow(document, operation) : [] };
 }
 
+/**
+ * The same for the same values alone. JSON has one text for values that GraphQL tells apart: null, undefined and numbers
+ * beyond its range; and 0 and -0.
+ */
+const exactKey = (values: readonly unknown[]) => serialize(values).toString('latin1');
+
 /** What is one for all who subscribe to it keeps no single one of them. */
 const nobody = { closed: false, on() {}, off() {} };
 
@@ -105,9 +112,17 @@ export function createSubscriptions(
     let shape = shapes.get(operation);
     if (!shape) shapes.set(operation, (shape = shapeOf(schema, document, operation)));
     if (!shape.sharesFrames) return { args, shared: undefined };
-    const values = shape.variables.map((name) => [name, sent?.[name]]);
+    const { viewer } = args.contextValue as Call;
     const text = document.loc?.source.body;
-    const key = `${operation.name?.value ?? ''} ${JSON.stringify(values)} ${text}`;
+    const values = shape.variables.map((name) => (sent && Object.hasOwn(sent, name) ? [sent[name]] : []));
+    const key = exactKey([
+      viewer.mandatorId,
+      viewer.role,
+      viewer.display?.privacy,
+      operation.name?.value,
+      values,
+      text,
+    ]);
     const known = operations.get(key);
     if (known) return known;
     const contextValue: Call = { ...(args.contextValue as Call), client: nobody };
