@@ -12,7 +12,8 @@ type Keys = readonly (string | number)[];
 
 const upperFirst = (key: string) => key.charAt(0).toUpperCase() + key.slice(1);
 const lowerFirst = (key: string) => key.charAt(0).toLowerCase() + key.slice(1);
-const shorten = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}…` : text);
+export const shorten = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
 
 /** RFC 6901. */
 const pointerOf = (keys: Keys) =>
@@ -53,39 +54,64 @@ function inPascalCase(value: unknown, keys: Keys = []): unknown {
   );
 }
 
-/** A name that was not sent, as the names around it are spelled. */
-const spelledLike = (names: readonly string[], key: string) =>
-  names.length > 0 && names.every((name) => name !== upperFirst(name)) ? lowerFirst(key) : key;
+/** How the names of an object were sent. */
+type Spelling = {
+  /** By their spelling in the schema. */
+  names: ReadonlyMap<string, string>;
+  /** What was not sent would stand in lower case. */
+  isCamel: boolean;
+};
 
-/** A path of the schema in the spelling that was sent, and the value that stands there. */
-function follow(sent: unknown, path: readonly PropertyKey[]): { keys: Keys; value: unknown } {
-  const keys: (string | number)[] = [];
-  let value = sent;
-  for (const part of path) {
-    const key = typeof part === 'number' ? part : String(part);
-    const members = typeof value === 'object' && value !== null ? value : {};
+/** Where in what was sent a path of the schema leads. */
+type Follow = (path: readonly PropertyKey[]) => { keys: Keys; value: unknown };
+
+/** Looks at all names of an object once, however many paths lead through it. */
+function openSpelling(sent: unknown): Follow {
+  const spellings = new Map<object, Spelling>();
+  function spellingOf(members: object): Spelling {
+    const known = spellings.get(members);
+    if (known) return known;
     const names = Object.keys(members);
-    const spelled = names.find((name) => upperFirst(name) === key);
-    keys.push(typeof key === 'number' ? key : (spelled ?? spelledLike(names, key)));
-    value = (members as Record<PropertyKey, unknown>)[spelled ?? key];
+    const spelling = {
+      names: new Map(names.map((name) => [upperFirst(name), name])),
+      isCamel: names.length > 0 && names.every((name) => name !== upperFirst(name)),
+    };
+    spellings.set(members, spelling);
+    return spelling;
   }
-  return { keys, value };
+  return (path) => {
+    const keys: (string | number)[] = [];
+    let value = sent;
+    for (const part of path) {
+      const members = typeof value === 'object' && value !== null ? value : {};
+      let key = typeof part === 'number' ? part : String(part);
+      if (typeof key === 'string') {
+        const { names, isCamel } = spellingOf(members);
+        key = names.get(key) ?? (isCamel ? lowerFirst(key) : key);
+      }
+      keys.push(key);
+      value = (members as Record<PropertyKey, unknown>)[key];
+    }
+    return { keys, value };
+  };
 }
 
-function faultsOf(issue: z.core.$ZodIssue, sent: unknown): FieldError[] {
+function faultsOf(issue: z.core.$ZodIssue, follow: Follow): FieldError[] {
   const fault = (path: readonly PropertyKey[], code: string, text: string): FieldError => {
     const names = path.map((part) => (typeof part === 'number' ? part : String(part)));
     const field = names.findLast((name) => typeof name === 'string');
     return {
       field: field === undefined ? null : shorten(field, 100),
-      pointer: pointerOf(follow(sent, path).keys),
+      pointer: pointerOf(follow(path).keys),
       code,
       message: `${pathOf(names) || 'The body'}: ${text}.`,
     };
   };
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => fault([...issue.path, key], 'UnknownField', 'is not known here'));
-  if (follow(sent, issue.path).value === undefined) return [fault(issue.path, 'MissingField', 'is missing')];
+    return issue.keys
+      .slice(0, mostFaults)
+      .map((key) => fault([...issue.path, key], 'UnknownField', 'is not known here'));
+  if (follow(issue.path).value === undefined) return [fault(issue.path, 'MissingField', 'is missing')];
   const named: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
   const code = issue.code === 'invalid_type' ? 'InvalidType' : 'InvalidValue';
   return [fault(issue.path, typeof named === 'string' ? named : code, issue.message)];
@@ -109,11 +135,27 @@ export const idempotencyKey = z
 /** Spells the pointers of what was found wrong with an input, past its schema, as it was sent. */
 export function respell(error: unknown, sent: unknown): void {
   if (!(error instanceof DomainError)) return;
+  const follow = openSpelling(sent);
   for (const fault of error.errors) {
     const path = fault.pointer?.split('/').slice(1) ?? [];
     const keys = path.map((key) => (/^\d+$/.test(key) ? Number(key) : key));
-    if (fault.pointer) fault.pointer = pointerOf(follow(sent, keys).keys);
+    if (fault.pointer) fault.pointer = pointerOf(follow(keys).keys);
   }
+}
+
+/**
+ * Tells the first faults that were found, as many as somebody may read.
+ * @param describe told of no more of the issues than that
+ */
+export function invalidInput(
+  { issues }: z.ZodError,
+  describe: (issue: z.core.$ZodIssue) => readonly FieldError[],
+): InvalidInput {
+  const count = issues.reduce((sum, issue) => sum + ('keys' in issue ? issue.keys.length : 1), 0);
+  const faults = issues.slice(0, mostFaults).flatMap(describe).slice(0, mostFaults);
+  const told = faults.slice(0, mostInMessage).map(({ message }) => message);
+  if (count > told.length) told.push(`… and ${count - told.length} more.`);
+  return new InvalidInput(told.join(' '), faults);
 }
 
 /**
@@ -126,8 +168,6 @@ export function respell(error: unknown, sent: unknown): void {
 export function readInput<T extends z.ZodType>(schema: T, sent: unknown): z.output<T> {
   const result = schema.safeParse(inPascalCase(sent));
   if (result.success) return result.data;
-  const faults = result.error.issues.flatMap((issue) => faultsOf(issue, sent));
-  const told = faults.slice(0, mostInMessage).map(({ message }) => message);
-  if (faults.length > told.length) told.push(`… and ${faults.length - told.length} more.`);
-  throw new InvalidInput(told.join(' '), faults.slice(0, mostFaults));
+  const follow = openSpelling(sent);
+  throw invalidInput(result.error, (issue) => faultsOf(issue, follow));
 }

@@ -5,6 +5,7 @@ import { serverAudits } from 'graphql-http';
 import WebSocket from 'ws';
 import { makeTenant } from './_util/factories.ts';
 import { type Answer, type GraphqlService, startGraphql, until } from './_util/graphql.ts';
+import { ratioOf } from './_util/growth.ts';
 import { NowDocument } from './_util/operations/generated/graphql.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 
@@ -259,6 +260,75 @@ describe('what is no JSON over POST', () => {
     const response = await service.post(body, { accept: 'application/graphql-response+json' });
     const { data, errors } = await read(response);
     expect([response.status, data, errors?.length]).toEqual([400, undefined, 1]);
+  });
+});
+
+describe('a call of 900 KB that fails', () => {
+  const [long, many] = ['x'.repeat(900_000), range(70_000)];
+  const members = Object.fromEntries(many.map((n) => [`k${n}`, 1]));
+  const batches = 'query ($f: BatchFilter, $n: Int) { batches(filter: $f, first: $n) { nodes { id } } }';
+  const ids =
+    'query ($ids: [ID!]) { availability(input: { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z", resourceIds: $ids }) { resourceId } }';
+  const calls: [name: string, body: unknown][] = [
+    ['a text', long],
+    ['a number', Number('1'.repeat(300))],
+    ['a list', many],
+    ['broken JSON', `{"query":"${long}`],
+    ['an unknown member', { query: '{ serverTime }', pad: long }],
+    ['unknown members', { query: '{ serverTime }', ...members }],
+    ['a query that is a list', { query: many }],
+    ['variables that are a text', { query: '{ serverTime }', variables: long }],
+    ['variables that are a list', { query: '{ serverTime }', variables: many }],
+    ['extensions that are a text', { query: '{ serverTime }', extensions: long }],
+    ['an unknown operation', { query: '{ serverTime }', operationName: long }],
+    ['an unknown field', { query: `{ ${long} }` }],
+    ['lines of nothing before an unknown field', { query: `{ ${'\n'.repeat(450_000)} nothing }` }],
+    ['lines of nothing before a wrong character', { query: `{ ${'\n'.repeat(450_000)} ? }` }],
+    ['a text for a number', { query: batches, variables: { n: long } }],
+    ['a text for an enumeration', { query: batches, variables: { f: { operation: long } } }],
+    ['unknown members of an input', { query: batches, variables: { f: members } }],
+    ['wrong members of a list', { query: ids, variables: { ids: many.map(() => ({})) } }],
+    ['members of a list that are no ids', { query: ids, variables: { ids: many.map(() => 'x') } }],
+  ];
+  const valid = { query: 'query ($id: ID!) { batch(id: $id) { id } }', variables: { id: long } };
+
+  test.each(calls)('costs little more than one that succeeds: %s', async (_name, sent) => {
+    const body = typeof sent === 'string' && sent.startsWith('{') ? sent : JSON.stringify(sent);
+    const parse = () => {
+      try {
+        JSON.parse(body);
+      } catch {}
+    };
+    const answers: string[] = [];
+    for (const accept of ['application/json', 'text/event-stream']) {
+      const fail = async () => void answers.push(await (await service.post(body, { accept })).text());
+      const succeed = async () => {
+        parse();
+        await (await service.post(valid)).text();
+      };
+      expect(await ratioOf(fail, succeed)).toBeLessThan(6);
+    }
+    expect(answers.join('')).toContain('"errors"');
+    for (const answer of answers) expect(answer.length).toBeLessThan(50_000);
+  });
+
+  const overWebSocket = calls.filter(([, sent]) => {
+    const { query, variables = {}, ...others } = sent as { query?: unknown; variables?: unknown };
+    const isCall = typeof query === 'string' && typeof variables === 'object' && !Array.isArray(variables);
+    return isCall && Object.keys(others).every((name) => name === 'operationName');
+  });
+  test.each(overWebSocket)('is answered with little over a WebSocket too: %s', async (_name, sent) => {
+    const client = service.ws();
+    const answer = await client
+      .iterate(sent as { query: string })
+      .next()
+      .then(
+        ({ value }) => value?.errors,
+        (errors: unknown) => errors,
+      );
+    await client.dispose();
+    expect(answer).toHaveProperty('0.message');
+    expect(JSON.stringify(answer).length).toBeLessThan(50_000);
   });
 });
 

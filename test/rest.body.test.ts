@@ -4,9 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import express from 'express';
 import { z } from 'zod';
 import type { Context } from '../src/context.ts';
+import { readInput } from '../src/input.ts';
 import { openLog } from '../src/log.ts';
 import { handleErrors } from '../src/rest/errors.ts';
 import { mountRoutes, type Route, route } from '../src/rest/route.ts';
+import { growthOf } from './_util/growth.ts';
 
 const schema = z.strictObject({
   Name: z.string().max(10),
@@ -217,3 +219,19 @@ test.each(['text/plain', 'application/xml', 'multipart/form-data', 'application/
     expect((await send('{"Name":"a"}', { 'Content-Encoding': 'br' })).status).toBe(415);
   },
 );
+
+test.each<[string, (size: number) => unknown]>([
+  ['unknown members', (size) => Object.fromEntries(Array.from({ length: size }, (_, at) => [`k${at}`, 1]))],
+  ['wrong items of a list', (size) => ({ Name: 'x', Rows: Array(size).fill(1) })],
+  ['items without members', (size) => ({ Name: 'x', Rows: Array.from({ length: size }, () => ({})) })],
+])('twice as many faults cost no more than in proportion: %s', (_name, make) => {
+  const growth = growthOf(
+    (size) => {
+      const sent = make(size);
+      return () => expect(() => readInput(schema, sent)).toThrow(/more\.$/);
+    },
+    2_000,
+    3,
+  );
+  expect(growth).toBeLessThan(2.5);
+});

@@ -17,6 +17,7 @@ import {
   PreconditionFailed,
   type RoomConflict,
 } from '../errors.ts';
+import { invalidInput } from '../input.ts';
 import type { Caller } from './holders.ts';
 import type { Streams } from './streams.ts';
 
@@ -46,11 +47,10 @@ function readDate(value: unknown): string {
 }
 
 function asInvalidInput(error: z.ZodError): InvalidInput {
-  const errors = error.issues.map(({ path, message }) => {
+  return invalidInput(error, ({ path, message }) => {
     const field = path.join('.');
-    return { field, pointer: null, code: 'InvalidType', message: `${field}: ${message}.` };
+    return [{ field, pointer: null, code: 'InvalidType', message: `${field}: ${message}.` }];
   });
-  return new InvalidInput(errors.map(({ message }) => message).join(' '), errors);
 }
 
 /** A type that another room adds, by its name. */

@@ -1,5 +1,6 @@
 import { GraphQLError } from 'graphql';
 import { asDomainError, type DomainError, type ErrorCode } from '../errors.ts';
+import { shorten } from '../input.ts';
 import type { Log } from '../log.ts';
 
 /** `extensions.code` of a top-level error. */
@@ -34,6 +35,14 @@ function causeOf(error: GraphQLError): unknown {
   return originalError instanceof GraphQLError ? causeOf(originalError) : originalError;
 }
 
+const longestMessage = 4_000;
+
+/** GraphQL's own errors quote what was sent, however long it is. */
+export function shortenMessage(error: GraphQLError): GraphQLError {
+  error.message = shorten(error.message, longestMessage);
+  return error;
+}
+
 /**
  * An error as the client may see it: GraphQL's own and domain errors with their code, everything else masked, with only a
  * traceId that leads to the log.
@@ -43,7 +52,7 @@ export function presentError(error: GraphQLError, requestId: string, log: Log): 
   if (cause === undefined) {
     // What GraphQL gives no code is about the variables.
     error.extensions['code'] ??= graphqlCodeOf.InvalidInput;
-    return error;
+    return shortenMessage(error);
   }
   const known = asDomainError(cause);
   const err = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);

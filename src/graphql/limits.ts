@@ -6,6 +6,7 @@ import {
   type ExecutionArgs,
   type FieldNode,
   GraphQLError,
+  type GraphQLSchema,
   getOperationAST,
   getVariableValues,
   Kind,
@@ -14,6 +15,7 @@ import {
   print,
   TypeInfo,
   type ValidationRule,
+  type VariableDefinitionNode,
   validate,
   visit,
   visitWithTypeInfo,
@@ -21,7 +23,18 @@ import {
 import type { Plugin } from 'graphql-yoga';
 import { pageCost } from './connection.ts';
 
-const most = { tokens: 1_000, depth: 10, fields: 200, cost: 10_000 };
+const most = { tokens: 1_000, depth: 10, fields: 200, cost: 10_000, faults: 20, faultsOfVariables: 1 };
+
+/** The variables of an operation, or their first fault: it quotes what was sent, which may be all of it. */
+export const readVariables = (
+  schema: GraphQLSchema,
+  definitions: readonly VariableDefinitionNode[] = [],
+  sent: ExecutionArgs['variableValues'] = {},
+) =>
+  getVariableValues(schema, definitions, sent ?? {}, {
+    maxErrors: most.faultsOfVariables,
+    hideSuggestions: true,
+  });
 
 const refusal = (message: string) => new GraphQLError(message, { extensions: { code: 'LIMIT' } });
 
@@ -128,17 +141,17 @@ export function createLimits(): Limits {
     const operation = getOperationAST(document, operationName);
     // Execution says which operations there are.
     if (!operation || isAffordable(args)) return undefined;
+    // Reckoning the cost reads them again, and would tell each of a million faults.
+    const { errors } = readVariables(schema, operation.variableDefinitions, variableValues);
+    if (errors) return [...errors];
     try {
       const error = checkCost(args, operation);
       if (error) return [error];
       remember(args);
       return undefined;
     } catch (error) {
-      // Variables that do not fit; said again in the words of execution, which suggest no names.
       if (!(error instanceof GraphQLError)) throw error;
-      const { variableDefinitions: definitions = [] } = operation;
-      const read = getVariableValues(schema, definitions, variableValues ?? {}, { hideSuggestions: true });
-      return [...(read.errors ?? [error])];
+      return [error];
     }
   }
 
@@ -154,7 +167,7 @@ export function createLimits(): Limits {
     onValidate({ setValidationFn, addValidationRule }) {
       addValidationRule(refuseIntrospectionAliases);
       setValidationFn((schema, document, rules) =>
-        validate(schema, document, rules, { maxErrors: 20, hideSuggestions: true }),
+        validate(schema, document, rules, { maxErrors: most.faults, hideSuggestions: true }),
       );
     },
     onExecute: (payload) => stopIfTooCostly(payload as Stop),

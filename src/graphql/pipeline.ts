@@ -4,7 +4,7 @@ import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import type { Log } from '../log.ts';
 import type { Call } from './builder.ts';
-import { presentError } from './errors.ts';
+import { presentError, shortenMessage } from './errors.ts';
 import { createSubscriptions, type Opened } from './frames.ts';
 import { createLimits } from './limits.ts';
 import { type Plan, planQuery } from './plan.ts';
@@ -54,6 +54,14 @@ function presentErrors(log: Log): Plugin<Call> {
   };
 }
 
+/** Those of parsing and validation, which no other plugin sees. */
+const shortErrors: Plugin = {
+  onResultProcess({ result }) {
+    if (Array.isArray(result) || isAsyncIterable(result)) return;
+    for (const error of result.errors ?? []) shortenMessage(error);
+  },
+};
+
 const knownResults: Plugin = {
   onParams({ context, setResult }) {
     const { result } = context as Known;
@@ -84,7 +92,7 @@ export function createPipeline(log: Log) {
   const yoga = createYoga<Call>({
     schema,
     graphqlEndpoint: '/:mandator/graphql',
-    plugins: [engine, presentErrors(log), limits.plugin, knownResults],
+    plugins: [engine, presentErrors(log), limits.plugin, knownResults, shortErrors],
     parserAndValidationCache: {
       documentCache: documents,
       errorCache: new LRUCache<string, GraphQLError>(remembered),

@@ -12,7 +12,6 @@ import {
   type GraphQLOutputType,
   type GraphQLSchema,
   getArgumentValues,
-  getVariableValues,
   isLeafType,
   isListType,
   isNonNullType,
@@ -23,7 +22,7 @@ import {
   type VariableValues,
 } from 'graphql';
 import type { Call } from './builder.ts';
-import type { Limits } from './limits.ts';
+import { type Limits, readVariables } from './limits.ts';
 
 /** Gives the data of one execution; undefined where only GraphQL's own executor knows the answer. */
 export type Plan = (params: Params, call: Call) => Promise<object | undefined>;
@@ -197,7 +196,7 @@ export function planQuery(schema: GraphQLSchema, document: DocumentNode, limits:
     const sent = params.variables ?? {};
     if ((params.operationName ?? name?.value) !== name?.value) return undefined;
     try {
-      const { variableValues: variables } = getVariableValues(schema, variableDefinitions, sent);
+      const { variableValues: variables } = readVariables(schema, variableDefinitions, sent);
       const args = { schema, document, variableValues: sent, contextValue: call };
       if (!variables || limits.refuse(args)) return undefined;
       const run: Run = { call, variables, pending: [], failed: false };

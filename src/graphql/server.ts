@@ -1,6 +1,7 @@
 /** GraphQL at `/{mandator}/graphql` (contract 8): HTTP, with streams over SSE, here; WebSocket in `websocket.ts`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { GraphQLError } from 'graphql';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import type { Call } from './builder.ts';
@@ -63,22 +64,35 @@ async function readText(request: IncomingMessage, most: number): Promise<string>
 }
 
 const isText = (value: unknown) => typeof value === 'string';
-const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A call as nearly all are; undefined for one that is faulty or out of the ordinary. */
-function readParams(body: string): PlainCall | undefined {
+function refuseBody(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } });
+}
+
+const members = new Set(['query', 'variables', 'operationName', 'extensions']);
+
+/** The call, or what is wrong with it. Looks at no value but as a whole: one may have a million characters or members. */
+function readCall(body: string): PlainCall | GraphQLError {
+  let sent: unknown;
   try {
-    const { query, variables, operationName, extensions, ...others } = JSON.parse(body);
-    const isPlain =
-      isText(query) &&
-      isObject(variables ?? {}) &&
-      isText(operationName ?? '') &&
-      isObject(extensions ?? {}) &&
-      Object.keys(others).length === 0;
-    return isPlain ? { query, variables, operationName } : undefined;
+    sent = JSON.parse(body);
   } catch {
-    return undefined;
+    return refuseBody('The body is not JSON.');
   }
+  if (!isObject(sent)) return refuseBody('The body must be an object: one call, not a list of calls.');
+  const { query, variables, operationName, extensions } = sent;
+  if (!isText(query)) return refuseBody('query: must be a text, the document.');
+  if (!isObject(variables ?? {})) return refuseBody('variables: must be an object.');
+  if (!isText(operationName ?? '')) return refuseBody('operationName: must be a text.');
+  if (!isObject(extensions ?? {})) return refuseBody('extensions: must be an object.');
+  for (const name in sent)
+    if (!members.has(name) && sent[name] !== null)
+      return refuseBody(
+        'The body may hold query, variables, operationName and extensions, and nothing else.',
+      );
+  return { query, variables, operationName } as PlainCall;
 }
 
 const mayStream = /(\*|text)\/\*|text\/event-stream/i;
@@ -93,7 +107,7 @@ function plainType(accept: string): string | undefined {
 }
 
 /** What Express adds, as far as it is used here. */
-type Request = IncomingMessage & { body?: string };
+type Request = IncomingMessage & { body?: PlainCall };
 type Response = ServerResponse & { locals: Record<string, unknown> };
 
 export type GraphqlServer = {
@@ -143,8 +157,8 @@ export function createGraphqlServer(
         client: response,
       };
       response.setHeader('Cache-Control', 'no-store');
-      // Most calls need nothing of what Yoga knows about HTTP, which costs more than all the rest.
-      const params = readParams(body);
+      const read = readCall(body);
+      const params = read instanceof GraphQLError ? undefined : read;
       const { accept = '*/*' } = request.headers;
       const isStream = params?.query.includes('subscription') && mayStream.test(accept);
       const opened = params && isStream && (await pipeline.subscribe(params, call));
@@ -153,9 +167,10 @@ export function createGraphqlServer(
         Object.assign(request, { next: undefined, headers: {}, rawHeaders: [] });
         return events.serve(response, opened);
       }
+      // Most calls need nothing of what Yoga knows about HTTP, which costs more than all the rest.
       const type = plainType(accept);
       const isPlain = params && type && !params.query.includes('subscription');
-      const result = isPlain && (await pipeline.runPlain(params, call));
+      const result = isPlain ? await pipeline.runPlain(params, call) : undefined;
       if (result && !result.errors) {
         const text = JSON.stringify(result);
         response.setHeader('Content-Type', `${type}; charset=utf-8`);
@@ -165,11 +180,13 @@ export function createGraphqlServer(
         response.end(text, length === text.length ? 'latin1' : 'utf8');
         return;
       }
-      request.body = body;
+      const known = read instanceof GraphQLError ? { errors: [read] } : result;
+      // As an object: of a text, Yoga enumerates the characters.
+      request.body = params ?? { query: '{ __typename }' };
       request.headers['content-type'] = 'application/json';
       await pipeline.yoga(request, response, {
         ...call,
-        ...(result && { result }),
+        ...(known && { result: known }),
         ...(opened && { refusal: opened }),
       });
     },

@@ -15,7 +15,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { asDomainError, Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import type { Call } from './builder.ts';
-import { presentError } from './errors.ts';
+import { presentError, shortenMessage } from './errors.ts';
 import { resultOf } from './execution.ts';
 import type { Frames } from './frames.ts';
 import type { Authenticate, Client } from './holders.ts';
@@ -63,7 +63,7 @@ function closeCodeOf(error: unknown): [code: number, reason: string] {
 /** What speaks of HTTP has no meaning here. */
 function withoutHttp(error: GraphQLError | GraphQLFormattedError): GraphQLFormattedError {
   const { http: _, ...extensions } = error.extensions ?? {};
-  return { ...(error instanceof GraphQLError ? error.toJSON() : error), extensions };
+  return { ...(error instanceof GraphQLError ? shortenMessage(error).toJSON() : error), extensions };
 }
 
 /** The results of a subscription, as graphql-ws takes them. */

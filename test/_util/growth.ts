@@ -21,10 +21,24 @@ function leastTimesOf(works: readonly (() => unknown)[]): number[] {
 /**
  * How many times as long work takes for twice the input: 2 where it is linear, 4 where it is quadratic.
  * @param prepare makes the input of a size, and gives the work to be measured: a millisecond of it or more
+ * @param doublings over how many of them it is told on average: the more, the less a disturbance counts
  */
-export function growthOf(prepare: (size: number) => () => unknown, size: number): number {
-  const [once, twice] = leastTimesOf([prepare(size), prepare(2 * size)]);
-  return twice! / once!;
+export function growthOf(prepare: (size: number) => () => unknown, size: number, doublings = 1): number {
+  const [least, most] = leastTimesOf([prepare(size), prepare(2 ** doublings * size)]);
+  return (most! / least!) ** (1 / doublings);
+}
+
+/** How many times as much processor time one work takes as the other, of what waits in between; the least of some rounds. */
+export async function ratioOf(work: () => Promise<unknown>, other: () => Promise<unknown>): Promise<number> {
+  const least = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let round = 0; round < 3; round++)
+    for (const [index, one] of [work, other].entries()) {
+      const before = process.cpuUsage();
+      await one();
+      const { user, system } = process.cpuUsage(before);
+      least[index] = Math.min(least[index]!, user + system);
+    }
+  return least[0]! / least[1]!;
 }
 
 const reference = JSON.stringify(Array.from({ length: 50_000 }, (_, index) => ({ at: index })));
