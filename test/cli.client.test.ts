@@ -89,7 +89,7 @@ describe('connect', () => {
 
   test('no server: names the URL and how to start one, at once', async () => {
     await stop();
-    const advice = `No server answers at ${url} (ECONNREFUSED). Start it with "npx --no roomgate serve"`;
+    const advice = `No server answers at ${url} (ECONNREFUSED). Start it with "./roomgate serve"`;
     await expect(reach(url)).rejects.toThrow(advice);
     await expect(signIn()).rejects.toThrow(advice);
     await listen(Number(new URL(url).port));

@@ -373,7 +373,7 @@ describe('import', () => {
     );
     expect(code).toBe(1);
     expect(err).toMatch(
-      /^No server answers at http:\/\/127\.0\.0\.1:9 .* Start it with "npx --no roomgate serve"/,
+      /^No server answers at http:\/\/127\.0\.0\.1:9 .* Start it with "\.\/roomgate serve"/,
     );
   });
 

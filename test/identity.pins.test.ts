@@ -194,7 +194,6 @@ describe('roomgate pin', () => {
   });
 
   test('names what is wrong', async () => {
-    await expect(run('create', '--mandator', 'school')).rejects.toThrow("required option '--person <email>'");
     await expect(run('create', '--mandator', 'school', '--person', 'no@body')).rejects.toThrow(NotFound);
     await expect(run('revoke', ...person, 'x')).rejects.toThrow(CommandFailed);
     await expect(run('revoke', ...person, '999999999')).rejects.toThrow(NotFound);

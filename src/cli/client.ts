@@ -122,7 +122,7 @@ function reasonOf(error: unknown): string {
 
 function unreachable(url: string, error: unknown): CommandFailed {
   return new CommandFailed(
-    `No server answers at ${url} (${reasonOf(error)}). Start it with "npx --no roomgate serve", or name another with --base-url URL.`,
+    `No server answers at ${url} (${reasonOf(error)}). Start it with "./roomgate serve", or name another with --base-url URL.`,
   );
 }
 

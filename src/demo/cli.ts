@@ -38,7 +38,7 @@ function describeDemo(context: Context, pin: string | undefined): string[] {
   if (!pin)
     return [
       'The PIN of the demo tenant was shown at the first start; make another one with',
-      `  npx --no roomgate pin create`,
+      `  ./roomgate pin create`,
     ];
   return [
     `Demo tenant "demo", PIN: ${pin}`,
@@ -53,7 +53,7 @@ function describeSigns({ config }: Context, example: demo.Example | undefined): 
   const { resourceId, resourceName, locationId, locationName } = example;
   return [
     '',
-    'Door signs show a code when they are opened first; confirm it as this tells: npx --no roomgate display pair --help',
+    'Door signs show a code when they are opened first; confirm it as this tells: ./roomgate display pair --help',
     `  ${resourceName}: ${config.BaseUrl}/demo/door-sign/${resourceId}`,
     `  all of ${locationName}: ${config.BaseUrl}/demo/board/${locationId}`,
   ];

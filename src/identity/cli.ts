@@ -1,6 +1,5 @@
-import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
+import { type AddCommands, type Cli, CommandFailed, tenantOption } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
-import type { Database } from '../db/database.ts';
 import { createPin, getFirstAdmin, getPerson, listPins, pepperOf, revokePin } from './service.ts';
 
 /** For commands that sign in by themselves. */
@@ -8,7 +7,7 @@ export { createTemporaryPin } from './temporary-pin.ts';
 
 type Holder = { mandator: string; person?: string };
 
-const findHolder = (db: Database, { mandator, person }: Holder) =>
+const findHolder = ({ db }: Cli['context'], { mandator, person }: Holder) =>
   person === undefined ? getFirstAdmin(db, mandator) : getPerson(db, mandator, person);
 
 export const addCommands: AddCommands = (program, action) => {
@@ -26,8 +25,9 @@ export const addCommands: AddCommands = (program, action) => {
     .option('--label <text>', 'what it is for')
     .addHelpText('after', example('create'))
     .action(
-      action(async ({ context: { db, config }, print }, options: Holder & { label?: string }) => {
-        const { mandatorId, personId, email } = await findHolder(db, options);
+      action(async ({ context, print }, options: Holder & { label?: string }) => {
+        const { db, config } = context;
+        const { mandatorId, personId, email } = await findHolder(context, options);
         const made = await createPin(db, pepperOf(config), { mandatorId, personId, label: options.label });
         print(
           `PIN of ${email}: ${made.pin}\nIt is shown this once. Its id, to revoke it, is ${made.pinId}.`,
@@ -44,9 +44,9 @@ export const addCommands: AddCommands = (program, action) => {
     .description('list PINs, revoked ones too')
     .addHelpText('after', example('list'))
     .action(
-      action(async ({ context: { db }, print }, options: Holder) => {
-        const { mandatorId, personId } = await findHolder(db, options);
-        const pins = await listPins(db, mandatorId, personId);
+      action(async ({ context, print }, options: Holder) => {
+        const { mandatorId, personId } = await findHolder(context, options);
+        const pins = await listPins(context.db, mandatorId, personId);
         const time = (at: Date | null) => at?.toISOString();
         const rows = pins.map((row) => [
           row.pinId,
@@ -73,11 +73,11 @@ export const addCommands: AddCommands = (program, action) => {
     .argument('<PinId>', 'the id that create and list print')
     .addHelpText('after', example('revoke 7'))
     .action(
-      action(async ({ context: { db }, print }, id: string, options: Holder) => {
+      action(async ({ context, print }, id: string, options: Holder) => {
         if (!/^\d{1,9}$/.test(id)) throw new CommandFailed(`PinId: ${id} is not a PinId; see pin list.`);
         const pinId = Number(id);
-        const { mandatorId, personId } = await findHolder(db, options);
-        await revokePin(db, mandatorId, pinId, personId);
+        const { mandatorId, personId } = await findHolder(context, options);
+        await revokePin(context.db, mandatorId, pinId, personId);
         print(`PIN ${pinId} is revoked.`, { PinId: pinId, Revoked: true });
       }),
     );
