@@ -1,6 +1,5 @@
 /** The HTTP surface, read from top to bottom. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import * as availability from './availability/rest.ts';
@@ -29,7 +28,8 @@ import { swaggerRoutes } from './web/swagger.ts';
 /** What an HTTP server needs of us. */
 export type App = {
   handler: Express;
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** How WebSockets are opened; absent where there are none. */
+  upgrades?: GraphqlServer['upgrades'];
   /** Ends the WebSockets, and records what mail servers have sent. */
   close(): Promise<void>;
 };
@@ -91,7 +91,7 @@ function finish(app: Express, context: Context): Express {
 /** Health and metrics alone, for a process that only works on the queue. */
 export function createHealthApp(context: Context, health: Health): App {
   const handler = finish(createExpress(context, health), context);
-  return { handler, upgrade: (_request, socket) => void socket.destroy(), close: async () => {} };
+  return { handler, close: async () => {} };
 }
 
 /** What /metrics tells of streams. */
@@ -149,7 +149,7 @@ export function createApp(context: Context, health: Health): App {
     app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
   return {
     handler: finish(app, context),
-    upgrade: graphql.upgrade,
+    upgrades: graphql.upgrades,
     async close() {
       await Promise.all([graphql.close(), webhook.close()]);
     },

@@ -39,6 +39,8 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
     // A device that has lost its network takes its streams with it.
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
+    // Java and curl offer HTTP/2 that way with each request: what is not taken is ignored (RFC 9110, 7.8).
+    shouldUpgradeCallback: (request) => app.upgrades?.accepts(request) === true,
   });
   server.keepAliveTimeout = 65_000;
   // Thousands of signs come back together after a restart.
@@ -67,14 +69,15 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
   });
   server.on('request', (request, response) => {
     const connection: Connection = request.socket;
-    if (stopping.signal.aborted) response.shouldKeepAlive = false;
+    // Node.js drops what came behind a request that offers an upgrade: its client must know that nobody has read it.
+    if (stopping.signal.aborted || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     connection.answering = response;
     response.on('close', () => {
       if (connection.answering === response) connection.answering = undefined;
     });
   });
   server.on('request', app.handler);
-  server.on('upgrade', app.upgrade);
+  if (app.upgrades) server.on('upgrade', app.upgrades.open);
 
   const work =
     config.Role === 'Web'

@@ -435,7 +435,7 @@ describe('a WebSocket', () => {
   test('may go away in the middle of its handshake', async () => {
     const socket = net.connect(service.port, '127.0.0.1');
     socket.write(
-      'GET /school/other HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+      'GET /school/graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
     );
     socket.resetAndDestroy();
     await until(() => socket.destroyed);

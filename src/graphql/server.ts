@@ -1,6 +1,5 @@
 /** GraphQL at `/{mandator}/graphql` (contract 8): HTTP, with streams over SSE, here; WebSocket in `websocket.ts`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { GraphQLError } from 'graphql';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
@@ -10,7 +9,7 @@ import type { Authenticate } from './holders.ts';
 import { createPipeline, type PlainCall } from './pipeline.ts';
 import { createEventStreams } from './sse.ts';
 import { createStreams } from './streams.ts';
-import { createWebSockets } from './websocket.ts';
+import { createWebSockets, type Upgrades } from './websocket.ts';
 
 const json = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 const answerable = /(\*|application)\/\*|application\/(json|graphql-response\+json)|text\/(\*|event-stream)/i;
@@ -115,8 +114,8 @@ export type GraphqlServer = {
   handler(request: Request, response: Response): Promise<void>;
   /** The page for people, before the door; whether it has answered. */
   explorer(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
-  /** Takes the `upgrade` events of an HTTP server; other paths than ours are refused. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** How the HTTP server opens WebSockets. */
+  upgrades: Upgrades;
   /** How many streams are open now. */
   streamCount(): number;
   /** How many streams over SSE are not read at the moment. */
@@ -191,7 +190,7 @@ export function createGraphqlServer(
       });
     },
     explorer: openExplorer(context),
-    upgrade: sockets.upgrade,
+    upgrades: sockets.upgrades,
     streamCount: streams.count,
     stalledCount: events.stalledCount,
     cutCount: () => events.cutCount() + sockets.cutCount(),

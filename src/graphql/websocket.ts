@@ -84,15 +84,23 @@ function resultsOf(frames: Frames): AsyncIterableIterator<ExecutionResult> {
   return results;
 }
 
-function refuseUpgrade(socket: Duplex): void {
-  socket.on('error', () => {});
-  socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () =>
-    socket.destroy(),
-  );
-}
+const hasBody = ({ headers }: IncomingMessage) =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** Whether what we speak is among the protocols of `Upgrade` (RFC 9110, 7.8). */
+const offersWebSocket = ({ headers }: IncomingMessage) =>
+  /(?:^|,)\s*websocket\s*(?:,|$)/i.test(headers.upgrade ?? '');
+
+/** What an HTTP server needs to open them. */
+export type Upgrades = {
+  /** Whether a request becomes a WebSocket; any other is answered as if it asked for no upgrade. */
+  accepts(request: IncomingMessage): boolean;
+  /** Takes the `upgrade` events of what `accepts` is true for. */
+  open(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+};
 
 export type WebSockets = {
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  upgrades: Upgrades;
   /** How many were cut because they answered no ping, as who does not read cannot. */
   cutCount(): number;
   close(): Promise<void>;
@@ -192,24 +200,34 @@ export function createWebSockets(
     Math.min(pingEvery, (config.Limits.StalledReaderSeconds * 1_000) / 2),
   );
 
+  function open(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    // ws takes no list, and what else it offers is not taken.
+    request.headers.upgrade = 'websocket';
+    sockets.handleUpgrade(request, socket, head, (opened) => {
+      // One for each of its streams.
+      opened.setMaxListeners(0);
+      // graphql-ws does so when a ping is not answered.
+      opened.terminate = () => {
+        cuts++;
+        WebSocket.prototype.terminate.call(opened);
+      };
+      sockets.emit('connection', opened, request);
+      // graphql-ws would print them on the console; ws itself closes the socket.
+      opened.removeAllListeners('error').on('error', (error) => {
+        log.info({ err: error.message }, 'WebSocket failed');
+      });
+    });
+  }
+
   return {
-    upgrade(request, socket, head) {
-      if (mandatorOf(request) === undefined) refuseUpgrade(socket);
-      else
-        sockets.handleUpgrade(request, socket, head, (opened) => {
-          // One for each of its streams.
-          opened.setMaxListeners(0);
-          // graphql-ws does so when a ping is not answered.
-          opened.terminate = () => {
-            cuts++;
-            WebSocket.prototype.terminate.call(opened);
-          };
-          sockets.emit('connection', opened, request);
-          // graphql-ws would print them on the console; ws itself closes the socket.
-          opened.removeAllListeners('error').on('error', (error) => {
-            log.info({ err: error.message }, 'WebSocket failed');
-          });
-        });
+    upgrades: {
+      accepts: (request) =>
+        request.method === 'GET' &&
+        request.httpVersion === '1.1' &&
+        !hasBody(request) &&
+        offersWebSocket(request) &&
+        mandatorOf(request) !== undefined,
+      open,
     },
     cutCount: () => cuts,
     async close() {

@@ -58,7 +58,8 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
     graphql.handler,
   );
   app.use(handleErrors(log));
-  const server = http.createServer(app).on('upgrade', graphql.upgrade);
+  const { accepts: shouldUpgradeCallback, open } = graphql.upgrades;
+  const server = http.createServer({ shouldUpgradeCallback }, app).on('upgrade', open);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}/school/graphql`;
