@@ -43,7 +43,7 @@ module.exports = {
   forbidden: [
     onlyTo('main', '^src/main\\.ts$', [
       '^src/(cli|worker|db)/',
-      '^src/(server|context|config|errors|log)\\.ts$',
+      '^src/(server|context|config|containment|errors|log)\\.ts$',
     ]),
     onlyTo('server', '^src/server\\.ts$', [
       '^src/(worker|db)/',
@@ -85,7 +85,7 @@ module.exports = {
         '^src/worker/queue\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(config|errors|log|names|safe-fetch|storable)\\.ts$',
+        '^src/(config|containment|errors|log|names|safe-fetch|storable)\\.ts$',
       ],
     ),
     {
@@ -105,7 +105,7 @@ module.exports = {
         path: `^src/(${hallways})/`,
         pathNot: ['^src/graphql/schema\\.ts$', '^src/worker/', '^src/cli/program\\.ts$', '^src/web/[^/]+/'],
       },
-      ['^src/$1/', '^src/(errors|input|storable|context|config|log)\\.ts$', paging],
+      ['^src/$1/', '^src/(errors|input|storable|context|config|log|safe-fetch)\\.ts$', paging],
     ),
     onlyTo('graphql-schema', '^src/graphql/schema\\.ts$', [
       '^src/graphql/',
@@ -119,7 +119,7 @@ module.exports = {
     onlyTo('worker-runner', '^src/worker/runner\\.ts$', [
       '^src/(worker|db)/',
       `^src/${room}/tasks\\.ts$`,
-      '^src/(errors|context|config|log)\\.ts$',
+      '^src/(errors|context|config|containment|log)\\.ts$',
     ]),
     onlyTo('cli-program', '^src/cli/program\\.ts$', [
       '^src/cli/',
@@ -129,7 +129,9 @@ module.exports = {
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
     onlyTo('db', '^src/db/', ['^src/db/', '^src/(config|errors|log|storable)\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|storable)\\.ts$']),
-    onlyTo('ground', '^src/(config|errors|log|names|safe-fetch|storable)\\.ts$', ['^src/names\\.ts$']),
+    onlyTo('ground', '^src/(config|containment|errors|log|names|safe-fetch|storable)\\.ts$', [
+      '^src/names\\.ts$',
+    ]),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),

@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { createProgram, type Host, runProgram } from './cli/program.ts';
 import { type Config, ConfigError, listeningOn, readConfig } from './config.ts';
+import { watchForUncaught } from './containment.ts';
 import { openContext } from './context.ts';
 import { openDatabase } from './db/database.ts';
 import { diagnose } from './db/diagnosis.ts';
@@ -101,6 +102,7 @@ const host: Host = {
   async serve(tell) {
     const written = readSettings();
     const log = openLog(written.LogLevel);
+    watchForUncaught(log);
     const stop = onSignal();
     const { config, local } = await settle(written, log);
     try {

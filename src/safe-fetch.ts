@@ -1,26 +1,141 @@
+/**
+ * The one way out: whatever this program asks of another, it asks here. Node's own fetch throws beside its promise for some
+ * answers (undici 7.29, a compressed one whose connection closes), which ends the process; here every failure of a
+ * connection is the failure of its request.
+ */
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+
 const mostBytes = 1_048_576;
 
-type Fetch = (address: string, init: object) => Promise<Response>;
+export type Outgoing = {
+  method?: string;
+  headers?: ConstructorParameters<typeof Headers>[0];
+  /** What comes in pieces is sent in chunks, without its length. */
+  body?: string | Uint8Array | ArrayBuffer | URLSearchParams | AsyncIterable<Uint8Array> | null | undefined;
+  signal?: AbortSignal | null | undefined;
+};
+export type Answer = { status: number; headers: Headers; bytes: Buffer };
+
+type Fetch = (address: string, init: Outgoing) => Promise<Response>;
 
 /** An answer has more bytes than were allowed; it was not read further. */
 export class AnswerTooLarge extends Error {}
 
-/** One request that follows no redirect and reads at most `most` bytes of the answer, after inflating. @throws AnswerTooLarge */
+const inflating = new Map(
+  Object.entries({
+    gzip: promisify(zlib.gunzip),
+    'x-gzip': promisify(zlib.gunzip),
+    deflate: promisify(zlib.inflate),
+    br: promisify(zlib.brotliDecompress),
+  }),
+);
+
+/**
+ * One request that follows no redirect and reads at most `most` bytes of the answer, also after inflating. It asks for an
+ * answer that is not compressed, and reads one that is all the same.
+ * @throws AnswerTooLarge, the reason of the signal, or what the connection failed with: its `code` says why
+ */
 export async function fetchBounded(
   url: URL,
-  init: object,
+  { method = 'GET', headers, body, signal }: Outgoing,
   most: number,
-): Promise<{ response: Response; bytes: Buffer }> {
-  const response = await fetch(url, { ...init, redirect: 'manual' });
-  const chunks: Uint8Array[] = [];
+): Promise<Answer> {
+  signal?.throwIfAborted();
+  const sent = new Headers(headers);
+  sent.set('accept-encoding', 'identity');
+  if (body instanceof URLSearchParams && !sent.has('content-type'))
+    sent.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8');
+  const request = (url.protocol === 'https:' ? https : http).request(url, {
+    ...{ method, headers: Object.fromEntries(sent) },
+    ...(signal && { signal }),
+  });
+  // It may fail at any time, also when nobody waits for it any more.
+  request.on('error', () => {});
+  const closed = once(request, 'close').then(() => {
+    throw new Error('the connection was closed without an answer');
+  });
+  closed.catch(() => {});
+  let response: http.IncomingMessage | undefined;
+  try {
+    const answered = once(request, 'response') as Promise<[http.IncomingMessage]>;
+    send(request, body);
+    [response] = await Promise.race([answered, closed]);
+    return await readAnswer(url, response, most);
+  } catch (error) {
+    throw signal?.aborted ? signal.reason : error;
+  } finally {
+    // What was answered before it was sent to its end, or was not read to its own.
+    if (!request.writableFinished || !response?.complete) request.destroy();
+  }
+}
+
+const isStream = (body: Outgoing['body']): body is AsyncIterable<Uint8Array> =>
+  typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
+
+function send(request: http.ClientRequest, body: Outgoing['body']): void {
+  // The request itself tells what fails.
+  if (isStream(body)) pipeline(Readable.from(body), request).catch(() => {});
+  else if (body instanceof URLSearchParams) request.end(body.toString());
+  else request.end(body instanceof ArrayBuffer ? Buffer.from(body) : (body ?? undefined));
+}
+
+async function readAnswer(url: URL, response: http.IncomingMessage, most: number): Promise<Answer> {
+  const tooLarge = () => new AnswerTooLarge(`${url.origin} answers with more than ${most} bytes`);
+  const headers = headersOf(response);
+  const bytes = await readAtMost(response, most, tooLarge);
+  const coding = headers.get('content-encoding')?.trim().toLowerCase() || 'identity';
+  const isPlain = coding === 'identity' || bytes.length === 0;
+  return {
+    status: response.statusCode ?? 0,
+    headers,
+    bytes: isPlain ? bytes : await inflate(bytes, coding, most, tooLarge),
+  };
+}
+
+function headersOf({ rawHeaders }: http.IncomingMessage): Headers {
+  const headers = new Headers();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at]!, rawHeaders[at + 1]!);
+  return headers;
+}
+
+async function readAtMost(
+  response: http.IncomingMessage,
+  most: number,
+  tooLarge: () => AnswerTooLarge,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    if (size > most) throw new AnswerTooLarge(`${url.origin} answers with more than ${most} bytes`);
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > most) throw tooLarge();
     chunks.push(chunk);
   }
-  return { response, bytes: Buffer.concat(chunks) };
+  return Buffer.concat(chunks);
 }
+
+async function inflate(
+  bytes: Buffer,
+  coding: string,
+  most: number,
+  tooLarge: () => AnswerTooLarge,
+): Promise<Buffer> {
+  const unpack = inflating.get(coding);
+  if (!unpack) throw new Error(`the answer is compressed as ${coding.slice(0, 40)}, which was not asked for`);
+  try {
+    return await unpack(bytes, { maxOutputLength: most });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
+    throw error;
+  }
+}
+
+const withoutBody = new Set([204, 205, 304]);
 
 /**
  * A fetch for addresses that another system names: https only, but for the `origin` that the settings name; no
@@ -31,8 +146,7 @@ export function fetchSafely(origin: string): Fetch {
     const url = new URL(address);
     if (url.protocol !== 'https:' && url.origin !== origin)
       throw new Error(`${url.origin} is neither an https address nor ${origin}`);
-    const { response, bytes } = await fetchBounded(url, init, mostBytes);
-    const { status, statusText, headers } = response;
-    return new Response(response.body && new Uint8Array(bytes), { status, statusText, headers });
+    const { status, headers, bytes } = await fetchBounded(url, init, mostBytes);
+    return new Response(withoutBody.has(status) ? null : new Uint8Array(bytes), { status, headers });
   };
 }

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createClient as createWsClient } from 'graphql-ws';
 import { decodeJwt, importJWK, SignJWT } from 'jose';
 import WebSocket from 'ws';
@@ -12,6 +12,7 @@ import { makeTenant } from './_util/factories.ts';
 import { until } from './_util/graphql.ts';
 import { type IdentityServer, startIdentity } from './_util/identity.ts';
 import { audience, makeKey, resourceClient, startProvider } from './_util/oidc-provider.ts';
+import { watchOutgoing } from './_util/outgoing.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 import { pepper, type Service, startService } from './_util/service.ts';
 
@@ -221,9 +222,9 @@ describe('401 for an opaque token', () => {
   });
 
   test('costs the provider one question within 4 s, and at most 100 in a second, 20 of one address; more are 503', async () => {
-    const fetched = jest.spyOn(globalThis, 'fetch');
+    const outgoing = watchOutgoing();
     try {
-      const asked = () => fetched.mock.calls.filter(([url]) => String(url).endsWith('/introspection')).length;
+      const asked = () => outgoing.addresses.filter((address) => address.endsWith('/introspection')).length;
       for (let call = 0; call < 3; call++) expect((await read('one-unknown-token')).status).toBe(401);
       expect(asked()).toBe(1);
       const junk = async (networks: number, name: string) => {
@@ -241,7 +242,7 @@ describe('401 for an opaque token', () => {
       const good = await provider.token('ada', 'urn:opaque');
       await until(async () => (await read(good)).status === 200);
     } finally {
-      fetched.mockRestore();
+      outgoing.stop();
     }
   });
 
@@ -367,17 +368,17 @@ describe('a provider that is down', () => {
   });
 
   test('is asked once for many calls, and not again at once', async () => {
-    const fetched = jest.spyOn(globalThis, 'fetch');
+    const outgoing = watchOutgoing();
     await own.stop();
     const fresh = await startIdentity(database.url, external());
     try {
-      const asked = () => fetched.mock.calls.filter(([url]) => String(url).startsWith(own.issuer)).length;
+      const asked = () => outgoing.addresses.filter((address) => address.startsWith(own.issuer)).length;
       const token = `Bearer ${Buffer.from('{"alg":"RS256"}').toString('base64url')}.e30.`;
       const calls = Array.from({ length: 20 }, (_, index) => fresh.call(`${token}${index}A`));
       for (const { status } of await Promise.all(calls)) expect(status).toBe(503);
       expect(asked()).toBe(1);
     } finally {
-      fetched.mockRestore();
+      outgoing.stop();
       await fresh.stop();
       await own.start();
     }

@@ -4,8 +4,9 @@ import { type Database, openDatabase, poolOf } from '../src/db/database.ts';
 import { openHub } from '../src/displays/hub.ts';
 import { watchRoom } from '../src/displays/live.ts';
 import { openLog } from '../src/log.ts';
-import { alignCalendars, markCalendars } from '../src/mail/calendars.ts';
+import { alignCalendars, endPauses, markCalendars } from '../src/mail/calendars.ts';
 import { bookConflicts } from '../src/mail/conflicts.ts';
+import { examineMail } from '../src/mail/health.ts';
 import type { DirtyBy } from '../src/mail/mail.ts';
 import { synchroniseCalendar } from '../src/mail/sync.ts';
 import { insertBookings } from './_util/bookings-table.ts';
@@ -593,6 +594,92 @@ describe('the mail server does not answer as it should', () => {
       expect(until).toBeLessThan(Date.now() + 5_000 * 2 ** count * 1.11);
       await sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
     }
+  });
+});
+
+describe('whoever reads it dies', () => {
+  const pending = () =>
+    sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
+  /** As whoever was killed in the middle leaves it. */
+  const die = (deaths = 0) =>
+    sql`update mail_calendar set reading_since = now(), deaths = deaths + ${deaths} where id = ${room.calendarId}`.execute(
+      work,
+    );
+  const minutesOfRest = async () => {
+    const { not_before: until } = await calendar();
+    return until && (until.getTime() - Date.now()) / 60_000;
+  };
+
+  test('once or twice: it is read at once; a reading that ends clears the account', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    await die(1);
+    await sync();
+    expect(await calendar()).toMatchObject({
+      deaths: 0,
+      reading_since: null,
+      fault: null,
+      dirty_since: null,
+    });
+    expect(await occupied()).toHaveLength(1);
+  });
+
+  test('again and again: it rests, twice as long each time, the start of a worker does not end that, and the doctor tells', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    await die(2);
+    await sync();
+    expect(graph.log).toEqual([]);
+    expect(await calendar()).toMatchObject({ deaths: 3, reading_since: null, dirty_by: 'Push' });
+    expect(await minutesOfRest()).toBeCloseTo(1, 0);
+    await endPauses(work);
+    expect(await minutesOfRest()).toBeCloseTo(1, 0);
+    await pending();
+    await die();
+    await sync();
+    expect(await minutesOfRest()).toBeCloseTo(2, 0);
+    await sql`update mail_calendar set deaths = 20 where id = ${room.calendarId}`.execute(work);
+    await pending();
+    await die();
+    await sync();
+    expect(await minutesOfRest()).toBeCloseTo(360, 0);
+    expect(graph.log).toEqual([]);
+    const found = await examineMail({ ...service.context, db: work });
+    expect(found).toContainEqual(
+      expect.objectContaining({
+        ...{ check: 'Calendar', level: 'fault' },
+        text: expect.stringContaining('The worker has died 21 times in a row while it read this calendar'),
+      }),
+    );
+    await pending();
+    await sync();
+    expect(await calendar()).toMatchObject({ deaths: 0, fault: null });
+    expect(await occupied()).toHaveLength(1);
+  });
+
+  test('of calendars at which somebody has died one is read at a time, so that it shows which of them it was', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    const held = graph.hold();
+    await die();
+    const first = sync();
+    await held.reached;
+    const other = service.tenant.resources[used++]!;
+    const { id } = await work
+      .selectFrom('mail_calendar')
+      .where('resource_id', '=', other.id)
+      .select('id')
+      .executeTakeFirstOrThrow();
+    await sql`update mail_calendar set reading_since = now() where id = ${id}`.execute(work);
+    await markCalendars(work, [id], 'Push');
+    const { signal } = new AbortController();
+    const key = { mandatorId: room.mandatorId, calendarId: id };
+    await synchroniseCalendar({ ...service.context, work, signal }, key);
+    const state = () =>
+      work.selectFrom('mail_calendar').where('id', '=', id).selectAll().executeTakeFirstOrThrow();
+    expect(await state()).toMatchObject({ readings: 0, dirty_by: 'Push', not_before: expect.any(Date) });
+    held.open();
+    await first;
+    await sql`update mail_calendar set not_before = null where id = ${id}`.execute(work);
+    await synchroniseCalendar({ ...service.context, work, signal }, key);
+    expect(await state()).toMatchObject({ readings: 1, deaths: 0, dirty_by: null });
   });
 });
 

@@ -1,4 +1,5 @@
 /** Readings as jobs of processes that share one database, and die. */
+import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../src/db/database.ts';
@@ -48,7 +49,8 @@ async function makeCalendars(count: number): Promise<void> {
   );
 }
 
-const start = () => startProgram(database.url, { Role: 'Worker', ...graph.settingsOf('school') });
+const start = (more: Record<string, string> = {}) =>
+  startProgram(database.url, { Role: 'Worker', ...graph.settingsOf('school'), ...more });
 
 /** Ends a worker as nothing else does; whoever comes next knows at once that it is dead. */
 async function kill(program: Program): Promise<void> {
@@ -123,6 +125,10 @@ test('killed while the mail server answers, and while it writes: the next one bo
   await held.reached;
   await kill(first);
   held.open();
+  const { rows } = await sql`select reading_since is not null as noted, deaths from mail_calendar`.execute(
+    db,
+  );
+  expect(rows).toEqual([{ noted: true, deaths: 0 }]);
 
   const release = await hold(db, (trx) => sql`lock table mail_item in exclusive mode`.execute(trx));
   const second = start();
@@ -136,6 +142,29 @@ test('killed while the mail server answers, and while it writes: the next one bo
   await until('they are booked', async () => (await bookings()).length === 2);
   await allRead();
   expect(await bookings()).toEqual([booked, booked]);
+});
+
+test('what is thrown beside every promise ends that reading, not the worker, and is told', async () => {
+  await makeCalendars(3);
+  for (const { mailbox } of calendars) graph.put(mailbox, eventAt('a', tomorrow));
+  const [poisoned, ...others] = calendars as [(typeof calendars)[0], ...typeof calendars];
+  graph.mark(poisoned.mailbox, { 'x-poison': 'thrown' });
+  const preload = path.join(import.meta.dirname, '_util', 'poison.ts');
+  const worker = start({ NODE_OPTIONS: `--import ${preload}` });
+  await until('the others are booked', async () => (await bookings()).length === others.length);
+  await until('the fault is told', async () => {
+    const { rows } = await sql<{ fault: string | null }>`
+        select fault from mail_calendar where id = ${poisoned.id} and deaths = 0`.execute(db);
+    return rows[0]?.fault === 'Unreadable';
+  });
+  expect(worker.lines).toContainEqual(
+    expect.objectContaining({ level: 'error', err: expect.stringContaining('poison: thrown') }),
+  );
+  graph.mark(poisoned.mailbox, {});
+  await sql`update mail_calendar set not_before = null`.execute(db);
+  await markAll();
+  await until('it is booked, too', async () => (await bookings()).length === calendars.length);
+  expect(await worker.end('SIGTERM')).toMatchObject({ code: 0 });
 });
 
 test('a mail server that does not answer for one calendar leaves the others their turn', async () => {

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fetchBounded, type Outgoing } from '../safe-fetch.ts';
 import { CommandFailed, type Output } from './command.ts';
 import type { Credential } from './credential.ts';
 
@@ -99,7 +100,12 @@ export type RemoteAction = <Args extends unknown[]>(
   work: (remote: Remote, ...args: Args) => Promise<void>,
 ) => (...args: Args) => Promise<void>;
 
+/** An answer of the API. */
+type Reply = { url: URL; status: number; headers: Headers; text: string };
+
 const longPollSeconds = 25;
+/** Far more than a page of anything. */
+const mostBytes = 16 * 1_048_576;
 const answerTimeout = 60_000;
 const uploadTimeout = 600_000;
 const transientStatus = new Set([429, 502, 503, 504]);
@@ -109,16 +115,25 @@ export function hasEnded({ ImportStatus }: Pick<BatchRecord, 'ImportStatus'>): b
 }
 
 /** Seconds to wait by the answer's header, as milliseconds. */
-function retryAfter(response: Response): number | undefined {
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+function retryAfter({ headers }: Reply): number | undefined {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) ? Math.min(seconds, 60) * 1_000 : undefined;
 }
 
 /** Why a fetch failed, in as few words as there are. */
 function reasonOf(error: unknown): string {
-  const cause = (error as { cause?: { code?: string; message?: string } }).cause;
-  return cause?.code ?? cause?.message ?? (error as Error).message;
+  const { name, message, code } = error as NodeJS.ErrnoException;
+  return name === 'TimeoutError' ? message : (code ?? message);
 }
+
+async function ask(address: string, init: Outgoing, timeout: number): Promise<Reply> {
+  const limits = [AbortSignal.timeout(timeout), ...(init.signal ? [init.signal] : [])];
+  const url = new URL(address);
+  const answer = await fetchBounded(url, { ...init, signal: AbortSignal.any(limits) }, mostBytes);
+  return { url, status: answer.status, headers: answer.headers, text: answer.bytes.toString('utf8') };
+}
+
+const isOk = ({ status }: Reply) => status >= 200 && status < 300;
 
 function unreachable(url: string, error: unknown): CommandFailed {
   return new CommandFailed(
@@ -131,7 +146,7 @@ function unreachable(url: string, error: unknown): CommandFailed {
  * @throws CommandFailed naming the URL and how to start one
  */
 export async function reach(idpUrl: string): Promise<void> {
-  await fetch(`${idpUrl}/healthz`, { signal: AbortSignal.timeout(answerTimeout) }).catch((error) => {
+  await ask(`${idpUrl}/healthz`, {}, answerTimeout).catch((error) => {
     throw unreachable(idpUrl, error);
   });
 }
@@ -144,15 +159,18 @@ type Problem = {
 };
 
 /** One line out of problem+json (RFC 9457) or a token endpoint's error (RFC 6749). */
-function describeProblem(response: Response, text: string): string {
+function describeProblem({ url, status, headers, text }: Reply): string {
+  const location = status >= 300 && status < 400 && URL.parse(headers.get('location') ?? '', url);
+  if (location)
+    return `${url.origin} answered ${status} and leads to ${location.origin}; give the URL that it leads to.`;
   let problem: Problem = {};
   try {
     problem = JSON.parse(text) ?? {};
   } catch {
-    return `${new URL(response.url).origin} answered ${response.status} and does not speak like roomgate; is the URL right?`;
+    return `${url.origin} answered ${status} and does not speak like roomgate; is the URL right?`;
   }
-  const said = problem.detail ?? problem.error_description ?? `The server answered ${response.status}.`;
-  return response.status >= 500 && problem.TraceId ? `${said} TraceId: ${problem.TraceId}` : said;
+  const said = problem.detail ?? problem.error_description ?? `The server answered ${status}.`;
+  return status >= 500 && problem.TraceId ? `${said} TraceId: ${problem.TraceId}` : said;
 }
 
 /**
@@ -164,11 +182,8 @@ export async function connect(account: Account): Promise<Client> {
   const { baseUrl, mandator, credential, signal, patience = 120_000 } = account;
   const root = `${baseUrl}/${encodeURIComponent(mandator)}/api/v2.0`;
 
-  async function fetchText(url: string, init: RequestInit, timeout: number) {
-    const limits = [AbortSignal.timeout(timeout), ...(signal ? [signal] : [])];
-    const response = await fetch(url, { ...init, signal: AbortSignal.any(limits) });
-    return { response, text: await response.text() };
-  }
+  const askHere = (address: string, init: Outgoing, timeout: number) =>
+    ask(address, { ...init, signal }, timeout);
 
   /** The header that carries the credential. */
   async function authorize(): Promise<Record<string, string>> {
@@ -176,13 +191,13 @@ export async function connect(account: Account): Promise<Client> {
     if ('token' in credential) return { Authorization: `Bearer ${credential.token}` };
     const { pin, idpUrl, clientId } = credential;
     const form = { grant_type: 'apikey', scope: 'service_api', client_id: clientId, apikey: pin };
-    const { response, text } = await fetchText(
+    const reply = await askHere(
       `${idpUrl}/connect/token`,
       { method: 'POST', body: new URLSearchParams(form) },
       answerTimeout,
     );
-    if (!response.ok) throw new CommandFailed(describeProblem(response, text));
-    return { Authorization: `Bearer ${(JSON.parse(text) as { access_token: string }).access_token}` };
+    if (!isOk(reply)) throw new CommandFailed(describeProblem(reply));
+    return { Authorization: `Bearer ${(JSON.parse(reply.text) as { access_token: string }).access_token}` };
   }
 
   let authorization = await authorize().catch((error: Error) => {
@@ -193,30 +208,30 @@ export async function connect(account: Account): Promise<Client> {
   /** `init` is asked again for each attempt, because a body can be sent only once. */
   async function call<T>(
     path: string,
-    init: () => RequestInit = () => ({}),
+    init: () => Outgoing & { headers?: Record<string, string> } = () => ({}),
     options: { timeout?: number; repeatOn?: number } = {},
-  ): Promise<{ body: T; response: Response }> {
+  ): Promise<{ body: T; reply: Reply }> {
     const giveUpAt = performance.now() + patience;
     for (let attempt = 0, renewed = false; ; attempt++) {
       let pause = Math.min(10_000, 250 * 2 ** attempt) * (0.5 + Math.random() / 2);
       let failure: string;
       try {
         const { headers, ...rest } = init();
-        const { response, text } = await fetchText(
+        const reply = await askHere(
           `${root}${path}`,
           { ...rest, headers: { ...headers, ...authorization, Accept: 'application/json' } },
           options.timeout ?? answerTimeout,
         );
-        if (response.ok) return { body: JSON.parse(text) as T, response };
-        failure = describeProblem(response, text);
-        if (response.status === 401 && !renewed && 'pin' in credential) {
+        if (isOk(reply)) return { body: JSON.parse(reply.text) as T, reply };
+        failure = describeProblem(reply);
+        if (reply.status === 401 && !renewed && 'pin' in credential) {
           renewed = true;
           authorization = await authorize();
           continue;
         }
-        if (!transientStatus.has(response.status) && response.status !== options.repeatOn)
+        if (!transientStatus.has(reply.status) && reply.status !== options.repeatOn)
           throw new CommandFailed(failure);
-        pause = retryAfter(response) ?? pause;
+        pause = retryAfter(reply) ?? pause;
       } catch (error) {
         if (error instanceof CommandFailed || signal?.aborted) throw error;
         failure = `${baseUrl} has stopped answering (${reasonOf(error)}).`;
@@ -257,7 +272,6 @@ export async function connect(account: Account): Promise<Client> {
       const init = () => ({
         method: 'POST',
         body: upload(),
-        duplex: 'half' as const,
         headers: { 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey },
       });
       // 409: an earlier attempt of ours is still being stored under this key.
@@ -276,7 +290,7 @@ export async function connect(account: Account): Promise<Client> {
       for (;;) {
         const wait = seen ? `?WaitSeconds=${longPollSeconds}` : '';
         const asked = performance.now();
-        const { body: batch, response } = await call<BatchRecord>(`/jobs/batches/${batchId}${wait}`);
+        const { body: batch, reply } = await call<BatchRecord>(`/jobs/batches/${batchId}${wait}`);
         const state = JSON.stringify(batch);
         const changed = state !== seen;
         seen = state;
@@ -284,7 +298,7 @@ export async function connect(account: Account): Promise<Client> {
         if (hasEnded(batch)) return batch;
         // Answered early and with nothing new: something on the way does not hold the poll.
         if (!changed && performance.now() - asked < (longPollSeconds - 5) * 1_000)
-          await sleep(retryAfter(response) ?? 2_000, undefined, signal ? { signal } : {});
+          await sleep(retryAfter(reply) ?? 2_000, undefined, signal ? { signal } : {});
       }
     },
 

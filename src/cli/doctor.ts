@@ -1,5 +1,6 @@
 import { type Config, ConfigError } from '../config.ts';
 import type { Context } from '../context.ts';
+import { fetchBounded } from '../safe-fetch.ts';
 import { CommandFailed, type Output } from './command.ts';
 
 /** One thing that was looked at; a remedy where something is to be done. */
@@ -18,6 +19,7 @@ export type Patient = {
 };
 
 const answerTimeout = 5_000;
+const mostBytes = 1_048_576;
 
 function examineSettings({ DatabaseUrl, Pepper }: Config): Finding[] {
   const settings: Finding = { check: 'Settings', level: 'ok', text: 'read' };
@@ -45,13 +47,19 @@ function examineSettings({ DatabaseUrl, Pepper }: Config): Finding[] {
   ];
 }
 
+/** @throws whatever fails on the way, or if it is no JSON */
+async function readJson<T>(address: string): Promise<{ status: number; body: T }> {
+  const init = { signal: AbortSignal.timeout(answerTimeout) };
+  const { status, bytes } = await fetchBounded(new URL(address), init, mostBytes);
+  return { status, body: JSON.parse(bytes.toString('utf8')) as T };
+}
+
 /** Asks the running server about itself: its worker is seen from outside only there. */
 async function examineServer({ IdpUrl }: Config): Promise<Finding[]> {
-  let response: Response;
+  let status: number;
   let body: { Status?: string; Checks?: Record<string, string> };
   try {
-    response = await fetch(`${IdpUrl}/readyz`, { signal: AbortSignal.timeout(answerTimeout) });
-    body = (await response.json()) as typeof body;
+    ({ status, body } = await readJson<typeof body>(`${IdpUrl}/readyz`));
   } catch {
     return [
       {
@@ -64,7 +72,7 @@ async function examineServer({ IdpUrl }: Config): Promise<Finding[]> {
   }
   const checks = Object.entries(body.Checks ?? {});
   const bad = checks.filter(([, state]) => state !== 'Healthy').map(([name]) => name);
-  if (response.ok) {
+  if (status === 200) {
     const worker =
       'Worker' in (body.Checks ?? {}) ? ', and its worker runs' : '; it has no worker of its own';
     return [{ check: 'Server', level: 'ok', text: `ready at ${IdpUrl}${worker}` }];
@@ -73,7 +81,7 @@ async function examineServer({ IdpUrl }: Config): Promise<Finding[]> {
     {
       check: 'Server',
       level: 'fault',
-      text: `${IdpUrl}/readyz answers ${response.status}: ${bad.join(', ') || body.Status || 'no reason given'}`,
+      text: `${IdpUrl}/readyz answers ${status}: ${bad.join(', ') || body.Status || 'no reason given'}`,
       remedy: 'Its log names the cause.',
     },
   ];
@@ -86,9 +94,7 @@ async function examineProvider({ IdentityProvider: { Mode, Authority } }: Config
   const check = 'Provider';
   const remedy = 'Set IdentityProvider.Authority to the issuer, as the provider itself spells it.';
   try {
-    const init: RequestInit = { redirect: 'manual', signal: AbortSignal.timeout(answerTimeout) };
-    const response = await fetch(address, init);
-    const { issuer } = (await response.json()) as { issuer?: string };
+    const { issuer } = (await readJson<{ issuer?: string }>(address)).body;
     if (issuer === Authority) return [{ check, level: 'ok', text: `answers at ${Authority}` }];
     return [{ check, level: 'fault', text: `${address} names the issuer ${issuer}`, remedy }];
   } catch {

@@ -246,8 +246,12 @@ export interface Location {
 
 export interface MailCalendar {
   address: string | null;
+  continuation: string | null;
+  continuation_items: Generated<number>;
+  continuation_since: Timestamp | null;
   created_at: Generated<Timestamp>;
   cursor: string | null;
+  deaths: Generated<number>;
   dirty_by: string | null;
   dirty_since: Timestamp | null;
   failures: Generated<number>;
@@ -264,6 +268,7 @@ export interface MailCalendar {
   queued_for: Timestamp | null;
   read_at: Timestamp | null;
   read_whole_at: Timestamp | null;
+  reading_since: Timestamp | null;
   readings: Generated<number>;
   resource_id: number;
   retired_at: Timestamp | null;
@@ -286,6 +291,7 @@ export interface MailItem {
   occurrence: string;
   organizer_email: string | null;
   organizer_name: string | null;
+  precedence: number | null;
   reason: string | null;
   state: string;
   subject: string | null;
@@ -309,6 +315,13 @@ export interface MailNotification {
   request_id: string;
   subscription_id: number | null;
   verdict: string;
+}
+
+export interface MailReadingPage {
+  calendar_id: number;
+  content: Buffer;
+  mandator_id: number;
+  page: number;
 }
 
 export interface MailServer {
@@ -462,6 +475,7 @@ export interface DB {
   mail_calendar: MailCalendar;
   mail_item: MailItem;
   mail_notification: MailNotification;
+  mail_reading_page: MailReadingPage;
   mail_server: MailServer;
   mail_subscription: MailSubscription;
   mail_subscription_history: MailSubscriptionHistory;

@@ -210,7 +210,7 @@ async function begin(db: Database, calendar: Wanted, old: Existing | undefined):
       insert into mail_calendar as calendar (mandator_id, resource_id, kind, mailbox)
       values (${mandatorId}, ${resourceId}, ${kind}, ${mailbox})
       on conflict (mandator_id, resource_id) do update set kind = excluded.kind, mailbox = excluded.mailbox, address = null,
-        retired_at = null, cursor = null, not_before = null, failures = 0, fault = null, fault_text = null, read_at = null,
+        retired_at = null, cursor = null, not_before = null, failures = 0, deaths = 0, fault = null, fault_text = null, read_at = null,
         read_whole_at = null, found_by_push = 0, found_by_poll = 0
       where (calendar.kind, calendar.mailbox) <> (excluded.kind, excluded.mailbox) or calendar.retired_at is not null
       returning id`.execute(trx);
@@ -261,12 +261,15 @@ export async function markAllCalendars(db: Database): Promise<void> {
     from mail_calendar where retired_at is null having count(*) > 0`.execute(db);
 }
 
-/** After a fault nobody waits any longer, be it to read or to subscribe, but for a mail server that has asked to be left alone. */
+/**
+ * After a fault nobody waits any longer, be it to read or to subscribe, but for a mail server that has asked to be left alone,
+ * and for a calendar at which workers have died.
+ */
 export async function endPauses(db: Database): Promise<void> {
   await sql`
     update mail_calendar set not_before = null
     where id in (
-      select id from mail_calendar where retired_at is null and not_before > now() and fault <> 'Throttled'
+      select id from mail_calendar where retired_at is null and not_before > now() and fault <> 'Throttled' and deaths = 0
       order by id for no key update)`.execute(db);
   const { rows } = await sql<{ mandatorId: number; ids: number[] }>`
     select mandator_id as "mandatorId", array_agg(id) as ids from mail_calendar where retired_at is null group by mandator_id`.execute(

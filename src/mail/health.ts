@@ -2,7 +2,7 @@
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { listSettingsFaults } from './calendars.ts';
-import type { Fault, ServerKind } from './mail.ts';
+import { type Fault, mostDeaths, type ServerKind } from './mail.ts';
 import { examineCallback, type Finding } from './reach.ts';
 import {
   type CalendarStatus,
@@ -47,8 +47,11 @@ const remedies: Record<Exclude<Fault, 'AccessLost'>, string> = {
   TooLarge: 'Lower PastDays and FutureDays of MailServer, or tidy up the calendar.',
 };
 
+const whatKills = `The log of the worker tells what ended it ("uncaught", or the kernel: out of memory). Take what was put into this calendar last out of it. ${again}`;
+
 function readingTrouble(calendar: CalendarStatus): Trouble | undefined {
-  const { fault, kind, lastReadAt, dirtySince } = calendar;
+  const { fault, kind, lastReadAt, dirtySince, deaths } = calendar;
+  if (fault && deaths >= mostDeaths) return { level: 'fault', text: fault.text, remedy: whatKills };
   if (fault) {
     const isLasting = fault.kind === 'AccessLost' || lastReadAt === null || olderThan(lastReadAt, hour);
     return {

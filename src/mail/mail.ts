@@ -52,3 +52,6 @@ export const faults = [
   'TooLarge',
 ] as const;
 export type Fault = (typeof faults)[number];
+
+/** Workers that die in a row while they read a calendar; after that it rests. */
+export const mostDeaths = 3;

@@ -1,6 +1,7 @@
 /** Whether mail servers can reach the address at which they are to notify us, as far as that can be told from here. */
 import { BlockList, isIPv6 } from 'node:net';
 import type { Config, MailServerSettings } from '../config.ts';
+import { AnswerTooLarge, fetchBounded } from '../safe-fetch.ts';
 import { type CallbackSettings, callbackUrl } from './callback-url.ts';
 import type { ServerKind } from './mail.ts';
 
@@ -13,6 +14,7 @@ export type Finding = {
 };
 
 const answerTimeout = 5_000;
+const mostBytes = 65_536;
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8);
 loopback.addAddress('::1', 'ipv6');
@@ -78,18 +80,16 @@ const certificateFault = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|ERR_TLS/;
 async function call(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'check'>> {
   const remedy = `Publish the path ${callback.pathname} on the proxy, and look there what becomes of a GET.`;
   try {
-    const answer = await fetch(callback, {
-      redirect: 'manual',
-      signal: AbortSignal.timeout(answerTimeout),
-    });
-    await answer.body?.cancel();
+    const answer = await fetchBounded(callback, { signal: AbortSignal.timeout(answerTimeout) }, mostBytes);
     const isOurs =
       answer.status === 405 && answer.headers.get('content-type')?.startsWith('application/problem+json');
     if (isOurs) return { level: 'ok', text: 'answers' };
     return { level: 'fault', text: `does not lead here: GET answers ${answer.status}`, remedy };
   } catch (error) {
-    const { cause, name } = error as { cause?: { code?: string }; name: string };
-    const code = cause?.code ?? name;
+    if (error instanceof AnswerTooLarge)
+      return { level: 'fault', text: 'does not lead here: GET is answered with a long page', remedy };
+    const { name } = error as Error;
+    const code = name === 'TimeoutError' ? name : ((error as NodeJS.ErrnoException).code ?? name);
     if (certificateFault.test(code))
       return {
         level: kind === 'Graph' ? 'fault' : 'warning',

@@ -37,6 +37,10 @@ export type Calendar = {
   /** Tells one reading from the next. */
   readings: number;
   failures: number;
+  /** How many have died in a row while they read it. */
+  deaths: number;
+  /** Another reading of it has begun, and not ended. */
+  isLeft: boolean;
   /** Of the room's location. */
   timeZone: string;
   /** It is not to be read before `not_before`. */

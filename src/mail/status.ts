@@ -36,6 +36,8 @@ export type CalendarStatus = {
   foundByPush: number;
   foundByPoll: number;
   fault: { kind: Fault; text: string } | null;
+  /** How many workers have died in a row while they read it. */
+  deaths: number;
   conflictCount: number;
   /** Items of which it is not known when they are, or whether. */
   unreadableCount: number;
@@ -107,6 +109,7 @@ export async function listCalendars(db: Database, mandatorId: number | null): Pr
       ${nextReading} as "nextReadAt", calendar.dirty_since as "dirtySince",
       calendar.found_by_push::float8 as "foundByPush", calendar.found_by_poll::float8 as "foundByPoll",
       case when fault is not null then json_build_object('kind', fault, 'text', calendar.fault_text) end as fault,
+      calendar.deaths,
       (select count(*)::int from mail_item as item
         where item.mandator_id = calendar.mandator_id and item.calendar_id = calendar.id and item.state = 'Conflict'
           and upper(item.occupied) > now()) as "conflictCount",

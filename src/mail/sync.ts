@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { contain } from '../containment.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { isLockTimeout, transactWithin } from '../db/locks.ts';
 import { isOutage } from '../errors.ts';
@@ -13,7 +14,7 @@ import { markCalendars } from './calendars.ts';
 import { type CalendarChanges, type Connector, ServerFault, type Window } from './connectors/connector.ts';
 import { openConnector } from './connectors/open.ts';
 import { countItems } from './items.ts';
-import type { Work } from './mail.ts';
+import { mostDeaths, type Work } from './mail.ts';
 import { type Calendar, describeConflict, Overtaken, type Reconciled, reconcile } from './reconcile.ts';
 
 const day = 86_400_000;
@@ -39,6 +40,12 @@ const longestRest = 24 * 3_600_000;
 
 /** The tenants whose calendars are being read, each as often as that. */
 const reading = new WeakMap<Database, number[]>();
+/** Milliseconds for which a calendar rests at which too many have died, doubled by each further one. */
+const firstRest = 60_000;
+const longestDeathRest = 6 * 3_600_000;
+
+/** Where a calendar is being read at which some have died: the next such one waits for its end, to show which of them it was. */
+const suspected = new WeakSet<Database>();
 
 /** Another writer was first: what it wrote is seen the next time; deadlock, serialization failure, exclusion violation. */
 const retried = new Set(['40P01', '40001', '23P01']);
@@ -61,7 +68,7 @@ export async function synchroniseCalendar(
     const calendar = await readCalendar(work, key);
     if (!calendar || calendar.dirtyBy === null || calendar.isHeldBack) return;
     if (await isRoomHeld(work, calendar)) return await putOff(work, key, roomAgain);
-    await readOne(context, calendar);
+    await readNoted(context, calendar);
   } catch (error) {
     if (error instanceof RoomHeld) await putOff(work, key, roomAgain);
     else if (!(error instanceof Overtaken || signal.aborted)) throw error;
@@ -107,7 +114,8 @@ async function readCalendar(
     select calendar.mandator_id as "mandatorId", mandator.code as mandator, mandator.uid as "mandatorUid", calendar.id,
       resource_id as "resourceId", calendar.kind, calendar.mailbox, address, cursor, window_start as "windowStart",
       window_end as "windowEnd",
-      dirty_by as "dirtyBy", marks, readings, failures, coalesce(not_before > now(), false) as "isHeldBack",
+      dirty_by as "dirtyBy", marks, readings, failures, deaths, reading_since is not null as "isLeft",
+      coalesce(not_before > now(), false) as "isHeldBack",
       location.time_zone as "timeZone"
     from mail_calendar as calendar join mandator on mandator.id = calendar.mandator_id
       join resource on (resource.mandator_id, resource.id) = (calendar.mandator_id, calendar.resource_id)
@@ -126,13 +134,71 @@ async function isRoomHeld(db: Database, { mandatorId, resourceId }: Calendar): P
   return rows.length === 0;
 }
 
+/**
+ * Reads it with a note in the database that it is being read. Whoever dies leaves the note: a calendar at which some have died
+ * is read alone, and when more have, rests.
+ */
+async function readNoted(context: Work, calendar: Calendar): Promise<void> {
+  const { work } = context;
+  const isSuspect = calendar.deaths > 0 || calendar.isLeft;
+  if (isSuspect && suspected.has(work)) return await putOff(work, keyOf(calendar), turnAgain);
+  if (isSuspect) suspected.add(work);
+  try {
+    if (!(await note(context, calendar))) return;
+    try {
+      await readOne(context, calendar);
+    } finally {
+      await endNote(work, calendar);
+    }
+  } finally {
+    if (isSuspect) suspected.delete(work);
+  }
+}
+
+const keyOf = ({ mandatorId, id }: Calendar) => ({ mandatorId, calendarId: id });
+
+/** @returns whether it is to be read now, and not after a rest */
+async function note({ work, log }: Work, { isLeft, ...calendar }: Calendar): Promise<boolean> {
+  const { mandatorId, mandator, mailbox, id, readings } = calendar;
+  const deaths = calendar.deaths + Number(isLeft);
+  const rests = isLeft && deaths >= mostDeaths;
+  const rest = Math.min(firstRest * 2 ** (deaths - mostDeaths), longestDeathRest);
+  const text = `The worker has died ${deaths} times in a row while it read this calendar; it is left alone for ${Math.round(rest / 60_000)} minutes.`;
+  await work.transaction().execute(async (trx) => {
+    const { numAffectedRows } = await sql`
+      update mail_calendar set deaths = ${deaths}, reading_since = case when not ${rests} then now() end,
+        not_before = case when ${rests} then now() + make_interval(secs => ${rest / 1_000}) else not_before end,
+        fault = case when ${rests} then 'Unreadable' else fault end,
+        fault_text = case when ${rests} then ${text} else fault_text end
+      where mandator_id = ${mandatorId} and id = ${id} and retired_at is null and readings = ${readings}`.execute(
+      trx,
+    );
+    if (!numAffectedRows) throw new Overtaken();
+    if (rests) await markCalendars(trx, [id], calendar.dirtyBy ?? 'Poll');
+  });
+  if (isLeft)
+    log[rests ? 'error' : 'warn'](
+      { mandator, mailbox, calendarId: id, deaths, ...(rests && { restMs: rest }) },
+      'whoever read this calendar has died',
+    );
+  return !rests;
+}
+
+/** Nobody has died. */
+async function endNote(work: Database, { mandatorId, id }: Calendar): Promise<void> {
+  await sql`
+    update mail_calendar set reading_since = null, deaths = 0
+    where mandator_id = ${mandatorId} and id = ${id} and reading_since is not null`.execute(work);
+}
+
 async function readOne(context: Work, calendar: Calendar): Promise<void> {
   const { config, log, work, signal } = context;
   const settings = config.MailServer[calendar.mandator];
   // Retired at any moment.
   if (settings?.Kind !== calendar.kind) return;
   const begin = performance.now();
-  const asked = await ask(openConnector(settings, log), calendar, settings, signal).catch(
+  const connector = openConnector(settings, log);
+  const asked = await contain(() => ask(connector, calendar, settings, signal)).catch(
     async (error: unknown) => {
       if (signal.aborted) throw error;
       await recordFault(context, calendar, error);

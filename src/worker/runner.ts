@@ -9,6 +9,7 @@ import { Logger, type LogLevel, type Runner, run, type WorkerEvents } from 'grap
 import { type Kysely, sql } from 'kysely';
 import * as bookings from '../bookings/tasks.ts';
 import * as changes from '../changes/tasks.ts';
+import { contain } from '../containment.ts';
 import type { Context } from '../context.ts';
 import { type Database, openPool } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
@@ -146,7 +147,7 @@ async function serve(
           },
           noHandleSignals: true,
           taskList: Object.fromEntries(
-            tasks.map((task) => [task.name, (payload) => task.run(taskContext, payload)]),
+            tasks.map((task) => [task.name, (payload) => contain(() => task.run(taskContext, payload))]),
           ),
         });
         runners.push(runner);
@@ -188,7 +189,7 @@ async function repeat(sweep: Sweep, context: TaskContext): Promise<void> {
       const rested = rests;
       rests = follows !== undefined && (await isDisputed(context.work, fingerprint));
       if (rests && !rested) context.log.error({ sweep: name }, disagreement);
-      if (!rests) await sweep.run(context);
+      if (!rests) await contain(() => sweep.run(context));
     } catch (error) {
       const level = isOutage(error) ? 'warn' : 'error';
       context.log[level]({ sweep: name, err: (error as Error).stack }, 'sweep failed');

@@ -42,8 +42,9 @@ export async function startMailService(
       await program.ready;
     },
     async end(signal: NodeJS.Signals) {
-      await program?.end(signal);
+      const ended = await program?.end(signal);
       program = undefined;
+      return ended;
     },
     /** What `roomgate mail callback` prints. */
     async callback(): Promise<string> {

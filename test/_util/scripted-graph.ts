@@ -31,6 +31,7 @@ export async function startScriptedGraph() {
   const calendars = new Map<string, Map<string, Stored>>();
   const troubles: Trouble[] = [];
   const log: string[] = [];
+  const marks = new Map<string, Record<string, string>>();
   let version = 1;
   let oldest = 0;
   let barrier: { reached: () => void; opened: Promise<void> } | undefined;
@@ -87,7 +88,9 @@ export async function startScriptedGraph() {
       reached();
       await opened;
     }
-    response.writeHead(status, { 'content-type': 'application/json', ...trouble?.headers }).end(text);
+    const mailbox = decodeURIComponent(/users\/([^/]+)/.exec(pathname)?.[1] ?? '');
+    const headers = { 'content-type': 'application/json', ...marks.get(mailbox), ...trouble?.headers };
+    response.writeHead(status, headers).end(text);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -123,6 +126,8 @@ export async function startScriptedGraph() {
     empty(mailbox: string) {
       calendars.delete(mailbox);
     },
+    /** Headers of all answers about a calendar. */
+    mark: (mailbox: string, headers: Record<string, string>) => void marks.set(mailbox, headers),
     trouble: (...some: Trouble[]) => void troubles.push(...some),
     /** The next request is answered, as things were when it came, only when `open` is called. */
     hold() {

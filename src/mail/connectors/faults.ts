@@ -63,9 +63,8 @@ export function faultOf(status: number, headers: Headers, origin: string, words 
 export function networkFault(error: unknown, origin: string): ServerFault {
   if (error instanceof ServerFault) return error;
   if (error instanceof AnswerTooLarge) return new ServerFault('TooLarge', `${error.message}.`);
-  const { name, message, cause } = error as Error;
+  const { name, message, code } = error as NodeJS.ErrnoException;
   if (name === 'TimeoutError' || name === 'AbortError')
     return new ServerFault('Unreachable', `${origin} has not answered in time.`);
-  const reason = (cause as NodeJS.ErrnoException | undefined)?.code ?? quote(message);
-  return new ServerFault('Unreachable', `${origin} cannot be reached: ${reason}`);
+  return new ServerFault('Unreachable', `${origin} cannot be reached: ${code ?? quote(message)}`);
 }

@@ -66,11 +66,11 @@ export function openHttp(settings: MailServerSettings, log: Log): Ask {
       signal: AbortSignal.any([signal, AbortSignal.timeout(deadline)]),
     };
     try {
-      const { response, bytes } = await fetchBounded(url, init, mostBytes);
-      const { status } = response;
+      const answer = await fetchBounded(url, init, mostBytes);
+      const { status, bytes } = answer;
       const ms = Math.round(performance.now() - since);
       log.debug({ server: base.origin, method, status, bytes: bytes.length, ms }, 'mail server answered');
-      return { status, headers: response.headers, bytes };
+      return answer;
     } catch (error) {
       throw networkFault(error, base.origin);
     }
