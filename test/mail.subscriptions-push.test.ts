@@ -200,6 +200,41 @@ describe('many calendars of a mail server that is down', () => {
   });
 });
 
+test('once it answers one calendar, the others do not wait for their time; who is to be left alone is', async () => {
+  const many = await openSubscriptionDesk(server.settings('Graph'), ['R1', 'R2', 'R3', 'R4']);
+  await sql`truncate mail_calendar cascade`.execute(many.db);
+  server.script.before = (operation) =>
+    operation === 'subscribe'
+      ? { status: 404, headers: { 'content-type': 'application/json' }, body: '{}' }
+      : undefined;
+  await many.alignRooms();
+  await many.settle();
+  for (let attempt = 0; attempt < 6; attempt += 1) {
+    await many.pass(60);
+    await many.settle();
+  }
+  const rows = await many.rows();
+  const ids = [...new Set(rows.map(({ calendarId }) => calendarId))];
+  expect(ids).toHaveLength(4);
+  const last = rows.at(-1)!.calendarId;
+  const throttled = ids.find((id) => id !== last);
+  await sql`update mail_subscription set fault = 'Throttled' where calendar_id = ${throttled}`.execute(
+    many.db,
+  );
+  // All wait, and the time of the one that was asked for last comes.
+  await sql`
+    update mail_subscription set due_at = now() + case when calendar_id = ${last} then '0' else interval '20 minutes' end`.execute(
+    many.db,
+  );
+  delete server.script.before;
+  await many.settle();
+  const active = (await many.rows()).filter(({ state }) => state === 'Active');
+  expect(active.map(({ calendarId }) => calendarId).toSorted()).toEqual(
+    ids.filter((id) => id !== throttled).toSorted(),
+  );
+  await many.close();
+});
+
 describe('the database', () => {
   const [p, w, a, s, d, f, r, x] = subscriptionStates;
   const allowed = new Map<string, readonly string[]>([

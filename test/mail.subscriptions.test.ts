@@ -198,6 +198,32 @@ describe('renewal', () => {
     expect((await desk.marks())[0]).toBeGreaterThan(2);
   });
 
+  test('of one that lives ten minutes is tried again and again before its end, and what failed before it was granted is forgotten', async () => {
+    server.script.lifeMinutes = 10;
+    answers('subscribe', refusal(400, 'InvalidRequest'));
+    await desk.settle();
+    for (let attempt = 0; attempt < 3; attempt += 1) await passUntilDue();
+    delete server.script.before;
+    await passUntilDue();
+    expect((await desk.states()).slice(-2)).toEqual(['Failed', 'Active']);
+    answers('renew', refusal(400, 'InvalidRequest'));
+    await pass(5.1);
+    const tried = server.count('renew');
+    let passed = 5.1;
+    for (; passed < 9; passed += (await newest()).due / 60 + 0.01) {
+      expect((await newest()).due / 60).toBeLessThan(1.2);
+      await passUntilDue();
+    }
+    expect(server.count('renew')).toBeGreaterThanOrEqual(tried + 3);
+    expect((await newest()).state).toBe('Active');
+    // It ends a little before ten minutes after it was asked for.
+    await sql`update mail_subscription set expires_at = now() + interval '6 seconds' where state = 'Active'`.execute(
+      desk.db,
+    );
+    await passUntilDue();
+    expect((await desk.states()).slice(-2)).toEqual(['Dead', 'Active']);
+  });
+
   test('comes at once when the mail server wants to know again that we are allowed to', async () => {
     await desk.settle();
     const { id, externalId } = await only();

@@ -570,6 +570,62 @@ describe('the mail server does not answer as it should', () => {
     expect(await occupied()).toHaveLength(1);
   });
 
+  test('back again: whoever waits for the same reason waits no longer, and who is to be left alone does', async () => {
+    const { mandatorId, calendarId } = room;
+    const others = await work
+      .selectFrom('mail_calendar')
+      .where('id', '>', calendarId)
+      .select('id')
+      .orderBy('id')
+      .limit(3)
+      .execute();
+    const [same, throttled, refused] = others.map(({ id }) => id) as [number, number, number];
+    const wait = (id: number, fault: string) =>
+      sql`
+        update mail_calendar set fault = ${fault}, fault_text = 'x', failures = 9, not_before = now() + interval '1 hour'
+        where id = ${id}`.execute(work);
+    await wait(same, 'Unreachable');
+    await wait(throttled, 'Throttled');
+    await wait(refused, 'AccessLost');
+    const { rows } = await sql<{ id: number }>`
+      insert into mail_subscription (mandator_id, calendar_id, kind, server_url, callback_url, state, failures, fault, fault_text, due_at)
+      values (${mandatorId}, ${same}, 'Graph', 'x', 'x', 'Active', 4, 'Unreachable', 'x', now() + interval '15 minutes')
+      returning id`.execute(work);
+    graph.trouble({ status: 500 });
+    await sync();
+    await sql`update mail_calendar set not_before = now() where id = ${calendarId}`.execute(work);
+    await sync();
+    expect(await calendar()).toMatchObject({ fault: null, failures: 0 });
+    const waiting = await work
+      .selectFrom('mail_calendar')
+      .where('id', 'in', [same, throttled, refused])
+      .select(['not_before', 'dirty_by'])
+      .orderBy('id')
+      .execute();
+    expect(waiting).toEqual([
+      { not_before: null, dirty_by: 'Poll' },
+      { not_before: expect.any(Date), dirty_by: null },
+      { not_before: expect.any(Date), dirty_by: null },
+    ]);
+    const renewal = await sql<{ due: boolean }>`
+      select due_at <= now() as due from mail_subscription where id = ${rows[0]!.id}`.execute(work);
+    expect(renewal.rows).toEqual([{ due: true }]);
+    await sql`delete from mail_subscription where id = ${rows[0]!.id}`.execute(work);
+    await sql`
+      update mail_calendar set fault = null, fault_text = null, failures = 0, not_before = null, dirty_since = null, dirty_by = null
+      where id > ${calendarId}`.execute(work);
+  });
+
+  test('that cannot be reached: no wait is longer than five minutes', async () => {
+    await sql`update mail_calendar set failures = 12 where id = ${room.calendarId}`.execute(work);
+    graph.trouble({ status: 500 });
+    await sync();
+    const { not_before: until, fault } = await calendar();
+    expect(fault).toBe('Unreachable');
+    expect(until!.getTime() - Date.now()).toBeLessThan(5.5 * 60_000);
+    expect(until!.getTime() - Date.now()).toBeGreaterThan(4 * 60_000);
+  });
+
   test('more items than we book: nothing is taken over', async () => {
     graph.put(
       room.mailbox,

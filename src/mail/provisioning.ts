@@ -6,6 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../log.ts';
+import { endOthersWaits } from './attempts.ts';
 import { markCalendars } from './calendars.ts';
 import { withSecret } from './callback-url.ts';
 import { type Granted, ServerFault } from './connectors/connector.ts';
@@ -14,6 +15,8 @@ import type { Fault, Work } from './mail.ts';
 import { makeSecret } from './secrets.ts';
 import {
   coming,
+  deathsInARow,
+  diedYoung,
   failuresInARow,
   faultText,
   forgetAttempts,
@@ -46,8 +49,8 @@ const wanting = (servers: RawBuilder<unknown>) => sql`
     server.server_url, server.callback_url,
     coalesce(case
       when newest.state = 'Failed' then newest.due_at
-      when newest.state = 'Dead' and newest.state_since < newest.created_at + interval '10 minutes'
-        then newest.state_since + least(interval '30 seconds' * 2 ^ least(${failuresInARow('newest')}, 20), interval '30 minutes')
+      when newest.state = 'Dead' and ${diedYoung('newest')}
+        then newest.state_since + least(interval '30 seconds' * 2 ^ least(${deathsInARow('newest')}, 20), interval '30 minutes')
       end, '-infinity') as due_at
   from (${servers}) as server
   join mail_calendar as calendar
@@ -226,6 +229,7 @@ async function storeGranted(
       update mail_subscription set due_at = ${nextLook}
       where mandator_id = ${mandatorId} and id = ${id} and state = 'Active'`.execute(trx);
     await replaceOlder(trx, mandatorId);
+    await endOthersWaits(trx, mandatorId, calendarId, faultBefore(mandatorId, calendarId, id));
     // Whatever has changed since the last reading was told to nobody.
     await markCalendars(trx, [calendarId], 'Poll');
     return moved.state;
@@ -233,6 +237,11 @@ async function storeGranted(
   // One that came too late is nobody's: it is found among those that the mail server lists, or ended when it is heard of.
   log.info({ mandator, mailbox, state: state ?? 'too late' }, 'mail subscription granted');
 }
+
+/** Of the attempt before this one, if it has failed. */
+const faultBefore = (mandatorId: number, calendarId: number, id: number) => sql<string | null>`(
+  select case when state = 'Failed' then fault end from mail_subscription
+  where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and id < ${id} order by id desc limit 1)`;
 
 /** Half of what is left until then, or a little less, so that those who came together do not come back together. */
 export const halfOf = (expiresAt: Date) =>

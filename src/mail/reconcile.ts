@@ -12,7 +12,7 @@ import {
   type Room,
 } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
-import { attemptSoon } from './attempts.ts';
+import { attemptSoon, endOthersWaits } from './attempts.ts';
 import type { CalendarChanges, Window } from './connectors/connector.ts';
 import { type Item, type Taken, takeOver } from './items.ts';
 import type { DirtyBy, ServerKind } from './mail.ts';
@@ -261,6 +261,8 @@ async function writeCalendar(
   found: number,
 ): Promise<void> {
   const { marks, dirtyBy, mandatorId, id, failures } = calendar;
+  const faultBefore = sql`(select fault from mail_calendar where mandator_id = ${mandatorId} and id = ${id})`;
+  if (failures > 0) await endOthersWaits(trx, mandatorId, id, faultBefore);
   const { numAffectedRows } = await sql`
     update mail_calendar set cursor = ${cursor}, address = ${address}, window_start = ${window.start},
       window_end = ${window.end}, read_at = now(), read_whole_at = case when ${whole} then now() else read_whole_at end,

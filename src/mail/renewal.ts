@@ -1,6 +1,7 @@
 /** Subscriptions that expire are renewed in time, and between that their mail server is asked whether it still has them. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { endOthersWaits } from './attempts.ts';
 import type { Connector } from './connectors/connector.ts';
 import type { Tenant, Work } from './mail.ts';
 import { halfOf, notBefore, storedFault } from './provisioning.ts';
@@ -11,6 +12,7 @@ const mostTaken = 16;
 
 export type Taken = {
   id: number;
+  calendarId: number;
   kind: string;
   mailbox: string;
   externalId: string;
@@ -28,7 +30,7 @@ export async function takeDue(db: Database, mandatorId: number): Promise<Taken[]
       where mandator_id = ${mandatorId} and state in ${standing} and due_at <= now()
         and heartbeat_minutes is null and calendar_id is not null
       order by due_at limit ${mostTaken} for no key update skip locked)
-    returning id, kind, mailbox, external_id as "externalId", renew_at <= now() as "isRenewal", failures, fault`.execute(
+    returning id, calendar_id as "calendarId", kind, mailbox, external_id as "externalId", renew_at <= now() as "isRenewal", failures, fault`.execute(
     db,
   );
   return rows;
@@ -70,7 +72,7 @@ async function buryGone(
 async function storeLook(
   db: Database,
   { mandatorId }: Tenant,
-  { id }: Taken,
+  { id, calendarId, fault }: Taken,
   expiresAt: Date | null,
 ): Promise<void> {
   const renewal = expiresAt && sql`, expires_at = ${expiresAt}, renew_at = now() + ${halfOf(expiresAt)}`;
@@ -82,12 +84,16 @@ async function storeLook(
     await sql`
       update mail_subscription set due_at = ${nextLook}
       where mandator_id = ${mandatorId} and id = ${id} and state in ${standing}`.execute(trx);
+    if (fault !== null) await endOthersWaits(trx, mandatorId, calendarId, sql`${fault}`);
   });
 }
 
 const endsSoon = 'It ends within a day, and this was the last answer: ';
 
-/** Again after 1, 5, 15, 15 … minutes. People hear of it once, and once more when it ends within a day. */
+/**
+ * Again after 1, 5, 15, 15 … minutes, or a quarter of the time that it has left. People hear of it once, and once more when it
+ * ends within a day.
+ */
 async function storeFault(
   { work, log, signal }: Work,
   { mandatorId, mandator }: Tenant,
@@ -98,7 +104,8 @@ async function storeFault(
   if (fault === null && !signal.aborted)
     log.error({ err: (error as Error).stack }, 'a mail server was asked about a subscription in vain');
   const minutes = signal.aborted ? 0 : ([1, 5][failures] ?? 15);
-  const pause = sql`now() + ${minutes} * interval '1 minute' * (0.9 + 0.2 * random())`;
+  const pause = sql`now() + least(${minutes} * interval '1 minute' * (0.9 + 0.2 * random()),
+    greatest((expires_at - now()) / 4, interval '10 seconds'))`;
   const { rows } = await sql<{ endsSoon: boolean; wasSaid: boolean }>`
     with known as materialized (
       select id, coalesce(starts_with(fault_text, ${endsSoon}), false) as was_said,

@@ -54,18 +54,32 @@ export function pauseAfter(failures: RawBuilder<unknown>, first: string, most: s
   return sql`least(${first}::interval * 2 ^ least(${failures}, 20), ${most}::interval) * (0.9 + 0.2 * random())`;
 }
 
-/** How many attempts for the calendar of `row` have failed, or died young, since one has lived. */
-export function failuresInARow(row: string): RawBuilder<number> {
-  const [mandator, calendar] = [sql.ref(`${row}.mandator_id`), sql.ref(`${row}.calendar_id`)];
+/** Those of the calendar of `row` that are in `state`, and came after the last of which `proof` is true; on columns of `one`. */
+function countSince(row: string, state: SubscriptionState, proof: RawBuilder<unknown>): RawBuilder<number> {
+  const own = sql`mandator_id = ${sql.ref(`${row}.mandator_id`)} and calendar_id = ${sql.ref(`${row}.calendar_id`)}`;
   return sql`(
-    select count(*) from mail_subscription as failed
-    where failed.mandator_id = ${mandator} and failed.calendar_id = ${calendar} and failed.state in ('Failed', 'Dead')
-      and failed.id > coalesce((
-        select max(lived.id) from mail_subscription as lived
-        where lived.mandator_id = ${mandator} and lived.calendar_id = ${calendar} and (lived.state in ${standing}
-          or (lived.state in ('Dead', 'Replaced', 'Disabled') and lived.state_since >= lived.created_at + interval '10 minutes'))
-      ), 0))`;
+    select count(*) from mail_subscription where ${own} and state = ${state}
+      and id > coalesce((select max(id) from mail_subscription as one where ${own} and ${proof}), 0))`;
 }
+
+/** How many attempts for the calendar of `row` have failed since the mail server has granted one that was of use. */
+export const failuresInARow = (row: string) =>
+  countSince(row, 'Failed', sql`external_id is not null and state not in ('Failed', 'AwaitingFirstPush')`);
+
+/** Whether the one that has ended, `name`, did so at once: before ten minutes, or half of the time that it was to live. */
+export function diedYoung(name: string): RawBuilder<boolean> {
+  const [createdAt, expiresAt] = [sql.ref(`${name}.created_at`), sql.ref(`${name}.expires_at`)];
+  return sql`${sql.ref(`${name}.state_since`)} < ${createdAt}
+    + greatest(interval '1 minute', least(interval '10 minutes', (${expiresAt} - ${createdAt}) / 2))`;
+}
+
+/** How many for the calendar of `row` have died young since one has lived; what failed before it was granted does not count. */
+export const deathsInARow = (row: string) =>
+  countSince(
+    row,
+    'Dead',
+    sql`(state in ${standing} or (state in ('Dead', 'Replaced', 'Disabled') and not (${diedYoung('one')})))`,
+  );
 
 /** When a standing one is looked at next: before it is silent for too long, is to be renewed or asked for, or expires. */
 export const nextLook = sql`greatest(now() + interval '10 seconds', case

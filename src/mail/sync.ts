@@ -34,6 +34,8 @@ const turnAgain = 1_000;
 /** Milliseconds after the first fault, doubled at each further one. */
 const firstBackOff = 5_000;
 const longestBackOff = 30 * 60_000;
+/** While it cannot be reached: nobody tells when it is back. */
+const longestUnreachable = 5 * 60_000;
 /** Of what a mail server may ask for. */
 const shortestRest = 1_000;
 const longestRest = 24 * 3_600_000;
@@ -288,7 +290,8 @@ async function recordFault(
     error instanceof ServerFault
       ? error.message
       : 'What the mail server has answered could not be taken over; the log of this service says why.';
-  const wait = Math.min(firstBackOff * 2 ** failures, longestBackOff) * (0.9 + 0.2 * Math.random());
+  const longest = fault === 'Unreachable' ? longestUnreachable : longestBackOff;
+  const wait = Math.min(firstBackOff * 2 ** failures, longest) * (0.9 + 0.2 * Math.random());
   const asked = error instanceof ServerFault ? error.retryAt?.getTime() : undefined;
   const rest = Math.min(Math.max((asked ?? Date.now() + wait) - Date.now(), shortestRest), longestRest);
   const isOurs = !(error instanceof ServerFault);

@@ -11,7 +11,7 @@ type Reply = { status: number; headers?: Record<string, string>; body?: string }
 /** A subscription that it holds. */
 type Held = { id: string; mailbox: string; callback: string; clientState: string; expiresAt: number };
 
-const lifeDays = 6;
+const sixDays = 6 * 24 * 60;
 const json = (status: number, body: object): Reply => ({
   ...{ status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
 });
@@ -21,11 +21,14 @@ export async function startScriptedMailServer() {
   const asked: Operation[] = [];
   /** What it does instead of answering as it should; undefined: as it should. */
   const script: {
+    /** For how long its subscriptions live. */
+    lifeMinutes?: number;
     before?: (operation: Operation, url: string) => Promise<Reply | undefined> | Reply | undefined;
     /** Once it has done what it was asked for, before it says so. */
     after?: (operation: Operation) => Promise<unknown>;
   } = {};
   let made = 0;
+  const endOfLife = () => Date.now() + (script.lifeMinutes ?? sixDays) * 60_000;
 
   const written = (one: Held) => ({
     ...{ id: one.id, resource: `users/${one.mailbox}/events`, notificationUrl: one.callback },
@@ -52,7 +55,7 @@ export async function startScriptedMailServer() {
       });
     const one = {
       ...{ id: `graph-${++made}`, mailbox: /users\/([^/]+)/.exec(wanted['resource']!)![1]!, callback },
-      ...{ clientState: wanted['clientState']!, expiresAt: Date.now() + lifeDays * 86_400_000 },
+      ...{ clientState: wanted['clientState']!, expiresAt: endOfLife() },
     };
     promises.set(one.id, one);
     return json(201, written(one));
@@ -88,7 +91,7 @@ export async function startScriptedMailServer() {
     if (!one)
       return json(404, { error: { code: 'ResourceNotFound', message: 'There is no such subscription.' } });
     if (operation === 'end') promises.delete(one.id);
-    if (operation === 'renew') one.expiresAt = Date.now() + lifeDays * 86_400_000;
+    if (operation === 'renew') one.expiresAt = endOfLife();
     return operation === 'end' ? { status: 204 } : json(200, written(one));
   }
 
@@ -117,6 +120,7 @@ export async function startScriptedMailServer() {
     reset(): void {
       promises.clear();
       asked.length = 0;
+      delete script.lifeMinutes;
       delete script.before;
       delete script.after;
     },
