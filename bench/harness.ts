@@ -95,7 +95,7 @@ export async function openBench(rooms: number, settings: Record<string, string> 
   await admin.query(`create database ${database}`);
   const databaseUrl = server.url.replace(/postgres$/, database);
   const db = openDatabase(databaseUrl, { max: 2, log, statementTimeout: 0 });
-  await migrate(db);
+  await migrate(db, log);
   await migrateQueue(databaseUrl);
   const client = new pg.Client(databaseUrl);
   await client.connect();

@@ -57,7 +57,7 @@ async function settle(config: Config, log: Log): Promise<{ config: Config; local
 async function migrateAll(config: Config, log: Log): Promise<string[]> {
   const db = openDatabase(config.DatabaseUrl, { max: 1, log, statementTimeout: 0 });
   try {
-    const applied = await migrate(db);
+    const applied = await migrate(db, log);
     await migrateQueue(config.DatabaseUrl);
     return applied;
   } finally {

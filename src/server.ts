@@ -120,7 +120,7 @@ async function migrateWhenPossible({ config, log }: Context, signal: AbortSignal
   try {
     for (let pause = 200; !signal.aborted; pause = Math.min(5_000, pause * 2)) {
       try {
-        const applied = await migrate(db);
+        const applied = await migrate(db, log, signal);
         await migrateQueue(config.DatabaseUrl);
         if (applied.length > 0) log.info({ applied }, 'migrations applied');
         return;

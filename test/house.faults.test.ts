@@ -22,7 +22,7 @@ let db: Database;
 beforeAll(async () => {
   server = await startDatabaseServer();
   db = openDatabase(server.url, { max: 5, log: openLog('silent'), statementTimeout: 0 });
-  await migrate(db);
+  await migrate(db, openLog('silent'));
   await migrateQueue(server.url);
 });
 afterEach(killPrograms);

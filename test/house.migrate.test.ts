@@ -4,16 +4,19 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { type Database, openDatabase } from '../src/db/database.ts';
-import { migrate, pendingMigrations } from '../src/db/migrate.ts';
+import { migrateNext, migrate as migrateWith, pendingMigrations } from '../src/db/migrate.ts';
 import { openLog } from '../src/log.ts';
 import { makeTenant } from './_util/factories.ts';
+import { until } from './_util/graphql.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 
 const every = fs
   .readdirSync(path.join(import.meta.dirname, '..', 'sql'))
   .map((file) => path.basename(file, '.sql'));
 
-const open = (url: string) => openDatabase(url, { max: 2, log: openLog('silent'), statementTimeout: 0 });
+const silent = openLog('silent');
+const migrate = (pool: Database) => migrateWith(pool, silent);
+const open = (url: string) => openDatabase(url, { max: 2, log: silent, statementTimeout: 0 });
 
 let clone: Awaited<ReturnType<typeof cloneDatabase>>;
 let db: Database;
@@ -51,37 +54,118 @@ async function withEmptyDatabase(work: (url: string) => Promise<void>): Promise<
 }
 
 describe('migrations', () => {
-  test('a database of a newer release is told as one', () =>
+  test('a newer release whose migrations only added something does not keep this one from running', () =>
     withEmptyDatabase(async (url) => {
       const pool = open(url);
       await migrate(pool);
       await sql`insert into kysely_migration values ('999999_later', now()::text)`.execute(pool);
-      await expect(migrate(pool)).rejects.toThrow(
-        'the database is that of a newer release, which has applied 999999_later; start that release',
-      );
+      const lines: string[] = [];
+      const log = openLog('warn', { write: (line) => void lines.push(line) });
+      expect(await migrateWith(pool, log)).toEqual([]);
+      expect(await pendingMigrations(pool)).toEqual([]);
+      expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+        { level: 'warn', applied: '999999_later', msg: expect.stringContaining('this one runs on it') },
+      ]);
       await pool.destroy();
     }));
 
-  test('of five that migrate at once one applies everything, and all succeed', () =>
+  const newer = 'the database is that of a newer release, which has applied 999999_later; start that release';
+  test.each([
+    ['changed what this one needs', sql`update schema_floor set migration = '999999_later'`],
+    ['does not have all that this one has', sql`delete from kysely_migration where name = ${every.at(-1)}`],
+  ])('a newer release that %s is told as one', (_what, change) =>
+    withEmptyDatabase(async (url) => {
+      const pool = open(url);
+      await migrate(pool);
+      await sql`insert into kysely_migration values ('999999_later', now()::text)`.execute(pool);
+      await change.execute(pool);
+      await expect(migrate(pool)).rejects.toThrow(newer);
+      await pool.destroy();
+    }),
+  );
+
+  test('of five that migrate at once one applies each migration, and all succeed', () =>
     withEmptyDatabase(async (url) => {
       const pools = Array.from({ length: 5 }, () => open(url));
       expect(await pendingMigrations(pools[0]!)).toEqual(every);
       const applied = await Promise.all(pools.map(migrate));
-      expect(applied.filter((names) => names.length > 0)).toEqual([every]);
+      expect(applied.flat().sort()).toEqual(every);
       expect(await pendingMigrations(pools[0]!)).toEqual([]);
       await Promise.all(pools.map((pool) => pool.destroy()));
     }));
 
-  test('one that fails is named, and leaves nothing of those before it', () =>
+  test('one that fails is named, and leaves nothing of itself', () =>
     withEmptyDatabase(async (url) => {
       const pool = open(url);
       await sql`create table lesson ()`.execute(pool);
+      const before = every.indexOf('000003_lessons');
       await expect(migrate(pool)).rejects.toThrow(
         'migration 000003_lessons: relation "lesson" already exists',
       );
-      expect(await pendingMigrations(pool)).toEqual(every);
+      expect(await pendingMigrations(pool)).toEqual(every.slice(before));
       await pool.destroy();
     }));
+});
+
+describe('a migration beside the release before it', () => {
+  const tablesOf = async (pool: Database) => {
+    const { rows } = await sql<{ name: string }>`
+      select relname as name from pg_class
+      where relnamespace = 'public'::regnamespace and relkind = 'r' and relname not like 'kysely%' order by relname`.execute(
+      pool,
+    );
+    return rows.map(({ name }) => name);
+  };
+  /** As whoever writes to a table, until its transaction ends. */
+  const write = (trx: Database, table: string) =>
+    sql`lock table ${sql.table(table)} in row exclusive mode`.execute(trx);
+
+  test('gives way to a transaction that goes on to write, holds up no other, and gets through after it', () =>
+    withEmptyDatabase(async (url) => {
+      const [pool, service] = [open(url), open(url)];
+      const applied: string[] = [];
+      let waited = 0;
+      for (let isOver = false; !isOver; ) {
+        const tables = await tablesOf(service);
+        const half = Math.ceil(tables.length / 2);
+        let next: Promise<string | undefined> = Promise.resolve(undefined);
+        await service.transaction().execute(async (trx) => {
+          for (const table of tables.slice(0, half)) await write(trx, table);
+          let isDone = false;
+          let gaveWay = false;
+          const log = openLog('warn', {
+            write: (line) => {
+              gaveWay ||= line.includes('requests go first');
+            },
+          });
+          next = migrateNext(pool, log).finally(() => {
+            isDone = true;
+          });
+          await until(() => isDone || gaveWay);
+          if (gaveWay) waited++;
+          // Of a migration that has ended all is free again.
+          for (const table of tables) await service.transaction().execute((other) => write(other, table));
+          for (const table of tables.slice(half)) await write(trx, table);
+        });
+        const name = await next;
+        isOver = name === undefined;
+        if (name) applied.push(name);
+      }
+      expect(applied).toEqual(every);
+      expect(waited).toBeGreaterThan(5);
+      await Promise.all([pool.destroy(), service.destroy()]);
+    }));
+
+  test('that takes something away says which releases cannot run beside it', () => {
+    const since = every.indexOf('000021_schema_floor');
+    const takes = /\b(?:drop|rename|set not null|alter column \w+ type)\b/i;
+    for (const name of every.slice(since)) {
+      const text = fs.readFileSync(path.join(import.meta.dirname, '..', 'sql', `${name}.sql`), 'utf8');
+      const statements = text.replaceAll(/--.*/g, '');
+      if (takes.test(statements))
+        expect([name, statements]).toEqual([name, expect.stringContaining('schema_floor')]);
+    }
+  });
 });
 
 describe('what was stored before', () => {

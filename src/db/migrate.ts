@@ -1,46 +1,109 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { type Migration, Migrator } from 'kysely/migration';
+import { type Migration, type MigrationResult, Migrator } from 'kysely/migration';
+import { ConfigError } from '../config.ts';
+import type { Log } from '../log.ts';
 import type { Database } from './database.ts';
 
 const directory = path.join(import.meta.dirname, '..', '..', 'sql');
 
-function readMigrations(): Record<string, Migration> {
+/**
+ * Milliseconds for which a migration waits for a lock, at its first try and later. Whoever wants the same table waits behind
+ * it as long. Less than PostgreSQL's deadlock_timeout: of a migration and a request that wait for each other, the migration
+ * gives way.
+ */
+const [firstWait, longestWait] = [200, 800];
+const longestPause = 5_000;
+
+/** SQLSTATE lock_not_available, deadlock_detected. */
+const lockTrouble = new Set(['55P03', '40P01']);
+
+function readMigrations(wait: () => number): Record<string, Migration> {
   const names = fs.readdirSync(directory).filter((file) => file.endsWith('.sql'));
   return Object.fromEntries(
     names.map((name) => {
       const text = fs.readFileSync(path.join(directory, name), 'utf8');
       // One simple query of many statements, inside the migrator's transaction.
-      return [path.basename(name, '.sql'), { up: async (db) => void (await sql.raw(text).execute(db)) }];
+      const up = async (db: Database) => {
+        await sql`set local lock_timeout = ${sql.lit(wait())}`.execute(db);
+        await sql.raw(text).execute(db);
+      };
+      return [path.basename(name, '.sql'), { up }];
     }),
   );
 }
 
-const migratorOf = (db: Database) =>
-  new Migrator({ db, provider: { getMigrations: async () => readMigrations() } });
+const migratorOf = (db: Database, wait = () => firstWait) =>
+  new Migrator({ db, provider: { getMigrations: async () => readMigrations(wait) } });
 
-/** The migrator takes a migration that it does not know for damage; it comes from a later release. */
-function newerThanThis(reason: string): string | undefined {
-  const [, name] = /previously executed migration (\S+) is missing/.exec(reason) ?? [];
-  return name && `the database is that of a newer release, which has applied ${name}; start that release`;
+/**
+ * Whether a later release has migrated this database, and this one runs on it all the same.
+ * @throws ConfigError when it does not
+ */
+async function isNewerButFit(db: Database, log: Log): Promise<boolean> {
+  const { rows: made } = await sql`select where to_regclass('kysely_migration') is not null`.execute(db);
+  if (made.length === 0) return false;
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
+  const executed = rows.map(({ name }) => name);
+  const known = Object.keys(readMigrations(() => firstWait));
+  const [unknown] = executed.filter((name) => !known.includes(name)).slice(-1);
+  if (unknown === undefined) return false;
+  const refusal = new ConfigError(
+    `DatabaseUrl: the database is that of a newer release, which has applied ${unknown}; start that release`,
+  );
+  if (known.some((name) => !executed.includes(name))) throw refusal;
+  const floor = await sql<{ migration: string }>`select migration from schema_floor`.execute(db);
+  if (!known.includes(String(floor.rows[0]?.migration))) throw refusal;
+  log.warn(
+    { applied: unknown },
+    'the database is that of a newer release; this one runs on it, since all that has changed was added',
+  );
+  return true;
 }
 
-/** Applies what is new under `sql/`, all or nothing; of several processes one works and the others wait. */
-export async function migrate(db: Database): Promise<string[]> {
-  const { error, results = [] } = await migratorOf(db).migrateToLatest();
-  if (error) {
-    const failed = results.find(({ status }) => status === 'Error');
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(
-      newerThanThis(reason) ??
-        (failed ? `migration ${failed.migrationName}: ${reason}` : `migrations: ${reason}`),
-      {
-        cause: error,
-      },
+/**
+ * Applies the next migration under `sql/`, wholly or not at all. It gives way to whoever holds what it locks, and tries
+ * again until it gets through.
+ * @returns its name; undefined when there is none, or the process is to stop
+ */
+export async function migrateNext(db: Database, log: Log, signal?: AbortSignal): Promise<string | undefined> {
+  for (let tries = 0; !signal?.aborted; tries++) {
+    const wait = Math.min(longestWait, firstWait * 2 ** tries);
+    const { error, results = [] } = await migratorOf(db, () => wait).migrateUp();
+    const [result] = results;
+    if (!error) return result?.migrationName;
+    if (!lockTrouble.has(String((error as { code?: unknown }).code))) throw failure(error, result);
+    const pause = Math.min(longestPause, 250 * 2 ** tries) * (0.5 + Math.random() / 2);
+    log.warn(
+      { migration: result?.migrationName },
+      'a migration waits until what it locks is free; requests go first',
     );
+    await sleep(pause, undefined, signal ? { signal } : {}).catch(() => {});
   }
-  return results.map(({ migrationName }) => migrationName);
+  return undefined;
+}
+
+function failure(error: unknown, result: MigrationResult | undefined): Error {
+  if (error instanceof ConfigError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new Error(result ? `migration ${result.migrationName}: ${reason}` : `migrations: ${reason}`, {
+    cause: error,
+  });
+}
+
+/**
+ * Applies what is new under `sql/`, one migration after the other; several processes take turns.
+ * @returns the names of those that this process has applied
+ * @throws ConfigError when the database is that of a later release that this one cannot run beside
+ */
+export async function migrate(db: Database, log: Log, signal?: AbortSignal): Promise<string[]> {
+  if (await isNewerButFit(db, log)) return [];
+  const applied: string[] = [];
+  const next = () => migrateNext(db, log, signal);
+  for (let name = await next(); name; name = await next()) applied.push(name);
+  return applied;
 }
 
 /** The names of the migrations that this program knows and the database has not seen. */

@@ -448,6 +448,11 @@ export interface Resource {
   version: Generated<number>;
 }
 
+export interface SchemaFloor {
+  migration: string;
+  one: Generated<boolean>;
+}
+
 export interface SigningKey {
   created_at: Generated<Timestamp>;
   kid: string;
@@ -487,5 +492,6 @@ export interface DB {
   pin_failure: PinFailure;
   rate_count: RateCount;
   resource: Resource;
+  schema_floor: SchemaFloor;
   signing_key: SigningKey;
 }

@@ -34,7 +34,7 @@ export async function startTestPostgres(): Promise<{ url: string; stop(): Promis
   await onServer(base, `create database ${template}`);
   const url = withDatabase(base, template);
   const db = openDatabase(url, { max: 1, log: openLog('warn'), statementTimeout: 0 });
-  await migrate(db);
+  await migrate(db, openLog('warn'));
   await db.destroy();
   await migrateQueue(url);
   return {
