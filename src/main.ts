@@ -113,7 +113,11 @@ const host: Host = {
         if (!stop.aborted) await tell(server.context, local !== undefined);
       });
       // What hangs must not keep the process: everything that was answered is in the database.
-      const leave = (code: number) => setTimeout(() => process.exit(code), 9_500).unref();
+      const leave = (code: number) =>
+        setTimeout(() => {
+          log.warn('the process ends before all that it was doing has ended');
+          process.exit(code);
+        }, 9_500).unref();
       try {
         await Promise.race([stopped, told.then(() => stopped)]);
         leave(0);
