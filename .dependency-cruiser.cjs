@@ -82,7 +82,7 @@ module.exports = {
       [
         '^src/$1/',
         '^src/db/',
-        '^src/worker/queue\\.ts$',
+        '^src/worker/(queue|leases)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
         '^src/(config|containment|errors|log|names|safe-fetch|storable)\\.ts$',

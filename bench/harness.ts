@@ -96,7 +96,7 @@ export async function openBench(rooms: number, settings: Record<string, string> 
   const databaseUrl = server.url.replace(/postgres$/, database);
   const db = openDatabase(databaseUrl, { max: 2, log, statementTimeout: 0 });
   await migrate(db, log);
-  await migrateQueue(databaseUrl);
+  await migrateQueue(db);
   const client = new pg.Client(databaseUrl);
   await client.connect();
 

@@ -59,13 +59,14 @@ export type Context = {
 
 export async function openContext(config: Config, log: Log): Promise<Context & { close(): Promise<void> }> {
   const db = openDatabase(config.DatabaseUrl, { max: 10, log, statementTimeout: 15_000 });
-  const uploads = openDatabase(config.DatabaseUrl, { max: 8, log, statementTimeout: 60_000 });
-  const inbox = openDatabase(config.DatabaseUrl, {
-    max: 3,
+  const uploads = openDatabase(config.DatabaseUrl, {
+    max: 8,
     log,
-    statementTimeout: 2_500,
-    answerTimeout: 3_000,
+    statementTimeout: 60_000,
+    // As long as a body may take to arrive.
+    settings: { idle_in_transaction_session_timeout: 125_000 },
   });
+  const inbox = openDatabase(config.DatabaseUrl, { max: 3, log, statementTimeout: 2_500 });
   const notifications = openNotifications(config.DatabaseUrl, log);
   const rates = openRates(db, log);
   return {

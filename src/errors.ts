@@ -144,25 +144,52 @@ export class Unavailable extends DomainError {
   override readonly retryAfter = 5;
 }
 
-/** SQLSTATE classes and codes, and socket errors, that say "not now" rather than "wrong". */
-const outageStates = /^(08|57P|53|58)|^(25006|40001|40P01|55P03|57014)$/;
+/**
+ * SQLSTATEs of "not now" rather than "wrong": connection failures, shutdowns and sessions that were ended, lack of
+ * resources, failures of the system; a read-only standby, and what ended because of others or of time.
+ */
+const outageStates = /^(08|57P|53|58)|^(25006|25P03|25P04|40001|40P01|55P03|57014)$/;
+/** Of sockets and of the resolution of names, by Node.js. */
 const outageCodes = new Set([
+  'EAI_AGAIN',
+  'ECONNABORTED',
   'ECONNREFUSED',
   'ECONNRESET',
-  'EPIPE',
-  'ENOTFOUND',
-  'ETIMEDOUT',
+  'EHOSTDOWN',
   'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
 ]);
-const outageMessages =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered|Query read timeout)/;
+/** Of connections that have ended or do not answer, as pg, pg-pool and Kysely tell them: they have no codes. */
+const outageMessages = new RegExp(
+  `^(${[
+    'Connection terminated',
+    'Client has encountered a connection error',
+    'Client was closed and is not queryable',
+    'Query read timeout',
+    'timeout expired',
+    'timeout exceeded when trying to connect',
+    'Postgres connection has been discarded',
+    'Cannot use a pool after calling end',
+    'driver has already been destroyed',
+  ].join('|')})`,
+);
 
 /** Whether an error of the database means that it is out of reach, full, read-only, restarting or contended. */
 export function isOutage(error: unknown): boolean {
   // Not instanceof: where the program runs in a realm of its own, Node's socket errors are of another one.
   if (!isNativeError(error)) return false;
-  const code = String((error as { code?: unknown }).code ?? '');
-  return outageStates.test(code) || outageCodes.has(code) || outageMessages.test(error.message);
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return (
+    outageStates.test(String(code)) ||
+    outageCodes.has(String(code)) ||
+    // The socket file of a server that does not run.
+    (code === 'ENOENT' && syscall === 'connect') ||
+    outageMessages.test(error.message)
+  );
 }
 
 /** A table or schema that is not there: the migrations have not run. */

@@ -14,7 +14,7 @@ import { dataDirectory, type EmbeddedPostgres, startEmbeddedPostgres } from './d
 import { announceServer, findServer } from './db/local-server.ts';
 import { migrate } from './db/migrate.ts';
 import { type Log, openLog } from './log.ts';
-import { startServer } from './server.ts';
+import { startServer, throughOutages } from './server.ts';
 import { migrateQueue } from './worker/queue.ts';
 
 const project = path.join(import.meta.dirname, '..');
@@ -58,7 +58,7 @@ async function migrateAll(config: Config, log: Log): Promise<string[]> {
   const db = openDatabase(config.DatabaseUrl, { max: 1, log, statementTimeout: 0 });
   try {
     const applied = await migrate(db, log);
-    await migrateQueue(config.DatabaseUrl);
+    await migrateQueue(db);
     return applied;
   } finally {
     await db.destroy();
@@ -109,9 +109,9 @@ const host: Host = {
       const server = await startServer(config, log);
       const withdraw = local && announceServer(local.directory, server.context.config.Port);
       const stopped = once(stop, 'abort');
-      const told = server.ready.then(async () => {
-        if (!stop.aborted) await tell(server.context, local !== undefined);
-      });
+      const told = server.ready.then(() =>
+        throughOutages(log, stop, () => tell(server.context, local !== undefined)),
+      );
       // What hangs must not keep the process: everything that was answered is in the database.
       const leave = (code: number) =>
         setTimeout(() => {

@@ -59,7 +59,7 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
     pendingMigrations: () => pendingMigrations(context.db),
     stopping: () => stopping.signal.aborted,
     gauges: openFigures(context.db),
-    ...(config.Role === 'Web' ? {} : { worker: () => worker?.running === true }),
+    ...(config.Role === 'Web' ? {} : { worker: async () => (await worker?.isTaking()) === true }),
   };
   const app = config.Role === 'Worker' ? createHealthApp(context, health) : createApp(context, health);
   const connections = new Set<Connection>();
@@ -118,22 +118,32 @@ async function migrateWhenPossible({ config, log }: Context, signal: AbortSignal
   // A migration, and waiting for another process's, may take longer than any request.
   const db = openDatabase(config.DatabaseUrl, { max: 1, log, statementTimeout: 0 });
   try {
-    for (let pause = 200; !signal.aborted; pause = Math.min(5_000, pause * 2)) {
-      try {
-        const applied = await migrate(db, log, signal);
-        await migrateQueue(config.DatabaseUrl);
-        if (applied.length > 0) log.info({ applied }, 'migrations applied');
-        return;
-      } catch (error) {
-        const cause = (error as Error).cause ?? error;
-        if (isRefusal(cause)) throw new ConfigError(`DatabaseUrl: ${(cause as Error).message}`);
-        if (!isOutage(cause)) throw error;
-        log.warn({ err: (error as Error).message }, 'waiting for the database');
-        await sleep(pause, undefined, { signal }).catch(() => {});
-      }
-    }
+    await throughOutages(log, signal, async () => {
+      const applied = await migrate(db, log, signal);
+      await migrateQueue(db);
+      if (applied.length > 0) log.info({ applied }, 'migrations applied');
+    });
   } finally {
     await db.destroy();
+  }
+}
+
+/** Does what a start needs of the database, again after each outage, until it is done or the process stops. */
+export async function throughOutages(
+  log: Log,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
+  for (let pause = 200; !signal.aborted; pause = Math.min(5_000, pause * 2)) {
+    try {
+      return await work();
+    } catch (error) {
+      const cause = (error as Error).cause ?? error;
+      if (isRefusal(cause)) throw new ConfigError(`DatabaseUrl: ${(cause as Error).message}`);
+      if (!isOutage(cause)) throw error;
+      log.warn({ err: (error as Error).message }, 'waiting for the database');
+      await sleep(pause, undefined, { signal }).catch(() => {});
+    }
   }
 }
 

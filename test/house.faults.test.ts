@@ -23,7 +23,7 @@ beforeAll(async () => {
   server = await startDatabaseServer();
   db = openDatabase(server.url, { max: 5, log: openLog('silent'), statementTimeout: 0 });
   await migrate(db, openLog('silent'));
-  await migrateQueue(server.url);
+  await migrateQueue(db);
 });
 afterEach(killPrograms);
 afterAll(async () => {

@@ -54,7 +54,7 @@ beforeAll(async () => {
   hallway = await startHallway(context, {
     pendingMigrations: async () => pending,
     stopping: () => stopping,
-    worker: () => working,
+    worker: async () => working,
     gauges: {
       roomgate_open_batches: { help: 'Open batches', read: async () => 3 },
       roomgate_doors: { help: 'By state', label: 'state', read: async () => doors },

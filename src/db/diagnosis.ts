@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import pg from 'pg';
-import type { Database } from './database.ts';
+import { ConfigError } from '../config.ts';
+import { type Database, leastPostgres } from './database.ts';
 import { pendingMigrations } from './migrate.ts';
 
 /** One line of `roomgate doctor`; a remedy where something is to be done. */
@@ -12,7 +13,8 @@ export type Finding = {
   remedy?: string;
 };
 
-const supported = { least: 16, most: 18 };
+const mostPostgres = 18;
+const useSupported = `Use PostgreSQL ${leastPostgres} to ${mostPostgres}.`;
 const answerTimeout = 3_000;
 const directConnection =
   'Give DatabaseUrl a direct connection: PgBouncer in transaction mode loses LISTEN and session locks (session mode keeps them).';
@@ -29,15 +31,14 @@ async function examineServer(db: Database): Promise<Finding[]> {
       lower('Ä') = 'ä' as unicode`.execute(db);
   const server = rows[0]!;
   const skew = Math.round((server.now.getTime() - (asked + Date.now()) / 2) / 100) / 10;
-  const { least, most } = supported;
   return [
-    server.version >= least && server.version <= most
+    server.version <= mostPostgres
       ? ok('Database', `PostgreSQL ${server.version} answers`)
       : {
           check: 'Database',
-          level: server.version < least ? 'fault' : 'warning',
+          level: 'warning',
           text: `PostgreSQL ${server.version} is not a version that roomgate is tested with`,
-          remedy: `Use PostgreSQL ${least} to ${most}.`,
+          remedy: useSupported,
         },
     server.extension
       ? ok('Extension', 'btree_gist is installed')
@@ -221,6 +222,8 @@ export async function diagnose(url: string, db: Database): Promise<Finding[]> {
   try {
     server = await examineServer(db);
   } catch (error) {
+    if (error instanceof ConfigError)
+      return [{ check: 'Database', level: 'fault', text: error.message, remedy: useSupported }];
     const { code, message } = error as { code?: string; message: string };
     const remedy = 'See that PostgreSQL runs and that DatabaseUrl names its host, port, user and database.';
     return [{ check: 'Database', level: 'fault', text: `cannot be reached: ${message || code}`, remedy }];

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../log.ts';
+import { connecting, setUpSession } from './database.ts';
 
 /**
  * What has changed since the last look: the keys under the topic, or `all` when notifications may have been lost
@@ -28,6 +30,8 @@ export type Notifications = {
   readonly stopping: AbortSignal;
   /** False while it should listen and cannot; it begins with the first subscription. */
   readonly listening: boolean;
+  /** Whether what is notified now is heard, found out by doing so; false after a few seconds without it. */
+  hears(): Promise<boolean>;
   stop(): void;
   close(): Promise<void>;
 };
@@ -38,6 +42,8 @@ const mostKeys = 1_000;
 const listenTimeout = 1_000;
 const pingEvery = 5_000;
 const pingTimeout = 4_000;
+/** Milliseconds for which it need not be found out again that the connection hears. */
+const pingHolds = 1_000;
 
 /** Never fulfilled; fails once the signal is there. */
 function cutBy(signal: AbortSignal): Promise<never> {
@@ -46,12 +52,29 @@ function cutBy(signal: AbortSignal): Promise<never> {
   });
 }
 
+/** Notifies over a connection, and waits until it hears that. @throws when it does not */
+async function ping(connection: pg.Client): Promise<void> {
+  const sent = `ping:${randomUUID()}`;
+  const heard = Promise.withResolvers<void>();
+  const hear = ({ payload }: pg.Notification) => payload === sent && heard.resolve();
+  const timer = setTimeout(() => heard.reject(new Error('LISTEN hears nothing')), pingTimeout);
+  connection.on('notification', hear);
+  try {
+    await Promise.all([heard.promise, connection.query('select pg_notify($1, $2)', [channel, sent])]);
+  } finally {
+    clearTimeout(timer);
+    connection.off('notification', hear);
+  }
+}
+
 /** One LISTEN connection for the whole process, made again after a loss, with everyone told to read again. */
 export function openNotifications(url: string, log: Log): Notifications {
   const readers = new Map<string, Set<(key: string | undefined) => void>>();
   const stopping = new AbortController();
   const closed = new AbortController();
   let listening = false;
+  /** Of the present connection; several at once are one. */
+  let prove: (() => Promise<void>) | undefined;
   let announceListening = () => {};
   let ready = new Promise<void>((resolve) => {
     announceListening = resolve;
@@ -64,10 +87,8 @@ export function openNotifications(url: string, log: Log): Notifications {
 
   async function listen(): Promise<void> {
     const connection = new pg.Client({
-      connectionString: url,
+      ...connecting(url),
       application_name: 'roomgate listen',
-      keepAlive: true,
-      connectionTimeoutMillis: pingTimeout,
       query_timeout: pingTimeout,
     });
     const lost = new AbortController();
@@ -77,15 +98,26 @@ export function openNotifications(url: string, log: Log): Notifications {
     connection.on('notification', ({ payload }) => deliver(payload ?? ''));
     try {
       await Promise.race([connection.connect(), cutBy(lost.signal)]);
+      await setUpSession(connection);
       await connection.query(`listen ${channel}`);
+      let heardAt = Number.NEGATIVE_INFINITY;
+      let pinging: Promise<void> | undefined;
+      prove = async () => {
+        if (performance.now() - heardAt < pingHolds) return;
+        pinging ??= ping(connection)
+          .then(() => void (heardAt = performance.now()))
+          .finally(() => (pinging = undefined));
+        await pinging;
+      };
+      await prove();
       listening = true;
       announceListening();
       for (const tellers of readers.values()) for (const tell of tellers) tell(undefined);
-      // A connection that has silently died answers no ping.
+      // A connection that has silently died, or that a pooler has between us and the database, hears no ping.
       while (!lost.signal.aborted) {
         // No promise of the loss is raced against: for as long as the connection lives, each race would be kept.
         await sleep(pingEvery, undefined, { signal: lost.signal, ref: false }).catch(() => {});
-        if (!lost.signal.aborted) await connection.query('select 1');
+        if (!lost.signal.aborted) await prove();
       }
     } finally {
       if (listening)
@@ -93,6 +125,7 @@ export function openNotifications(url: string, log: Log): Notifications {
           announceListening = resolve;
         });
       listening = false;
+      prove = undefined;
       closed.signal.removeEventListener('abort', lose);
       // Not awaited: a dead connection would not answer the goodbye either.
       connection.end().catch(() => {});
@@ -113,10 +146,26 @@ export function openNotifications(url: string, log: Log): Notifications {
     }
   }
 
+  const untilListening = () =>
+    Promise.race([
+      ready,
+      sleep(listenTimeout, undefined, { signal: stopping.signal, ref: false }).catch(() => {}),
+    ]);
+
   return {
     stopping: stopping.signal,
     get listening() {
       return listening || !running;
+    },
+    async hears() {
+      running ??= keepListening();
+      if (!listening) await untilListening();
+      try {
+        await prove?.();
+      } catch {
+        return false;
+      }
+      return listening;
     },
     async subscribe(...topics) {
       running ??= keepListening();
@@ -133,11 +182,7 @@ export function openNotifications(url: string, log: Log): Notifications {
         const tellers = readers.get(topic) ?? new Set();
         readers.set(topic, tellers.add(tell));
       }
-      if (!listening)
-        await Promise.race([
-          ready,
-          sleep(listenTimeout, undefined, { signal: stopping.signal, ref: false }).catch(() => {}),
-        ]);
+      if (!listening) await untilListening();
       return {
         async next() {
           if (open && keys.size === 0 && !all) await new Promise<void>((resolve) => (wake = resolve));

@@ -43,6 +43,7 @@ export interface Batch {
   error_count: Generated<number>;
   error_messages: string | null;
   failure_kind: string | null;
+  fence: Generated<number>;
   finished_at: Timestamp | null;
   id: string;
   import_status: Generated<string>;

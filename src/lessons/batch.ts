@@ -84,6 +84,8 @@ export type Running = BatchKey & {
   onConflict: ConflictRule;
   createdBy: number;
   attempts: number;
+  /** Of this start: what is written beside its session says so only while there is no later one. */
+  fence: number;
   jobCount: number;
   requestId: string;
   cancelRequested: boolean;

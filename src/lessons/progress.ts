@@ -2,9 +2,9 @@
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import type { BatchKey } from './batch.ts';
+import type { Running } from './batch.ts';
 
-export type ImportContext = Context & { work: Database; signal: AbortSignal };
+export type ImportContext = Context & { work: Database; signal: AbortSignal; runner: string };
 
 /** Somebody has asked for the end of the batch. */
 export class Cancelled extends Error {}
@@ -14,12 +14,13 @@ export class HandedOver extends Error {}
 export class ConflictGone extends Error {}
 
 /** @throws Cancelled when somebody has asked for that; progress that cannot be told is no reason to fail */
-async function tellProgress({ work, log }: ImportContext, batch: BatchKey, processed: number): Promise<void> {
+async function tellProgress({ work, log }: ImportContext, batch: Running, processed: number): Promise<void> {
   const told = await work
     .updateTable('batch')
     .set({ processed_count: sql<number>`greatest(processed_count, ${processed}::int)` })
     .where('mandator_id', '=', batch.mandatorId)
     .where('id', '=', batch.id)
+    .where('fence', '=', batch.fence)
     .returning('cancel_requested')
     .executeTakeFirst()
     .catch((error: Error) => log.warn({ batchId: batch.id, err: error.message }, 'progress not told'));
@@ -27,7 +28,7 @@ async function tellProgress({ work, log }: ImportContext, batch: BatchKey, proce
 }
 
 /** Progress is told on a connection of its own, since the import's transaction commits only at the end. */
-export function openProgress(context: ImportContext, batch: BatchKey, lessonCount: number) {
+export function openProgress(context: ImportContext, batch: Running, lessonCount: number) {
   let reported: Promise<void> = Promise.resolve();
   return {
     /** Reports in the background; fulfilled when the report before has arrived. */

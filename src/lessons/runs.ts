@@ -9,6 +9,7 @@ import type { Database } from '../db/database.ts';
 import { dropExpiredKeys } from '../db/idempotency.ts';
 import type { DB } from '../db/tables.ts';
 import { isOutage } from '../errors.ts';
+import { unlockAll, workFor } from '../worker/leases.ts';
 import { isWaiting } from '../worker/queue.ts';
 import type { BatchKey, Running } from './batch.ts';
 import { importBatch } from './import.ts';
@@ -30,8 +31,8 @@ export async function runNextBatch(
   lane: 'short' | 'long',
 ): Promise<void> {
   const done = await context.work.connection().execute(async (session) => {
-    if (!(await tryLock(session, mandatorId))) return 'nothing';
     try {
+      if (!(await tryLock(session, mandatorId, context.runner))) return 'nothing';
       const next = await findNext(session, mandatorId);
       if (!next?.isDue) return 'nothing';
       if (next.isLong && lane === 'short') return 'moved';
@@ -40,7 +41,7 @@ export async function runNextBatch(
       return 'worked';
     } finally {
       // Should the connection be gone, so is the lock.
-      await unlock(session, mandatorId).catch(() => {});
+      await unlockAll(session).catch(() => {});
     }
   });
   // Only now: who takes this up at once finds the lock free, and who was turned away at it before has its batch seen here.
@@ -50,15 +51,13 @@ export async function runNextBatch(
 
 const lockClass = 7_001;
 
-async function tryLock(session: Kysely<DB>, mandatorId: number): Promise<boolean> {
+/** Until the session gives its locks up, or ends: by itself, or with its runner, whatever it is in. */
+async function tryLock(session: Kysely<DB>, mandatorId: number, runner: string): Promise<boolean> {
+  await workFor(session, runner);
   const { rows } = await sql<{
     free: boolean;
   }>`select pg_try_advisory_lock(${lockClass}, ${mandatorId}) as free`.execute(session);
   return rows[0]?.free === true;
-}
-
-async function unlock(session: Kysely<DB>, mandatorId: number): Promise<void> {
-  await sql`select pg_advisory_unlock(${lockClass}, ${mandatorId})`.execute(session);
 }
 
 async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
@@ -72,7 +71,10 @@ async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
 const forgottenAtOnce = 20;
 
 /** Forgets batches that ended long ago, with their errors; what they imported stays. */
-export async function forgetOldBatches({ work, config }: ImportContext): Promise<void> {
+export async function forgetOldBatches({
+  work,
+  config,
+}: Pick<ImportContext, 'work' | 'config'>): Promise<void> {
   await sql`
     delete from batch where (mandator_id, id) in (
       select mandator_id, id from batch
@@ -98,13 +100,13 @@ export async function recoverBatches(db: Database): Promise<void> {
 
 async function startBatch(session: Kysely<DB>, next: BatchKey): Promise<Running | undefined> {
   const { rows } = await sql<Running>`
-    update batch set attempts = attempts + 1, started_at = coalesce(started_at, now()), trouble = ${unheard},
+    update batch set attempts = attempts + 1, fence = fence + 1, started_at = coalesce(started_at, now()), trouble = ${unheard},
       not_before = now() + ${pauseAfter(sql`(attempts + setbacks + 1)`)}
     where mandator_id = ${next.mandatorId} and id = ${next.id}
       -- It may have been cancelled since it was found.
       and import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
     returning mandator_id as "mandatorId", id, operation, validate_only as "validateOnly", on_conflict as "onConflict",
-      created_by as "createdBy", attempts, job_count as "jobCount", request_id as "requestId", cancel_requested as "cancelRequested"`.execute(
+      created_by as "createdBy", attempts, fence, job_count as "jobCount", request_id as "requestId", cancel_requested as "cancelRequested"`.execute(
     session,
   );
   return rows[0];
@@ -185,7 +187,13 @@ async function untilStopped<T>(
   }
   async function interrupt(): Promise<void> {
     for (; !over.signal.aborted; await pause(100))
-      await sql`select pg_cancel_backend(${rows[0]?.pid})`.execute(context.work).catch(() => {});
+      // Only as long as it is ours: the id of a process that has ended is given again.
+      await sql`
+        select pg_cancel_backend(pid) from pg_locks
+        where locktype = 'advisory' and classid = ${lockClass} and objid = ${batch.mandatorId} and pid = ${rows[0]?.pid} and granted
+          and database = (select oid from pg_database where datname = current_database())`
+        .execute(context.work)
+        .catch(() => {});
   }
   const looking = look();
   let interrupting: Promise<void> | undefined;

@@ -253,7 +253,7 @@ type Outcome = {
 /** The only writer of ImportStatus. Ending a batch drops the bodies of its jobs. @returns false when it has ended meanwhile */
 export async function move(
   trx: Transaction,
-  batch: BatchKey,
+  batch: BatchKey & { fence?: number },
   to: ImportStatus,
   outcome: Outcome = {},
 ): Promise<boolean> {
@@ -275,6 +275,7 @@ export async function move(
     .where('mandator_id', '=', batch.mandatorId)
     .where('id', '=', batch.id)
     .where('import_status', 'in', openStatuses)
+    .$if(batch.fence !== undefined, (query) => query.where('fence', '=', batch.fence as number))
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
   if (isTerminal(to))
@@ -290,7 +291,7 @@ export async function move(
 /** Ends a batch in LessonsImportFailed. */
 export async function fail(
   trx: Transaction,
-  batch: BatchKey,
+  batch: BatchKey & { fence?: number },
   failureKind: FailureKind,
   errorMessages: string,
   outcome: Outcome = {},

@@ -5,7 +5,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { isOutage } from '../errors.ts';
-import { type BatchKey, openStatuses } from './batch.ts';
+import { type BatchKey, openStatuses, type Running } from './batch.ts';
 import { ConflictGone } from './progress.ts';
 import { fail } from './service.ts';
 
@@ -43,14 +43,14 @@ function describe(error: unknown): string {
 }
 
 /** Writes down why a start came to nothing, and when the next one may be; gives the batch up when that has gone on for long. */
-export async function recordTrouble(db: Database, batch: BatchKey, error: unknown): Promise<void> {
+export async function recordTrouble(db: Database, batch: Running, error: unknown): Promise<void> {
   const setback = isSetback(error) ? 1 : 0;
   await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ hopeless: boolean }>`
       update batch set attempts = attempts - ${setback}::int, setbacks = setbacks + ${setback}::int,
         trouble = ${describe(error)}, troubled_since = coalesce(troubled_since, now()),
         not_before = now() + ${pauseAfter(sql`(attempts + setbacks)`)}
-      where mandator_id = ${batch.mandatorId} and id = ${batch.id} and import_status = any (${openStatuses}::text[])
+      where mandator_id = ${batch.mandatorId} and id = ${batch.id} and fence = ${batch.fence} and import_status = any (${openStatuses}::text[])
       returning attempts >= ${mostAttempts}
         or (setbacks >= ${mostSetbacks} and troubled_since < now() - ${patience}) as hopeless`.execute(trx);
     if (rows[0]?.hopeless) await giveUp(trx, batch);

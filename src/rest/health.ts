@@ -9,8 +9,8 @@ import { routeOf, statusOf } from './request.ts';
 /** What only the process as a whole knows about itself; built by `main`. */
 export type Health = {
   pendingMigrations(): Promise<string[]>;
-  /** Whether this process's worker runs; absent where there is none (Role=Web). */
-  worker?: () => boolean;
+  /** Whether this process's worker takes jobs; absent where there is none (Role=Web). */
+  worker?: () => Promise<boolean>;
   stopping(): boolean;
   /** Further figures for /metrics, by their Prometheus name; one that cannot be read is left out of that answer. */
   gauges?: Record<string, Gauged>;
@@ -89,20 +89,26 @@ export function healthRoutes(context: Context, health: Health): Router {
     writeJson(request, response, { Status: 'Healthy' });
   });
 
-  router.get('/readyz', async (request, response) => {
+  async function examine(): Promise<Record<string, boolean>> {
     const { worker } = health;
-    const [database, migrations] = await Promise.all([
-      holds(
-        async () => (await context.db.selectNoFrom(({ lit }) => lit(1).as('one')).execute()).length === 1,
-      ),
+    const { db, notifications } = context;
+    const [Database, Migrations, Notifications, Worker] = await Promise.all([
+      holds(async () => (await db.selectNoFrom(({ lit }) => lit(1).as('one')).execute()).length === 1),
       holds(async () => (migrated ||= (await health.pendingMigrations()).length === 0)),
+      holds(() => notifications.hears()),
+      holds(async () => (await worker?.()) === true),
     ]);
-    const checks = {
-      Database: database,
-      Migrations: migrations,
-      Notifications: context.notifications.listening,
-      ...(worker ? { Worker: worker() } : {}),
-    };
+    return { Database, Migrations, Notifications, ...(worker && { Worker }) };
+  }
+
+  // However many ask at once, the database is asked once.
+  let examining: Promise<Record<string, boolean>> | undefined;
+
+  router.get('/readyz', async (request, response) => {
+    examining ??= examine().finally(() => {
+      examining = undefined;
+    });
+    const checks = await examining;
     const healthy = Object.values(checks).every(Boolean);
     const ready = healthy && !health.stopping();
     response.status(ready ? 200 : 503).set('Cache-Control', 'no-store');

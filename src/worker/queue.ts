@@ -1,11 +1,11 @@
 import { runMigrations } from 'graphile-worker';
 import { type RawBuilder, sql } from 'kysely';
-import type { Database, Transaction } from '../db/database.ts';
+import { type Database, poolOf, type Transaction } from '../db/database.ts';
 import type { Figure } from './task.ts';
 
 /** Brings the queue's own schema up to date; safe for many processes at once. */
-export async function migrateQueue(databaseUrl: string): Promise<void> {
-  await runMigrations({ preset: { worker: { connectionString: databaseUrl, schema: 'graphile_worker' } } });
+export async function migrateQueue(db: Database): Promise<void> {
+  await runMigrations({ pgPool: poolOf(db), preset: { worker: { schema: 'graphile_worker' } } });
 }
 
 /**

@@ -1,7 +1,6 @@
 /**
  * Runs the queue's jobs, and comes back by itself: after an outage of the database the queue library ends for good, so
- * it is started anew. Who has died is told by an advisory lock that each runner holds under its pool's name: it
- * vanishes with its connection, and a living runner then releases the dead one's jobs.
+ * it is started anew. What the dead have left is released here: see leases.
  */
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,12 +18,14 @@ import * as lessons from '../lessons/tasks.ts';
 import type { Log } from '../log.ts';
 import * as mail from '../mail/tasks.ts';
 import { fingerprintOf, holdFingerprint, isDisputed } from './agreement.ts';
+import { areHeld, holdRunner, mostCounted, releaseTheDead, unlockAll } from './leases.ts';
+import { watchPulse } from './pulse.ts';
 import { queueFigures } from './queue.ts';
-import type { Figure, Lane, Sweep, Task, TaskContext } from './task.ts';
+import type { Figure, Lane, Sweep, SweepContext, Task, TaskContext } from './task.ts';
 
 export type WorkerHandle = {
-  /** Whether jobs are being taken right now. */
-  readonly running: boolean;
+  /** Whether jobs are being taken right now, as the database sees it too. */
+  isTaking(): Promise<boolean>;
   /** Gives back what is running at its next safe point, and takes no more. */
   stop(): Promise<void>;
 };
@@ -51,9 +52,6 @@ const lanes: Record<Lane, { places: number; pollInterval: number }> = {
 const queueConnections = 5;
 const sweepEvery = 2_000;
 const tidyEvery = 5_000;
-/** Of a job's attempts: the library waits e to their power in seconds. */
-const mostCounted = 5;
-const lockClass = 7_002;
 const disagreement =
   'another worker has other settings of mail servers: neither follows them until one of the two is stopped';
 /** Time for the tasks to give back what they are doing, and for the sweeps to end. */
@@ -73,10 +71,13 @@ export function openFigures(
   );
 }
 
-/** @param work connections without a statement timeout, for the tasks and for this runner's own lock */
+/** `isTaking` is there while a runner is at work. */
+type State = { isTaking?: (() => Promise<boolean>) | undefined };
+
+/** @param work connections for what takes minutes: for the tasks, and for this runner's own lock */
 export function startWorker(context: Context, work: Database): WorkerHandle {
   const stopping = new AbortController();
-  const state = { running: false };
+  const state: State = {};
   // Beside the queue, whose outages they outlive.
   const sweeping = allSweeps.map((sweep) => repeat(sweep, { ...context, work, signal: stopping.signal }));
   const supervised = (async () => {
@@ -85,7 +86,6 @@ export function startWorker(context: Context, work: Database): WorkerHandle {
       await serve(context, work, stopping.signal, state).catch((error: Error) =>
         context.log.warn({ err: error.message }, 'worker stopped; it starts again'),
       );
-      state.running = false;
       if (Date.now() - since > 60_000) failures = 0;
       await sleep(Math.min(5_000, 200 * 2 ** failures), undefined, { signal: stopping.signal }).catch(
         () => {},
@@ -93,8 +93,8 @@ export function startWorker(context: Context, work: Database): WorkerHandle {
     }
   })();
   return {
-    get running() {
-      return state.running;
+    async isTaking() {
+      return (await state.isTaking?.()) === true;
     },
     async stop() {
       stopping.abort();
@@ -106,26 +106,27 @@ export function startWorker(context: Context, work: Database): WorkerHandle {
   };
 }
 
-async function serve(
-  context: Context,
-  work: Database,
-  signal: AbortSignal,
-  state: { running: boolean },
-): Promise<void> {
+async function serve(context: Context, work: Database, signal: AbortSignal, state: State): Promise<void> {
   // Tasks stop when the process stops, and when this runner ends for another reason.
   const ending = new AbortController();
   const end = () => ending.abort();
-  const taskContext: TaskContext = { ...context, work, signal: AbortSignal.any([signal, ending.signal]) };
+  const sweepContext: SweepContext = { ...context, work, signal: AbortSignal.any([signal, ending.signal]) };
+  // No job begins before others can see that its runner lives.
+  const held = Promise.withResolvers<TaskContext>();
+  held.promise.catch(() => {});
   await work.connection().execute(async (session) => {
     const events: WorkerEvents = new EventEmitter();
     const pools: string[] = [];
     events.on('pool:create', ({ workerPool }) => pools.push(workerPool.id));
+    const isBeating = watchPulse(events);
     // The queue library gives up by itself when it cannot write down the end of a job.
     events.on('pool:gracefulShutdown', end);
     const pgPool = openPool(context.config.DatabaseUrl, {
       max: queueConnections + Object.keys(lanes).length,
       log: context.log,
-      statementTimeout: 0,
+      statementTimeout: 60_000,
+      // The library listens over one of them.
+      settings: { idle_session_timeout: 0 },
     });
     const runners: Runner[] = [];
     try {
@@ -147,19 +148,23 @@ async function serve(
           },
           noHandleSignals: true,
           taskList: Object.fromEntries(
-            tasks.map((task) => [task.name, (payload) => contain(() => task.run(taskContext, payload))]),
+            tasks.map((task) => [
+              task.name,
+              (payload) => contain(async () => task.run(await held.promise, payload)),
+            ]),
           ),
         });
         runners.push(runner);
         runner.promise.then(end, end);
       }
-      for (const pool of pools)
-        await sql`select pg_advisory_lock(${lockClass}, hashtext(${pool}))`.execute(session);
+      for (const pool of pools) await holdRunner(session, pool);
       await holdFingerprint(session, fingerprintOf(context.config, allSweeps));
-      state.running = true;
-      await tidyUntilEnd(taskContext, session, pools);
+      held.resolve({ ...sweepContext, runner: pools[0]! });
+      state.isTaking = async () => isBeating() && (await areHeld(context.db, pools));
+      await tidyUntilEnd(sweepContext, session, pools);
     } finally {
-      state.running = false;
+      state.isTaking = undefined;
+      held.reject(new Error('the runner has ended'));
       end();
       // The library miscounts when the ends of two jobs could not be written, and would then stop for ever.
       await Promise.race([
@@ -168,7 +173,7 @@ async function serve(
       ]);
       pgPool.end().catch(() => {});
       // The session goes back to its pool, and would go on vouching for a runner that has ended.
-      await sql`select pg_advisory_unlock_all()`.execute(session).catch(() => {});
+      await unlockAll(session).catch(() => {});
     }
   });
 }
@@ -180,7 +185,7 @@ async function stopRunner(runner: Runner): Promise<void> {
 }
 
 /** Runs a sweep again and again until the process stops; what it fails at it finds again the next time. */
-async function repeat(sweep: Sweep, context: TaskContext): Promise<void> {
+async function repeat(sweep: Sweep, context: SweepContext): Promise<void> {
   const { name, every = sweepEvery, follows } = sweep;
   const fingerprint = fingerprintOf(context.config, allSweeps);
   let rests = false;
@@ -199,36 +204,13 @@ async function repeat(sweep: Sweep, context: TaskContext): Promise<void> {
 }
 
 /** Looks after the queue's dead and forgotten until the runner ends or the process stops. */
-async function tidyUntilEnd(context: TaskContext, session: Kysely<DB>, own: string[]): Promise<void> {
+async function tidyUntilEnd(context: SweepContext, session: Kysely<DB>, own: string[]): Promise<void> {
   while (!context.signal.aborted) {
-    await releaseJobsOfTheDead(session, own, context.log);
+    await releaseTheDead(session, own, context.log);
     await removeReplacedJobs(session);
     await forgetAttempts(session);
     await sleep(tidyEvery, undefined, { signal: context.signal }).catch(() => {});
   }
-}
-
-/**
- * Jobs whose pool holds no lock any more are free again; a moment is left to pools that are just starting. Each waits as after
- * a failure: it may be what its worker has died of.
- */
-async function releaseJobsOfTheDead(session: Kysely<DB>, own: string[], log: Log): Promise<void> {
-  const { rows } = await sql<{ pools: string[] | null }>`
-    with owner as materialized (
-      select locked_by as pool from graphile_worker._private_jobs
-      where locked_by <> all (${own}::text[]) group by 1 having max(locked_at) < now() - interval '2 seconds'
-    ), dead as materialized (
-      select pool from owner where pg_try_advisory_xact_lock(${lockClass}, hashtext(pool))
-    )
-    select array_agg(pool) as pools from dead`.execute(session);
-  const pools = rows[0]?.pools;
-  if (!pools) return;
-  await sql`
-    update graphile_worker._private_jobs
-    set run_at = greatest(run_at, now() + interval '1 second' * exp(least(attempts, ${mostCounted + 1})) * (0.75 + random() / 2))
-    where locked_by = any (${pools}::text[])`.execute(session);
-  await sql`select graphile_worker.force_unlock_workers(${pools}::text[])`.execute(session);
-  log.warn({ pools }, 'jobs of dead workers released');
 }
 
 /** A job gives up its key when it is queued again while it is locked; unless it then ends well, it would stay for ever. */

@@ -3,12 +3,18 @@ import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 
-/** What a run of a task may use besides its payload. */
-export type TaskContext = Context & {
+/** What background work is given. */
+export type SweepContext = Context & {
   /** Connections without a statement timeout, for work that takes minutes. */
   work: Database;
   /** Aborted when the process is asked to stop: leave at the next safe point by throwing. */
   signal: AbortSignal;
+};
+
+/** What a run of a task may use besides its payload. */
+export type TaskContext = SweepContext & {
+  /** Who runs it, for sessions that are to end with it: see leases. */
+  runner: string;
 };
 
 /** What operators watch, of the whole installation: a number, or with a label one for each of its values. */
@@ -49,7 +55,7 @@ export type Sweep = {
    * or else they would undo each other's work.
    */
   follows?(config: Config): unknown;
-  run(context: TaskContext): Promise<void>;
+  run(context: SweepContext): Promise<void>;
   figures?: Record<string, Figure>;
 };
 

@@ -1,11 +1,16 @@
 import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 
-/** A way to a server on this machine that can be cut: nothing passes any more, and neither side is told. */
+/**
+ * A way to a server on this machine that can be cut: nothing passes any more, and neither side is told.
+ * @param to the URL of the server, of any scheme
+ */
 export async function layCable(to: string) {
   const { port: target, hostname } = new URL(to);
   let isCut = false;
   const sockets = new Set<Socket>();
+  const stranded = new WeakSet<Socket>();
+  const passes = (socket: Socket) => !isCut && !stranded.has(socket);
   const server = net.createServer((near) => {
     const far = net.connect(Number(target), hostname);
     for (const [socket, other] of [
@@ -16,13 +21,13 @@ export async function layCable(to: string) {
       socket.on('error', () => {});
       socket.on('close', () => {
         sockets.delete(socket);
-        other.destroy();
+        if (passes(socket)) other.destroy();
       });
       socket.on('data', (chunk) => {
-        if (!isCut) other.write(chunk);
+        if (passes(socket)) other.write(chunk);
       });
       socket.on('end', () => {
-        if (!isCut) other.end();
+        if (passes(socket)) other.end();
       });
     }
   });
@@ -31,8 +36,15 @@ export async function layCable(to: string) {
   const drop = () => {
     for (const socket of sockets) socket.destroy();
   };
+  const through = new URL(to);
+  through.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** As `to` is written, by this way. */
+    url: through.href.replace(/\/$/, ''),
+    /** Cuts what is open now; what is opened later is whole. */
+    strand() {
+      for (const socket of sockets) stranded.add(socket);
+    },
     cut() {
       isCut = true;
     },

@@ -1,4 +1,4 @@
-import type { ControlledTransaction } from 'kysely';
+import { type ControlledTransaction, sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';
 import type { DB } from '../../src/db/tables.ts';
 
@@ -12,6 +12,8 @@ export async function hold(
 ): Promise<() => Promise<void>> {
   const trx = await db.startTransaction().execute();
   open.add(trx);
+  // However long the machine takes for what is to be seen meanwhile.
+  await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
   await work(trx);
   return async () => {
     open.delete(trx);

@@ -35,8 +35,8 @@ export async function startTestPostgres(): Promise<{ url: string; stop(): Promis
   const url = withDatabase(base, template);
   const db = openDatabase(url, { max: 1, log: openLog('warn'), statementTimeout: 0 });
   await migrate(db, openLog('warn'));
+  await migrateQueue(db);
   await db.destroy();
-  await migrateQueue(url);
   return {
     url,
     async stop() {

@@ -1,0 +1,96 @@
+/**
+ * Throws connections away whose answers do not come. A link can be cut without either side being told: who waits on it
+ * would wait for ever, and so would whoever gets the connection next.
+ */
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+/** A session of PostgreSQL; the id of a process alone is given again. */
+export type Backend = { pid: number; started: string };
+
+type Watched = {
+  url: string;
+  backend: Backend;
+  /** Milliseconds after which no answer comes any more, since PostgreSQL has cancelled the statement; 0 = never. */
+  answerTimeout: number;
+};
+
+/** Milliseconds of silence before anybody looks, and between two looks. */
+const lookAfter = 5_000;
+const lookAgain = 2_000;
+const lookAtWorkAgain = 10_000;
+const lookTimeout = 5_000;
+/** Looks in a row that must agree: at one of them the answer may be on its way. */
+const mostMisses = 2;
+/** Milliseconds after which a statement is given up of which nothing can be found out. */
+const mostUnknown = 60_000;
+/** Milliseconds for a process that was stopped itself to read what has come meanwhile. */
+const readTime = 250;
+
+/** Looks over a connection of its own whether a statement of the backend runs. */
+async function look(
+  url: string,
+  { pid, started }: Backend,
+): Promise<'AtWork' | 'Idle' | 'Refused' | 'NoAnswer'> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'roomgate look',
+    connectionTimeoutMillis: lookTimeout,
+    query_timeout: lookTimeout,
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query(
+      `select from pg_stat_activity where pid = $1 and backend_start = $2::timestamptz
+         and state in ('active', 'disabled') and wait_event_type is distinct from 'Client'`,
+      [pid, started],
+    );
+    return rows.length > 0 ? 'AtWork' : 'Idle';
+  } catch (error) {
+    return error instanceof pg.DatabaseError ? 'Refused' : 'NoAnswer';
+  } finally {
+    // Not awaited: a dead connection would not answer the goodbye either.
+    client.end().catch(() => {});
+  }
+}
+
+/** Watches a connection to its end. A statement may take its time for as long as its backend is seen to work on it. */
+export function watchAnswers(client: pg.Client, { url, backend, answerTimeout }: Watched): void {
+  const socket = client.connection.stream as Socket;
+  // The library does not declare it; it is false from the start of a statement to its end.
+  const isOwed = () => !(client as unknown as { readyForQuery: boolean }).readyForQuery && !socket.destroyed;
+  const limit = answerTimeout || Number.POSITIVE_INFINITY;
+  const quiet = Math.min(lookAfter, limit);
+  const pause = (ms: number) => sleep(ms, undefined, { ref: false });
+
+  async function wait(): Promise<void> {
+    const since = performance.now() - quiet;
+    const heard = socket.bytesRead;
+    const isSilent = () => isOwed() && socket.bytesRead === heard;
+    for (let misses = 0; isSilent(); ) {
+      const waited = performance.now() - since;
+      const seen = waited < limit ? await look(url, backend) : 'TooLate';
+      if (seen === 'AtWork') misses = 0;
+      if (seen === 'Idle') misses += 1;
+      if (seen === 'TooLate' || misses >= mostMisses || (seen === 'NoAnswer' && waited >= mostUnknown)) {
+        await pause(readTime);
+        const text = `Connection terminated: the database has not answered for ${Math.round(waited / 1_000)} s`;
+        if (isSilent()) socket.destroy(new Error(text));
+        return;
+      }
+      await pause(Math.min(seen === 'AtWork' ? lookAtWorkAgain : lookAgain, limit - waited));
+    }
+  }
+
+  let isWaiting = false;
+  socket.setTimeout(quiet, () => {
+    if (isWaiting || !isOwed()) return;
+    isWaiting = true;
+    void wait().finally(() => {
+      isWaiting = false;
+      if (!socket.destroyed) socket.setTimeout(quiet);
+    });
+  });
+}
