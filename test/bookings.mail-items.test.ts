@@ -24,6 +24,7 @@ const places = fc
       from: fc.nat(20),
       length: fc.integer({ min: 1, max: 5 }),
       role: fc.constantFrom('other', 'there', 'new'),
+      precedence: fc.nat(2),
     }),
     {
       maxLength: 14,
@@ -33,7 +34,7 @@ const places = fc
     const taken: Place[] = [];
     const others: Place[] = [];
     const items: Item[] = [];
-    for (const [index, { from, length, role }] of wanted.entries()) {
+    for (const [index, { from, length, role, precedence }] of wanted.entries()) {
       const place = { from, to: from + length };
       const isFree = !taken.some((one) => overlap(one, place));
       if (role !== 'new' && isFree) taken.push(place);
@@ -44,6 +45,7 @@ const places = fc
           name: `${index}`,
           key: `${index % 3} ${index}`,
           isThere: role === 'there' && isFree,
+          precedence,
         });
     }
     return { items, others };
@@ -55,16 +57,19 @@ function oracle(items: readonly Item[], others: readonly Place[]): Set<string> {
   const take = (some: readonly Item[]) => {
     for (const item of some) if (!placed.some((one) => overlap(one, item))) placed.push(item);
   };
-  take(items.filter(({ isThere }) => isThere));
-  const rest = items.filter(({ isThere }) => !isThere);
-  const starts = [...new Set(rest.map(({ from }) => from))].sort((one, other) => one - other);
-  for (const start of starts)
-    take(rest.filter(({ from }) => from === start).sort((one, other) => (one.key < other.key ? -1 : 1)));
+  for (const precedence of [0, 1, 2]) {
+    const equals = items.filter((item) => item.precedence === precedence);
+    take(equals.filter(({ isThere }) => isThere));
+    const rest = equals.filter(({ isThere }) => !isThere);
+    const starts = [...new Set(rest.map(({ from }) => from))].sort((one, other) => one - other);
+    for (const start of starts)
+      take(rest.filter(({ from }) => from === start).sort((one, other) => (one.key < other.key ? -1 : 1)));
+  }
   return new Set(placed.flatMap(({ name }) => name ?? []));
 }
 
 describe('who gets a place', () => {
-  test('what is there stays, then who begins first', () => {
+  test("what others have stays; of items the room's answer decides, then who is there, then who begins first", () => {
     fc.assert(
       fc.property(places, ({ items, others }) => {
         const ways = planPlaces(items, others);
@@ -88,6 +93,7 @@ describe('who gets a place', () => {
         to: (length - 1 - index) * 10 + 9,
         key: `${index}`,
         isThere: false,
+        precedence: 0,
       }));
       return () => planPlaces(items, others);
     };
@@ -122,7 +128,7 @@ describe('bookings of items', () => {
     ...{ key, bookingId },
     booking: place && {
       ...{ start: new Date(begin + place.from * hour), end: new Date(begin + place.to * hour) },
-      ...{ status: 'Confirmed', subject: key, isPrivate: false, organizer: null, uid: key },
+      ...{ status: 'Confirmed', precedence: 0, subject: key, isPrivate: false, organizer: null, uid: key },
       ...more,
     },
   });
@@ -168,7 +174,15 @@ describe('bookings of items', () => {
             const asking = [...changed].flatMap(([name, place]): Item[] => {
               const now = model.get(name);
               return place
-                ? [{ ...place, name, key: name, isThere: now?.from === place.from && now.to === place.to }]
+                ? [
+                    {
+                      ...place,
+                      name,
+                      key: name,
+                      precedence: 0,
+                      isThere: now?.from === place.from && now.to === place.to,
+                    },
+                  ]
                 : [];
             });
             const untouched = [...model].flatMap(([name, place]) => (changed.has(name) ? [] : [place]));

@@ -490,6 +490,80 @@ describe('the room is occupied', () => {
   });
 });
 
+describe('of two items at one time the answer of the room decides', () => {
+  const answers = { accepted: 'accepted', tentative: 'tentativelyAccepted', pending: 'notResponded' };
+  const put = (id: string, hours: number, answer: keyof typeof answers, more = {}) =>
+    graph.put(
+      room.mailbox,
+      eventAt(id, at(1, hours), { responseStatus: { response: answers[answer] }, ...more }),
+    );
+
+  test('in one reading: the accepted one, then the tentative one, whoever begins first', async () => {
+    put('a', 8, 'pending');
+    put('b', 8.5, 'tentative');
+    put('c', 9.25, 'accepted');
+    put('d', 11, 'pending');
+    put('e', 11, 'tentative');
+    put('f', 13, 'pending', { isOrganizer: false });
+    put('g', 13, 'pending', { responseStatus: { response: 'organizer' } });
+    await sync();
+    expect(await states()).toEqual({
+      ...{ a: 'Booked', b: 'Conflict', c: 'Booked', d: 'Conflict', e: 'Booked', f: 'Conflict', g: 'Booked' },
+    });
+  });
+
+  test('an accepted one takes the place of what was not answered, which gets it back', async () => {
+    put('a', 8, 'pending');
+    await sync();
+    put('b', 8.5, 'accepted');
+    await sync();
+    expect(await states()).toEqual({ a: 'Conflict', b: 'Booked' });
+    expect((await items())[0]!.reason).toBe(
+      `The room is occupied by another item from ${iso(at(1, 8.5))} to ${iso(at(1, 9.5))}.`,
+    );
+    expect(await seen()).toEqual([
+      [iso(at(1, 8)), 'Cancelled', 'Subject of a'],
+      [iso(at(1, 8.5)), 'Confirmed', 'Subject of b'],
+    ]);
+    expect(await bookConflicts(work)).toBe(0);
+    graph.remove(room.mailbox, 'b');
+    await sync();
+    expect(await bookConflicts(work)).toBe(1);
+    expect(await occupied()).toEqual([[iso(at(1, 8)), 'Subject of a']]);
+  });
+
+  test('also when an answer changes later: to one that comes first, and to one that comes last', async () => {
+    put('a', 8, 'accepted');
+    put('b', 8, 'pending');
+    put('c', 8, 'tentative');
+    await sync();
+    expect(await states()).toEqual({ a: 'Booked', b: 'Conflict', c: 'Conflict' });
+    put('a', 8, 'pending');
+    await sync();
+    expect(await states()).toEqual({ a: 'Conflict', b: 'Conflict', c: 'Booked' });
+    put('b', 8, 'accepted');
+    await sync();
+    expect(await states()).toEqual({ a: 'Conflict', b: 'Booked', c: 'Conflict' });
+    // Equals keep what they have.
+    put('a', 8, 'accepted');
+    await sync();
+    expect(await states()).toEqual({ a: 'Conflict', b: 'Booked', c: 'Conflict' });
+  });
+
+  test('one that waits for a booking to go then comes before an item that is not accepted', async () => {
+    const inTheWay = await occupy(1, 8);
+    put('a', 8, 'accepted', { hours: 2 });
+    put('b', 9, 'pending');
+    await sync();
+    expect(await states()).toEqual({ a: 'Conflict', b: 'Booked' });
+    expect(await bookConflicts(work)).toBe(0);
+    await sql`update booking set status = 'Cancelled' where id = ${inTheWay}`.execute(work);
+    expect(await bookConflicts(work)).toBe(1);
+    expect(await states()).toEqual({ a: 'Booked', b: 'Conflict' });
+    expect(await bookConflicts(work)).toBe(0);
+  });
+});
+
 test('what has ended stays booked, though it is cancelled or deleted afterwards', async () => {
   const past = Math.floor(Date.now() / hour) * hour - 5 * hour;
   graph.put(room.mailbox, eventAt('a', past), eventAt('b', past + 2 * hour));

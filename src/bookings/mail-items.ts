@@ -12,6 +12,8 @@ export type MailBooking = {
   start: Date;
   end: Date;
   status: 'Confirmed' | 'Tentative';
+  /** Who comes first of two that want the room at one time: 0 it has accepted, 1 tentatively, 2 it has not answered. */
+  precedence: 0 | 1 | 2;
   subject: string | null;
   isPrivate: boolean;
   /** A person of the tenant when one has this address, in any case. */
@@ -41,6 +43,7 @@ type Other = { bookingId: number; kind: BookingKind; from: number; to: number };
 type Item = {
   at: number;
   key: string;
+  precedence: number;
   bookingId: number | null;
   booking: MailBooking;
   from: number;
@@ -63,8 +66,8 @@ export async function cancelMailItems(
 }
 
 /**
- * Books, moves and cancels for items of a room's mailbox. What is there stays; an item whose place is taken gets no booking,
- * and loses the one that it had. A booking that is cancelled stays so: its item gets another one.
+ * Books, moves and cancels for items of a room's mailbox. What others have booked stays; an item whose place is taken, by
+ * them or by an item that comes before it, gets no booking, and loses the one that it had. A booking that is cancelled stays so: its item gets another one.
  * @param resourceId which the caller has locked (`lockRooms`)
  * @returns what became of each wish, in their order, and how many bookings have changed
  */
@@ -80,7 +83,8 @@ export async function bookMailItems(
     const own = bookingId === null ? undefined : held.get(bookingId);
     const [from, to] = [booking.start.getTime(), booking.end.getTime()];
     const isThere = own?.from === from && own.to === to;
-    return [{ at, key, bookingId: own ? bookingId : null, booking, from, to, isThere }];
+    const { precedence } = booking;
+    return [{ at, key, precedence, bookingId: own ? bookingId : null, booking, from, to, isThere }];
   });
   const ways = planPlaces(items, await readOthers(trx, mandatorId, resourceId, items, held));
   const outcomes: MailOutcome[] = wishes.map(() => ({ bookingId: null, inTheWay: null }));

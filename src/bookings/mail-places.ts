@@ -7,6 +7,8 @@ export type Place = { from: number; to: number };
 export type Asking = Place & {
   /** Whether it has this very place already. */
   isThere: boolean;
+  /** The lower comes first. */
+  precedence: number;
   /** Decides between those that begin at one instant. */
   key: string;
 };
@@ -38,8 +40,8 @@ function findOverlap<Holder extends Place>(taken: Taken<Holder>, { from, to }: P
 }
 
 /**
- * What is in the way of each that asks; null where nothing is, and it gets its place. What is there stays: first the others,
- * then those that have their places already. Of the rest who begins first comes first.
+ * What is in the way of each that asks; null where nothing is, and it gets its place. What others have stays. Of those of one
+ * precedence who has its place already keeps it, and of the rest who begins first comes first.
  * @param others who overlap neither each other nor those that have their places already
  */
 export function planPlaces<Other extends Place, Item extends Asking>(
@@ -50,7 +52,10 @@ export function planPlaces<Other extends Place, Item extends Asking>(
   const ways = new Map<Item, Other | Item | null>();
   const inTurn = items.toSorted(
     (one, other) =>
-      Number(other.isThere) - Number(one.isThere) || one.from - other.from || (one.key < other.key ? -1 : 1),
+      one.precedence - other.precedence ||
+      Number(other.isThere) - Number(one.isThere) ||
+      one.from - other.from ||
+      (one.key < other.key ? -1 : 1),
   );
   for (const item of inTurn) {
     const way = findOverlap(taken, item);

@@ -1,27 +1,14 @@
-/** Items whose room was occupied get their bookings as soon as it is free. */
+/** Items whose room was occupied get their bookings as soon as it is free, or only those have it that come after them. */
 import { sql } from 'kysely';
-import { bookMailItems, lockRooms, type MailBooking, type MailOutcome } from '../bookings/service.ts';
+import { bookMailItems, lockRooms } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { isLockTimeout, transactWithin } from '../db/locks.ts';
-import { describeConflict } from './reconcile.ts';
+import { precedenceOf, readStanding, toWish, writeStanding } from './standing.ts';
 
 /** Milliseconds for which a room is waited for; the next sweep tries again. */
 const patience = 200;
 
 type Place = { mandatorId: number; calendarId: number; resourceId: number };
-
-type Row = {
-  id: number;
-  key: string;
-  start: Date;
-  end: Date;
-  isTentative: boolean;
-  subject: string | null;
-  isPrivate: boolean;
-  organizerName: string | null;
-  organizerEmail: string | null;
-  uid: string | null;
-};
 
 /** @returns how many items got their bookings */
 export async function bookConflicts(db: Database): Promise<number> {
@@ -33,10 +20,10 @@ export async function bookConflicts(db: Database): Promise<number> {
     where item.state = 'Conflict' and upper(item.occupied) > now() and calendar.retired_at is null
       and not exists (
         select from booking
+        left join mail_item as holder on holder.mandator_id = booking.mandator_id and holder.booking_id = booking.id
         where booking.mandator_id = item.mandator_id and booking.resource_id = calendar.resource_id
-          and booking.status in ('Confirmed', 'Tentative') and booking.occupied && item.occupied)`.execute(
-    db,
-  );
+          and booking.status in ('Confirmed', 'Tentative') and booking.occupied && item.occupied
+          and (holder.id is null or ${precedenceOf(sql`holder`)} <= ${precedenceOf(sql`item`)}))`.execute(db);
   let booked = 0;
   const errors: unknown[] = [];
   for (const place of rows)
@@ -52,35 +39,14 @@ export async function bookConflicts(db: Database): Promise<number> {
 
 async function bookThose(trx: Transaction, { mandatorId, calendarId, resourceId }: Place): Promise<number> {
   await lockRooms(trx, mandatorId, [resourceId]);
-  const { rows } = await sql<Row>`
-    select item.id, group_id || ' ' || occurrence as key, lower(occupied) as start, upper(occupied) as end,
-      is_tentative as "isTentative", subject, is_private as "isPrivate", organizer_name as "organizerName",
-      organizer_email as "organizerEmail", uid
-    from mail_item as item
-    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state = 'Conflict' and upper(occupied) > now()
-      and exists (select from mail_calendar as calendar
-        where calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id and retired_at is null)`.execute(
+  const { rows: waiting } = await sql<{ start: Date; end: Date }>`
+    select lower(occupied) as start, upper(occupied) as end from mail_item
+    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state = 'Conflict' and upper(occupied) > now()`.execute(
     trx,
   );
-  const wishes = rows.map((row) => ({ key: row.key, bookingId: null, booking: toBooking(row) }));
-  const { outcomes } = await bookMailItems(trx, mandatorId, resourceId, wishes);
-  const changed = rows.map(({ id }, at) => {
-    const { bookingId, inTheWay } = outcomes[at] as MailOutcome;
-    return { id, booking_id: bookingId, reason: inTheWay && describeConflict(inTheWay) };
-  });
-  await sql`
-    update mail_item set state = case when new.booking_id is null then 'Conflict' else 'Booked' end,
-      booking_id = new.booking_id, reason = new.reason, changed_at = now()
-    from jsonb_to_recordset(${JSON.stringify(changed)}) as new(id bigint, booking_id bigint, reason text)
-    where mail_item.mandator_id = ${mandatorId} and mail_item.id = new.id
-      and (mail_item.booking_id, mail_item.reason) is distinct from (new.booking_id, new.reason)`.execute(
-    trx,
-  );
-  return outcomes.filter(({ bookingId }) => bookingId !== null).length;
-}
-
-function toBooking({ start, end, isTentative, subject, isPrivate, uid, ...row }: Row): MailBooking {
-  const { organizerName: name, organizerEmail: email } = row;
-  const organizer = name === null && email === null ? null : { name, email };
-  return { start, end, status: isTentative ? 'Tentative' : 'Confirmed', subject, isPrivate, organizer, uid };
+  const standing = await readStanding(trx, { mandatorId, calendarId }, waiting);
+  const { outcomes } = await bookMailItems(trx, mandatorId, resourceId, standing.map(toWish));
+  await writeStanding(trx, mandatorId, standing, outcomes);
+  return outcomes.filter(({ bookingId }, at) => bookingId !== null && standing[at]?.bookingId === null)
+    .length;
 }

@@ -20,6 +20,8 @@ export type Item = {
   subject: string | null;
   isPrivate: boolean;
   isTentative: boolean;
+  /** Null for what was not answered at all, as nothing can be read of it. */
+  precedence: MailBooking['precedence'] | null;
   organizer: { name: string | null; email: string | null } | null;
   /** Null where it is unreadable. */
   start: Date | null;
@@ -94,6 +96,7 @@ const hashOf = (item: Omit<Item, 'hash'>): Buffer =>
     .update(
       JSON.stringify([
         ...[item.itemId, item.uid, item.state, item.reason, item.subject, item.isPrivate, item.isTentative],
+        item.precedence,
         ...[item.organizer?.name, item.organizer?.email, item.start?.getTime(), item.end?.getTime()],
       ]),
     )
@@ -101,12 +104,18 @@ const hashOf = (item: Omit<Item, 'hash'>): Buffer =>
 
 const withHash = (item: Omit<Item, 'hash'>): Item => ({ ...item, hash: hashOf(item) });
 
+/** What the room has accepted, or has made itself, comes before what it may take, and that before what it has not answered. */
+const precedences: Record<RemoteItem['response'], MailBooking['precedence']> = {
+  ...{ Accepted: 0, Organizer: 0, Tentative: 1 },
+  ...{ None: 2, Declined: 2 },
+};
+
 /** An item of a group as it is taken over. */
 function toItem(groupId: string, remote: RemoteItem, { timeZone, mandatorUid }: Surroundings): Item {
   const instants = instantsOf(remote, timeZone);
   const passed = passOver(remote, instants, mandatorUid);
-  const isFirm = remote.response === 'Accepted' || remote.response === 'Organizer';
-  const isTentative = !(isFirm && remote.shownAs === 'Busy');
+  const precedence = precedences[remote.response];
+  const isTentative = !(precedence === 0 && remote.shownAs === 'Busy');
   const subject = cutText(remote.subject);
   const uid = cutText(remote.uid, longest.uid);
   const organizer = toOrganizer(remote);
@@ -115,9 +124,10 @@ function toItem(groupId: string, remote: RemoteItem, { timeZone, mandatorUid }: 
   const isReadable = faultOf(instants) === undefined;
   return withHash({
     ...{ groupId, occurrence: boundId(remote.occurrence), itemId: boundId(remote.id), uid },
-    booking: passed || !instants ? null : { ...instants, status, subject, isPrivate, organizer, uid },
+    booking:
+      passed || !instants ? null : { ...instants, status, precedence, subject, isPrivate, organizer, uid },
     ...{ state: passed?.state ?? null, reason: passed?.reason ?? null },
-    ...{ subject, isPrivate, isTentative, organizer, changedAt: remote.changedAt },
+    ...{ subject, isPrivate, isTentative, precedence, organizer, changedAt: remote.changedAt },
     ...{
       start: isReadable ? (instants?.start ?? null) : null,
       end: isReadable ? (instants?.end ?? null) : null,
@@ -129,7 +139,14 @@ const unreadableGroup = (groupId: string, why: string): Item =>
   withHash({
     ...{ groupId, occurrence: wholeGroup, itemId: groupId, uid: null, booking: null },
     ...{ state: 'Unreadable', reason: cutText(why, longest.reason) ?? 'It cannot be read.' },
-    ...{ subject: null, isPrivate: false, isTentative: false, organizer: null, changedAt: null },
+    ...{
+      subject: null,
+      isPrivate: false,
+      isTentative: false,
+      precedence: null,
+      organizer: null,
+      changedAt: null,
+    },
     ...{ start: null, end: null },
   });
 

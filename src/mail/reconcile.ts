@@ -16,6 +16,7 @@ import { attemptSoon, endOthersWaits } from './attempts.ts';
 import type { CalendarChanges, Window } from './connectors/connector.ts';
 import { type Item, type Taken, takeOver } from './items.ts';
 import type { DirtyBy, ServerKind } from './mail.ts';
+import { describeConflict, readStanding, toWish, writeStanding } from './standing.ts';
 import { doubtSubscription } from './subscriptions.ts';
 
 /** A calendar as it was when its reading began. */
@@ -167,8 +168,14 @@ async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly St
     const bookingId = stored?.isBooked && !isHistory ? stored.bookingId : null;
     return { key: keyOf(item ?? (stored as Stored)), bookingId, booking };
   });
-  const { mandatorId, resourceId } = calendar;
-  const { outcomes, changes } = await bookMailItems(trx, mandatorId, resourceId, wishes);
+  const { mandatorId, resourceId, id: calendarId } = calendar;
+  // What has not changed itself may have to give way, or get what another one comes after now.
+  const times = wishes.flatMap(({ booking }) => booking ?? []).map(({ start, end }) => ({ start, end }));
+  const own = steps.flatMap(({ stored }) => stored?.id ?? []);
+  const standing = await readStanding(trx, { mandatorId, calendarId }, times, own);
+  const all = [...wishes, ...standing.map(toWish)];
+  const { outcomes, changes } = await bookMailItems(trx, mandatorId, resourceId, all);
+  await writeStanding(trx, mandatorId, standing, outcomes.slice(wishes.length));
   const done = steps.map((step, at) => ({ ...step, outcome: outcomes[at] as MailOutcome }));
   await writeItems(trx, calendar, done);
   const conflicts = done.flatMap(({ item, outcome: { inTheWay } }) =>
@@ -176,12 +183,6 @@ async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly St
   );
   const unreadable = done.flatMap(({ item }) => (item?.state === 'Unreadable' ? item : []));
   return { changes, conflicts, unreadable };
-}
-
-/** For people: without a name, for it may be private. */
-export function describeConflict({ kind, start, end }: InTheWay): string {
-  const what = { Booking: 'a booking', Lesson: 'a lesson', MailItem: 'another item', Block: 'a block' }[kind];
-  return `The room is occupied by ${what} from ${start.toISOString()} to ${end.toISOString()}.`;
 }
 
 async function writeItems(
@@ -201,6 +202,7 @@ async function writeItems(
           ...{ hash: item.hash.toString('hex'), booking_id: bookingId },
           state: item.state ?? (inTheWay ? 'Conflict' : 'Booked'),
           ...{ subject: item.subject, is_private: item.isPrivate, is_tentative: item.isTentative },
+          precedence: item.precedence,
           ...{ name: item.organizer?.name ?? null, email: item.organizer?.email ?? null },
           ...{ start: item.start, end: item.end },
           reason: inTheWay ? describeConflict(inTheWay) : item.reason,
@@ -210,16 +212,16 @@ async function writeItems(
   if (rows.length === 0) return;
   await sql`
     insert into mail_item as item (mandator_id, calendar_id, group_id, occurrence, item_id, uid, content_hash, state, booking_id,
-      subject, is_private, is_tentative, organizer_name, organizer_email, occupied, reason)
+      subject, is_private, is_tentative, precedence, organizer_name, organizer_email, occupied, reason)
     select ${mandatorId}, ${id}, group_id, occurrence, item_id, uid, decode(hash, 'hex'), state, booking_id, subject,
-      is_private, is_tentative, name, email, case when start is not null then tstzrange(start, "end") end, reason
+      is_private, is_tentative, precedence, name, email, case when start is not null then tstzrange(start, "end") end, reason
     from jsonb_to_recordset(${JSON.stringify(rows)}) as sent(group_id text, occurrence text, item_id text, uid text,
-      hash text, state text, booking_id bigint, subject text, is_private boolean, is_tentative boolean, name text,
-      email text, start timestamptz, "end" timestamptz, reason text)
+      hash text, state text, booking_id bigint, subject text, is_private boolean, is_tentative boolean, precedence smallint,
+      name text, email text, start timestamptz, "end" timestamptz, reason text)
     on conflict on constraint mail_item_occurrence do update set item_id = excluded.item_id, uid = excluded.uid,
       content_hash = excluded.content_hash, state = excluded.state, booking_id = excluded.booking_id,
       subject = excluded.subject, is_private = excluded.is_private, is_tentative = excluded.is_tentative,
-      organizer_name = excluded.organizer_name, organizer_email = excluded.organizer_email, occupied = excluded.occupied,
+      precedence = excluded.precedence,      organizer_name = excluded.organizer_name, organizer_email = excluded.organizer_email, occupied = excluded.occupied,
       reason = excluded.reason,
       changed_at = case when item.state = 'Unreadable' and excluded.state = 'Unreadable' then item.changed_at else now() end`.execute(
     trx,

@@ -15,7 +15,8 @@ import { type CalendarChanges, type Connector, ServerFault, type Window } from '
 import { openConnector } from './connectors/open.ts';
 import { countItems } from './items.ts';
 import { mostDeaths, type Work } from './mail.ts';
-import { type Calendar, describeConflict, Overtaken, type Reconciled, reconcile } from './reconcile.ts';
+import { type Calendar, Overtaken, type Reconciled, reconcile } from './reconcile.ts';
+import { describeConflict } from './standing.ts';
 
 const day = 86_400_000;
 /** Milliseconds that a mail server has for all of a reading. */

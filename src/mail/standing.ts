@@ -1,0 +1,90 @@
+/** Items of a calendar as they are kept, which ask for their places again: another one, or another answer, may come first. */
+import { type RawBuilder, sql } from 'kysely';
+import type { InTheWay, MailBooking, MailOutcome, MailWish } from '../bookings/service.ts';
+import type { Transaction } from '../db/database.ts';
+
+export type Standing = {
+  id: number;
+  key: string;
+  bookingId: number | null;
+  start: Date;
+  end: Date;
+  isTentative: boolean;
+  precedence: 0 | 1 | 2;
+  subject: string | null;
+  isPrivate: boolean;
+  organizerName: string | null;
+  organizerEmail: string | null;
+  uid: string | null;
+};
+
+/** Of the row of an item; of one that was read before it was kept what its booking tells. */
+export const precedenceOf = (item: RawBuilder<unknown>): RawBuilder<0 | 1 | 2> =>
+  sql`coalesce(${item}.precedence, ${item}.is_tentative::integer)`;
+
+/**
+ * The items that are booked, or wait for their place, at some of these times and have not ended.
+ * @param except ids of others
+ */
+export async function readStanding(
+  trx: Transaction,
+  { mandatorId, calendarId }: { mandatorId: number; calendarId: number },
+  times: readonly { start: Date; end: Date }[],
+  except: readonly number[] = [],
+): Promise<Standing[]> {
+  if (times.length === 0) return [];
+  const { rows } = await sql<Standing>`
+    select item.id, group_id || ' ' || occurrence as key, booking_id as "bookingId", lower(occupied) as start,
+      upper(occupied) as end, is_tentative as "isTentative", ${precedenceOf(sql`item`)} as precedence, subject,
+      is_private as "isPrivate", organizer_name as "organizerName", organizer_email as "organizerEmail", uid
+    from mail_item as item
+    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state in ('Booked', 'Conflict')
+      and upper(occupied) > now() and id <> all (${except}::bigint[])
+      and occupied && (select range_agg(tstzrange(start, "end"))
+        from jsonb_to_recordset(${JSON.stringify(times)}) as time(start timestamptz, "end" timestamptz))
+      and exists (select from mail_calendar as calendar
+        where calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id and retired_at is null)`.execute(
+    trx,
+  );
+  return rows;
+}
+
+export function toWish({ key, bookingId, ...row }: Standing): MailWish {
+  return { key, bookingId, booking: toBooking(row) };
+}
+
+function toBooking(row: Omit<Standing, 'key' | 'bookingId'>): MailBooking {
+  const { start, end, isTentative, precedence, subject, isPrivate, uid } = row;
+  const { organizerName: name, organizerEmail: email } = row;
+  const organizer = name === null && email === null ? null : { name, email };
+  const status = isTentative ? 'Tentative' : 'Confirmed';
+  return { start, end, status, precedence, subject, isPrivate, organizer, uid };
+}
+
+/** For people: without a name, for it may be private. */
+export function describeConflict({ kind, start, end }: InTheWay): string {
+  const what = { Booking: 'a booking', Lesson: 'a lesson', MailItem: 'another item', Block: 'a block' }[kind];
+  return `The room is occupied by ${what} from ${start.toISOString()} to ${end.toISOString()}.`;
+}
+
+/** Writes what has become of them, where it is something else than before. */
+export async function writeStanding(
+  trx: Transaction,
+  mandatorId: number,
+  standing: readonly Standing[],
+  outcomes: readonly MailOutcome[],
+): Promise<void> {
+  const changed = standing.map(({ id }, at) => {
+    const { bookingId, inTheWay } = outcomes[at] as MailOutcome;
+    return { id, booking_id: bookingId, reason: inTheWay && describeConflict(inTheWay) };
+  });
+  if (changed.length === 0) return;
+  await sql`
+    update mail_item set state = case when new.booking_id is null then 'Conflict' else 'Booked' end,
+      booking_id = new.booking_id, reason = new.reason, changed_at = now()
+    from jsonb_to_recordset(${JSON.stringify(changed)}) as new(id bigint, booking_id bigint, reason text)
+    where mail_item.mandator_id = ${mandatorId} and mail_item.id = new.id
+      and (mail_item.booking_id, mail_item.reason) is distinct from (new.booking_id, new.reason)`.execute(
+    trx,
+  );
+}
