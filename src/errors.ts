@@ -192,6 +192,11 @@ export function isOutage(error: unknown): boolean {
   );
 }
 
+/** Whether the database takes no writes at the moment, though it may answer reads: it is read-only, or its disk is full. */
+export function isUnwritable(error: unknown): boolean {
+  return isNativeError(error) && /^(25006|53100)$/.test(String((error as { code?: unknown }).code));
+}
+
 /** A table or schema that is not there: the migrations have not run. */
 export function isSchemaMissing(error: unknown): boolean {
   return /^(42P01|3F000)$/.test(String((error as { code?: unknown } | undefined)?.code));

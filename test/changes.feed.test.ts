@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { type Change, findEnd, readStretch } from '../src/changes/service.ts';
+import { type Change, cursorAt, findEnd, type Place, readStretch } from '../src/changes/service.ts';
 import { forgetOldChanges, placeChanges } from '../src/changes/upkeep.ts';
 import { type Database, openDatabase } from '../src/db/database.ts';
+import { toCursor } from '../src/db/paging.ts';
 import { Conflict } from '../src/errors.ts';
 import { openLog } from '../src/log.ts';
 import { insertBookings } from './_util/bookings-table.ts';
@@ -39,11 +40,11 @@ describe('positions', () => {
     await database.drop();
   });
 
-  const read = (after: number | undefined, limit = 10_000) =>
-    readStretch(db, tenant.mandatorId, { limit, after });
+  const read = (after: Place | undefined, limit = 10_000, from = db) =>
+    readStretch(from, tenant.mandatorId, { limit, after });
   const insert = (options?: Parameters<typeof insertBookings>[3], on = db) =>
     insertBookings(on, tenant.mandatorId, room, options);
-  const idsBehind = async (after: number) => (await read(after)).changes.map(({ id }) => Number(id));
+  const idsBehind = async (after: Place) => (await read(after)).changes.map(({ id }) => Number(id));
   const countUnplaced = async () => {
     const { rows } = await sql<{ n: number }>`
       select count(*)::int as n from change where position is null`.execute(db);
@@ -120,7 +121,7 @@ describe('positions', () => {
     const [seen = [], ...others] = await Promise.all([poll(7), poll(3), poll(200), poll(1)]);
     await done;
     for (const other of others) expect(other).toEqual(seen);
-    expect(seen.map(({ position }) => position)).toEqual(seen.map((_, index) => start + index + 1));
+    expect(seen.map(({ position }) => position)).toEqual(seen.map((_, index) => start.position + index + 1));
     const ofAction = (action: string) => seen.filter((change) => change.action === action);
     const byNumber = (one: number, other: number) => one - other;
     expect(
@@ -163,7 +164,7 @@ describe('positions', () => {
     await insertBookings(db, other.mandatorId, other.resources[0]!.id, { first: 1 });
     const { changes, end } = await read(start);
     expect(changes.map(({ id }) => Number(id))).toEqual(ids);
-    expect(end).toBe(start + 1);
+    expect(end.position).toBe(start.position + 1);
   });
 
   test('of a booking that moves to another room tell both rooms', async () => {
@@ -187,38 +188,116 @@ describe('positions', () => {
     const age = (from: number, to: number) =>
       sql`update change set at = now() - interval '31 days'
           where mandator_id = ${tenant.mandatorId} and position between ${from} and ${to}`.execute(db);
+    /** As a reader has come to know it; ages are new instants. */
+    async function placeAt(position: number): Promise<Place> {
+      const { rows } = await sql<Place>`
+        select position, (extract(epoch from at) * 1000000)::bigint as micros from change
+        where mandator_id = ${tenant.mandatorId} and position = ${position}`.execute(db);
+      return rows[0]!;
+    }
 
     test('are forgotten, and a cursor from before them says to begin anew', async () => {
-      const start = await findEnd(db, tenant.mandatorId);
+      const { position: start } = await findEnd(db, tenant.mandatorId);
       const ids = await insert({ count: 6 });
       await findEnd(db, tenant.mandatorId);
       await age(0, start + 3);
       // Its transaction took long: it stands behind younger ones and goes with them.
       await age(start + 5, start + 5);
+      const [kept, gone] = [await placeAt(start + 3), await placeAt(start + 2)];
       await forgetOldChanges(db);
-      expect(await idsBehind(start + 3)).toEqual(ids.slice(3));
-      await expect(read(start + 2)).rejects.toThrow(Conflict);
-      await expect(read(start + 2)).rejects.toThrow(/no longer kept.*Cursor=now/);
+      expect(await idsBehind(kept)).toEqual(ids.slice(3));
+      await expect(read(gone)).rejects.toThrow(Conflict);
+      await expect(read(gone)).rejects.toThrow(/no longer kept.*Cursor=now/);
       const { changes, end } = await read(undefined);
       expect(changes.map(({ id }) => Number(id))).toEqual(ids.slice(3));
-      expect(end).toBe(start + 6);
+      expect(end.position).toBe(start + 6);
     });
 
     test('and of which none is left, leave the end where it was', async () => {
       const ids = await insert({ count: 2 });
-      const end = await findEnd(db, tenant.mandatorId);
-      await age(0, end);
+      const { position } = await findEnd(db, tenant.mandatorId);
+      await age(0, position);
+      const end = await placeAt(position);
       await forgetOldChanges(db);
       expect(await read(undefined)).toEqual({ changes: [], end, hasMore: false });
       expect(await read(end)).toEqual({ changes: [], end, hasMore: false });
       const [next] = await insert({ first: ids.length });
-      expect((await read(end)).changes).toMatchObject([{ id: String(next), position: end + 1 }]);
+      expect((await read(end)).changes).toMatchObject([{ id: String(next), position: position + 1 }]);
     });
   });
 
-  test('that the feed does not have yet are no cursor of it', async () => {
-    const end = await findEnd(db, tenant.mandatorId);
-    await expect(read(end + 1)).rejects.toThrow(/does not reach as far.*Cursor=now/);
+  /** What came after a backup is gone, as after its restore, and the same positions and ids are given again. */
+  async function loseBehind({ position }: Place): Promise<void> {
+    await sql`delete from change where mandator_id = ${tenant.mandatorId} and position > ${position}`.execute(
+      db,
+    );
+    await sql`select setval(pg_get_serial_sequence('change', 'id'), (select max(id) from change))`.execute(
+      db,
+    );
+  }
+
+  describe('of a database that was restored from a backup', () => {
+    test('are no cursor of what it has lost, also once positions have passed it', async () => {
+      await insert({ count: 2 });
+      const backup = await findEnd(db, tenant.mandatorId);
+      await insert({ first: 2, count: 2 });
+      const lost = await findEnd(db, tenant.mandatorId);
+      await loseBehind(backup);
+      await expect(read(lost)).rejects.toThrow(/restored from a backup.*Cursor=now/);
+      const ids = await insert({ first: 10, count: 4 });
+      expect((await findEnd(db, tenant.mandatorId)).position).toBeGreaterThan(lost.position);
+      await expect(read(lost)).rejects.toThrow(Conflict);
+      // What the backup has is the same in both histories.
+      expect(await idsBehind(backup)).toEqual(ids);
+    });
+  });
+
+  describe('while nothing can be written', () => {
+    async function expectPlacedOnes(from: Database): Promise<void> {
+      const start = await findEnd(db, tenant.mandatorId);
+      const ids = await insert({ count: 2 });
+      const placed = await findEnd(db, tenant.mandatorId);
+      const late = await insert({ first: 2 });
+      const told = await read(start, 10, from);
+      expect(told.changes.map(({ id }) => Number(id))).toEqual(ids);
+      expect(told).toMatchObject({ end: placed, hasMore: false });
+      expect(await findEnd(from, tenant.mandatorId)).toEqual(placed);
+      // Nothing is missed once it can be again.
+      expect(await idsBehind(placed)).toEqual(late);
+    }
+
+    test('a read-only standby tells those that have positions', async () => {
+      const url = new URL(database.url);
+      url.searchParams.set('options', '-c default_transaction_read_only=on');
+      const standby = openDatabase(url.href, { max: 1, log: openLog('silent'), statementTimeout: 5_000 });
+      try {
+        await expectPlacedOnes(standby);
+      } finally {
+        await standby.destroy();
+      }
+    });
+
+    test('and so does a database whose disk is full', async () => {
+      await sql`create function refuse_writes() returns trigger language plpgsql as $$
+        begin
+          if current_setting('roomgate.full', true) = 'yes' then
+            raise exception 'could not extend file' using errcode = 'disk_full';
+          end if;
+          return new;
+        end $$`.execute(db);
+      await sql`create trigger full_disk before update on change for each row execute function refuse_writes()`.execute(
+        db,
+      );
+      const url = new URL(database.url);
+      url.searchParams.set('options', '-c roomgate.full=yes');
+      const fullDisk = openDatabase(url.href, { max: 1, log: openLog('silent'), statementTimeout: 5_000 });
+      try {
+        await expectPlacedOnes(fullDisk);
+      } finally {
+        await fullDisk.destroy();
+        await sql`drop function refuse_writes() cascade`.execute(db);
+      }
+    });
   });
 });
 
@@ -404,6 +483,16 @@ describe('GET …/changes', () => {
     const { status, body } = await user.get(`/changes?Cursor=${cursor}`);
     expect([status, body['Code']]).toEqual([409, 'Conflict']);
     expect(body['detail']).toMatch(/Cursor=now/);
+  });
+
+  test.each([
+    ['names another history', cursorAt({ position: 1, micros: 1 })],
+    ['is of a release whose cursors named none', toCursor({ name: 'changes', keyOf: () => 1 }, undefined)],
+  ])('is 409 over REST and CONFLICT over GraphQL for a cursor that %s', async (_what, cursor) => {
+    const { status, body } = await user.get(`/changes?Cursor=${cursor}`);
+    expect([status, body['detail']]).toEqual([409, expect.stringContaining('Cursor=now')]);
+    const { errors } = await user.ask(`{ changes(after: "${cursor}") { nextCursor } }`);
+    expect(errors).toMatchObject([{ extensions: { code: 'CONFLICT' } }]);
   });
 
   test('is 400 for what is no cursor of this list', async () => {

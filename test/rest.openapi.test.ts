@@ -475,7 +475,7 @@ describe('answers keep to the document', () => {
         return JSON.stringify({ Code: codes[1], LocationId: closedId });
       },
     },
-    getChanges: { query: `Cursor=${cursorAt(1_000_000_000)}` },
+    getChanges: { query: `Cursor=${cursorAt({ position: 1_000_000_000, micros: 1 })}` },
   };
 
   const isOfOneBooking = ({ template }: { template: string }) => template.includes('/bookings/{id}');

@@ -35,20 +35,19 @@ export async function* watchBookings(
   heartbeatEvery = heartbeat,
 ): AsyncGenerator<BookingFrame> {
   checkReader(viewer);
-  const from = after ? readChangePage(undefined, after).after : 'now';
-  let position = typeof from === 'number' ? from : await findEnd(db, viewer.mandatorId);
+  const from = (after ? readChangePage(undefined, after).after : undefined) ?? 'now';
+  let place = from === 'now' ? await findEnd(db, viewer.mandatorId) : from;
   let isGreeted = false;
   const frame = (bookings: Booking[]): BookingFrame => {
     isGreeted = true;
-    return { cursor: cursorAt(position), serverTime: new Date(), bookings };
+    return { cursor: cursorAt(place), serverTime: new Date(), bookings };
   };
   if (from === 'now') yield frame([]);
   for await (const change of withPulse(changes, heartbeatEvery)) {
     for (let hasMore = change !== undefined; hasMore; ) {
-      const place = { limit: frameLength, after: position };
-      const stretch = await readTogether(db, viewer.mandatorId, place);
+      const stretch = await readTogether(db, viewer.mandatorId, { limit: frameLength, after: place });
       const bookings = await readNews(db, viewer, filter, stretch);
-      position = stretch.end;
+      place = stretch.end;
       hasMore = stretch.hasMore;
       if (bookings.length > 0) yield frame(bookings);
     }

@@ -12,7 +12,7 @@ import { hashForResource, listForResource } from '../bookings/service.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { Conflict, NotAuthenticated, NotFound } from '../errors.ts';
+import { Conflict, isUnwritable, NotAuthenticated, NotFound } from '../errors.ts';
 import { deriveKey, pepperOf } from '../identity/service.ts';
 import { checkReader, getResource } from '../tenants/service.ts';
 import { edition, writeCalendar } from './calendar.ts';
@@ -188,7 +188,11 @@ export async function viewerOfToken(
       .set({ last_used_at: sql`now()` })
       .where('mandator_id', '=', person.mandatorId)
       .where('id', '=', id)
-      .execute();
+      .execute()
+      .catch((error: unknown) => {
+        // Reading goes on where nothing can be written.
+        if (!isUnwritable(error)) throw error;
+      });
   return {
     ...person,
     role: role as Viewer['role'],

@@ -31,7 +31,7 @@ export const routes: Route[] = [
     },
     problems: {
       403: 'A display reads the status of its own resources only.',
-      409: 'Changes behind the cursor are no longer kept; begin anew with `Cursor=now`.',
+      409: 'Changes behind the cursor are no longer kept, or were lost when the database was restored from a backup; begin anew with `Cursor=now`.',
     },
     handle: async (context, { viewer, query, signal }) => {
       const wanted = readChangePage(query.Limit, query.Cursor);

@@ -4,14 +4,17 @@
  *
  * Invariants: triggers write a change in the transaction that makes it; its position is given after the commit, so that
  * whoever has read up to a position finds all that comes to be seen later behind it, however long its transaction took.
- * Of two changes of one record the later one stands later. Positions up to `changes_forgotten` are no longer kept.
+ * Of two changes of one record the later one stands later. Positions up to `changes_forgotten` are no longer kept. A
+ * **place** is a position with the instant of the change there, which proves that it is of this history: a database that was
+ * restored from a backup gives the positions of what it has lost to other changes.
  */
 import { setImmediate } from 'node:timers/promises';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import { z } from 'zod';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { type List, longIdKey, type PageRequest, readPage, toCursor } from '../db/paging.ts';
-import { Conflict } from '../errors.ts';
+import { isCursorOf, type List, longIdKey, readPage, toCursor } from '../db/paging.ts';
+import { Conflict, isUnwritable } from '../errors.ts';
 import { checkReader } from '../tenants/service.ts';
 
 export const changeKinds = ['Booking', 'Batch', 'Resource', 'Location', 'Display'] as const;
@@ -35,67 +38,114 @@ export type Change = {
 /** `nextCursor` is where the feed goes on, also when there is nothing more yet. */
 export type ChangePage = { items: Change[]; nextCursor: string; hasMore: boolean };
 
-/** Where to read on: behind a position, from the oldest change that is kept (undefined), or from the present end on. */
-export type From = number | 'now' | undefined;
+/** `micros`: when the change there began, in microseconds since 1970; 0 before the first. */
+export type Place = { position: number; micros: number };
 
-/** A stretch of the feed, and the position up to which it goes. */
-export type Stretch = { changes: Change[]; end: number; hasMore: boolean };
+/** Where to read on: behind a place, from the oldest change that is kept (undefined), or from the present end on. */
+export type From = Place | 'now' | undefined;
 
-type Place = { position: number };
-const changeList: List<Place> = { name: 'changes', key: longIdKey, keyOf: ({ position }) => position };
+/** A stretch of the feed, and the place up to which it goes. */
+export type Stretch = { changes: Change[]; end: Place; hasMore: boolean };
 
-/** @throws Malformed for a cursor that we did not make */
+type PlaceKey = readonly [position: number, micros: number];
+const changeList: List<Place, PlaceKey> = {
+  name: 'changes',
+  key: z.tuple([longIdKey, longIdKey]),
+  keyOf: ({ position, micros }) => [position, micros],
+};
+/** As cursors were that did not name their history. */
+const formerList = { name: 'changes', key: longIdKey };
+
+/** @throws Malformed for a cursor that we did not make; Conflict for one that names no history */
 export function readChangePage(
   limit: number | undefined,
   cursor: string | null | undefined,
 ): { limit: number; after: From } {
   if (cursor === 'now') return { ...readPage(changeList, limit, undefined), after: 'now' };
-  return readPage(changeList, limit, cursor);
+  if (isCursorOf(formerList, cursor)) throw lostHistory();
+  const page = readPage(changeList, limit, cursor);
+  const [position, micros] = page.after ?? [];
+  return {
+    limit: page.limit,
+    after: position === undefined || micros === undefined ? undefined : { position, micros },
+  };
 }
 
-/** The cursor of all that comes after a position. */
-export const cursorAt = (position: number) => toCursor(changeList, { position });
+/** The cursor of all that comes after a place. */
+export const cursorAt = (place: Place) => toCursor(changeList, place);
 
 /** Rows that get their positions at a time: some milliseconds, in which other readers of the tenant wait. */
 const placedAtOnce = 2_000;
 
-const place = (db: Database, mandatorId: number) =>
-  sql`select place_changes(${mandatorId}, ${placedAtOnce})`.execute(db);
-
-/** What `changes_forgotten` and the last position are, and whether there are changes without a position. */
-const stateOf = (mandatorId: number) => sql<{ forgotten: number; last: number; unplaced: boolean }>`
-  select changes_forgotten as forgotten,
-    greatest(changes_forgotten, (select max(position) from change where mandator_id = ${mandatorId})) as last,
-    exists (select from change where mandator_id = ${mandatorId} and position is null) as unplaced
-  from mandator where id = ${mandatorId}`;
-
-/** The position behind which everything stands that is committed from now on, and nothing that was committed before. */
-export async function findEnd(db: Database, mandatorId: number): Promise<number> {
-  for (;;) {
-    const { rows } = await stateOf(mandatorId).execute(db);
-    const { last, unplaced } = rows[0] as (typeof rows)[number];
-    if (!unplaced) return last;
-    await place(db, mandatorId);
+/** @returns false where nothing can be written: what has a position is told all the same */
+async function place(db: Database, mandatorId: number): Promise<boolean> {
+  try {
+    await sql`select place_changes(${mandatorId}, ${placedAtOnce})`.execute(db);
+    return true;
+  } catch (error) {
+    if (isUnwritable(error)) return false;
+    throw error;
   }
 }
 
+const microsOf = (instant: RawBuilder<unknown>) => sql`(extract(epoch from ${instant}) * 1000000)::bigint`;
+
+type State = {
+  forgotten: number;
+  forgottenMicros: number;
+  last: number;
+  lastMicros: number;
+  /** Whether there are changes without a position. */
+  unplaced: boolean;
+};
+
+/** Where the feed begins and ends. */
+const stateOf = (mandatorId: number) => sql<State>`
+  select changes_forgotten as forgotten, coalesce(${microsOf(sql`changes_forgotten_at`)}, 0) as "forgottenMicros",
+    coalesce(final.position, changes_forgotten) as last,
+    coalesce(${microsOf(sql`coalesce(final.at, changes_forgotten_at)`)}, 0) as "lastMicros",
+    exists (select from change where mandator_id = ${mandatorId} and position is null) as unplaced
+  from mandator
+  left join lateral (
+    select position, at from change where mandator_id = ${mandatorId} and position is not null
+    order by position desc limit 1) as final on true
+  where id = ${mandatorId}`;
+
 /**
- * At most `limit` changes behind a position; when there are fewer, those are all that were committed when it was called.
- * @throws Conflict when changes behind the position are no longer kept, or it is none of this feed
+ * The place behind which everything stands that is committed from now on, and nothing that was committed before, but for
+ * what has no position yet where nothing can be written.
+ */
+export async function findEnd(db: Database, mandatorId: number): Promise<Place> {
+  for (;;) {
+    const { rows } = await stateOf(mandatorId).execute(db);
+    const { last, lastMicros, unplaced } = rows[0] as State;
+    if (!unplaced || !(await place(db, mandatorId))) return { position: last, micros: lastMicros };
+  }
+}
+
+/** A change with its own micros, beside the state of its feed and the micros of the change at the wanted position. */
+type Row = State & Change & { micros: number; seenMicros: number | null };
+
+/**
+ * At most `limit` changes behind a place; when there are fewer, those are all that were committed when it was called, but
+ * for what has no position yet where nothing can be written.
+ * @throws Conflict when changes behind the place are no longer kept, or it is none of this feed's history
  */
 export async function readStretch(
   db: Database,
   mandatorId: number,
-  { limit, after }: PageRequest,
+  { limit, after }: { limit: number; after: Place | undefined },
 ): Promise<Stretch> {
-  const behind = sql`${after ?? null}::bigint`;
+  const behind = sql`${after?.position ?? null}::bigint`;
+  let mayPlace = true;
   for (;;) {
     // One statement, so that all of it is seen as of one moment.
-    const { rows } = await sql<Change & { forgotten: number; last: number; unplaced: boolean }>`
-      select feed.*, change.*
+    const { rows } = await sql<Row>`
+      select feed.*, change.*,
+        (select ${microsOf(sql`at`)} from change where mandator_id = ${mandatorId} and position = ${behind}) as "seenMicros"
       from (${stateOf(mandatorId)}) as feed
       left join lateral (
-        select position, kind, subject_id as id, action, resource_id as "resourceId", at,
+        select position, kind, subject_id as id, action, resource_id as "resourceId", at, ${microsOf(sql`at`)} as micros,
           (select location_id from resource
             where resource.mandator_id = change.mandator_id and resource.id = change.resource_id) as "locationId"
         from change
@@ -104,27 +154,37 @@ export async function readStretch(
           and position <= coalesce(${behind}, feed.forgotten) + ${limit + 1}
       ) as change on true
       order by position`.execute(db);
-    const { forgotten, last, unplaced } = rows[0] as (typeof rows)[number];
-    checkKept(after ?? forgotten, forgotten, last);
-    const found = rows
-      .filter(({ position }) => position !== null)
-      .map(({ forgotten: _forgotten, last: _last, unplaced: _unplaced, ...change }) => change);
-    if (found.length <= limit && unplaced) {
-      await place(db, mandatorId);
+    const feed = rows[0] as Row;
+    const begin = { position: feed.forgotten, micros: feed.forgottenMicros };
+    if (after) checkKept(after, begin, feed.seenMicros);
+    const found = rows.filter(({ position }) => position !== null);
+    if (found.length <= limit && feed.unplaced && mayPlace) {
+      mayPlace = await place(db, mandatorId);
       continue;
     }
-    const changes = found.slice(0, limit);
-    return { changes, end: changes.at(-1)?.position ?? after ?? forgotten, hasMore: found.length > limit };
+    const told = found.slice(0, limit);
+    return {
+      changes: told.map(({ position, kind, id, action, resourceId, locationId, at }) => ({
+        ...{ position, kind, id, action, resourceId, locationId, at },
+      })),
+      end: told.at(-1) ?? after ?? begin,
+      hasMore: found.length > limit,
+    };
   }
 }
 
-/** @throws Conflict */
-function checkKept(after: number, forgotten: number, last: number): void {
-  const remedy =
-    'Begin anew: get a cursor with Cursor=now, then read everything, then follow the feed from that cursor.';
-  if (after < forgotten) throw new Conflict(`Cursor: changes of that time are no longer kept. ${remedy}`);
-  if (after > last)
-    throw new Conflict(`Cursor: this feed does not reach as far as the cursor says. ${remedy}`);
+const remedy =
+  'Begin anew: get a cursor with Cursor=now, then read everything, then follow the feed from that cursor.';
+const lostHistory = () =>
+  new Conflict(
+    `Cursor: this feed has no such change at that place; its database may have been restored from a backup. ${remedy}`,
+  );
+
+/** @param seenMicros of the change at that position; null without one @throws Conflict */
+function checkKept({ position, micros }: Place, begin: Place, seenMicros: number | null): void {
+  if (position < begin.position)
+    throw new Conflict(`Cursor: changes of that time are no longer kept. ${remedy}`);
+  if (micros !== (position === begin.position ? begin.micros : seenMicros)) throw lostHistory();
 }
 
 const underWay = new WeakMap<Database, Map<string, Promise<Stretch>>>();
@@ -137,11 +197,11 @@ const underWay = new WeakMap<Database, Map<string, Promise<Stretch>>>();
 export function readTogether(
   db: Database,
   mandatorId: number,
-  { limit, after }: { limit: number; after: number },
+  { limit, after }: { limit: number; after: Place },
 ): Promise<Stretch> {
   const stretches = underWay.get(db) ?? new Map<string, Promise<Stretch>>();
   underWay.set(db, stretches);
-  const key = `${mandatorId} ${after} ${limit}`;
+  const key = `${mandatorId} ${after.position} ${after.micros} ${limit}`;
   const joined = stretches.get(key);
   if (joined) return joined;
   const stretch = setImmediate().then(() => {

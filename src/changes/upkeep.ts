@@ -28,12 +28,12 @@ export async function forgetOldChanges(db: Database): Promise<void> {
   for (const { mandatorId } of rows)
     await sql`
       with oldest as materialized (
-        select position, ${isOld} as is_old from change
+        select position, at, ${isOld} as is_old from change
         where mandator_id = ${mandatorId} and position is not null order by position limit ${forgottenAtOnce}
       ), forgotten as (
-        update mandator set changes_forgotten = old.last
+        update mandator set changes_forgotten = old.last, changes_forgotten_at = old.at
         from (
-          select max(position) as last from oldest
+          select max(position) as last, (array_agg(at order by position desc))[1] as at from oldest
           where position < coalesce((select min(position) from oldest where not is_old), position + 1)
         ) as old
         where id = ${mandatorId} and old.last > changes_forgotten

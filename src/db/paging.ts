@@ -43,6 +43,12 @@ function readCursor<Key extends SortKey>(
   }
 }
 
+/** Whether it is a cursor that we made for this list. */
+export const isCursorOf = (
+  list: Pick<List<unknown, SortKey>, 'name' | 'key'>,
+  cursor: string | null | undefined,
+): boolean => Boolean(cursor) && readCursor(list, cursor as string) !== undefined;
+
 /** @throws Malformed for a cursor that we did not make, or made for another list */
 export function readPage<Key extends SortKey>(
   list: Pick<List<unknown, Key>, 'name' | 'key'>,

@@ -366,6 +366,7 @@ export interface MailSubscriptionHistory {
 
 export interface Mandator {
   changes_forgotten: Generated<number>;
+  changes_forgotten_at: Timestamp | null;
   code: string;
   created_at: Generated<Timestamp>;
   id: Generated<number>;
