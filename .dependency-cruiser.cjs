@@ -85,7 +85,7 @@ module.exports = {
         '^src/worker/(queue|leases)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(config|containment|errors|log|names|safe-fetch|storable)\\.ts$',
+        '^src/(config|containment|errors|log|names|safe-fetch|storable|zones)\\.ts$',
       ],
     ),
     {
@@ -127,9 +127,9 @@ module.exports = {
       '^src/(errors|context|config|log)\\.ts$',
     ]),
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
-    onlyTo('db', '^src/db/', ['^src/db/', '^src/(config|errors|log|storable)\\.ts$']),
+    onlyTo('db', '^src/db/', ['^src/db/', '^src/(config|errors|log|storable|zones)\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|storable)\\.ts$']),
-    onlyTo('ground', '^src/(config|containment|errors|log|names|safe-fetch|storable)\\.ts$', [
+    onlyTo('ground', '^src/(config|containment|errors|log|names|safe-fetch|storable|zones)\\.ts$', [
       '^src/names\\.ts$',
     ]),
     onlyTo('src-without-tests', '^src/', ['^src/']),
@@ -153,7 +153,7 @@ module.exports = {
     home('home-of-identity', 'jose|openid-client', '^src/(identity|mail/connectors)/'),
     home('home-of-xml', 'saxes', '^src/mail/'),
     home('home-of-the-command-line', 'commander', ['^src/cli/', `^src/${room}/cli\\.ts$`]),
-    home('home-of-time-zones', 'temporal-polyfill', '^src/(opening-hours|bookings|demo)/'),
+    home('home-of-time-zones', 'temporal-polyfill', '^src/((opening-hours|bookings|demo)/|zones\\.ts$)'),
 
     { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
     {

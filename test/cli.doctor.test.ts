@@ -42,7 +42,8 @@ describe('the database', () => {
         'Notifications ok',
         'Locks ok',
       ],
-      ...['Workers warning', 'Queue ok', 'Batches ok'],
+      // Whether the zone rules are of one release is the machine's affair.
+      ...['Workers warning', 'Queue ok', 'Batches ok', expect.stringMatching(/^Time zones (ok|warning)$/)],
     ]);
     expect(named(findings, 'Database')?.text).toMatch(/^PostgreSQL \d+ answers$/);
   });

@@ -7,6 +7,7 @@
 import { RRuleTemporal } from 'rrule-temporal';
 import { Temporal } from 'temporal-polyfill';
 import { InvalidInput } from '../errors.ts';
+import { zoneFor } from '../zones.ts';
 
 const mostOccurrences = 366;
 const mostYears = 10;
@@ -117,11 +118,12 @@ function readUntil(until: string, timeZone: string): Temporal.ZonedDateTime {
 /**
  * The starts of a series, in order; the first is `start` itself.
  * @param rule the value of an RRULE (RFC 5545, 3.3.10) with COUNT or UNTIL, without `RRULE:`
- * @param timeZone the IANA zone whose clocks count
+ * @param zone the IANA zone whose clocks count
  * @throws InvalidInput that says what is wrong with the rule: it cannot be read, `start` is not one of its occurrences, it
  * has more than 366 or reaches further than 10 years
  */
-export function expandRule(rule: string, start: Date, timeZone: string): Date[] {
+export function expandRule(rule: string, start: Date, zone: string): Date[] {
+  const timeZone = zoneFor(zone);
   const found = readRule(rule);
   const first = atClock(start, timeZone);
   const date = first.toPlainDate();
@@ -165,7 +167,7 @@ function listDates(
 }
 
 const atClock = (instant: Date, timeZone: string) =>
-  Temporal.Instant.fromEpochMilliseconds(instant.getTime()).toZonedDateTimeISO(timeZone);
+  Temporal.Instant.fromEpochMilliseconds(instant.getTime()).toZonedDateTimeISO(zoneFor(timeZone));
 
 /** Whether the clocks of a zone show the same date at both instants. */
 export function areOnSameDate(one: Date, other: Date, timeZone: string): boolean {
@@ -180,8 +182,9 @@ export function atSameClock(
   occurrence: Date,
   start: Date,
   end: Date,
-  timeZone: string,
+  zone: string,
 ): { start: Date; end: Date } {
+  const timeZone = zoneFor(zone);
   const [from, to, here] = [start, end, occurrence].map((instant) => atClock(instant, timeZone)) as [
     Temporal.ZonedDateTime,
     Temporal.ZonedDateTime,

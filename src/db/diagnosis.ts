@@ -3,15 +3,9 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { ConfigError } from '../config.ts';
 import { type Database, leastPostgres } from './database.ts';
+import type { Finding } from './finding.ts';
 import { pendingMigrations } from './migrate.ts';
-
-/** One line of `roomgate doctor`; a remedy where something is to be done. */
-export type Finding = {
-  check: string;
-  level: 'ok' | 'warning' | 'fault';
-  text: string;
-  remedy?: string;
-};
+import { examineZoneRules } from './zone-rules.ts';
 
 const mostPostgres = 18;
 const useSupported = `Use PostgreSQL ${leastPostgres} to ${mostPostgres}.`;
@@ -237,5 +231,6 @@ export async function diagnose(url: string, db: Database): Promise<Finding[]> {
     ...(await attempt('Queue', () => examineQueue(db))),
     ...(await attempt('Workers', () => examineAgreement(db))),
     ...(await attempt('Batches', () => examineBatches(db))),
+    ...(await attempt('Time zones', () => examineZoneRules(db))),
   ];
 }

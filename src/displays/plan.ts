@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { BookingKind } from '../bookings/service.ts';
 import type { Database } from '../db/database.ts';
 import { runPrepared, type Statement } from '../db/prepared.ts';
+import { addDays, localDateOf, startOfDate } from '../opening-hours/service.ts';
 
 /** One of the coupled lessons of a booking. */
 export type StoredLesson = {
@@ -66,26 +67,24 @@ const millis = (instant: string) => `(extract(epoch from ${instant}) * 1000)::fl
 /** As the instants of an origin are written. */
 const text = (instant: string) => `to_char((${instant}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** The first instant of a local day: of a midnight that the clocks show twice PostgreSQL takes the second. */
-const firstOf = (day: string) =>
-  `((${day} - interval '1 second') at time zone location.time_zone + interval '1 second')`;
+/** Around $3 all that the three days of any zone can reach, of which each may have changes of the clocks. */
+const [windowStart, windowEnd] = [
+  "($3::timestamptz - interval '28 hours')",
+  "($3::timestamptz + interval '76 hours')",
+];
 
 /**
- * $1 tenant, $2 resources, $3 now. Room by room: what occupies it by the index of the exclusion constraint, cancelled lessons
+ * $1 tenant, $2 resources, $3 now. No zone is computed with here: a name that PostgreSQL did not know would fail the rooms
+ * of all other locations, and its rules may be of another release. Room by room: what occupies it by the index of the exclusion constraint, cancelled lessons
  * by that of inactive bookings, and those that have gone elsewhere by their origin. No lesson lasts longer than a day.
  */
 const plans = `
 select resource.id as "resourceId", resource.name, resource.kind, resource.capacity, resource.equipment,
   resource.active as "isActive", location.id as "locationId", location.name as "locationName",
-  location.time_zone as "timeZone", ${millis('plan.start')} as start, ${millis('plan.midnight')} as midnight,
-  ${millis('plan.end')} as "end", coalesce(slots.list, '[]') as slots
+  location.time_zone as "timeZone", coalesce(slots.list, '[]') as slots
 from unnest((select $2::integer[])) as asked(id)
 join resource on resource.mandator_id = $1 and resource.id = asked.id
 join location on location.mandator_id = $1 and location.id = resource.location_id
-cross join lateral (select date_trunc('day', $3::timestamptz at time zone location.time_zone) as today) as local
-cross join lateral (
-  select ${firstOf('today')} as start, ${firstOf("today + interval '1 day'")} as midnight, ${firstOf("today + interval '3 days'")} as "end"
-) as plan
 left join lateral (
   select json_agg(json_build_object(
     'bookingId', booking.id, 'version', booking.version, 'kind', booking.kind,
@@ -100,11 +99,11 @@ left join lateral (
   ) order by booking.from, booking.away, booking.id) as list
   from (
     select booking.*, lower(booking.occupied) as "from", upper(booking.occupied) as "to", false as away from booking
-    where booking.resource_id = resource.id and booking.occupied && tstzrange(plan.start, plan.end)
+    where booking.resource_id = resource.id and booking.occupied && tstzrange(${windowStart}, ${windowEnd})
       and booking.status in ('Confirmed', 'Tentative')
     union all
     select booking.*, lower(booking.occupied), upper(booking.occupied), false from booking
-    where booking.resource_id = resource.id and booking.occupied && tstzrange(plan.start, plan.end)
+    where booking.resource_id = resource.id and booking.occupied && tstzrange(${windowStart}, ${windowEnd})
       and booking.status in ('Cancelled', 'Released') and booking.status = 'Cancelled' and booking.kind = 'Lesson'
     union all
     select booking.*, gone.begins, gone.ends, true
@@ -113,8 +112,8 @@ left join lateral (
         (lesson.ursprung ->> 'Ende')::timestamptz as ends
       from lesson
       where lesson.mandator_id = $1 and lesson.origin_resource_id = resource.id and lesson.resource_id <> resource.id
-        and lesson.ursprung ->> 'Beginn' > ${text("plan.start - interval '1 day'")}
-        and lesson.ursprung ->> 'Beginn' < ${text('plan.end')} and lesson.ursprung ->> 'Ende' > ${text('plan.start')}
+        and lesson.ursprung ->> 'Beginn' > ${text(`${windowStart} - interval '1 day'`)}
+        and lesson.ursprung ->> 'Beginn' < ${text(windowEnd)} and lesson.ursprung ->> 'Ende' > ${text(windowStart)}
     ) as gone
     join booking on booking.mandator_id = $1 and booking.id = gone.booking_id
   ) as booking
@@ -144,7 +143,25 @@ export async function readPlans(
   resourceIds: readonly number[],
   now: Date,
 ): Promise<StoredPlan[]> {
-  return await runPrepared<StoredPlan>(db, readsPlans, [mandatorId, resourceIds, now]);
+  const rows = await runPrepared<Omit<StoredPlan, keyof Days>>(db, readsPlans, [
+    mandatorId,
+    resourceIds,
+    now,
+  ]);
+  const known = new Map<string, Days>();
+  return rows.map((row) => {
+    const days = known.get(row.timeZone) ?? daysOf(row.timeZone, now);
+    known.set(row.timeZone, days);
+    return { ...row, ...days, slots: row.slots.filter(({ from, to }) => from < days.end && to > days.start) };
+  });
+}
+
+type Days = Pick<StoredPlan, 'start' | 'midnight' | 'end'>;
+
+function daysOf(timeZone: string, now: Date): Days {
+  const today = localDateOf(now, timeZone);
+  const startOf = (days: number) => startOfDate(addDays(today, days), timeZone).getTime();
+  return { start: startOf(0), midnight: startOf(1), end: startOf(3) };
 }
 
 /** The active resources of each of these locations that the tenant has, in order of their names. */

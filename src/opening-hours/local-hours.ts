@@ -5,6 +5,7 @@
  * A **local date** is `YYYY-MM-DD`, a **clock time** `HH:MM`, "24:00" included.
  */
 import { Temporal } from 'temporal-polyfill';
+import { zoneFor } from '../zones.ts';
 
 /** From one clock time to another; Closes at or before Opens means the next day. */
 export type Period = { opens: string; closes: string };
@@ -55,7 +56,7 @@ export const addDays = (date: string, days: number) => dateOf(midnightOf(date) +
 /** The offsets of a zone around [from, to], without gaps. */
 function listSegments(timeZone: string, from: number, to: number): Segment[] {
   const segments: Segment[] = [];
-  let at = Temporal.Instant.fromEpochMilliseconds(from).toZonedDateTimeISO(timeZone);
+  let at = Temporal.Instant.fromEpochMilliseconds(from).toZonedDateTimeISO(zoneFor(timeZone));
   let start = Number.NEGATIVE_INFINITY;
   for (;;) {
     const offset = at.offsetNanoseconds / 1e6;
@@ -161,12 +162,12 @@ export function openIntervals(
 /** The local date that the clocks of a zone show at an instant. */
 export function localDateOf(instant: Date, timeZone: string): string {
   return Temporal.Instant.fromEpochMilliseconds(instant.getTime())
-    .toZonedDateTimeISO(timeZone)
+    .toZonedDateTimeISO(zoneFor(timeZone))
     .toPlainDate()
     .toString();
 }
 
 /** The first instant of a local date, also where the clocks skip its midnight. @throws RangeError for what is no date */
 export function startOfDate(date: string, timeZone: string): Date {
-  return new Date(Temporal.PlainDate.from(date).toZonedDateTime(timeZone).epochMilliseconds);
+  return new Date(Temporal.PlainDate.from(date).toZonedDateTime(zoneFor(timeZone)).epochMilliseconds);
 }

@@ -19,7 +19,7 @@ import {
 } from './stored.ts';
 
 // Other rooms see this one through its service alone.
-export { listOffsets, startOfDate } from './local-hours.ts';
+export { addDays, listOffsets, localDateOf, startOfDate } from './local-hours.ts';
 
 /** An unbroken time of being open. */
 export type OpenStretch = { start: Date; end: Date };

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { mailboxForm } from '../names.ts';
 import { isStorable } from '../storable.ts';
+import { isTimeZone } from '../zones.ts';
 
 /** Trimmed and in Unicode NFC. */
 export const text = (most: number) =>
@@ -15,15 +16,6 @@ export const text = (most: number) =>
     .normalize('NFC')
     .min(1, { error: 'must not be empty', abort: true })
     .max(most, { error: `must have at most ${most} characters`, abort: true });
-
-/** An offset such as +01:00 is no zone: it would ignore summer time. */
-function isTimeZone(name: string): boolean {
-  try {
-    return /^[a-z]/i.test(name) && Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
-  } catch {
-    return false;
-  }
-}
 
 const timeZone = text(64).refine(isTimeZone, 'must be an IANA time zone such as Europe/Zurich');
 

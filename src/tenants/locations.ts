@@ -13,6 +13,7 @@ import {
   refuseDuplicate,
   type Versions,
 } from './access.ts';
+import { checkTimeZone } from './time-zones.ts';
 
 export type Location = { id: number; name: string; timeZone: string; active: boolean; version: number };
 
@@ -73,14 +74,15 @@ export async function getLocation(db: Database, viewer: Viewer, id: number): Pro
   return found;
 }
 
-/** @throws Forbidden, Conflict */
-export function createLocation(
+/** @throws Forbidden, Conflict; InvalidInput for a zone that PostgreSQL does not know */
+export async function createLocation(
   db: Database,
   act: Act,
   { name, timeZone }: Pick<Location, 'name' | 'timeZone'>,
 ): Promise<Location> {
   checkAdmin(act.viewer);
-  return db.transaction().execute(async (trx) => {
+  await checkTimeZone(db, timeZone);
+  return await db.transaction().execute(async (trx) => {
     const location = await trx
       .insertInto('location')
       .values({ mandator_id: act.viewer.mandatorId, name, time_zone: timeZone })
@@ -94,9 +96,10 @@ export function createLocation(
 
 /**
  * Changes what is given; a location is never deleted, only retired.
- * @throws Forbidden, NotFound, PreconditionFailed; Conflict when the name is taken, or while a resource of it is active
+ * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a zone that PostgreSQL does not know; Conflict when the
+ * name is taken, or while a resource of it is active
  */
-export function changeLocation(
+export async function changeLocation(
   db: Database,
   act: Act,
   id: number,
@@ -104,8 +107,9 @@ export function changeLocation(
   { name, timeZone, active }: LocationChanges,
 ): Promise<Location> {
   checkAdmin(act.viewer);
+  await checkTimeZone(db, timeZone);
   const { mandatorId } = act.viewer;
-  return db.transaction().execute(async (trx) => {
+  return await db.transaction().execute(async (trx) => {
     const found = await trx
       .selectFrom('location')
       .where('mandator_id', '=', mandatorId)

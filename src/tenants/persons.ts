@@ -7,6 +7,7 @@ import { idKey, type List, type Page, type PageRequest, toPage } from '../db/pag
 import { Conflict, NotFound } from '../errors.ts';
 import { type Act, checkAdmin, checkVersion, recordAct, refuseDuplicate, type Versions } from './access.ts';
 import { getMandator } from './mandators.ts';
+import { checkTimeZone } from './time-zones.ts';
 
 export type PersonRecord = {
   id: number;
@@ -101,14 +102,15 @@ export async function getPersonById(db: Database, viewer: Viewer, id: number): P
   return found;
 }
 
-/** @throws Forbidden, Conflict */
-export function createPerson(
+/** @throws Forbidden, Conflict; InvalidInput for a zone that PostgreSQL does not know */
+export async function createPerson(
   db: Database,
   act: Act,
   { name, email, timeZone, role }: NewPerson,
 ): Promise<PersonRecord> {
   checkAdmin(act.viewer);
-  return db.transaction().execute(async (trx) => {
+  await checkTimeZone(db, timeZone);
+  return await db.transaction().execute(async (trx) => {
     const person = await trx
       .insertInto('person')
       .values({ mandator_id: act.viewer.mandatorId, name, email, time_zone: timeZone, role })
@@ -124,9 +126,10 @@ export function createPerson(
 /**
  * Changes what is given. Who becomes inactive, or an Admin no longer, is that at once, on every process: the database
  * announces it.
- * @throws Forbidden, NotFound, PreconditionFailed; Conflict when no active Admin would be left
+ * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a zone that PostgreSQL does not know; Conflict when no
+ * active Admin would be left
  */
-export function changePerson(
+export async function changePerson(
   db: Database,
   act: Act,
   id: number,
@@ -134,8 +137,9 @@ export function changePerson(
   { name, timeZone, role, active }: PersonChanges,
 ): Promise<PersonRecord> {
   checkAdmin(act.viewer);
+  await checkTimeZone(db, timeZone);
   const { mandatorId } = act.viewer;
-  return db.transaction().execute(async (trx) => {
+  return await db.transaction().execute(async (trx) => {
     const mayDemote = active === false || (role !== undefined && role !== 'Admin');
     // Two Admins must not take the right from each other at one time.
     if (mayDemote)

@@ -4,9 +4,10 @@
  */
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
-import { NotFound } from '../errors.ts';
+import { InvalidInput, NotFound } from '../errors.ts';
 import { noMandator } from './mandators.ts';
-import { readTenantFile, type TenantFile } from './tenant-file.ts';
+import { fault, readTenantFile, type TenantFile } from './tenant-file.ts';
+import { findUnknownZones } from './time-zones.ts';
 
 // Other rooms see this one through its service alone.
 export {
@@ -57,6 +58,7 @@ export function applyTenantFile(db: Database, file: TenantFile): Promise<Applied
 
 /** `applyTenantFile` as a part of the caller's transaction. */
 export async function writeTenant(trx: Transaction, file: TenantFile): Promise<Applied> {
+  await checkTimeZones(trx, file);
   const mandator = await writeMandator(trx, file);
   const locations = await writeLocations(trx, mandator.id, file);
   const resources = await writeResources(trx, mandator.id, file, locations);
@@ -65,6 +67,23 @@ export async function writeTenant(trx: Transaction, file: TenantFile): Promise<A
   const applied: Applied = { created: 0, changed: 0, unchanged: 0 };
   for (const { fate } of [mandator, ...owners, ...persons]) applied[fate]++;
   return applied;
+}
+
+/** @throws InvalidInput with each place of a zone that PostgreSQL does not know */
+async function checkTimeZones(trx: Transaction, file: TenantFile): Promise<void> {
+  const places = (['Locations', 'Persons'] as const).flatMap((list) =>
+    file[list].map(({ TimeZone }, index) => ({ path: [list, index, 'TimeZone'], TimeZone })),
+  );
+  const unknown = await findUnknownZones(
+    trx,
+    places.map(({ TimeZone }) => TimeZone),
+  );
+  if (unknown.size === 0) return;
+  const faults = places.flatMap(({ path, TimeZone }) => {
+    const wrong = unknown.get(TimeZone);
+    return wrong ? [fault(path, 'InvalidValue', `is ${JSON.stringify(TimeZone)}; ${wrong}`)] : [];
+  });
+  throw new InvalidInput(faults.map(({ message }) => message).join('\n'), faults);
 }
 
 async function writeMandator(trx: Transaction, file: TenantFile): Promise<Written> {

@@ -99,7 +99,8 @@ const pointerOf = (keys: readonly PropertyKey[]) =>
 const valueAt = (input: unknown, keys: readonly PropertyKey[]) =>
   keys.reduce<unknown>((parent, key) => (parent as Record<PropertyKey, unknown> | undefined)?.[key], input);
 
-function fault(keys: readonly PropertyKey[], code: string, text: string): FieldError {
+/** One fault of a file, by where it stands. */
+export function fault(keys: readonly PropertyKey[], code: string, text: string): FieldError {
   const field = keys.findLast((key) => typeof key === 'string');
   return {
     field: field === undefined ? null : String(field),

@@ -1,0 +1,146 @@
+/** Which release of the zone rules Node.js and PostgreSQL have, and where they differ: for `roomgate doctor`. */
+import fs from 'node:fs';
+import { sql } from 'kysely';
+import { isTimeZone } from '../zones.ts';
+import type { Database } from './database.ts';
+import type { Finding } from './finding.ts';
+
+/** PostgreSQL does not tell its release: each of these rules came with the release that is named. Minutes from UTC. */
+const tellingRules = [
+  { release: '2024a', zone: 'Asia/Almaty', at: '2024-06-01T12:00Z', offset: 300 },
+  { release: '2025a', zone: 'America/Asuncion', at: '2025-06-01T12:00Z', offset: -180 },
+  { release: '2025b', zone: 'America/Coyhaique', at: '2025-06-01T12:00Z', offset: -180 },
+  { release: '2026b', zone: 'America/Vancouver', at: '2026-12-01T12:00Z', offset: -420 },
+  { release: '2026c', zone: 'America/Edmonton', at: '2026-12-01T12:00Z', offset: -360 },
+  { release: '2026d', zone: 'America/Inuvik', at: '2026-12-01T12:00Z', offset: -360 },
+  { release: '2026e', zone: 'America/Winnipeg', at: '2026-12-01T12:00Z', offset: -300 },
+  { release: '2026f', zone: 'America/Havana', at: '2026-12-01T12:00Z', offset: -240 },
+];
+/** Of Debian and most others; not there where the package tzdata is not installed. */
+const machineRules = '/usr/share/zoneinfo/tzdata.zi';
+const day = 86_400_000;
+const comparedDays = 730;
+const remedy = 'docs/time-zones.md tells how to bring newer rules to both.';
+
+type Sample = { zone: string; at: Date; offset: number };
+
+/** What Node.js has at an instant, in minutes from UTC. */
+function openOffsets(timeZone: string): (at: Date) => number {
+  const clock = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
+  return (at) => {
+    const [, sign = '+', hours = 0, minutes = 0] = /GMT(?:([+-])(\d\d):(\d\d))?/.exec(clock.format(at)) ?? [];
+    return (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1);
+  };
+}
+
+/** What PostgreSQL has differently, of what it knows at all; by zone the first instant. */
+async function compare(db: Database, samples: readonly Sample[]): Promise<Map<string, Date>> {
+  const { rows } = await sql<{ zone: string; first: Date }>`
+    with known as materialized (select lower(name) as name from pg_timezone_names)
+    select zone, min(at) as first
+    from unnest(${samples.map(({ zone }) => zone)}::text[], ${samples.map(({ at }) => at)}::timestamptz[],
+      ${samples.map(({ offset }) => offset)}::integer[]) as node(zone, at, minutes)
+    -- What PostgreSQL does not know fails the statement, where the join did not leave it out before.
+    where case when lower(zone) in (select name from known)
+      then extract(epoch from (at at time zone zone) - (at at time zone 'UTC')) / 60 <> minutes end
+    group by zone`.execute(db);
+  return new Map(rows.map(({ zone, first }) => [zone, first]));
+}
+
+async function releaseOfPostgres(db: Database): Promise<string> {
+  const samples = tellingRules.map(({ at, ...rule }) => ({ ...rule, at: new Date(at) }));
+  const different = await compare(db, samples);
+  const { rows } = await sql<{ name: string }>`select name from pg_timezone_names`.execute(db);
+  const names = new Set(rows.map(({ name }) => name));
+  const missing = tellingRules.findIndex(({ zone }) => !names.has(zone) || different.has(zone));
+  if (missing === 0) return `older than ${tellingRules[0]?.release}`;
+  return missing > 0 ? `${tellingRules[missing - 1]?.release}` : `${tellingRules.at(-1)?.release} or later`;
+}
+
+function releaseOfMachine(): string | undefined {
+  try {
+    return /^# version (\w+)/.exec(fs.readFileSync(machineRules, 'latin1').slice(0, 40))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of each zone of Node.js, every fourth week and, where it is used, every day. */
+function* sampleZones(used: ReadonlySet<string>, from: number): Generator<Sample> {
+  // A name without a slash may be an abbreviation to PostgreSQL, which has no summer time.
+  const zones = new Set([...Intl.supportedValuesOf('timeZone'), ...used].filter((zone) => /\//.test(zone)));
+  for (const zone of zones) {
+    const offsetAt = openOffsets(zone);
+    for (let days = 0; days < comparedDays; days += used.has(zone) ? 1 : 28) {
+      const at = new Date(from + days * day);
+      yield { zone, at, offset: offsetAt(at) };
+    }
+  }
+}
+
+const listed = (names: readonly string[]) =>
+  `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
+
+/** Where the zones of locations and persons are not known, with the place of the first. */
+async function findLost(db: Database, used: readonly { zone: string; place: string }[]): Promise<Finding[]> {
+  const { rows } = await sql<{ zone: string }>`
+    select zone from unnest(${used.map(({ zone }) => zone)}::text[]) as zone
+    where lower(zone) not in (select lower(name) from pg_timezone_names)`.execute(db);
+  const unknownThere = new Set(rows.map(({ zone }) => zone));
+  const finding = (level: Finding['level'], zones: typeof used, text: string): Finding[] =>
+    zones.length === 0
+      ? []
+      : [
+          {
+            ...{ check: 'Time zones', level },
+            text: `${listed(zones.map(({ zone, place }) => `${zone} of ${place}`))}: ${text}`,
+            remedy: 'Give it the name that the zone has today, such as Europe/Zurich.',
+          },
+        ];
+  return [
+    ...finding(
+      'fault',
+      used.filter(({ zone }) => !isTimeZone(zone)),
+      'not known to Node.js, so that its local times are those of UTC',
+    ),
+    ...finding(
+      'warning',
+      used.filter(({ zone }) => isTimeZone(zone) && unknownThere.has(zone)),
+      'not known to PostgreSQL, so that reports in SQL cannot compute with it',
+    ),
+  ];
+}
+
+export async function examineZoneRules(db: Database, now = Date.now()): Promise<Finding[]> {
+  const { rows: used } = await sql<{ zone: string; place: string }>`
+    select distinct on (zone) zone, place from (
+      select time_zone as zone, mandator.code || '/' || location.name as place, 1 as turn
+      from location join mandator on mandator.id = mandator_id
+      union all
+      select time_zone, mandator.code || '/' || email, 2 from person join mandator on mandator.id = mandator_id
+    ) as used order by zone, turn, place`.execute(db);
+  const inUse = new Set(used.map(({ zone }) => zone).filter(isTimeZone));
+  const different = await compare(db, [...sampleZones(inUse, now)]);
+  const node = process.versions.tz ?? 'an unknown release';
+  const machine = releaseOfMachine();
+  const isBehind = machine !== undefined && node < machine;
+  const names = [...different.keys()].sort();
+  const concerned = names.filter((zone) => inUse.has(zone));
+  const first = (zone: string) => `${zone} from ${different.get(zone)?.toISOString().slice(0, 10)}`;
+  const text = [
+    `Node.js, which computes all local times, has the rules of ${node}`,
+    `PostgreSQL those of ${await releaseOfPostgres(db)}`,
+    ...(isBehind ? [`this machine those of ${machine}`] : []),
+    ...(names.length > 0
+      ? [
+          `PostgreSQL differs within two years in ${listed((concerned.length > 0 ? concerned : names).map(first))}`,
+        ]
+      : []),
+    ...(names.length > 0 && concerned.length === 0 ? ['no location or person is there'] : []),
+  ].join('; ');
+  const isWarning = isBehind || concerned.length > 0;
+  return [
+    { check: 'Time zones', level: isWarning ? 'warning' : 'ok', text, ...(isWarning && { remedy }) },
+    ...(await findLost(db, used)),
+  ];
+}
