@@ -341,6 +341,18 @@ describe('import', () => {
     expect(json.code).toBe(1);
     expect(JSON.parse(json.out)).toEqual(batch);
     expect(JSON.parse(json.err)).toMatchObject({ Error: { Code: 'Failed' } });
+    batch = {
+      ...batch,
+      ErrorCount: 10_230,
+      OmittedErrors: [
+        { Severity: 'Error', Code: 'InvalidTime', Count: 30 },
+        { Severity: 'Error', Code: 'MissingField', Count: 200 },
+        { Severity: 'Warning', Code: 'AssumedUtc', Count: 7 },
+      ],
+    };
+    expect((await send('--follow')).out).toContain(
+      '... and 10130 more, of which the server has counted and not kept 30 InvalidTime, 200 MissingField\n',
+    );
   });
 
   test.each([

@@ -30,6 +30,8 @@ export type BatchRecord = {
   CreatedAt: string;
   FinishedAt: string | null;
   QueuePosition?: number | null;
+  /** Counted, but not kept; absent where the server is of an earlier release. */
+  OmittedErrors?: { Severity: ErrorRecord['Severity']; Code: string; Count: number }[];
 };
 
 export type ErrorRecord = {

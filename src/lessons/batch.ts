@@ -34,6 +34,7 @@ export type Batch = {
   validateOnly: boolean;
   onConflict: ConflictRule;
   errorMessages: string | null;
+  omitted: readonly Omission[];
   createdAt: Date;
   startedAt: Date | null;
   finishedAt: Date | null;
@@ -56,6 +57,9 @@ export type LessonError = {
   message: string;
   pointer: string | null;
 };
+
+/** How many errors or warnings of one code are not kept. */
+export type Omission = { severity: LessonError['severity']; code: string; count: number };
 
 export const batchList: List<Batch> = { name: 'batches', key: longIdKey, keyOf: ({ arrival }) => arrival };
 export const errorList: List<LessonError> = { name: 'errors', key: longIdKey, keyOf: ({ number }) => number };
@@ -161,6 +165,7 @@ export function toBatch(row: BatchRow): Batch {
     validateOnly: row.validate_only,
     onConflict: row.on_conflict as ConflictRule,
     errorMessages: row.error_messages,
+    omitted: row.omitted as unknown as readonly Omission[],
     createdAt: row.created_at,
     startedAt: row.started_at,
     finishedAt: row.finished_at,

@@ -91,7 +91,7 @@ function queryOf({ validateOnly, onConflict }: ImportOptions): Record<string, st
   };
 }
 
-function describeErrors(errors: ErrorRecord[], total: number): string {
+function describeErrors(errors: ErrorRecord[], { ErrorCount, OmittedErrors = [] }: BatchRecord): string {
   const table = formatTable(
     ['Index', 'JobID', 'LektionId', 'Field', 'Code', 'Message'],
     errors.map((error) => [
@@ -103,7 +103,13 @@ function describeErrors(errors: ErrorRecord[], total: number): string {
       error.Message,
     ]),
   );
-  return total > errors.length ? `${table}\n... and ${total - errors.length} more` : table;
+  if (ErrorCount <= errors.length) return table;
+  const omitted = OmittedErrors.filter(({ Severity }) => Severity === 'Error').map(
+    ({ Code, Count }) => `${Count} ${Code}`,
+  );
+  const unkept =
+    omitted.length > 0 ? `, of which the server has counted and not kept ${omitted.join(', ')}` : '';
+  return `${table}\n... and ${ErrorCount - errors.length} more${unkept}`;
 }
 
 /** Adds `import` and `batches`: what they do they do through the REST API (contract 1). */
@@ -165,7 +171,7 @@ export function addCommands(program: Command, action: RemoteAction): void {
               if (error.Severity === 'Error') errors.push(error);
               if (errors.length === mostErrorsShown) break;
             }
-            remote.print(`\n${describeErrors(errors, batch.ErrorCount)}\n`, errors);
+            remote.print(`\n${describeErrors(errors, batch)}\n`, errors);
           }
           throw new CommandFailed(
             `Batch ${batch.BatchId} has failed (${batch.FailureKind}) and nothing of it was stored: correct the file and send it again.`,

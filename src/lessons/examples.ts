@@ -45,6 +45,7 @@ const failed = {
   QueuePosition: null,
   ErrorMessages: error.Message,
   Errors: [error],
+  OmittedErrors: [],
 };
 
 const cancelled = {
@@ -97,6 +98,6 @@ const page = (item: unknown) => ({ Items: [item], NextCursor: null });
 export const batch = failed;
 export const cancelledBatch = cancelled;
 export const batches = page(running);
-export const errors = page(error);
+export const errors = { ...page(error), OmittedErrors: [] };
 export const jobs = page(job);
 export const lessons = page(lesson);

@@ -1,11 +1,11 @@
 /**
  * What is wrong with a staged batch (errors), or worth knowing (warnings): each kind is one query that yields rows
- * (severity, index, lektion_index, rank, field, code, message); all of them are numbered and stored in one statement,
- * in the order of the body.
+ * (severity, index, lektion_index, rank, field, code, message). The first ones in the order of the body are numbered and
+ * stored in one statement; of the others, of which a small body may have half a million, is told how many there are.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { BatchKey, Operation, Running } from './batch.ts';
+import type { BatchKey, Omission, Operation, Running } from './batch.ts';
 import { stageClaims } from './conflicts.ts';
 import { errorsOf, type Finding, named, none, occupant, severity } from './faults.ts';
 import { fieldsOf, knownJobMembers, knownLessonMembers, lessonList, rawColumns, sentName } from './fields.ts';
@@ -82,10 +82,21 @@ const settledConflictWarnings = (batch: Running): Finding[] => [
 /** Of a member, as it is told. */
 const longestName = 200;
 
-export type Counts = { errors: number; warnings: number };
+/** Errors of one batch that are kept, and warnings: more than anybody reads. */
+export const mostKept = 10_000;
+
+export type Counts = { errors: number; warnings: number; omitted: Omission[] };
+
+const all = (kinds: readonly Finding[]) => sql.join(kinds, sql` union all `);
+const order = sql`index, lektion_index nulls first, rank, field, code`;
+
+/** The first of `kinds`, sorted without more of them in memory. */
+const first = (kinds: readonly Finding[]) => sql`
+  (select * from (${all(kinds)}) as found (severity, index, lektion_index, rank, field, code, message)
+   order by ${order} limit ${sql.lit(mostKept)})`;
 
 /**
- * Works out and stores what there is to say of `staged_lesson`: every warning, and with `diagnose` every error.
+ * Works out what there is to say of `staged_lesson`: every warning, and with `diagnose` every error.
  * @param wanted.hours whether opening hours are laid out; `settled` whether conflicts were, which is to be told
  */
 export async function recordFindings(
@@ -93,8 +104,8 @@ export async function recordFindings(
   batch: Running,
   wanted: { diagnose: boolean; hours: boolean; settled: boolean },
 ): Promise<Counts> {
-  const kinds = [
-    ...(wanted.diagnose ? errorsOf(batch) : []),
+  const errors = wanted.diagnose ? errorsOf(batch) : [];
+  const warnings = [
     ...(wanted.settled ? settledConflictWarnings(batch) : []),
     ...unknownFieldWarnings(batch.operation),
     ...assumedUtcWarnings,
@@ -103,9 +114,9 @@ export async function recordFindings(
   ];
   await stageBody(trx, batch);
   if (wanted.diagnose) await stageClaims(trx, batch);
-  const { rows } = await sql<Counts>`
-    with finding (severity, index, lektion_index, rank, field, code, message) as (
-      ${sql.join(kinds, sql` union all `)}
+  const { rows } = await sql<Omission>`
+    with finding as (
+      ${sql.join([errors, warnings].filter(({ length }) => length > 0).map(first), sql` union all `)}
     ), stored as (
       insert into batch_error (mandator_id, batch_id, number, severity, index, job_id, lektion_index, lektion_id, field, code, message, pointer)
       select ${batch.mandatorId}, ${batch.id},
@@ -122,11 +133,33 @@ export async function recordFindings(
       from finding
       join body_job as job on job.index = finding.index
       left join body_lesson as lesson on lesson.index = finding.index and lesson.lektion_index = finding.lektion_index
-      returning severity
+      returning severity, code
     )
-    select count(*) filter (where severity = 'Error')::int as errors, count(*) filter (where severity = 'Warning')::int as warnings
-    from stored`.execute(trx);
-  return rows[0] ?? { errors: 0, warnings: 0 };
+    select severity, code, count(*)::int as count from stored group by 1, 2`.execute(trx);
+  const kept = { errors: sum(rows, 'Error'), warnings: sum(rows, 'Warning') };
+  if (Math.max(kept.errors, kept.warnings) < mostKept) return { ...kept, omitted: [] };
+  const found = await countFindings(trx, [...errors, ...warnings]);
+  const omitted = found.map(({ severity, code, count }) => {
+    const stored = rows.find((row) => row.severity === severity && row.code === code)?.count ?? 0;
+    return { severity, code, count: count - stored };
+  });
+  return {
+    errors: sum(found, 'Error'),
+    warnings: sum(found, 'Warning'),
+    omitted: omitted.filter(({ count }) => count > 0),
+  };
+}
+
+const sum = (tallies: readonly Omission[], severity: Omission['severity']) =>
+  tallies.reduce((sum, tally) => sum + (tally.severity === severity ? tally.count : 0), 0);
+
+/** How many there are of each code, none of which is put together. */
+async function countFindings(trx: Transaction, kinds: readonly Finding[]): Promise<Omission[]> {
+  const { rows } = await sql<Omission>`
+    select severity, code, count(*)::int as count
+    from (${all(kinds)}) as found (severity, index, lektion_index, rank, field, code, message)
+    group by 1, 2 order by 1, 2`.execute(trx);
+  return rows;
 }
 
 const linesShown = 50;

@@ -2,14 +2,7 @@ import type { z } from 'zod';
 import { Conflict, InvalidInput, LimitExceeded, Malformed, NotFound } from '../errors.ts';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
-import {
-  bodyType,
-  enumType,
-  type Members,
-  type MemberType,
-  recordFields,
-  recordType,
-} from '../graphql/record.ts';
+import { bodyType, enumType, type MemberType, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { textArgument } from '../graphql/texts.ts';
 import { idempotencyKey } from '../input.ts';
@@ -35,13 +28,21 @@ function addBatch(builder: Builder) {
   const operation = enumType(builder, wire.operation);
   const conflictRule = enumType(builder, wire.conflictRule);
   const author = typeNamed('PersonReference');
-  const members: Members = new Map<z.ZodType, MemberType>([
+  const members = new Map<z.ZodType, MemberType>([
     [wire.importStatus, importStatus],
     [wire.operation, operation],
     [wire.failureKind, enumType(builder, wire.failureKind)],
     [wire.severity, enumType(builder, wire.severity)],
     [wire.personReference, author],
   ]);
+  const omitted = recordType(
+    builder,
+    'OmittedErrors',
+    wire.omittedErrors,
+    (omission: object) => omission,
+    members,
+  );
+  members.set(wire.omittedErrors, omitted);
   const lessonError = recordType(builder, 'LessonError', wire.lessonError, wire.toErrorEntry, members);
   const lessonErrors = connectionType(builder, lessonError, errorList);
   const record = wire.batchRecord.omit({ BatchId: true, Errors: true });

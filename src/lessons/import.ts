@@ -5,7 +5,7 @@ import type { Transaction } from '../db/database.ts';
 import type { Running } from './batch.ts';
 import { settleConflicts } from './conflicts.ts';
 import { describeCoupled, insertJobs, insertLessons } from './creation.ts';
-import { errorMessages, recordFindings } from './findings.ts';
+import { type Counts, errorMessages, recordFindings } from './findings.ts';
 import { anyOutsideOpeningHours, layOpeningHours } from './hours.ts';
 import { beginPlan, carryOut, describePlan, endPlan, planBookings } from './plan.ts';
 import { ConflictGone, type ImportContext, openProgress, type Progress } from './progress.ts';
@@ -52,9 +52,14 @@ export async function importBatch(
     .execute((outside) => move(outside, batch, 'AwaitingLessonProcessing', { lessonCount }));
   const published = await publish(openProgress(context, batch, lessonCount), work);
   if (!published) return await failData(work, lessonCount);
-  const warningCount = await recordWarnings(work, published);
+  const { warnings: warningCount, omitted } = await recordWarnings(work, published);
   const createdCount = batch.validateOnly ? 0 : published.inserted;
-  await move(trx, batch, 'LessonsCreated', { processedCount: lessonCount, createdCount, warningCount });
+  await move(trx, batch, 'LessonsCreated', {
+    processedCount: lessonCount,
+    createdCount,
+    warningCount,
+    omitted,
+  });
   return 'LessonsCreated';
 }
 
@@ -203,16 +208,16 @@ async function carryOutPlan(progress: Progress, { trx, batch }: Work): Promise<P
   return plan;
 }
 
-async function recordWarnings({ trx, batch, jobs, stage }: Work, published: Published): Promise<number> {
+async function recordWarnings({ trx, batch, jobs, stage }: Work, published: Published): Promise<Counts> {
   if (batch.validateOnly) await stage.lessons();
   const hours = await layOpeningHours(trx, batch, published);
   const remarkable =
     jobs.unknown ||
     published.remarkable ||
     (hours && (await anyOutsideOpeningHours(trx, batch, stage.hasLessons)));
-  if (!remarkable) return 0;
+  if (!remarkable) return { errors: 0, warnings: 0, omitted: [] };
   await stage.lessons();
-  return (await recordFindings(trx, batch, { diagnose: false, hours, settled: stage.isSettled })).warnings;
+  return await recordFindings(trx, batch, { diagnose: false, hours, settled: stage.isSettled });
 }
 
 async function failData({ trx, batch, stage }: Work, lessonCount: number): Promise<Outcome> {
@@ -225,6 +230,7 @@ async function failData({ trx, batch, stage }: Work, lessonCount: number): Promi
     lessonCount,
     errorCount: found.errors,
     warningCount: found.warnings,
+    omitted: found.omitted,
   });
   return 'LessonsImportFailed';
 }

@@ -17,6 +17,7 @@ import {
 import { bodies } from './bodies.ts';
 import * as examples from './examples.ts';
 import { longestKey, longestName } from './fields.ts';
+import { mostKept } from './findings.ts';
 import * as lessons from './service.ts';
 import { jobList, lessonList, listJobs, listLessons } from './timetable.ts';
 import { secondsToWait, waitForBatch } from './watch.ts';
@@ -34,6 +35,7 @@ import {
   toErrorEntry,
   toJobRecord,
   toLessonRecord,
+  toOmissionEntry,
 } from './wire.ts';
 
 const path = '/v2.0/jobs';
@@ -43,6 +45,10 @@ const name = (description: string, most = longestKey) =>
   z.string().min(1).max(most).optional().meta({ description });
 
 const forDisplays = { 403: 'A display reads and sends no lessons.' };
+
+const lessonErrorList = listOf(lessonError, 'LessonErrorList')
+  .extend({ OmittedErrors: batchRecord.shape.OmittedErrors })
+  .meta({ id: 'LessonErrorList', description: 'One page of a list, and what is not kept of it.' });
 
 function retryAfter(batches: readonly Batch[]): Record<string, string> {
   const seconds = secondsToWait(batches);
@@ -245,16 +251,17 @@ export const routes = [
     method: 'GET',
     path: `${path}/batches/:batchId/errors`,
     summary: 'List the errors of a batch',
-    description: 'Every error and warning of a batch, in the order of the body that was sent.',
+    description: `The errors and warnings of a batch, in the order of the body that was sent: the first ${mostKept} of each. \`OmittedErrors\` says on every page how many more there are.`,
     params: batchParams,
     query: z.strictObject(paging),
     answers: {
-      200: described('One page of errors.', listOf(lessonError, 'LessonErrorList'), examples.errors),
+      200: described('One page of errors.', lessonErrorList, examples.errors),
     },
     problems: forDisplays,
     handle: async ({ db }, { viewer, params, query }) => {
       const page = readPage(errorList, query.Limit, query.Cursor);
-      return listAnswer(await lessons.listErrors(db, viewer, params.batchId, page), toErrorEntry);
+      const { omitted, ...found } = await lessons.listErrors(db, viewer, params.batchId, page);
+      return listAnswer(found, toErrorEntry, { OmittedErrors: omitted.map(toOmissionEntry) });
     },
   }),
   route({

@@ -24,6 +24,7 @@ import {
   type ImportStatus,
   isTerminal,
   type LessonError,
+  type Omission,
   type Operation,
   openStatuses,
   selectBatches,
@@ -183,14 +184,14 @@ export async function listBatches(
   return toPage(batchList, rows.map(toBatch), page.limit);
 }
 
-/** Errors and warnings in the order of the body. @throws NotFound for an unknown batch */
+/** Errors and warnings in the order of the body, with what is not kept of them. @throws NotFound for an unknown batch */
 export async function listErrors(
   db: Database,
   viewer: Viewer,
   batchId: string,
   page: PageRequest,
-): Promise<Page<LessonError>> {
-  await getBatch(db, viewer, batchId);
+): Promise<Page<LessonError> & Pick<Batch, 'omitted'>> {
+  const { omitted } = await getBatch(db, viewer, batchId);
   const rows = await db
     .selectFrom('batch_error')
     .selectAll()
@@ -212,7 +213,7 @@ export async function listErrors(
     message: row.message,
     pointer: row.pointer,
   }));
-  return toPage(errorList, errors, page.limit);
+  return { ...toPage(errorList, errors, page.limit), omitted };
 }
 
 /**
@@ -248,6 +249,7 @@ type Outcome = {
   warningCount?: number;
   failureKind?: FailureKind;
   errorMessages?: string;
+  omitted?: readonly Omission[];
 };
 
 /** The only writer of ImportStatus. Ending a batch drops the bodies of its jobs. @returns false when it has ended meanwhile */
@@ -257,8 +259,8 @@ export async function move(
   to: ImportStatus,
   outcome: Outcome = {},
 ): Promise<boolean> {
-  const { lessonCount, processedCount, createdCount, errorCount, warningCount, failureKind, errorMessages } =
-    outcome;
+  const { lessonCount, processedCount, createdCount, errorCount, warningCount } = outcome;
+  const { failureKind, errorMessages, omitted } = outcome;
   const { numUpdatedRows } = await trx
     .updateTable('batch')
     .set({
@@ -270,6 +272,7 @@ export async function move(
       ...(warningCount !== undefined && { warning_count: warningCount }),
       ...(failureKind !== undefined && { failure_kind: failureKind }),
       ...(errorMessages !== undefined && { error_messages: errorMessages }),
+      ...(omitted !== undefined && { omitted: JSON.stringify(omitted) }),
       ...(isTerminal(to) && { finished_at: sql<Date>`clock_timestamp()` }),
     })
     .where('mandator_id', '=', batch.mandatorId)

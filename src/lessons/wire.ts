@@ -8,10 +8,12 @@ import {
   failureKinds,
   importStatuses,
   type LessonError,
+  type Omission,
   operations,
 } from './batch.ts';
 import { valueSchemas } from './bodies.ts';
 import { type Field, jobFields, lessonFields } from './fields.ts';
+import { mostKept } from './findings.ts';
 import type { Job, Lesson } from './timetable.ts';
 
 // For the types of GraphQL.
@@ -92,6 +94,21 @@ export const lessonError = z
 
 export const errorsInline = 100;
 
+export const omittedErrors = z
+  .object({
+    Severity: severity.meta({ description: 'Errors or warnings.' }),
+    Code: text(40, 'Their kind of fault.'),
+    Count: count('How many.'),
+  })
+  .meta({ id: 'OmittedErrors', description: 'How many errors or warnings of one code are not kept.' });
+
+const omissions = z
+  .array(omittedErrors)
+  .max(100)
+  .meta({
+    description: `What is counted but not kept, by code: empty unless there are more than ${mostKept} errors, or warnings.`,
+  });
+
 export const batchRecord = z
   .object({
     ...batchEntry.shape,
@@ -103,6 +120,7 @@ export const batchRecord = z
       .array(lessonError)
       .max(errorsInline)
       .meta({ description: `The first ${errorsInline} errors and warnings.` }),
+    OmittedErrors: omissions,
   })
   .meta({ id: 'Batch', description: 'One import request: all of its jobs, or nothing.' });
 
@@ -169,7 +187,16 @@ export function toBatchEntry(batch: Batch) {
 
 /** The whole record; `errors` are the first hundred. */
 export function toBatchRecord(batch: Batch, errors: LessonError[]) {
-  return { ...toBatchEntry(batch), ErrorMessages: batch.errorMessages, Errors: errors.map(toErrorEntry) };
+  return {
+    ...toBatchEntry(batch),
+    ErrorMessages: batch.errorMessages,
+    Errors: errors.map(toErrorEntry),
+    OmittedErrors: batch.omitted.map(toOmissionEntry),
+  };
+}
+
+export function toOmissionEntry({ severity, code, count }: Omission) {
+  return { Severity: severity, Code: code, Count: count };
 }
 
 export function toErrorEntry(error: LessonError) {

@@ -17,6 +17,7 @@ export function listOf(items: z.ZodType, id: string, most = mostPerPage) {
     .meta({ id, description: 'One page of a list.' });
 }
 
-export function listAnswer<T>(page: Page<T>, toRecord: (item: T) => object): Answer {
-  return { status: 200, body: { Items: page.items.map(toRecord), NextCursor: page.nextCursor } };
+/** @param more members that a page has besides */
+export function listAnswer<T>(page: Page<T>, toRecord: (item: T) => object, more: object = {}): Answer {
+  return { status: 200, body: { Items: page.items.map(toRecord), NextCursor: page.nextCursor, ...more } };
 }
