@@ -199,8 +199,8 @@ async function makeBookings(): Promise<void> {
   const { rows } = await sql<{ id: number }>`
     insert into booking (mandator_id, resource_id, kind, status, origin, subject, occupied, check_in_from, check_in_until)
     select ${tenant.mandatorId}, ${tenant.resources[0]!.id}, case name when 'mail item' then 'MailItem' else 'Booking' end,
-      'Confirmed', 'Api', name, tstzrange(start, start + interval '10 minutes'),
-      case day when 1 then start end, case day when 1 then start + interval '10 minutes' end
+      'Confirmed', 'Api', name, tstzrange(start, start + interval '10 hours'),
+      case day when 1 then start end, case day when 1 then start + interval '10 hours' end
     from unnest(${names}::text[]) with ordinality as booking(name, day),
       lateral (select now() - interval '1 minute' + interval '1 day' * (day - 1) as start) as slot
     order by day returning id`.execute(context.db);
@@ -215,10 +215,10 @@ async function makeDisplays(): Promise<void> {
   displayId = (await pairDevice(service, admin)).id;
   const device = await pairDevice(service, admin, { MayBook: true });
   tokens.device = device.token;
-  // As if it had just extended this one.
+  // As if it had extended this one just when it is undone.
   await sql`
-    insert into booking_undo (mandator_id, booking_id, person_id, version, action, occupied)
-    select mandator_id, id, ${device.personId}, version, 'Extended', occupied from booking
+    insert into booking_undo (mandator_id, booking_id, person_id, version, action, occupied, at)
+    select mandator_id, id, ${device.personId}, version, 'Extended', occupied, now() + interval '1 hour' from booking
     where subject = 'postBookingsByIdUndo'`.execute(context.db);
   // Heard of, so that no answer changes by itself meanwhile.
   await sql`update display set heard_at = now(), due_at = now() + interval '1 hour'`.execute(context.db);
