@@ -421,6 +421,22 @@ describe('what an item says', () => {
     });
   });
 
+  test.each([
+    ['2026-11-19T10:00:00Z', '2026-11-20T10:00:00Z', 'Line Islands Standard Time'],
+    ['2026-11-19T10:15:00Z', '2026-11-20T10:15:00Z', 'Chatham Islands Standard Time'],
+    ['2026-11-20T12:00:00Z', '2026-11-21T12:00:00Z', 'Dateline Standard Time'],
+    ['2026-11-19T10:00:00Z', '2026-11-20T10:00:00Z', 'Pacific/Kiritimati'],
+    ['2026-11-19T23:00:00Z', '2026-11-20T23:00:00Z', 'W. Europe Standard Time'],
+    // Made by a program that names a zone in which it is no midnight.
+    ['2026-11-19T23:00:00Z', '2026-11-20T23:00:00Z', 'Dateline Standard Time'],
+    ['2026-11-19T23:00:00Z', '2026-11-20T23:00:00Z', 'tzone://Microsoft/Custom'],
+  ])('a whole day from %s to %s is that of the zone it was made in, %s', async (Start, End, zone) => {
+    const zones = `<t:StartTimeZone Id="${zone}" Name="x"/><t:EndTimeZone Id="${zone}" Name="x"/>`;
+    const whole = item('a', { IsAllDayEvent: 'true', Start, End });
+    const { days } = await onlyItem(whole.replace('</t:CalendarItem>', `${zones}</t:CalendarItem>`));
+    expect(days).toEqual({ from: '2026-11-20', to: '2026-11-21' });
+  });
+
   test.each<[Item, object]>([
     [{ MyResponseType: 'Tentative' }, { response: 'Tentative' }],
     [{ MyResponseType: 'Decline' }, { response: 'Declined' }],

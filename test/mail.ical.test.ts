@@ -58,6 +58,219 @@ function instantOf(local: number, timeZone: string): number {
 
 const compact = (local: number) => new Date(local).toISOString().slice(0, 19).replace(/[-:]/g, '');
 
+/** As Outlook defines a zone that it calls by its display name: with summer time, and in this case as if it were 2 h east of Berlin. */
+const outlookZone = (tzid: string) =>
+  [
+    ...['BEGIN:VTIMEZONE', `TZID:${tzid}`, 'BEGIN:STANDARD', 'DTSTART:16011028T030000'],
+    ...['RRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=10', 'TZOFFSETFROM:+0400', 'TZOFFSETTO:+0300', 'END:STANDARD'],
+    ...['BEGIN:DAYLIGHT', 'DTSTART:16010325T020000', 'RRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=3'],
+    ...['TZOFFSETFROM:+0300', 'TZOFFSETTO:+0400', 'END:DAYLIGHT', 'END:VTIMEZONE'],
+  ].join('\r\n');
+
+describe('the name of a zone', () => {
+  const display = '(UTC+01:00) Amsterdam, Berlin, Bern, Rome, Stockholm, Vienna';
+  const escaped = display.replaceAll(',', '\\,');
+
+  test.each([
+    ['quoted, and as a TEXT where it is defined', escaped, `"${display}"`],
+    ['quoted, and not as a TEXT', display, `"${display}"`],
+    ['as a TEXT in both places, without quotes', escaped, escaped],
+    ['bare in both places', display, display],
+    ['as a TEXT in quotes', escaped, `"${escaped}"`],
+    ['in quotes where it is defined, too', `"${display}"`, `"${display}"`],
+    ['in other letters and with blanks about it', `${escaped.toUpperCase()} `, `" ${display}"`],
+    [
+      'as older releases of Outlook write it',
+      'GMT +0100 (Standard) / GMT +0200 (Daylight)',
+      '"GMT +0100 (Standard) / GMT +0200 (Daylight)"',
+    ],
+    ['with semicolons in it', 'One\\; two', '"One; two"'],
+    ['a customized one', 'Customized Time Zone', 'Customized Time Zone'],
+  ])('of Outlook, %s: its definition counts', (_, tzid, named) => {
+    const lines = [
+      `DTSTART;TZID=${named}:20261201T090000`,
+      `DTEND;VALUE=DATE-TIME;TZID=${named}:20261201T100000`,
+    ];
+    const series = `RRULE:FREQ=WEEKLY;COUNT=3\r\nEXDATE;TZID=${named}:20261208T090000,20261215T090000`;
+    expect(spans(read(calendar(outlookZone(tzid), event(...lines, series))).items)).toEqual([
+      '2026-12-01T06:00/2026-12-01T07:00',
+    ]);
+    const summer = `DTSTART;TZID=${named}:20270701T090000\r\nDURATION:PT1H`;
+    expect(spans(read(calendar(outlookZone(tzid), event(summer))).items)).toEqual([
+      '2027-07-01T05:00/2027-07-01T06:00',
+    ]);
+  });
+
+  test.each([
+    ...['Europe/Berlin', 'EUROPE/BERLIN', 'europe/berlin ', '"Europe/Berlin"'],
+    ...['/mozilla.org/20050126_1/Europe/Berlin', '/freeassociation.sourceforge.net/Tzfile/Europe/Berlin'],
+    ...[
+      '/freeassociation.sourceforge.net/europe/berlin',
+      '/Europe/Berlin',
+      '"/citadel.org/20210210_1/Europe/Berlin"',
+    ],
+    ...['W. Europe Standard Time', 'w. europe standard time', '"W. Europe Standard Time "'],
+  ])('%s is Berlin, with and without a definition', (named) => {
+    const lines = event(`DTSTART;TZID=${named}:20261201T090000`, 'DURATION:PT1H');
+    expect(spans(read(calendar(lines)).items)).toEqual(['2026-12-01T08:00/2026-12-01T09:00']);
+    const bare = named.replaceAll('"', '');
+    if (bare.includes('/'))
+      expect(spans(read(calendar(outlookZone(bare), lines)).items)).toEqual([
+        '2026-12-01T08:00/2026-12-01T09:00',
+      ]);
+  });
+});
+
+describe('an exception for all that follow', () => {
+  const weekly = [
+    'DTSTART;TZID=Europe/Berlin:20270301T090000',
+    'DURATION:PT1H',
+    'SUMMARY:before',
+    'RRULE:FREQ=WEEKLY;COUNT=6',
+  ];
+  const from = (id: string, ...lines: string[]) => event(`RECURRENCE-ID;RANGE=THISANDFUTURE;${id}`, ...lines);
+  const told = (...components: string[]) =>
+    read(calendar(event(...weekly), ...components))
+      .items.map(({ occurrence, start, end, subject, isCancelled }) =>
+        [
+          occurrence.slice(5, 16),
+          start.toISOString().slice(5, 16),
+          (end.getTime() - start.getTime()) / 60_000,
+          subject,
+          ...(isCancelled ? ['cancelled'] : []),
+        ].join(' '),
+      )
+      .sort();
+  const third = 'TZID=Europe/Berlin:20270315T090000';
+
+  test('moves them by as much, on the clocks of the zone, over a change of the clocks, and says the same of them', () => {
+    expect(
+      told(from(third, 'DTSTART;TZID=Europe/Berlin:20270316T103000', 'DURATION:PT90M', 'SUMMARY:after')),
+    ).toEqual([
+      '03-01T08:00 03-01T08:00 60 before',
+      '03-08T08:00 03-08T08:00 60 before',
+      '03-15T08:00 03-16T09:30 90 after',
+      '03-22T08:00 03-23T09:30 90 after',
+      '03-29T07:00 03-30T08:30 90 after',
+      '04-05T07:00 04-06T08:30 90 after',
+    ]);
+  });
+
+  test('to another zone, whose clocks count from then on', () => {
+    const there = told(
+      from(third, 'DTSTART;TZID=America/New_York:20270315T090000', 'DURATION:PT1H', 'SUMMARY:after'),
+    );
+    expect(there.slice(2)).toEqual([
+      '03-15T08:00 03-15T13:00 60 after',
+      // Clocks in New York have been set forward already, in Berlin they are.
+      '03-22T08:00 03-22T13:00 60 after',
+      '03-29T07:00 03-29T12:00 60 after',
+      '04-05T07:00 04-05T12:00 60 after',
+    ]);
+  });
+
+  test('gives way to an exception of its own and to a later range, and EXDATE leaves out what it leaves out', () => {
+    expect(
+      read(
+        calendar(
+          event(...weekly, 'EXDATE;TZID=Europe/Berlin:20270405T090000'),
+          from(
+            'TZID=Europe/Berlin:20270329T090000',
+            'DTSTART;TZID=Europe/Berlin:20270329T140000',
+            'SUMMARY:last',
+          ),
+          from(
+            'TZID=Europe/Berlin:20270308T090000',
+            'DTSTART;TZID=Europe/Berlin:20270308T100000',
+            'SUMMARY:first',
+          ),
+          event(
+            'RECURRENCE-ID;TZID=Europe/Berlin:20270322T090000',
+            'DTSTART;TZID=Europe/Berlin:20270322T180000',
+            'SUMMARY:own',
+          ),
+        ),
+      )
+        .items.map(({ start, subject }) => `${start.toISOString().slice(5, 16)} ${subject}`)
+        .sort(),
+    ).toEqual([
+      ...[
+        '03-01T08:00 before',
+        '03-08T09:00 first',
+        '03-15T09:00 first',
+        '03-22T17:00 own',
+        '03-29T12:00 last',
+      ],
+    ]);
+  });
+
+  test('may cancel them, and may be for whole days', () => {
+    expect(
+      told(
+        from(
+          third,
+          'DTSTART;TZID=Europe/Berlin:20270315T090000',
+          'DURATION:PT1H',
+          'SUMMARY:x',
+          'STATUS:CANCELLED',
+        ),
+      ).slice(2),
+    ).toEqual(
+      ['03-15T08:00', '03-22T08:00', '03-29T07:00', '04-05T07:00'].map((at) => `${at} ${at} 60 x cancelled`),
+    );
+    const days = read(
+      calendar(
+        event('DTSTART;VALUE=DATE:20270301', 'RRULE:FREQ=WEEKLY;COUNT=3'),
+        from('VALUE=DATE:20270308', 'DTSTART;VALUE=DATE:20270310', 'DTEND;VALUE=DATE:20270312'),
+      ),
+    ).items.map((one) => one.days);
+    expect(days).toEqual(
+      expect.arrayContaining([
+        { from: '2027-03-01', to: '2027-03-02' },
+        { from: '2027-03-10', to: '2027-03-12' },
+        { from: '2027-03-17', to: '2027-03-19' },
+      ]),
+    );
+  });
+
+  test('reaches into the window from outside of it, both ways', () => {
+    const subjects = (start: string, rule: string, id: string, to: string) =>
+      read(
+        calendar(
+          event(`DTSTART:${start}`, 'DURATION:PT1H', rule),
+          from(id, `DTSTART:${to}`, 'DURATION:PT1H'),
+        ).replace('RANGE=THISANDFUTURE;:', 'RANGE=THISANDFUTURE:'),
+      ).items.map((one) => one.start.toISOString().slice(0, 10));
+    // By 60 days later, and by 60 days earlier.
+    expect(
+      subjects('20260901T090000Z', 'RRULE:FREQ=MONTHLY;COUNT=2', ':20260901T090000Z', '20261031T090000Z'),
+    ).toEqual(['2026-11-30']);
+    expect(
+      subjects(
+        '20271101T090000Z',
+        'RRULE:FREQ=MONTHLY;COUNT=3',
+        ':20271101T090000Z',
+        '20270902T090000Z',
+      ).sort(),
+    ).toEqual(['2027-09-02', '2027-10-02', '2027-11-02']);
+  });
+
+  test('however many there are of them they cost little', () => {
+    const many = (count: number) =>
+      calendar(
+        event('DTSTART:20261201T090000Z', 'DURATION:PT1H', 'RRULE:FREQ=DAILY'),
+        ...Array.from({ length: count }, (_, at) =>
+          from('', '').replace(
+            /RECURRENCE.*/,
+            `RECURRENCE-ID;RANGE=THISANDFUTURE;TZID=Europe/Berlin:${compact(Date.UTC(2026, 11, 1, 10) + at * day)}\r\nDTSTART:20261201T1${at % 10}0000Z`,
+          ),
+        ),
+      );
+    const texts = many(900);
+    expect(costOf(() => read(texts))).toBeLessThan(1_000);
+  });
+});
+
 describe('an appointment', () => {
   test('of the room itself, without anybody invited, is its own', () => {
     expect(itemOf('SUMMARY:Staff\\, all\\nof them', 'LAST-MODIFIED:20261120T080000Z')).toEqual({
@@ -419,9 +632,9 @@ describe('what is not read is said, and nothing is thrown', () => {
       'more than one',
     ],
     [
-      'exceptions for all that follow',
-      () => calendar(event(...bases, 'RECURRENCE-ID;RANGE=THISANDFUTURE:20261201T080000Z')),
-      'several occurrences',
+      'exceptions for all that were before',
+      () => calendar(event(...bases, 'RECURRENCE-ID;RANGE=THISANDPRIOR:20261201T080000Z')),
+      'occurrences before it',
     ],
     [
       'two rules',

@@ -3,7 +3,8 @@ import { childOf, textOf, type XmlElement } from '../xml.ts';
 import type { RemoteGroup, RemoteItem } from './connector.ts';
 import { types } from './ews-soap.ts';
 import { groupItems, type Read } from './groups.ts';
-import { boundId, cutText, readAddress, readDay, readInstant, readUid } from './values.ts';
+import { boundId, cutText, readAddress, readInstant, readUid } from './values.ts';
+import { readDay } from './whole-days.ts';
 
 /** In the order of a request; the organizer's address is told by GetItem alone. */
 export const itemProperties = [
@@ -23,6 +24,8 @@ export const itemProperties = [
   'calendar:CalendarItemType',
   'calendar:MyResponseType',
   'calendar:Organizer',
+  'calendar:StartTimeZone',
+  'calendar:EndTimeZone',
 ];
 
 export type Organizer = RemoteItem['organizer'];
@@ -102,6 +105,7 @@ function occurrenceOf(found: Found, start: Date): string {
 
 function readItem(found: Found): Read {
   const text = (name: string) => textOf(found.element, types, name);
+  const zone = (name: string) => childOf(found.element, types, name)?.attributes.get('Id');
   const [start, end] = [readInstant(text('Start')), readInstant(text('End'))];
   if (isMaster(found)) return { unreadable: 'The server does not tell the occurrences of this series.' };
   if (!start || !end) return { unreadable: 'The start or the end of an item is no date.' };
@@ -112,7 +116,10 @@ function readItem(found: Found): Read {
       uid: found.uid,
       start,
       end,
-      days: text('IsAllDayEvent') === 'true' ? { from: readDay(start), to: readDay(end) } : null,
+      days:
+        text('IsAllDayEvent') === 'true'
+          ? { from: readDay(start, zone('StartTimeZone')), to: readDay(end, zone('EndTimeZone')) }
+          : null,
       subject: cutText(text('Subject')),
       organizer: found.organizer,
       isPrivate: ['Private', 'Confidential'].includes(text('Sensitivity') ?? ''),

@@ -3,7 +3,8 @@ import type { Event } from '@microsoft/microsoft-graph-types';
 import { z } from 'zod';
 import type { RemoteItem } from './connector.ts';
 import type { Read, ReadOfGroup } from './groups.ts';
-import { boundId, cutText, readAddress, readDay, readInstant, readUid } from './values.ts';
+import { boundId, cutText, readAddress, readInstant, readUid } from './values.ts';
+import { readDay } from './whole-days.ts';
 
 const text = z.string().nullish();
 const moment = z.object({ dateTime: text, timeZone: text }).nullish();
@@ -24,6 +25,8 @@ const known = z.object({
   originalStart: text,
   start: moment,
   end: moment,
+  originalStartTimeZone: text,
+  originalEndTimeZone: text,
   isAllDay: z.boolean().nullish(),
   subject: text,
   organizer: z.object({ emailAddress: z.object({ name: text, address: text }).nullish() }).nullish(),
@@ -44,6 +47,8 @@ const properties: readonly (keyof Event & keyof Known)[] = [
   'originalStart',
   'start',
   'end',
+  'originalStartTimeZone',
+  'originalEndTimeZone',
   'isAllDay',
   'subject',
   'organizer',
@@ -113,7 +118,9 @@ function itemOf(event: Known, { start, end, occurrence }: Times): RemoteItem {
     uid: readUid(event.iCalUId),
     start,
     end,
-    days: event.isAllDay ? { from: readDay(start), to: readDay(end) } : null,
+    days: event.isAllDay
+      ? { from: readDay(start, event.originalStartTimeZone), to: readDay(end, event.originalEndTimeZone) }
+      : null,
     subject: cutText(event.subject),
     organizer: organizer.name === null && organizer.email === null ? null : organizer,
     isPrivate: ['private', 'confidential'].includes(event.sensitivity ?? ''),

@@ -33,8 +33,9 @@ const spoken = new Set([
 ]);
 
 const parameter = /;([\w-]+)=("[^"]*"|[^";:,]*)(?:,(?:"[^"]*"|[^";:,]*))*/y;
-/** Exchange names zones by URLs without quoting them: its value is what follows the last colon. */
-const zoneUrl = /^;TZID=(tzone:\/\/[^":;,]{1,80}):([\dTZ,]+)$/;
+/** No date has a colon in it, and names of zones do, which Exchange and Outlook do not always quote: `(UTC+01:00) Amsterdam\, …`. */
+const ofDates = new Set(['DTSTART', 'DTEND', 'RECURRENCE-ID', 'RDATE', 'EXDATE']);
+const parameterOfDate = /;([\w-]+)=("[^"]*"|[^";]*)(?:,"[^"]*")*/y;
 
 function unquote(text: string): string {
   return text.startsWith('"') ? text.slice(1, -1) : text;
@@ -42,16 +43,18 @@ function unquote(text: string): string {
 
 /** @throws Unreadable */
 function readProperty(name: string, rest: string): Property {
-  const url = zoneUrl.exec(rest);
-  if (url) return { name, parameters: new Map([['TZID', url[1]!]]), value: url[2]! };
+  const isDate = ofDates.has(name);
+  const form = isDate ? parameterOfDate : parameter;
+  const colon = isDate ? rest.lastIndexOf(':') : rest.length;
+  const head = rest.slice(0, colon);
   const parameters = new Map<string, string>();
   let at = 0;
-  while (rest[at] === ';') {
-    parameter.lastIndex = at;
-    const found = parameter.exec(rest);
+  while (head[at] === ';') {
+    form.lastIndex = at;
+    const found = form.exec(head);
     if (!found) throw new Unreadable(`its ${name} is not written as iCalendar`);
     parameters.set(found[1]!.toUpperCase(), unquote(found[2]!));
-    at = parameter.lastIndex;
+    at = form.lastIndex;
   }
   if (rest[at] !== ':') throw new Unreadable(`its ${name} is not written as iCalendar`);
   return { name, parameters, value: rest.slice(at + 1) };

@@ -85,11 +85,28 @@ function alignTo(series: Moment, moment: Moment): Moment {
 
 const timeOf = (wall: Wall) => wall - Math.floor(wall / dayLength) * dayLength;
 
-/** The original start of what an exception replaces. @throws Unreadable */
-export function readOriginal(property: Property, series: Moment | null, zones: Zones): number {
-  if (property.parameters.has('RANGE')) throw new Unreadable('it has an exception for several occurrences');
+/** The original start of what an exception replaces, and whether of all that follow, too (3.2.13). @throws Unreadable */
+export function readOriginal(
+  property: Property,
+  series: Moment | null,
+  zones: Zones,
+): { original: Moment; isRange: boolean } {
+  const range = property.parameters.get('RANGE')?.toUpperCase();
+  if (range !== undefined && range !== 'THISANDFUTURE')
+    throw new Unreadable('it has an exception for occurrences before it');
   const moment = readMoment(property, zones);
-  return instantOf(series ? alignTo(series, moment) : moment);
+  return { original: series ? alignTo(series, moment) : moment, isRange: range !== undefined };
+}
+
+/** What the clocks of `zone` show then; null: the date. */
+function wallIn(zone: Zone | null, moment: Moment): Wall {
+  if (zone === null) return Math.floor(moment.wall / dayLength) * dayLength;
+  return moment.zone === null || moment.zone === zone ? moment.wall : zone.wallOf(instantOf(moment));
+}
+
+/** Where an occurrence is when another one was moved `to` a start, and all that follow by as much, on the clocks there. */
+export function moveAlike(occurrence: Moment, from: Moment, to: Moment): Moment {
+  return { ...to, wall: wallIn(to.zone, occurrence) + to.wall - wallIn(to.zone, from) };
 }
 
 const mostDates = 2_000;

@@ -1,6 +1,6 @@
 /** Local times of iCalendar as instants: by the zones of this machine, those of Windows, and those that a text defines. */
 import type { Window } from './connector.ts';
-import { type Component, contentOf, propertiesOf, Unreadable } from './ical-lines.ts';
+import { type Component, contentOf, propertiesOf, readText, Unreadable } from './ical-lines.ts';
 import { dayLength, listDays, readRule } from './ical-rule.ts';
 import { windowsZones } from './windows-zones.ts';
 
@@ -161,6 +161,28 @@ export function readWall(text: string): Wall {
   return at.getTime() + ((hours * 60 + minutes) * 60 + Math.min(seconds, 59)) * 1000;
 }
 
+/** What is written as a TEXT in one place and as a parameter in another, and by some in other letters, or with quotes twice. */
+function nameOf(tzid: string): string {
+  return readText(tzid)
+    .replace(/["\s]+/g, ' ')
+    .trim()
+    .toLowerCase();
+}
+
+const windowsZonesByName = new Map(
+  Object.entries(windowsZones).map(([name, zone]) => [name.toLowerCase(), zone]),
+);
+
+/** @param name in lower case */
+function findWindowsZone(name: string): Zone | undefined {
+  return findZone(windowsZonesByName.get(name) ?? '');
+}
+
+/** A zone as Exchange names it. */
+export function findZoneOfExchange(name: string): Zone | undefined {
+  return findWindowsZone(nameOf(name)) ?? findZone(name);
+}
+
 /** Of a name such as `/mozilla.org/20050126_1/Europe/Berlin` what this machine knows. */
 function findByEnd(name: string): Zone | undefined {
   const parts = name.split('/', 12);
@@ -179,7 +201,7 @@ export function readZones(calendar: Component, window: Window, floating: string 
   for (const component of calendar.components) {
     if (component.name !== 'VTIMEZONE') continue;
     observances += component.components.length;
-    defined.set(contentOf(component, 'TZID') ?? '', component);
+    defined.set(nameOf(contentOf(component, 'TZID') ?? ''), component);
   }
   if (observances > mostObservances)
     throw new Unreadable(`its VTIMEZONEs have more than ${mostObservances} parts`);
@@ -190,13 +212,14 @@ export function readZones(calendar: Component, window: Window, floating: string 
       if (!zone) throw new Unreadable('it has times without a zone');
       return zone;
     }
-    const definition = defined.get(tzid);
+    const name = nameOf(tzid);
+    const definition = defined.get(name);
     const found =
-      findZone(tzid) ??
-      findByEnd(tzid) ??
+      findZone(name) ??
+      findByEnd(name) ??
       (definition && defineZone(definition, window)) ??
-      (Object.hasOwn(windowsZones, tzid) ? findZone(windowsZones[tzid]!) : undefined) ??
-      (/^tzone:\/\/Microsoft\/Utc$/i.test(tzid) ? utc : undefined);
+      findWindowsZone(name) ??
+      (/^tzone:\/\/Microsoft\/Utc$/i.test(name) ? utc : undefined);
     if (!found)
       throw new Unreadable(
         `it has times in the zone ${JSON.stringify(tzid.slice(0, 60))}, which is not known`,

@@ -18,6 +18,7 @@ import {
   type Length,
   listOccurrences,
   type Moment,
+  moveAlike,
   readExcluded,
   readLength,
   readMoment,
@@ -89,56 +90,90 @@ function* listParts(events: Component[], zones: Zones, window: Window): Iterable
     if (!propertyOf(event, 'RECURRENCE-ID') && (!master || isNewer(event, master))) master = event;
   const start = master && readStart(master, zones);
   const length = master && start ? readLength(master, start, zones) : null;
-  const exceptions = readExceptions(events, start ?? null, zones);
+  const exceptions = readExceptions(events, { start: start ?? null, length }, zones);
   const isExcluded = master && start ? readExcluded(master, start, zones) : () => false;
   const isOwn = (original: number) => !exceptions.has(original) && !isExcluded(original);
-  if (master && start) yield* listOwn(master, start, length, isOwn, zones, window);
-  for (const [original, event] of exceptions) {
-    if (isExcluded(original)) continue;
-    const moved = readStart(event, zones);
-    const span = spanOf(moved, readLength(event, moved, zones) ?? length);
-    yield { event, occurrence: new Date(original).toISOString(), span, isDate: moved.zone === null };
-  }
+  const ranges = [...exceptions.values()]
+    .filter(({ isRange }) => isRange)
+    .sort((one, other) => one.at - other.at);
+  if (master && start) yield* listOwn({ event: master, start, length, ranges, isOwn }, zones, window);
+  for (const [original, { event, ...moved }] of exceptions)
+    if (!isExcluded(original)) yield partOf(event, original, moved.start, moved.length);
 }
 
+function partOf(event: Component, original: number, start: Moment, length: Length | null): Part {
+  const isDate = start.zone === null;
+  return { event, occurrence: new Date(original).toISOString(), span: spanOf(start, length), isDate };
+}
+
+/** Of one occurrence, and with a range of all that follow it. */
+type Exception = {
+  event: Component;
+  original: Moment;
+  /** As an instant. */
+  at: number;
+  isRange: boolean;
+  start: Moment;
+  length: Length | null;
+};
+
 /** By their original starts. @throws Unreadable */
-function readExceptions(events: Component[], series: Moment | null, zones: Zones): Map<number, Component> {
-  const exceptions = new Map<number, Component>();
+function readExceptions(
+  events: Component[],
+  series: { start: Moment | null; length: Length | null },
+  zones: Zones,
+): Map<number, Exception> {
+  const exceptions = new Map<number, Exception>();
   for (const event of events) {
     const property = propertyOf(event, 'RECURRENCE-ID');
     if (!property) continue;
-    const original = readOriginal(property, series, zones);
-    const known = exceptions.get(original);
-    if (!known || isNewer(event, known)) exceptions.set(original, event);
+    const { original, isRange } = readOriginal(property, series.start, zones);
+    const at = instantOf(original);
+    const known = exceptions.get(at);
+    if (known && !isNewer(event, known.event)) continue;
+    const start = readStart(event, zones);
+    const length = readLength(event, start, zones) ?? series.length;
+    exceptions.set(at, { event, original, at, isRange, start, length });
   }
   return exceptions;
 }
 
+type Series = {
+  event: Component;
+  start: Moment;
+  length: Length | null;
+  /** In the order of their original starts. */
+  ranges: Exception[];
+  /** Whether an occurrence is neither an exception nor left out. */
+  isOwn: (original: number) => boolean;
+};
+
 /** What is no exception: all of it, or the occurrences that begin early enough to reach into the window. */
-function* listOwn(
-  event: Component,
-  start: Moment,
-  length: Length | null,
-  isOwn: (original: number) => boolean,
-  zones: Zones,
-  window: Window,
-): Iterable<Part> {
+function* listOwn(series: Series, zones: Zones, window: Window): Iterable<Part> {
+  const { event, start, length, ranges, isOwn } = series;
   const isDate = start.zone === null;
   const isSeries = ['RRULE', 'RDATE', 'EXRULE'].some((name) => propertyOf(event, name));
   if (!isSeries) {
     if (isOwn(instantOf(start))) yield { event, occurrence: '', span: spanOf(start, length), isDate };
     return;
   }
-  const lasts = Math.max(0, spanOf(start, length).end - instantOf(start));
-  const from = window.start.getTime() - lasts - 2 * dayLength;
-  const to = window.end.getTime() + 2 * dayLength;
-  for (const each of listOccurrences(event, start, zones, from, to))
-    if (isOwn(each.original))
-      yield {
-        ...{ event, isDate, occurrence: new Date(each.original).toISOString() },
-        span: spanOf(each.start, each.length ?? length),
-      };
+  const lasts = (one: Moment, its: Length | null) => Math.max(0, spanOf(one, its).end - instantOf(one));
+  const before = Math.max(
+    ...[lasts(start, length), ...ranges.map((each) => lasts(each.start, each.length) + movedBy(each))],
+  );
+  const after = Math.max(0, ...ranges.map((each) => -movedBy(each)));
+  const from = window.start.getTime() - before - 2 * dayLength;
+  const to = window.end.getTime() + after + 2 * dayLength;
+  for (const each of listOccurrences(event, start, zones, from, to)) {
+    if (!isOwn(each.original)) continue;
+    const range = ranges.findLast(({ at }) => at < each.original);
+    yield range
+      ? partOf(range.event, each.original, moveAlike(each.start, range.original, range.start), range.length)
+      : partOf(event, each.original, each.start, each.length ?? length);
+  }
 }
+
+const movedBy = ({ at, start }: Exception) => instantOf(start) - at;
 
 /** @throws Unreadable */
 function readStart(event: Component, zones: Zones): Moment {

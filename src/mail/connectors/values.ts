@@ -6,7 +6,6 @@ const longestText = 200;
 const longestAddress = 254;
 const longestId = 512;
 const [earliest, latest] = [Date.UTC(1900), Date.UTC(2200)];
-const hour = 3_600_000;
 
 /** On one line, at most so many characters (200); null when nothing is left. */
 export function cutText(text: string | null | undefined, most = longestText): string | null {
@@ -43,14 +42,6 @@ export function readInstant(text: string | null | undefined): Date | undefined {
   const milliseconds = Date.parse(`${time}${fraction}${zone}`);
   // NaN is neither.
   return milliseconds >= earliest && milliseconds < latest ? new Date(milliseconds) : undefined;
-}
-
-/**
- * The local date of a whole-day item's midnight, which comes as an instant, in whichever zone it was made: those between
- * -11:00 and +13:00 are told apart by nothing else.
- */
-export function readDay(midnight: Date): string {
-  return new Date(midnight.getTime() + 13 * hour).toISOString().slice(0, 10);
 }
 
 const globalObjectId = /^040000008200E00074C5B7101A82E008[0-9A-F]{48,}$/i;
