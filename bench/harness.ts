@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -13,6 +12,7 @@ import { createPin } from '../src/identity/service.ts';
 import { openLog } from '../src/log.ts';
 import { migrateQueue } from '../src/worker/queue.ts';
 import { makeTenant } from '../test/_util/factories.ts';
+import { freePort } from '../test/_util/free-port.ts';
 import { pepper } from '../test/_util/service.ts';
 
 const project = path.join(import.meta.dirname, '..');
@@ -34,15 +34,6 @@ export function cpuOf(pid: number): number {
 export async function cpuOfPostgres(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity');
   return rows.reduce((sum, { pid }) => sum + (fs.existsSync(`/proc/${pid}/stat`) ? cpuOf(pid) : 0), 0);
-}
-
-/** So that benches of two checkouts do not meet. */
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as net.AddressInfo;
-  server.close();
-  return port;
 }
 
 /** One process of the service, and the address that it listens on. */

@@ -11,12 +11,12 @@ import { createPin } from '../src/identity/service.ts';
 import { openLog } from '../src/log.ts';
 import { openDice } from './_util/display-acts.ts';
 import { makeTenant } from './_util/factories.ts';
+import { freePort } from './_util/free-port.ts';
 import { type Acts, disturbServer, editSomething } from './_util/mail-acts.ts';
 import type { Truth } from './_util/mail-server/ledger.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 import { killPrograms, type Program, startProgram } from './_util/process.ts';
-import { freePort } from './_util/real-servers.ts';
 import { pepper } from './_util/service.ts';
 
 const runs = Number(process.env['MODEL_RUNS'] ?? 1);

@@ -5,10 +5,10 @@ import fs from 'node:fs';
 import { connect } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { freePort } from './free-port.ts';
 import {
   accountOf,
   findMissing,
-  freePort,
   installForwarder,
   makeDirectory,
   startReal,

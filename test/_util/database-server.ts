@@ -4,12 +4,15 @@ import os from 'node:os';
 import path from 'node:path';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { openLog } from '../../src/log.ts';
-import { memory, testDirectory } from './postgres.ts';
+import { isAlive, memory, testDirectory } from './postgres.ts';
 import { until } from './process.ts';
 
-/** A PostgreSQL server of a test's own, which may be stopped and started again on the same port. */
-export async function startDatabaseServer() {
-  const directory = fs.mkdtempSync(path.join(memory ?? os.tmpdir(), 'roomgate-faults-'));
+/**
+ * A PostgreSQL server of a test's own, which may be stopped and started again on the same port.
+ * @param parent of its directory
+ */
+export async function startDatabaseServer(parent = memory ?? os.tmpdir()) {
+  const directory = fs.mkdtempSync(path.join(parent, 'roomgate-faults-'));
   // As root the server runs as another account: it must be able to enter.
   fs.chmodSync(directory, 0o755);
   const { url } = await startEmbeddedPostgres(testDirectory, 'roomgate', openLog('silent'), directory);
@@ -17,19 +20,35 @@ export async function startDatabaseServer() {
   const pidFile = path.join(data, 'postmaster.pid');
   const pidLines = () => (fs.existsSync(pidFile) ? fs.readFileSync(pidFile, 'utf8').split('\n') : []);
 
+  /** Whether it runs: one that panics may leave its file behind. */
+  const isRunning = () => pidLines().length > 0 && isAlive(Number(pidLines()[0]));
+
+  // Whoever started it may be ended without a word.
+  process.on('exit', () => {
+    if (isRunning()) process.kill(Number(pidLines()[0]), 'SIGQUIT');
+    fs.rmSync(directory, { recursive: true, force: true });
+  });
+
   /** `SIGINT`: a fast shutdown; `SIGQUIT`: as in a crash, with a recovery at the next start. */
   async function stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
     process.kill(Number(pidLines()[0]), signal);
-    await until('the server has stopped', () => !fs.existsSync(pidFile));
+    await until('the server has stopped', () => !isRunning());
   }
 
   return {
     url,
+    directory,
+    isRunning,
     stop,
-    async start() {
+    /** Where it is given, it listens on `address` of this machine too, for those of its `network`. */
+    async start(further?: { address: string; network: string }) {
       const [command = '', ...args] = [
         ...fs.readFileSync(path.join(data, 'postmaster.opts'), 'utf8').matchAll(/[^\s"]+|"([^"]*)"/g),
       ].map(([word, quoted]) => quoted ?? word);
+      if (further) {
+        args.push('-c', `listen_addresses=127.0.0.1,${further.address}`);
+        fs.appendFileSync(path.join(data, 'pg_hba.conf'), `host all all ${further.network} scram-sha-256\n`);
+      }
       const { uid, gid } = fs.statSync(data);
       spawn(command, args, {
         ...(process.getuid?.() === 0 ? { uid, gid } : {}),
@@ -37,11 +56,13 @@ export async function startDatabaseServer() {
         detached: true,
         stdio: 'ignore',
       }).unref();
-      await until('the server is ready', () => pidLines()[7]?.trim() === 'ready');
+      await until('the server is ready', () => isRunning() && pidLines()[7]?.trim() === 'ready');
     },
     async remove() {
-      if (pidLines().length > 0) await stop('SIGQUIT');
+      if (isRunning()) await stop('SIGQUIT');
       fs.rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };
 }
+
+export type DatabaseServer = Awaited<ReturnType<typeof startDatabaseServer>>;

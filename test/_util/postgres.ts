@@ -75,7 +75,7 @@ async function sweep(base: string): Promise<void> {
       await onServer(base, `drop database if exists ${datname} with (force)`);
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {

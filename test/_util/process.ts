@@ -44,12 +44,20 @@ process.on('exit', () => {
   for (const child of programs.values()) child.kill('SIGKILL');
 });
 
-/** Starts `roomgate serve` on a free port; `settings` is written like the environment. */
-export function startProgram(databaseUrl: string, settings: Record<string, string> = {}): Program {
+/**
+ * Starts `roomgate serve` on a free port; `settings` is written like the environment.
+ * @param within a command that runs another one in its own place, such as `ip netns exec NAME`
+ */
+export function startProgram(
+  databaseUrl: string,
+  settings: Record<string, string> = {},
+  within: readonly string[] = [],
+): Program {
   const name = `program ${++started}`;
   const database = new URL(databaseUrl);
   database.searchParams.set('application_name', name);
-  const child = spawn(process.execPath, [main, 'serve'], {
+  const [command = '', ...args] = [...within, process.execPath, main, 'serve'];
+  const child = spawn(command, args, {
     env: {
       PATH: process.env['PATH'],
       NODE_COMPILE_CACHE: compileCache,

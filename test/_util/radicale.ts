@@ -1,14 +1,8 @@
 /** A Radicale of a test's own, as Debian has it, whose hook is our forwarder. It knows no invitations. */
 import fs from 'node:fs';
 import path from 'node:path';
-import {
-  findMissing,
-  freePort,
-  installForwarder,
-  makeDirectory,
-  startReal,
-  timeUntil,
-} from './real-servers.ts';
+import { freePort } from './free-port.ts';
+import { findMissing, installForwarder, makeDirectory, startReal, timeUntil } from './real-servers.ts';
 
 const password = 'the password of every account';
 

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,15 +39,6 @@ export function makeDirectory(name: string, { uid, gid }: { uid?: number; gid?: 
   fs.chmodSync(directory, 0o755);
   if (uid !== undefined && gid !== undefined) fs.chownSync(directory, uid, gid);
   return directory;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 const running = new Set<ChildProcess>();

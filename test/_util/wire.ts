@@ -1,50 +1,75 @@
 import { once } from 'node:events';
-import net from 'node:net';
+import net, { type AddressInfo, type Socket } from 'node:net';
 
 /** Where a connection is cut when a COMMIT comes by: before the server gets it, or before its answer comes back. */
 type Cut = 'before COMMIT' | 'after COMMIT';
+export type Direction = 'to the server' | 'to the client';
 
 const commit = Buffer.from('commit\0');
 
-/** A TCP proxy to the server of `databaseUrl` that can cut connections around a COMMIT. */
+/** A connection through the proxy: what each side sends goes to the other, but for what is swallowed. */
+type Line = { client: Socket; server: Socket; swallowed: Set<Direction>; isMeant: boolean };
+
+/**
+ * A TCP proxy to the server of `databaseUrl` that can cut connections around a COMMIT, swallow what passes, and stall. It
+ * cannot hide from either side's system that the other one's lives: a host that is lost is more than this.
+ */
 export async function openWire(databaseUrl: string) {
   const target = new URL(databaseUrl);
-  const sockets = new Set<net.Socket>();
+  const lines = new Set<Line>();
   let cut: { where: Cut; of: Buffer; done: boolean } | undefined;
+  let isFrozen = false;
 
-  const server = net.createServer((client) => {
-    const upstream = net.connect(Number(target.port), target.hostname);
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.setNoDelay().on('error', () => {});
-      socket.once('close', () => {
-        sockets.delete(socket);
-        client.destroy();
-        upstream.destroy();
-      });
-    }
-    upstream.pipe(client);
-    let isMeant = false;
-    client.on('data', (chunk) => {
-      isMeant ||= cut !== undefined && chunk.includes(cut.of);
-      const cutsHere = cut !== undefined && !cut.done && isMeant && chunk.includes(commit);
-      if (cutsHere) cut!.done = true;
-      if (cutsHere && cut?.where === 'before COMMIT') {
-        client.destroy();
-        return;
-      }
-      // The answer must not come back: the server has it, its client never knows.
-      if (cutsHere)
-        upstream
-          .unpipe(client)
-          .once('data', () => client.destroy())
-          .resume();
-      upstream.write(chunk);
+  /** @returns whether the connection is cut here, so that `chunk` does not go on */
+  function cutsAt(line: Line, chunk: Buffer): boolean {
+    line.isMeant ||= cut !== undefined && chunk.includes(cut.of);
+    if (!cut || cut.done || !line.isMeant || !chunk.includes(commit)) return false;
+    cut.done = true;
+    if (cut.where === 'before COMMIT') line.client.destroy();
+    // The answer must not come back: the server has it, its client never knows.
+    else line.server.removeAllListeners('data').once('data', () => line.client.destroy());
+    return cut.where === 'before COMMIT';
+  }
+
+  function pass(line: Line, direction: Direction, chunk: Buffer): void {
+    const [from, to] =
+      direction === 'to the server' ? [line.client, line.server] : [line.server, line.client];
+    if (line.swallowed.has(direction)) return;
+    if (direction === 'to the server' && cutsAt(line, chunk)) return;
+    if (to.write(chunk)) return;
+    from.pause();
+    to.once('drain', () => {
+      if (!isFrozen) from.resume();
     });
+  }
+
+  const listener = net.createServer((client) => {
+    const server = net.connect(Number(target.port), target.hostname);
+    const line: Line = { client, server, swallowed: new Set(), isMeant: false };
+    lines.add(line);
+    for (const [socket, other, direction] of [
+      [client, server, 'to the server'],
+      [server, client, 'to the client'],
+    ] as const) {
+      socket.setNoDelay().on('error', () => {});
+      socket.on('data', (chunk: Buffer) => pass(line, direction, chunk));
+      socket.once('close', () => {
+        // Who is not heard any more cannot say that it goes either.
+        if (line.swallowed.has(direction)) return;
+        lines.delete(line);
+        other.destroySoon();
+      });
+      if (isFrozen) socket.pause();
+    }
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  await once(listener.listen(0, '127.0.0.1'), 'listening');
   const through = new URL(databaseUrl);
-  through.port = String((server.address() as net.AddressInfo).port);
+  through.port = String((listener.address() as AddressInfo).port);
+
+  const drop = () => {
+    for (const { client, server } of lines) for (const socket of [client, server]) socket.destroy();
+    lines.clear();
+  };
 
   return {
     url: through.href,
@@ -55,9 +80,26 @@ export async function openWire(databaseUrl: string) {
     get hasCut() {
       return cut?.done === true;
     },
+    /** What is open now stays open, and nothing comes through any more in these directions; what is opened later is well. */
+    swallow(...directions: Direction[]) {
+      for (const line of lines) for (const direction of directions) line.swallowed.add(direction);
+    },
+    /** Nothing passes until `thaw`, and nothing is lost. */
+    freeze() {
+      isFrozen = true;
+      for (const { client, server } of lines) for (const socket of [client, server]) socket.pause();
+    },
+    thaw() {
+      isFrozen = false;
+      for (const { client, server } of lines) for (const socket of [client, server]) socket.resume();
+    },
+    /** Closes all connections; what was swallowed is gone. */
+    drop,
     async close() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
+      drop();
+      await new Promise((resolve) => listener.close(resolve));
     },
   };
 }
+
+export type Wire = Awaited<ReturnType<typeof openWire>>;

@@ -1,0 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Waits until it is so. @returns false when it is not after so many milliseconds */
+export async function comesTrue(isSo: () => boolean | Promise<boolean>, most: number): Promise<boolean> {
+  for (const end = Date.now() + most; ; await sleep(100)) {
+    if (await isSo()) return true;
+    if (Date.now() > end) return false;
+  }
+}

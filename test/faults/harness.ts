@@ -1,0 +1,158 @@
+/** One run: faults, one after another, under a load that knows what it was promised. */
+import { type Dice, openDice } from '../_util/display-acts.ts';
+import { startMailServer } from '../_util/mail-server.ts';
+import { comesTrue } from './comes-true.ts';
+import { type Fault, faults, type Scene } from './faults.ts';
+import { openLedger } from './ledger.ts';
+import { mailTenant, startLoad } from './load.ts';
+import { settingsFor } from './mail.ts';
+import { openMonitor } from './monitor.ts';
+import { openSite, type Site } from './site.ts';
+import type { Station } from './station.ts';
+import { reportOf } from './table.ts';
+
+export type Options = {
+  seed: number;
+  /** For how long faults begin; each wanted one strikes at least once. */
+  minutes: number;
+  /** Names of faults; all when empty. */
+  only: readonly string[];
+  /** Processes of each role. */
+  processes: number;
+  withMail: boolean;
+  /** A migrated database, where its server is not to be harmed. */
+  databaseUrl?: string;
+  say(line: string): void;
+};
+
+/** Seconds, to see that the harness itself runs. */
+export const smoke = {
+  minutes: 0,
+  only: ['kill', 'cut-after-commit'],
+  processes: 1,
+  withMail: false,
+} satisfies Partial<Options>;
+
+/** What is promised (contract 4.3). */
+const mostSilenceMs = 60_000;
+/** For a process to be in the middle of an import. */
+const mostPreparationMs = 40_000;
+/** After it what hangs is helped, so that the run can go on. */
+const patienceMs = 100_000;
+
+/** The faults of a run: first each once, then at random, as often as their weights say. */
+function* planOf(
+  wanted: readonly Fault[],
+  { below }: Dice,
+  isOver: () => boolean,
+): Generator<{ fault: Fault; isFirst: boolean }> {
+  yield* wanted.map((fault) => ({ fault, isFirst: true }));
+  while (!isOver()) {
+    const deck = wanted.flatMap((fault) => Array<Fault>(fault.weight).fill(fault));
+    while (deck.length > 0 && !isOver())
+      yield { fault: deck.splice(below(deck.length), 1)[0] as Fault, isFirst: false };
+  }
+}
+
+/** The process that is struck: of a fault's first round a worker. */
+function draw({ workers, webs }: Site, fault: Fault, isFirst: boolean, { roll, oneOf }: Dice): Station {
+  const isWorker = isFirst || fault.strikes === 'worker' || roll() < 0.6;
+  return oneOf(isWorker ? workers : webs);
+}
+
+async function playRound(
+  scene: Scene,
+  fault: Fault,
+  isFirst: boolean,
+  isAnswering: (url: string) => Promise<boolean>,
+) {
+  const { site, monitor, ledger, dice } = scene;
+  const station = draw(site, fault, isFirst, dice);
+  const session = (await fault.prepare?.(scene, station)) ?? station.session;
+  const isHit = await comesTrue(async () => {
+    scene.wantLarge();
+    if (fault.strikes === 'database') return (await monitor.findOpen()).length > 0;
+    return station.role === 'Web' || (await monitor.isImporting(session));
+  }, mostPreparationMs);
+
+  const round = ledger.begin(fault.title);
+  const hits = await monitor.findOpen();
+  await fault.strike(scene, round, station);
+  round.healed = Date.now();
+
+  const isWell = async (one: Station) =>
+    (await one.isReady()) && (one.role === 'Worker' || (await isAnswering(one.url)));
+  const left = () => Math.max(0, round.healed + mostSilenceMs - Date.now());
+  // A host that is lost does not come back.
+  const living = site.stations.filter((one) => fault.name !== 'host-loss' || one !== station);
+  await Promise.all(
+    living.map(async (one) => {
+      if (!(await comesTrue(() => isWell(one), left())))
+        ledger.blame('stuck', `${one.name} is not ready ${mostSilenceMs / 1_000} s after ${fault.title}`, {
+          from: round.begin,
+          to: round.healed,
+        });
+    }),
+  );
+  const readyMs = Date.now() - round.healed;
+  const moved = await comesTrue(
+    async () => (await monitor.countOpen(hits)) === 0,
+    Math.max(0, round.begin + patienceMs - Date.now()),
+  );
+  round.silenceMs = await monitor.measureSilence(round, hits);
+  if (!moved && round.silenceMs > mostSilenceMs)
+    ledger.blame(
+      'stuck',
+      `${await monitor.countOpen(hits)} batches have not ended ${patienceMs / 1_000} s after ${fault.title} of ${station.name}`,
+      {
+        from: round.begin,
+        to: round.healed,
+      },
+    );
+  await fault.clear?.(scene, station);
+  if (!moved) await site.ask(() => site.release());
+  const where = fault.strikes === 'database' ? 'PostgreSQL' : station.name;
+  await monitor.check();
+  return `${fault.title} of ${where}${isHit ? '' : ', idle'}: ${round.times} times, ${hits.length} batches open, ready again after ${(readyMs / 1_000).toFixed(1)} s, longest pause of a tenant ${(round.silenceMs / 1_000).toFixed(1)} s`;
+}
+
+/** @returns the report, and whether all is as promised */
+export async function runFaults(options: Options): Promise<{ text: string; isGood: boolean }> {
+  const { seed, minutes, only, processes, withMail, databaseUrl, say } = options;
+  const started = Date.now();
+  const dice = openDice(seed);
+  const ledger = openLedger(say);
+  const mailServer = withMail ? await startMailServer() : undefined;
+  const site = await openSite({
+    ...{ processes, databaseUrl, onCrash: (text) => ledger.blame('otherwise wrong', text) },
+    settings: mailServer ? settingsFor(mailTenant, mailServer) : {},
+  });
+  const wanted = faults.filter(({ name }) => only.length === 0 || only.includes(name));
+  const possible = wanted.filter(({ missing }) => missing?.(site) === undefined);
+  try {
+    const monitor = await openMonitor(site, ledger);
+    const load = await startLoad({ site, ledger, dice, mailServer, say });
+    const scene: Scene = { site, monitor, ledger, dice, wantLarge: load.wantLarge };
+    const isReady = async () => (await Promise.all(site.stations.map((one) => one.isReady()))).every(Boolean);
+    if (!(await comesTrue(isReady, 60_000))) throw new Error('the processes did not become ready');
+    say(`ready ${Math.round((Date.now() - started) / 1_000)} s after the start`);
+    const begin = Date.now();
+    const isOver = () => Date.now() > begin + minutes * 60_000;
+    for (const { fault, isFirst } of planOf(possible, dice, isOver)) {
+      const told = await playRound(scene, fault, isFirst, load.isAnswering);
+      say(`${String(Math.round((Date.now() - begin) / 1_000)).padStart(5)} s  ${told}`);
+    }
+    await load.verify(patienceMs / 1_000);
+    await monitor.check();
+    say(`verified ${Math.round((Date.now() - started) / 1_000)} s after the start`);
+    for (const text of site.stations.flatMap(({ errors }) => errors))
+      say(`  logged as an error: ${text.slice(0, 400)}`);
+    ledger.close();
+    load.close();
+    return reportOf({ ledger, site, seed, mostSilenceMs, ms: Date.now() - begin, figures: load.figures() });
+  } finally {
+    ledger.close();
+    await site.close();
+    await mailServer?.stop();
+  }
+}
