@@ -8,7 +8,7 @@ const room = `(?!(?:${floors})/)[^/]+`;
 /** A face of many records is made of parts, by their nouns: rest.ts of device-rest.ts. */
 const part = '(?:|[a-z]+-)';
 const face = `${part}(?:rest|graphql|tasks|cli)`;
-const errorsAndLog = '^src/(errors|input|log|storable)\\.ts$';
+const errorsAndLog = '^src/(errors|input|log|request-body|storable)\\.ts$';
 const context = '^src/context\\.ts$';
 /** A plain value type: what one page of a list is. */
 const paging = '^src/db/paging\\.ts$';
@@ -105,7 +105,7 @@ module.exports = {
         path: `^src/(${hallways})/`,
         pathNot: ['^src/graphql/schema\\.ts$', '^src/worker/', '^src/cli/program\\.ts$', '^src/web/[^/]+/'],
       },
-      ['^src/$1/', '^src/(errors|input|storable|context|config|log|safe-fetch)\\.ts$', paging],
+      ['^src/$1/', '^src/(errors|input|request-body|storable|context|config|log|safe-fetch)\\.ts$', paging],
     ),
     onlyTo('graphql-schema', '^src/graphql/schema\\.ts$', [
       '^src/graphql/',
@@ -128,6 +128,7 @@ module.exports = {
     ]),
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
     onlyTo('db', '^src/db/', ['^src/db/', '^src/(config|errors|log|storable|zones)\\.ts$']),
+    onlyTo('request-body', '^src/request-body\\.ts$', ['^src/errors\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|storable)\\.ts$']),
     onlyTo('ground', '^src/(config|containment|errors|log|names|safe-fetch|storable|zones)\\.ts$', [
       '^src/names\\.ts$',

@@ -38,6 +38,10 @@ const limitSettings = z.strictObject({
   BodyBytes: wholeNumber(1, 64 * mebibyte).default(mebibyte),
   /** Bytes of what a mail server sends at once; some of them must fit in memory beside each other. */
   WebhookBodyBytes: wholeNumber(1, 16 * mebibyte).default(mebibyte),
+  /** Seconds for which a body may bring no byte, and that it may take beyond what its bytes are given. */
+  BodySeconds: wholeNumber(1, 3_600).default(15),
+  /** Bytes that give a body one more second. */
+  BodyBytesPerSecond: wholeNumber(1, 1024 * mebibyte).default(32 * 1024),
   JobsPerBatch: wholeNumber(1, 1_000_000).default(10_000),
   LessonsPerBatch: wholeNumber(1, 10_000_000).default(100_000),
   /** Batches of a tenant that wait or run. */

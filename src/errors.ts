@@ -14,6 +14,7 @@ export const statusOfCode = {
   NotFound: 404,
   MethodNotAllowed: 405,
   NotAcceptable: 406,
+  RequestTimeout: 408,
   Conflict: 409,
   PreconditionFailed: 412,
   TooLarge: 413,
@@ -64,6 +65,11 @@ export class MethodNotAllowed extends DomainError {
     super(message);
     this.allow = allow;
   }
+}
+
+/** The client keeps us waiting for the rest of its request. */
+export class RequestTimeout extends DomainError {
+  readonly code = 'RequestTimeout';
 }
 
 export class NotAcceptable extends DomainError {

@@ -31,10 +31,10 @@ const drainTimeout = 7_000;
 
 /** Listens at once; until the database answers and is migrated, /readyz says so. */
 export async function startServer(settings: Config, log: Log): Promise<Server> {
-  // Slow clients are cut off: 10 s for the headers, two minutes for the largest body.
+  // Slow clients are cut off: 10 s for the headers; who reads a body knows how long it may take.
   const server = http.createServer({
     headersTimeout: 10_000,
-    requestTimeout: 120_000,
+    requestTimeout: 0,
     connectionsCheckingInterval: 2_000,
     // A device that has lost its network takes its streams with it.
     keepAlive: true,
@@ -74,6 +74,7 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
     connection.answering = response;
     response.on('close', () => {
       if (connection.answering === response) connection.answering = undefined;
+      if (!request.complete && !connection.destroyed) leaveAfterRest(request, config.Limits.BodySeconds);
     });
   });
   server.on('request', app.handler);
@@ -112,6 +113,12 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
       await context.close();
     },
   };
+}
+
+/** The rest of a body that was answered before its end is read past, so that the client hears why, but not for long. */
+function leaveAfterRest(request: http.IncomingMessage, seconds: number): void {
+  const leaving = setTimeout(() => request.socket.destroy(), seconds * 1_000).unref();
+  request.once('close', () => clearTimeout(leaving));
 }
 
 async function migrateWhenPossible({ config, log }: Context, signal: AbortSignal): Promise<void> {

@@ -63,6 +63,7 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/db/database.ts', 'src/context.ts'],
     ['src/db/database.ts', 'src/lessons/service.ts'],
   ],
+  'request-body': [['src/request-body.ts', 'src/input.ts']],
   input: [['src/input.ts', 'src/log.ts']],
   ground: [['src/errors.ts', 'src/log.ts']],
   'src-without-tests': [

@@ -53,7 +53,9 @@ beforeAll(() => {
     response.locals['viewer'] = {};
     next();
   });
-  const context = { config: { Limits: { BodyBytes: mostBytes } } } as Context;
+  const context = {
+    config: { Limits: { BodyBytes: mostBytes, BodySeconds: 15, BodyBytesPerSecond: 1_000 } },
+  } as Context;
   app.use(mountRoutes(context, [checked, streamed]));
   app.use(handleErrors(openLog('silent')));
   const server = app.listen(0);

@@ -11,6 +11,7 @@ export const graphqlCodeOf: Record<ErrorCode, string> = {
   NotFound: 'NOT_FOUND',
   MethodNotAllowed: 'BAD_REQUEST',
   NotAcceptable: 'BAD_REQUEST',
+  RequestTimeout: 'BAD_REQUEST',
   Conflict: 'CONFLICT',
   PreconditionFailed: 'CONFLICT',
   TooLarge: 'LIMIT',

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
+import { readBytes } from '../request-body.ts';
 import type { Call } from './builder.ts';
 import { openExplorer } from './explorer.ts';
 import type { Authenticate } from './holders.ts';
@@ -28,33 +29,14 @@ function checkRequest({ method, headers }: IncomingMessage): void {
     );
 }
 
+type Limits = Context['config']['Limits'];
+
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Not as an async iterator, which costs as much as the rest of reading. */
-function readBytes(request: IncomingMessage, most: number): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+async function readText(request: IncomingMessage, { BodyBytes: most, ...pace }: Limits): Promise<string> {
   const tooLarge = () =>
     new TooLarge(`A GraphQL call may have ${most} bytes; send larger imports through REST.`);
-  if (Number(request.headers['content-length']) > most) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  function onData(chunk: Buffer): void {
-    size += chunk.length;
-    // What follows is read past: the connection has yet to carry the answer.
-    if (size > most) reject(tooLarge());
-    else chunks.push(chunk);
-  }
-  function onEnd(): void {
-    resolve(Buffer.concat(chunks));
-    // A stream keeps its request, which would keep the bytes.
-    request.off('data', onData).off('end', onEnd).off('error', reject);
-  }
-  request.on('data', onData).on('end', onEnd).on('error', reject);
-  return promise;
-}
-
-async function readText(request: IncomingMessage, most: number): Promise<string> {
-  const bytes = await readBytes(request, most);
+  const bytes = await readBytes(request, pace, { most, tooLarge });
   try {
     return utf8.decode(bytes);
   } catch {
@@ -146,7 +128,7 @@ export function createGraphqlServer(
   return {
     async handler(request, response) {
       checkRequest(request);
-      const body = await readText(request, context.config.Limits.BodyBytes);
+      const body = await readText(request, context.config.Limits);
       const call: Call = {
         context,
         streams,

@@ -14,6 +14,7 @@ import { type Extra, useServer } from 'graphql-ws/use/ws';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { asDomainError, Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
+import { hasBody } from '../request-body.ts';
 import type { Call } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
 import { resultOf } from './execution.ts';
@@ -83,9 +84,6 @@ function resultsOf(frames: Frames): AsyncIterableIterator<ExecutionResult> {
   };
   return results;
 }
-
-const hasBody = ({ headers }: IncomingMessage) =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /** Whether what we speak is among the protocols of `Upgrade` (RFC 9110, 7.8). */
 const offersWebSocket = ({ headers }: IncomingMessage) =>

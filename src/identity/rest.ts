@@ -1,8 +1,9 @@
 /** The identity provider's own endpoints (contract 3): RFC 6749 in and out, for standard clients; and the PINs of persons. */
-import express, { type ErrorRequestHandler, type Request, Router } from 'express';
+import { type ErrorRequestHandler, type Request, Router } from 'express';
 import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
 import { asDomainError, MethodNotAllowed, NotFound } from '../errors.ts';
+import { type Pace, readBytes } from '../request-body.ts';
 import { limitTokenRequests } from '../rest/limits.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { id, paging } from '../rest/parameters.ts';
@@ -32,19 +33,16 @@ export function identityRoutes(identity: Identity): Router {
     next();
   });
   router.use(tokenPath, limitTokenRequests(identity.context));
-  router.post(
-    tokenPath,
-    express.text({ type: 'application/x-www-form-urlencoded', limit: '16kb' }),
-    async (request, response) => {
-      const { accessToken, expiresIn } = await issueToken(identity, readRequest(request));
-      response.json({
-        access_token: accessToken,
-        token_type: 'Bearer',
-        expires_in: expiresIn,
-        scope: apiScope,
-      });
-    },
-  );
+  router.post(tokenPath, async (request, response) => {
+    const form = await readForm(request, config.Limits);
+    const { accessToken, expiresIn } = await issueToken(identity, readRequest(request, form));
+    response.json({
+      access_token: accessToken,
+      token_type: 'Bearer',
+      expires_in: expiresIn,
+      scope: apiScope,
+    });
+  });
   router.all(tokenPath, (_request, response) => {
     response.set('Allow', 'POST');
     throw new OAuthError('invalid_request', 'Tokens are asked for by POST.', 405);
@@ -76,8 +74,7 @@ export function identityRoutes(identity: Identity): Router {
 }
 
 /** The parameters come from the body and the Basic header, never from the address. */
-function readRequest(request: Request): TokenRequest {
-  const form = readForm(request.body);
+function readRequest(request: Request, form: ReadonlyMap<string, string>): TokenRequest {
   const basic = readBasic(request.get('authorization'));
   const [id, secret] = [form.get('client_id'), form.get('client_secret')];
   if (basic && (secret || (id && id !== basic.id)))
@@ -92,10 +89,18 @@ function readRequest(request: Request): TokenRequest {
   };
 }
 
+const mostFormBytes = 16 * 1024;
+
 /** RFC 6749, 3.2: an empty parameter counts as absent, and none may come twice. */
-function readForm(body: unknown): Map<string, string> {
-  if (typeof body !== 'string')
-    throw new OAuthError('invalid_request', 'Send the parameters as application/x-www-form-urlencoded.');
+async function readForm(request: Request, pace: Pace): Promise<Map<string, string>> {
+  const type = 'application/x-www-form-urlencoded';
+  if (!request.is(type)) throw new OAuthError('invalid_request', `Send the parameters as ${type}.`);
+  const { 'content-encoding': encoding = 'identity' } = request.headers;
+  if (encoding.toLowerCase() !== 'identity')
+    throw new OAuthError('invalid_request', 'Send the parameters without Content-Encoding.', 415);
+  const tooLarge = () =>
+    new OAuthError('invalid_request', `The form is larger than ${mostFormBytes} bytes.`, 413);
+  const body = (await readBytes(request, pace, { most: mostFormBytes, tooLarge })).toString();
   const form = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(body)) {
     if (form.has(name)) throw new OAuthError('invalid_request', 'A parameter was sent twice.');
@@ -133,13 +138,7 @@ function asOAuthError(error: unknown): OAuthError | undefined {
     return new OAuthError('temporarily_unavailable', known.message, 503, known.retryAfter);
   if (known?.code === 'LimitExceeded')
     return new OAuthError('slow_down', known.message, 429, known.retryAfter);
-  const { status } = error as { status?: unknown };
-  if (status === 400 || status === 413 || status === 415)
-    return new OAuthError(
-      'invalid_request',
-      'The body could not be read; it is a form of at most 16 kB.',
-      status,
-    );
+  if (known?.code === 'RequestTimeout') return new OAuthError('invalid_request', known.message, 408);
   return undefined;
 }
 

@@ -106,7 +106,7 @@ function submitRoute(operation: Operation, texts: { summary: string; description
     handle: async (context, { viewer, query, request, requestId }) => {
       const accepted = await lessons.createBatch(context, viewer, {
         operation,
-        body: requestBody(request),
+        body: requestBody(request, context.config.Limits),
         validateOnly: query.ValidateOnly,
         onConflict: query.OnConflict,
         idempotencyKey: readIdempotencyKey(request),

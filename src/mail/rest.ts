@@ -1,15 +1,14 @@
 /** Where mail servers notify us: anybody may call, and every body is taken as it is, whatever type it says to be. */
 import { type Request, type RequestHandler, Router } from 'express';
 import type { Context } from '../context.ts';
-import { Malformed, MethodNotAllowed, TooLarge, UnsupportedMediaType } from '../errors.ts';
+import { MethodNotAllowed, TooLarge, UnsupportedMediaType } from '../errors.ts';
+import { readBytes } from '../request-body.ts';
 import { markDeprecated } from '../rest/deprecation.ts';
 import { countNotifications } from '../rest/limits.ts';
 import { legacyPath, webhookPath } from './callback-url.ts';
 import { type Inbox, openInbox } from './inbox.ts';
 import { receive, type Sender } from './receiving.ts';
 
-/** Milliseconds without a byte after which a sender is taken for gone. */
-const mostSilence = 15_000;
 const allowed = 'POST';
 
 /** What a process needs to be notified. */
@@ -24,35 +23,16 @@ export type Webhook = {
   close(): Promise<void>;
 };
 
-/** The whole body, as it was sent. A body that is too large is read past: the sender must be able to hear so. */
-function readRaw(request: Request, most: number): Promise<Buffer> {
+/** The body, as it was sent. */
+function readRaw(request: Request, { Limits }: Context['config']): Promise<Buffer> {
   const encoding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding !== 'identity')
     throw new UnsupportedMediaType(
       `Content-Encoding ${encoding.slice(0, 40)} is not supported here; use none.`,
     );
-  const tooLarge = () => new TooLarge(`The body is larger than ${most} bytes.`);
-  request.setTimeout(mostSilence, () => request.destroy(new Error('the sender has stopped sending')));
-  return new Promise((resolve, reject) => {
-    let size = 0;
-    let chunks: Buffer[] = [];
-    const give = (error: Error) => {
-      chunks = [];
-      reject(error);
-    };
-    if (Number(request.headers['content-length'] ?? 0) > most) {
-      give(tooLarge());
-      request.resume();
-      return;
-    }
-    request.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > most) give(tooLarge());
-      else chunks.push(chunk);
-    });
-    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
-    request.on('error', give);
-    request.on('aborted', () => give(new Malformed('The body was cut short.')));
+  const most = Limits.WebhookBodyBytes;
+  return readBytes(request, Limits, {
+    ...{ most, tooLarge: () => new TooLarge(`The body is larger than ${most} bytes.`) },
   });
 }
 
@@ -62,7 +42,7 @@ function answerPosts(context: Context, inbox: Inbox): RequestHandler {
     count: (sender: Sender, cost: number) => countNotifications(context, sender, cost),
   };
   return async (request, response) => {
-    const body = await readRaw(request, context.config.Limits.WebhookBodyBytes);
+    const body = await readRaw(request, context.config);
     const answer = await receive(receiver, {
       url: request.url,
       body,

@@ -163,10 +163,17 @@ const requestToken: ZodOpenApiOperationObject = {
       'RateLimit',
       'RateLimit-Policy',
     ),
-    413: refusal(
-      'The form is larger than 16 kB.',
+    408: refusal(
+      'The form comes too slowly.',
       'invalid_request',
-      'The body could not be read; it is a form of at most 16 kB.',
+      'The body comes too slowly: after 0 bytes it was given up.',
+      'RateLimit',
+      'RateLimit-Policy',
+    ),
+    413: refusal(
+      'The form is larger than 16 KiB.',
+      'invalid_request',
+      'The form is larger than 16384 bytes.',
       'RateLimit',
       'RateLimit-Policy',
     ),

@@ -210,6 +210,7 @@ const commonProblems: Record<number, string> = {
 
 /** And those of operations that read a JSON body. */
 const bodyProblems: Record<number, string> = {
+  408: 'The body comes too slowly.',
   413: 'The body is larger than its limit.',
   415: 'The body is not `application/json` in UTF-8, plain or as gzip.',
 };

@@ -24,6 +24,7 @@ const messages = 'xmlns="http://schemas.microsoft.com/exchange/services/2006/mes
 
 const problems: Record<number, string> = {
   400: 'The body is no notification, or the `validationToken` is none that could be echoed as text.',
+  408: 'The body comes too slowly.',
   413: 'The body is larger than its limit.',
   415: 'The body is encoded.',
   429: 'Too many notifications that nothing proves have come from this address.',

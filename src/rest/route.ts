@@ -228,7 +228,7 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
         };
         const { sent, ...said } =
           body && !body.streamed
-            ? await readJson(request, body, context.config.Limits.BodyBytes)
+            ? await readJson(request, body, context.config.Limits)
             : { sent: undefined, body: undefined };
         try {
           const answer = await definition.handle(context, {
