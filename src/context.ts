@@ -35,6 +35,15 @@ export type Viewer = {
   expiresAt: Date;
 };
 
+/** Somebody who waits for an answer, and may have lost its rights by the time at which there is one. */
+export type Waiter = {
+  viewer: Viewer;
+  /** Who it is by now. @throws NotAuthenticated when its credential counts no longer */
+  viewerNow(): Promise<Viewer>;
+  /** Ends when it has gone. */
+  signal(): AbortSignal;
+};
+
 /** What a caller shows of itself, as it came: of a header that was sent twice a list. */
 export type Credentials = {
   authorization?: string | readonly string[] | undefined;

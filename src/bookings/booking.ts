@@ -80,12 +80,16 @@ export const occupiedOnly = {
   subject: 'Belegt',
   description: null,
   organizer: null,
+  // Either would tell which private bookings belong together.
+  seriesId: null,
+  recurrenceRule: null,
   lektion: null,
   createdBy: null,
 } as const;
 
 export function asSeenBy<Stored extends StoredBooking>(viewer: Viewer, stored: Stored): Stored {
-  return maySee(viewer, stored) ? stored : { ...stored, ...occupiedOnly };
+  if (maySee(viewer, stored)) return stored;
+  return { ...stored, ...occupiedOnly, origin: { ...stored.origin, mailItemId: null } };
 }
 
 /** The bookings of a tenant that a list or a stream is about; members that are left out do not count. */

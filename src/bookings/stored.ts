@@ -203,11 +203,10 @@ export async function hashStored(
   return rows[0]!.hash;
 }
 
-/** Whose a private booking is stays hidden from a filter as it is from a record (`maySee`). */
-function organizedBy(viewer: Viewer, personId: number): RawBuilder<unknown> {
-  const seesAll = viewer.role === 'Admin' || viewer.personId === personId;
-  return sql`and booking.organizer_id = ${personId}
-    ${seesAll ? sql`` : sql`and (not booking.is_private or booking.created_by = ${viewer.personId})`}`;
+/** Whose a private booking is, and of which series, stays hidden from a filter as it is from a record (`maySee`). */
+function amongVisible({ role, personId }: Viewer): RawBuilder<unknown> {
+  if (role === 'Admin') return sql``;
+  return sql`and (not booking.is_private or booking.organizer_id = ${personId} or booking.created_by = ${personId})`;
 }
 
 /**
@@ -227,7 +226,8 @@ export function selectBookings(
   const wanted = sql`booking.mandator_id = ${mandatorId}
     ${after ? sql`and (${order}) > (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint)` : nothing}
     ${seriesId === undefined ? nothing : sql`and booking.series_id = ${seriesId}::bigint`}
-    ${personId === undefined ? nothing : organizedBy(viewer, personId)}
+    ${personId === undefined ? nothing : sql`and booking.organizer_id = ${personId}`}
+    ${(seriesId ?? personId) === undefined ? nothing : amongVisible(viewer)}
     ${status === undefined ? nothing : sql`and booking.status = ${status}`}
     ${kind === undefined ? nothing : sql`and booking.kind = ${kind}`}
     ${changedAfter ? sql`and booking.changed_at > ${changedAfter}` : nothing}`;

@@ -22,7 +22,7 @@ const heartbeat = 30_000;
  * A frame at once, with the present cursor or with what has changed since `after`; then one after each change, each
  * booking in its present state, and an empty one every 30 s. A new booking is told when it fits the filter; a changed one
  * when its room (before or after the change), kind and series fit, whatever else became of it: so that whoever shows it
- * learns that it is gone.
+ * learns that it is gone. Of a private booking of others the series is not told, so it fits none.
  * @param after a cursor of the feed of changes
  * @throws Forbidden for a display, Malformed for what is no cursor, Conflict for one whose changes are not kept any more
  */
@@ -94,9 +94,10 @@ async function readNews(
     [...news].map(async ([id, isNew]) => ({ isNew, stored: await findStored(db, viewer.mandatorId, id) })),
   );
   return found.flatMap(({ isNew, stored }) => {
-    if (!stored || stored.kind !== (kind ?? stored.kind) || stored.seriesId !== (seriesId ?? stored.seriesId))
-      return [];
+    if (!stored) return [];
     const booking = asSeenBy(viewer, stored);
+    if (booking.kind !== (kind ?? booking.kind) || booking.seriesId !== (seriesId ?? booking.seriesId))
+      return [];
     return isNew && !isAsked(filter, booking) ? [] : [booking];
   });
 }

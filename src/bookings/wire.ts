@@ -93,7 +93,10 @@ export const origin = z
     BatchId: z.uuid().nullable().meta({ description: 'Of a lesson: the batch that made it.' }),
     JobID: maybeText(128, 'Of a lesson: its job; of coupled lessons that of the first.'),
     LektionId: maybeText(128, 'Of a lesson: its id in the job; of coupled lessons that of the first.'),
-    MailItemId: maybeText(1_000, 'Of an item of a mailbox: its UID there (RFC 5545), which a series shares.'),
+    MailItemId: maybeText(
+      1_000,
+      'Of an item of a mailbox: its UID there (RFC 5545), which a series shares; null where it is private.',
+    ),
   })
   .meta({ id: 'BookingOrigin', description: 'Where a booking came from.' });
 
@@ -115,12 +118,10 @@ export const bookingRecord = z
       .nullable()
       .meta({ description: 'Whom it is for; null for a lesson, and where it is private.' }),
     IsPrivate: z.boolean().meta({ description: told.isPrivate }),
-    SeriesId: z
-      .int()
-      .min(1)
-      .nullable()
-      .meta({ description: 'The series that it belongs to; null for a single booking.' }),
-    RecurrenceRule: maybeText(longestRule, told.recurrenceRule),
+    SeriesId: z.int().min(1).nullable().meta({
+      description: 'The series that it belongs to; null for a single booking, and where it is private.',
+    }),
+    RecurrenceRule: maybeText(longestRule, `${told.recurrenceRule} Null where it is private.`),
     SetupMinutes: z.int().min(0).max(mostMinutes).meta({ description: told.setupMinutes }),
     TeardownMinutes: z.int().min(0).max(mostMinutes).meta({ description: told.teardownMinutes }),
     CheckIn: checkIn.nullable().meta({ description: 'Null where nobody checks in.' }),

@@ -58,8 +58,8 @@ export const routes: Route[] = [
       },
     },
     problems: forDisplays,
-    handle: async ({ db }, { viewer, params, request }) => {
-      const { etag, write } = await feed.readFeed(db, viewer, params.id);
+    handle: async (context, { viewer, params, request }) => {
+      const { etag, write } = await feed.readFeed(context, viewer, params.id);
       const body = isKnown(request, etag) ? '' : await write();
       return { status: 200, headers: { ETag: etag }, body };
     },

@@ -6,7 +6,7 @@
  * long as nobody has revoked it and its person is active and no display. One that does not count, for whatever reason,
  * is refused in the same words.
  */
-import { createHmac, hash, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { hashForResource, listForResource } from '../bookings/service.ts';
 import type { Context, Viewer } from '../context.ts';
@@ -54,10 +54,11 @@ const columns = [
   ...(['created_at as createdAt', 'revoked_at as revokedAt', 'last_used_at as lastUsedAt'] as const),
 ] as const;
 
-const hashToken = (config: Context['config'], token: string) =>
-  createHmac('sha256', deriveKey(pepperOf(config), 'calendar token'))
-    .update(token)
+const hmacOf = (config: Context['config'], purpose: 'token' | 'ETag', text: string) =>
+  createHmac('sha256', deriveKey(pepperOf(config), `calendar ${purpose}`))
+    .update(text)
     .digest();
+const hashToken = (config: Context['config'], token: string) => hmacOf(config, 'token', token);
 
 /**
  * Makes a token for the feed of a resource and tells it with the address to call; neither can be read again.
@@ -212,7 +213,11 @@ export type Feed = { etag: string; write(): Promise<string> };
  * elsewhere. Of more than 20,000 it has the first, so that what is far ahead is left out.
  * @throws Forbidden for a display; NotFound, also for another tenant's resource
  */
-export async function readFeed(db: Database, viewer: Viewer, resourceId: number): Promise<Feed> {
+export async function readFeed(
+  { db, config }: Pick<Context, 'db' | 'config'>,
+  viewer: Viewer,
+  resourceId: number,
+): Promise<Feed> {
   const today = new Date().setUTCHours(0, 0, 0, 0);
   const { name } = await getResource(db, viewer, resourceId);
   const wanted = {
@@ -221,7 +226,8 @@ export async function readFeed(db: Database, viewer: Viewer, resourceId: number)
   };
   const state = [edition, name, await hashForResource(db, viewer, wanted)];
   return {
-    etag: `"${hash('sha1', JSON.stringify(state), 'base64url')}"`,
+    // With a key: what private bookings are about stands in the hash, where it could be guessed at.
+    etag: `"${hmacOf(config, 'ETag', JSON.stringify(state)).toString('base64url')}"`,
     // What has changed since the ETag was made comes with the next one.
     write: () => writeCalendar(name, listForResource(db, viewer, wanted)),
   };

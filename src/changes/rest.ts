@@ -33,9 +33,9 @@ export const routes: Route[] = [
       403: 'A display reads the status of its own resources only.',
       409: 'Changes behind the cursor are no longer kept, or were lost when the database was restored from a backup; begin anew with `Cursor=now`.',
     },
-    handle: async (context, { viewer, query, signal }) => {
-      const wanted = readChangePage(query.Limit, query.Cursor);
-      const page = await waitForChanges(context, viewer, wanted, query.WaitSeconds, signal());
+    handle: async (context, call) => {
+      const { Limit, Cursor, WaitSeconds } = call.query;
+      const page = await waitForChanges(context, call, readChangePage(Limit, Cursor), WaitSeconds);
       return { status: 200, body: toChangePage(page) };
     },
   }),

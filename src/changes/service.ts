@@ -11,7 +11,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import type { Context, Viewer } from '../context.ts';
+import type { Context, Viewer, Waiter } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { isCursorOf, type List, longIdKey, readPage, toCursor } from '../db/paging.ts';
 import { Conflict, isUnwritable } from '../errors.ts';
@@ -228,14 +228,13 @@ export async function listChanges(
 
 /**
  * The next changes as soon as there are some, or none after `seconds`.
- * @throws Forbidden for a display; Conflict as `readStretch`
+ * @throws Forbidden for a display; Conflict as `readStretch`; what `viewerNow` throws
  */
 export async function waitForChanges(
   { db, notifications }: Pick<Context, 'db' | 'notifications'>,
-  viewer: Viewer,
+  { viewer, viewerNow, signal }: Waiter,
   { limit, after }: { limit: number; after: From },
   seconds: number,
-  signal: AbortSignal,
 ): Promise<ChangePage> {
   checkReader(viewer);
   if (seconds === 0) return await listChanges(db, viewer, { limit, after });
@@ -243,11 +242,11 @@ export async function waitForChanges(
   const behind = after === 'now' ? await findEnd(db, mandatorId) : after;
   const topics = changeKinds.map((kind) => `${kind.toLowerCase()}:${mandatorId}`);
   const news = await notifications.subscribe(...topics);
-  const over = AbortSignal.any([signal, notifications.stopping, AbortSignal.timeout(seconds * 1_000)]);
+  const over = AbortSignal.any([signal(), notifications.stopping, AbortSignal.timeout(seconds * 1_000)]);
   over.addEventListener('abort', news.close, { once: true });
   try {
-    for (;;) {
-      const page = await listChanges(db, viewer, { limit, after: behind });
+    for (let asking = viewer; ; asking = await viewerNow()) {
+      const page = await listChanges(db, asking, { limit, after: behind });
       // Of a batch more is announced than the feed tells.
       if (page.items.length > 0 || over.aborted || !(await news.next())) return page;
     }

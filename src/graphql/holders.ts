@@ -1,6 +1,8 @@
 /**
- * Whose streams are open. A **holder** is a credential with its streams. Whether it still counts is asked again when its
- * PIN, person, tenant or display has changed, and from time to time; when it no longer does, its streams end.
+ * Whose streams are open. A **holder** is a credential with its streams. Whether it still counts, and may see what it
+ * could, is asked again when its PIN, person, tenant or display has changed, and from time to time; when not, its streams
+ * end. From the moment at which the change is heard of until that is known the holder is in **doubt**, and none of its
+ * streams gives a frame.
  */
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -34,12 +36,15 @@ export type Stream = {
   isEnded: boolean;
   /** Why it ends before its time. */
   error: Error | undefined;
+  /** Settled once it is known whether the viewer may still see what it could; undefined while that is in no doubt. */
+  readonly doubt: Promise<void> | undefined;
   /** Its client has gone, or has had the last frame. */
   release(): void;
 };
 
 type Holder = {
-  readonly viewer: Viewer;
+  /** As it was last found to be. */
+  viewer: Viewer;
   /** As it was last let in, in milliseconds. */
   expiresAt: number;
   readonly credentials: Credentials;
@@ -47,6 +52,9 @@ type Holder = {
   /** When to look again whether it counts. */
   checkAt: number;
   expiry: NodeJS.Timeout | undefined;
+  /** Counts what was heard of that may concern it. */
+  changes: number;
+  doubt: PromiseWithResolvers<void> | undefined;
 };
 
 /** Milliseconds between two looks whether a credential with open streams still counts. */
@@ -55,10 +63,16 @@ const lookEvery = 1_000;
 /** Credentials that are looked at together, when a change concerns thousands. */
 const mostAtOnce = 20;
 
-/** Whether what a display may see or do is as it was when the stream was let in. */
-export const hasSameGrant = (one: Viewer, other: Viewer) => isDeepStrictEqual(one.display, other.display);
-export const changedGrant = () =>
-  new Unavailable('What this display may see or do has changed; subscribe again.');
+/** What decides who sees what: all of a viewer but how it is called and when its credential ends. */
+function rightsOf(viewer: Viewer): Partial<Viewer> {
+  const { displayName: _name, email: _email, timeZone: _zone, expiresAt: _end, ...rights } = viewer;
+  return rights;
+}
+
+/** Whether somebody may see and do what it could when the stream was let in. */
+export const hasSameRights = (one: Viewer, other: Viewer) =>
+  one === other || isDeepStrictEqual(rightsOf(one), rightsOf(other));
+export const changedRights = () => new Unavailable('What you may see or do has changed; subscribe again.');
 const expired = () => new NotAuthenticated('The token or PIN has expired; get a new one.');
 
 const isCurrent = ({ expiresAt }: Holder) => expiresAt > Date.now();
@@ -103,24 +117,39 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
   }
 
   async function check(holder: Holder): Promise<void> {
-    const { viewer, credentials, streams } = holder;
+    const { viewer, credentials, streams, changes } = holder;
     holder.checkAt = Date.now() + checkEvery;
-    let found: Viewer;
     try {
-      found = await authenticate(viewer.mandator, credentials);
+      const found = await authenticate(viewer.mandator, credentials);
+      holder.viewer = found;
+      holder.expiresAt = found.expiresAt.getTime();
+      if (streams.size > 0 && isCurrent(holder)) awaitExpiry(holder);
+      for (const stream of streams)
+        if (!hasSameRights(stream.viewer, found)) endStream(stream, changedRights());
     } catch (error) {
-      // Nobody can be asked now; who listens again after the outage is asked then.
-      if (!(asDomainError(error) instanceof Unavailable)) endAll(holder, error as Error);
-      return;
+      if (asDomainError(error) instanceof Unavailable) {
+        // Nobody can be asked now.
+        if (holder.doubt) holder.checkAt = 0;
+        return;
+      }
+      endAll(holder, error as Error);
     }
-    holder.expiresAt = found.expiresAt.getTime();
-    if (streams.size > 0 && isCurrent(holder)) awaitExpiry(holder);
-    for (const stream of streams) if (!hasSameGrant(stream.viewer, found)) endStream(stream, changedGrant());
+    // What was heard of meanwhile has a check of its own.
+    if (holder.changes === changes) settle(holder);
   }
 
-  async function checkAll(some: Iterable<Holder>): Promise<void> {
-    await pLimit(mostAtOnce).map(some, check);
+  function raiseDoubt(holder: Holder): void {
+    holder.changes++;
+    holder.doubt ??= Promise.withResolvers();
   }
+
+  function settle(holder: Holder): void {
+    holder.doubt?.resolve();
+    holder.doubt = undefined;
+  }
+
+  const checks = pLimit(mostAtOnce);
+  const checkAll = (some: Iterable<Holder>) => checks.map(some, check);
 
   const changes = notifications.subscribe('pin', 'person', 'mandator', 'display');
   // An outside provider ends its tokens without a notification, and one of ours may have gone unheard.
@@ -128,36 +157,52 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
     const now = Date.now();
     void checkAll([...holders.values()].filter(({ checkAt }) => checkAt <= now));
   }, lookEvery).unref();
+  let checking: Promise<unknown> = Promise.resolve();
   const watchingChanges = (async () => {
     const subscription = await changes;
     for (let change = await subscription.next(); change; change = await subscription.next()) {
       const { keys, all } = change;
-      // The cache of checked credentials hears of the same change and forgets what it believed first.
-      await setImmediate();
       const isMeant = ({ viewer: { pinId, personId, mandatorId, display } }: Holder) =>
         // The keys do not say of what they are; who is checked once too often loses nothing.
         [pinId, personId, mandatorId, display?.displayId].some((id) => all || keys.has(String(id)));
-      await checkAll([...holders.values()].filter(isMeant));
+      const some = [...holders.values()].filter(isMeant);
+      some.forEach(raiseDoubt);
+      // The cache of checked credentials hears of the same change and forgets what it believed first.
+      const asked = setImmediate().then(() => checkAll(some));
+      // Not awaited here: what changes meanwhile is heard of at once.
+      checking = Promise.all([checking, asked]);
     }
+    await checking;
   })();
 
+  const keyOf = ({ mandatorId, credential }: Viewer) => `${mandatorId} ${credential}`;
+
   function holderOf({ viewer, credentials }: Caller): Holder {
-    const known = holders.get(viewer.credential);
+    const known = holders.get(keyOf(viewer));
     if (known) return known;
     // Spread, because after a restart thousands come within seconds.
     const checkAt = Date.now() + checkEvery * (0.5 + Math.random() / 2);
     const expiresAt = viewer.expiresAt.getTime();
-    const holder: Holder = { viewer, expiresAt, credentials, streams: new Set(), checkAt, expiry: undefined };
-    holders.set(viewer.credential, holder);
+    const holder: Holder = {
+      viewer,
+      expiresAt,
+      credentials,
+      streams: new Set(),
+      checkAt,
+      expiry: undefined,
+      changes: 0,
+      doubt: undefined,
+    };
+    holders.set(keyOf(viewer), holder);
     awaitExpiry(holder);
     return holder;
   }
 
   function leave(holder: Holder, stream: Stream): void {
-    const { viewer, streams, expiry } = holder;
+    const { streams, expiry } = holder;
     if (!streams.delete(stream) || streams.size > 0) return;
     clearTimeout(expiry);
-    holders.delete(viewer.credential);
+    holders.delete(keyOf(stream.viewer));
     if (holders.size === 0) onEmpty();
   }
 
@@ -165,12 +210,18 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
     register(caller) {
       const { client } = caller;
       if (client.closed) throw new Unavailable('The client has gone.');
-      const { size } = holders.get(caller.viewer.credential)?.streams ?? new Set();
+      const { size } = holders.get(keyOf(caller.viewer))?.streams ?? new Set();
       if (size >= most)
         throw new LimitExceeded(`This credential has ${size} streams open already; end one of them first.`);
       const holder = holderOf(caller);
       const stream: Stream = {
-        ...{ viewer: caller.viewer, source: undefined, isEnded: false, error: undefined },
+        viewer: caller.viewer,
+        source: undefined,
+        isEnded: false,
+        error: undefined,
+        get doubt() {
+          return holder.doubt?.promise;
+        },
         release() {
           endStream(stream);
           client.off('close', stream.release);

@@ -8,9 +8,9 @@ import { Unavailable } from '../errors.ts';
 import {
   type Authenticate,
   type Caller,
-  changedGrant,
+  changedRights,
   endStream,
-  hasSameGrant,
+  hasSameRights,
   openHolders,
   type Stream,
 } from './holders.ts';
@@ -24,7 +24,7 @@ export type Streams = {
   /**
    * Opens a stream. `frames` gets `all` at once, when everything that happens from now on is heard, and then the changes
    * of the topics; what it yields goes to the client. The last frame is an error when the stream ends before its time:
-   * the credential has expired or counts no longer, the process stops, or reading failed.
+   * the credential has expired, counts no longer or has other rights, the process stops, or reading failed.
    * @throws LimitExceeded at StreamsPerToken
    */
   open<T>(
@@ -83,7 +83,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       if (stream.isEnded) source.close();
       // It may have been revoked or changed after the door had let it in and before this stream was there to be ended.
       const found = await authenticate(stream.viewer.mandator, credentials);
-      if (!hasSameGrant(stream.viewer, found)) endStream(stream, changedGrant());
+      if (!hasSameRights(stream.viewer, found)) endStream(stream, changedRights());
       return source;
     } catch (error) {
       stream.release();
@@ -105,7 +105,11 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       }
       async function* run(): AsyncGenerator<T | Error> {
         try {
-          yield* frames(changes());
+          for await (const frame of frames(changes())) {
+            await stream.doubt;
+            if (stream.isEnded) break;
+            yield frame;
+          }
           if (stream.error) yield stream.error;
         } catch (error) {
           yield error as Error;
@@ -143,8 +147,12 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
           throw failure;
         }
       }
-      const onFrame = (frame: T | undefined) =>
-        frame === undefined ? finish() : ({ value: frame, done: false } as const);
+      const give = (frame: T | undefined) =>
+        frame === undefined || stream.isEnded ? finish() : ({ value: frame, done: false } as const);
+      const onFrame = (frame: T | undefined) => {
+        const { doubt } = stream;
+        return doubt === undefined ? give(frame) : doubt.then(() => give(frame));
+      };
       const iterator: AsyncIterableIterator<T | L> = {
         // No async function, which would keep much of each stream that waits.
         next: () => (isOver ? Promise.resolve(leave()) : source.next().then(onFrame, finish)),

@@ -68,7 +68,8 @@ function credentialsOf(request: Request): Credentials {
 }
 
 /**
- * For routers mounted below `/:mandator`: whoever passes is `response.locals.viewer`, by its `credentials`.
+ * For routers mounted below `/:mandator`: whoever passes is `response.locals.viewer`, by its `credentials`;
+ * `viewerNow` asks who that is later.
  * A call by the header APIKEY is told that it is deprecated (contract 10).
  */
 export function authenticate(identity: Identity): RequestHandler {
@@ -87,7 +88,9 @@ export function authenticate(identity: Identity): RequestHandler {
     if (takesPins && credentials.apiKey !== undefined) markDeprecated(response, replacement);
     response.locals['credentials'] = credentials;
     const mandator = String(request.params['mandator']);
-    response.locals['viewer'] = await authenticateCall(identity, mandator, credentials);
+    const viewerNow = () => authenticateCall(identity, mandator, credentials);
+    response.locals['viewer'] = await viewerNow();
+    response.locals['viewerNow'] = viewerNow;
     next();
   };
 }

@@ -242,8 +242,8 @@ export const routes = [
     },
     problems: forDisplays,
     handle: async (context, call) => {
-      const { params, query, viewer } = call;
-      const batch = await waitForBatch(context, viewer, params.batchId, query.WaitSeconds, call.signal());
+      const { params, query } = call;
+      const batch = await waitForBatch(context, call, params.batchId, query.WaitSeconds);
       return await batchAnswer(context, call, batch);
     },
   }),

@@ -1,6 +1,6 @@
 /** Watching batches: what a stream reads at the start, and again at each notification (design 4, flow 1). */
 import { isDeepStrictEqual } from 'node:util';
-import type { Context, Viewer } from '../context.ts';
+import type { Context, Viewer, Waiter } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Change } from '../db/notifications.ts';
 import { mostPerPage } from '../db/paging.ts';
@@ -30,13 +30,15 @@ export function secondsToWait(batches: readonly Batch[]): number | undefined {
   return waits.length > 0 ? Math.min(...waits) : undefined;
 }
 
-/** The batch as it is, or as soon as it changes within `seconds` (contract 4.4). @throws NotFound */
+/**
+ * The batch as it is, or as soon as it changes within `seconds` (contract 4.4).
+ * @throws NotFound; what `viewerNow` throws
+ */
 export async function waitForBatch(
   context: Context,
-  viewer: Viewer,
+  { viewer, viewerNow, signal }: Waiter,
   batchId: string,
   seconds: number,
-  signal: AbortSignal,
 ): Promise<Batch> {
   if (seconds === 0) return await getBatch(context.db, viewer, batchId);
   const changes = await context.notifications.subscribe(batchTopic(viewer));
@@ -44,7 +46,7 @@ export async function waitForBatch(
     const batch = await getBatch(context.db, viewer, batchId);
     if (isTerminal(batch.importStatus)) return batch;
     const over = AbortSignal.any([
-      signal,
+      signal(),
       context.notifications.stopping,
       AbortSignal.timeout(seconds * 1_000),
     ]);
@@ -52,7 +54,7 @@ export async function waitForBatch(
     over.addEventListener('abort', changes.close, { once: true });
     for (let change = await changes.next(); change; change = await changes.next())
       if (change.all || change.keys.has(batch.id)) break;
-    return await getBatch(context.db, viewer, batchId);
+    return await getBatch(context.db, await viewerNow(), batchId);
   } finally {
     changes.close();
   }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
-import type { Context, Viewer } from '../context.ts';
+import type { Context, Viewer, Waiter } from '../context.ts';
 import {
   type FieldError,
   Malformed,
@@ -17,8 +17,7 @@ import { writeJson, writeTagged } from './json.ts';
 import { signalOf } from './request.ts';
 
 /** One call of a route, with its input already checked. */
-export type Call<Params = unknown, Query = unknown, Body = unknown> = {
-  viewer: Viewer;
+export type Call<Params = unknown, Query = unknown, Body = unknown> = Waiter & {
   params: Params;
   query: Query;
   /** Undefined without a `body` of the route, and where it is streamed. */
@@ -27,8 +26,6 @@ export type Call<Params = unknown, Query = unknown, Body = unknown> = {
   requestId: string;
   /** For routes whose body is streamed. */
   request: Request;
-  /** Ends when the client has gone; made when it is asked for, because most never ask. */
-  signal(): AbortSignal;
 };
 
 export type Answer = {
@@ -237,6 +234,8 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
             headers: request.headers,
             requestId: response.locals['requestId'],
             request,
+            viewerNow: response.locals['viewerNow'],
+            // Made when it is asked for, because most never ask.
             signal: () => signalOf(response),
           });
           writeAnswer(request, response, answer, type);
