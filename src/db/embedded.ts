@@ -24,7 +24,7 @@ const startTimeout = 60_000;
 const claimLock = 1;
 
 /** PostgreSQL refuses root: then the account `postgres` where there is one, else `nobody` (initdb needs an entry in passwd). */
-function serverAccount(): Account {
+export function serverAccount(): Account {
   if (!isRoot) return {};
   const accounts = fs
     .readFileSync('/etc/passwd', 'utf8')
