@@ -1,9 +1,10 @@
 /** One run: faults, one after another, under a load that knows what it was promised. */
+import type { Database } from '../../src/db/database.ts';
 import { type Dice, openDice } from '../_util/display-acts.ts';
 import { startMailServer } from '../_util/mail-server.ts';
 import { comesTrue } from './comes-true.ts';
 import { type Fault, faults, type Scene } from './faults.ts';
-import { openLedger } from './ledger.ts';
+import { type Finding, openLedger } from './ledger.ts';
 import { mailTenant, startLoad } from './load.ts';
 import { settingsFor } from './mail.ts';
 import { openMonitor } from './monitor.ts';
@@ -22,6 +23,8 @@ export type Options = {
   withMail: boolean;
   /** A migrated database, where its server is not to be harmed. */
   databaseUrl?: string;
+  /** Harms what is stored in the end, to see that it is found. */
+  spoil?: (db: Database) => Promise<void>;
   say(line: string): void;
 };
 
@@ -76,9 +79,10 @@ async function playRound(
   }, mostPreparationMs);
 
   const round = ledger.begin(fault.title);
-  const hits = await monitor.findOpen();
+  const before = await monitor.findOpen();
   await fault.strike(scene, round, station);
   round.healed = Date.now();
+  const hits = [...before, ...(await monitor.findOpen())];
 
   const isWell = async (one: Station) =>
     (await one.isReady()) && (one.role === 'Worker' || (await isAnswering(one.url)));
@@ -113,12 +117,14 @@ async function playRound(
   if (!moved) await site.ask(() => site.release());
   const where = fault.strikes === 'database' ? 'PostgreSQL' : station.name;
   await monitor.check();
-  return `${fault.title} of ${where}${isHit ? '' : ', idle'}: ${round.times} times, ${hits.length} batches open, ready again after ${(readyMs / 1_000).toFixed(1)} s, longest pause of a tenant ${(round.silenceMs / 1_000).toFixed(1)} s`;
+  return `${fault.title} of ${where}${isHit ? '' : ', idle'}: ${round.times} times, ${before.length} batches open, ready again after ${(readyMs / 1_000).toFixed(1)} s, longest pause of a tenant ${(round.silenceMs / 1_000).toFixed(1)} s`;
 }
 
-/** @returns the report, and whether all is as promised */
-export async function runFaults(options: Options): Promise<{ text: string; isGood: boolean }> {
-  const { seed, minutes, only, processes, withMail, databaseUrl, say } = options;
+/** @returns the report, what was found, and whether all is as promised */
+export async function runFaults(
+  options: Options,
+): Promise<{ text: string; findings: readonly Finding[]; isGood: boolean }> {
+  const { seed, minutes, only, processes, withMail, databaseUrl, spoil, say } = options;
   const started = Date.now();
   const dice = openDice(seed);
   const ledger = openLedger(say);
@@ -142,14 +148,18 @@ export async function runFaults(options: Options): Promise<{ text: string; isGoo
       const told = await playRound(scene, fault, isFirst, load.isAnswering);
       say(`${String(Math.round((Date.now() - begin) / 1_000)).padStart(5)} s  ${told}`);
     }
-    await load.verify(patienceMs / 1_000);
+    await load.verify(patienceMs / 1_000, spoil);
     await monitor.check();
     say(`verified ${Math.round((Date.now() - started) / 1_000)} s after the start`);
     for (const text of site.stations.flatMap(({ errors }) => errors))
       say(`  logged as an error: ${text.slice(0, 400)}`);
     ledger.close();
     load.close();
-    return reportOf({ ledger, site, seed, mostSilenceMs, ms: Date.now() - begin, figures: load.figures() });
+    const { findings } = ledger;
+    return {
+      findings,
+      ...reportOf({ ledger, site, seed, mostSilenceMs, ms: Date.now() - begin, figures: load.figures() }),
+    };
   } finally {
     ledger.close();
     await site.close();

@@ -1,6 +1,7 @@
 /** All that clients do meanwhile, and what is to be true of it in the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import type { Database } from '../../src/db/database.ts';
 import { createPin } from '../../src/identity/service.ts';
 import type { Dice } from '../_util/display-acts.ts';
 import { makeTenant } from '../_util/factories.ts';
@@ -101,8 +102,8 @@ export async function startLoad({ site, ledger, dice, mailServer, say }: Options
     },
     figures: () =>
       `${ledger.count('batch')} batches, ${ledger.count('booking')} operations on bookings, ${mail?.count ?? 0} appointments`,
-    /** Lets everything end, and compares it with what was acknowledged. @param seconds that it may take to end */
-    async verify(seconds: number): Promise<void> {
+    /** Lets everything end, and compares it with what was acknowledged. @param seconds that it may take to end @param spoil harms what is stored, to see that it is found */
+    async verify(seconds: number, spoil?: (db: Database) => Promise<void>): Promise<void> {
       const ending = Promise.all([
         ...lessons.map(({ lessons }) => lessons.stop()),
         ...bookings.map(({ bookings }) => bookings.stop()),
@@ -125,6 +126,7 @@ export async function startLoad({ site, ledger, dice, mailServer, say }: Options
               );
       say('verifying');
       await mail?.settle(db);
+      await spoil?.(db);
       for (const { mandatorId, lessons: one } of lessons) await one.verify(db, mandatorId);
       for (const { mandatorId, bookings: one } of bookings) await one.verify(db, mandatorId);
       const wrongEnds = () =>

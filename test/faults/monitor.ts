@@ -59,13 +59,14 @@ export async function openMonitor({ db, ask }: Site, ledger: Ledger) {
       return await ask(async (db) => {
         const { rows } = await sql<{ ms: number | null }>`
           with hit as (
-            select mandator_id, case when bool_or(finished_at is null) then clock_timestamp() else max(finished_at) end as until
+            select mandator_id, greatest(min(created_at), to_timestamp(${round.begin / 1_000}::float8)) as since,
+              case when bool_or(finished_at is null) then clock_timestamp() else max(finished_at) end as until
             from batch where id = any (${ids}::uuid[]) group by 1
           ), moment as (
-            select mandator_id, to_timestamp(${round.begin / 1_000}::float8) as at from hit
+            select mandator_id, since as at from hit
             union all select mandator_id, until from hit
             union all select step.mandator_id, at from step_of_batch as step join hit using (mandator_id)
-              where at between to_timestamp(${round.begin / 1_000}::float8) and until)
+              where at between since and until)
           select extract(epoch from max(pause)) * 1000 as ms
           from (select at - lag(at) over (partition by mandator_id order by at) as pause from moment) as pauses`.execute(
           db,
