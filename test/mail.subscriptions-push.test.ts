@@ -2,6 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { sql } from 'kysely';
 import { mailFigures } from '../src/mail/figures.ts';
 import { subscriptionStates } from '../src/mail/mail.ts';
+import { makeTenant } from './_util/factories.ts';
+import { until } from './_util/graphql.ts';
 import { type ScriptedMailServer, startScriptedMailServer } from './_util/scripted-mail-server.ts';
 import { openSubscriptionDesk, type SubscriptionDesk } from './_util/subscription-desk.ts';
 
@@ -198,6 +200,29 @@ describe('many calendars of a mail server that is down', () => {
     );
     expect(rows).toEqual([{ state: 'AwaitingFirstPush', count: 24 }]);
   });
+});
+
+test('a mail server that does not answer leaves room for that of another tenant', async () => {
+  const others = await startScriptedMailServer();
+  const settings = { ...server.settings('Ews'), ...others.settings('Ews', 'other') };
+  const both = await openSubscriptionDesk(settings, ['R1', 'R2', 'R3', 'R4']);
+  await makeTenant(both.db, { code: 'other', rooms: ['Q1'] });
+  await sql`update resource set mailbox = lower(name) || '@rooms.test'`.execute(both.db);
+  await sql`truncate mail_calendar cascade`.execute(both.db);
+  await both.alignRooms();
+  const hanging = Promise.withResolvers<undefined>();
+  server.script.before = () => hanging.promise;
+  await both.sweep();
+  const jobs = await both.takeJobs();
+  const running = jobs
+    .toSorted((one, other) => one.payload.mandatorId - other.payload.mandatorId)
+    .map(({ task, payload }) => both.run(task, payload));
+  await until(() => Promise.resolve(others.count('subscribe') === 1));
+  expect(server.count('subscribe')).toBe(2);
+  hanging.resolve(undefined);
+  await Promise.all(running);
+  await both.close();
+  await others.close();
 });
 
 test('once it answers one calendar, the others do not wait for their time; who is to be left alone is', async () => {

@@ -182,6 +182,7 @@ export interface DisplayPairing {
   code: string;
   expires_at: Timestamp;
   mandator: string;
+  network: string | null;
   resource_id: number | null;
   token_hash: Buffer;
 }
@@ -399,6 +400,11 @@ export interface OpeningRule {
   weekdays: number[];
 }
 
+export interface Pepper {
+  hash: Buffer;
+  is_only: Generated<boolean>;
+}
+
 export interface Person {
   active: Generated<boolean>;
   created_at: Generated<Timestamp>;
@@ -489,6 +495,7 @@ export interface DB {
   mandator: Mandator;
   opening_exception: OpeningException;
   opening_rule: OpeningRule;
+  pepper: Pepper;
   person: Person;
   pin: Pin;
   pin_failure: PinFailure;

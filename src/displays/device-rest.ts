@@ -48,7 +48,7 @@ export const pairingRoutes: Route[] = [
     },
     handle: async (context, { request, body }) => {
       const mandator = String(request.params['mandator']);
-      const pairing = await requestPairing(context, mandator, body.ResourceId);
+      const pairing = await requestPairing(context, mandator, body.ResourceId, request.ip ?? '');
       return { status: 201, body: wire.toPairingRecord(pairing) };
     },
   }),

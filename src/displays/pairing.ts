@@ -3,11 +3,12 @@
  * from then on the token that the device has kept counts. Whether there is such a tenant shows only to its own Admins.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { ipKeyGenerator } from 'express-rate-limit';
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { InvalidInput, LimitExceeded, NotFound } from '../errors.ts';
-import { hashDisplayToken, makeDisplayToken } from '../identity/service.ts';
+import { InvalidInput, NotFound } from '../errors.ts';
+import { hashDisplayToken, makeDisplayToken, normalizeAddress } from '../identity/service.ts';
 import { type Act, checkAdmin, recordAct } from '../tenants/service.ts';
 import { getDevice } from './devices.ts';
 import type { Display, Privacy } from './display.ts';
@@ -37,8 +38,11 @@ export const pollSeconds = 5;
 /** Minutes for which a code counts. */
 export const codeMinutes = 10;
 
-/** Codes that wait at one time, of all tenants together: whoever asks for one is a stranger. */
-const mostWaiting = 10_000;
+/** Codes that wait at one time. */
+const mostOfNetwork = 100;
+const mostOfTenant = 1_000;
+/** Of IPv6, of which a customer of a provider has that much. */
+const networkBits = 48;
 
 /** 40 bits, in characters that are hard to confuse. */
 const makeCode = () => Array.from(randomBytes(codeLength), (byte) => crockford[byte & 31]).join('');
@@ -51,23 +55,27 @@ const normalizeCode = (code: string) =>
 /**
  * A code and a token for a device that nobody knows yet.
  * @param mandator as the device calls its tenant, which need not exist
- * @throws NotFound where that can be no tenant's name; LimitExceeded while too many codes wait
+ * @param address of the device
+ * @throws NotFound where that can be no tenant's name
  */
 export async function requestPairing(
   { db, config }: Context,
   mandator: string,
   resourceId: number | null,
+  address: string,
 ): Promise<Pairing> {
   if (!/^[\w-]{1,64}$/.test(mandator))
     throw new NotFound('No tenant has such a name; look at the address of the sign.');
-  await checkFewWait(db);
+  const name = mandator.toLowerCase();
+  const network = ipKeyGenerator(normalizeAddress(address), networkBits);
+  await makePlace(db, name, network);
   const token = makeDisplayToken();
   for (;;) {
     const code = makeCode();
     const made = await db
       .insertInto('display_pairing')
       .values({
-        ...{ code, mandator: mandator.toLowerCase(), resource_id: resourceId },
+        ...{ code, mandator: name, resource_id: resourceId, network },
         token_hash: hashDisplayToken(config, token),
         expires_at: sql<Date>`now() + make_interval(mins => ${codeMinutes})`,
       })
@@ -78,17 +86,23 @@ export async function requestPairing(
   }
 }
 
-/** @throws LimitExceeded */
-async function checkFewWait(db: Database): Promise<void> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from (
-      select from display_pairing where expires_at > now() limit ${mostWaiting}) as waiting`.execute(db);
-  if (rows[0]!.count < mostWaiting) return;
-  const seconds = codeMinutes * 60;
-  throw new LimitExceeded(
-    `More than ${mostWaiting} devices wait to be paired; confirm their codes, or try again in ${codeMinutes} minutes.`,
-    seconds,
-  );
+/**
+ * Whoever asks is a stranger, so nobody is refused: when too many wait, the oldest of the same network gives way, or the
+ * oldest of the network that has most of this tenant.
+ */
+async function makePlace(db: Database, mandator: string, network: string): Promise<void> {
+  await sql`
+    with surplus as (
+      delete from display_pairing where code = any (array(
+        select code from display_pairing where network = ${network}::inet
+        order by expires_at desc offset ${mostOfNetwork - 1}))
+    )
+    delete from display_pairing where code = (
+      select code from display_pairing
+      where mandator = ${mandator} and network is not distinct from (
+        select network from display_pairing where mandator = ${mandator} group by network order by count(*) desc limit 1)
+      order by expires_at limit 1)
+      and (select count(*) from display_pairing where mandator = ${mandator}) >= ${mostOfTenant}`.execute(db);
 }
 
 /**

@@ -25,6 +25,7 @@ import { type Keys, openKeys, tokenLifetime } from './tokens.ts';
 /** Holders of PINs are found by mandator and e-mail address. */
 export { getPerson } from '../tenants/service.ts';
 export { hashDisplayToken, makeDisplayToken } from './devices.ts';
+export { normalizeAddress } from './guesses.ts';
 export { createPin, deletePin, listPins, pepperOf, revokePin } from './pins.ts';
 export { deriveKey } from './tokens.ts';
 

@@ -124,7 +124,7 @@ export async function manageSubscriptions(context: Work, mandatorId: number): Pr
   const server = { mandatorId, mandator };
   await letTimeDecide(work, log, server);
   const connector = openConnector(settings, log);
-  await takeTurn(work, () => askServer(context, server, connector));
+  await takeTurn(work, mandatorId, () => askServer(context, server, connector));
 }
 
 /** What the mail server has to be asked for. */

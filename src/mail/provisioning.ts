@@ -156,7 +156,7 @@ export async function provisionSubscription(
 ): Promise<void> {
   const { config, work, signal } = context;
   let wasMade = false;
-  await takeTurn(work, async () => {
+  await takeTurn(work, calendar.mandatorId, async () => {
     const attempt = await beginAttempt(work, config, calendar.mandatorId, calendar.calendarId);
     if (!attempt) return;
     await makeAttempt(context, attempt);
