@@ -25,6 +25,9 @@ import * as tenants from './tenants/rest.ts';
 import { pageRoutes } from './web/pages.ts';
 import { swaggerRoutes } from './web/swagger.ts';
 
+/** For the program that starts. */
+export { hasRightPepper } from './identity/authenticate.ts';
+
 /** What an HTTP server needs of us. */
 export type App = {
   handler: Express;

@@ -262,6 +262,10 @@ export type Config = Readonly<
 /** A fault in the settings: one line per fault, naming the setting, its value and what is allowed. */
 export class ConfigError extends Error {}
 
+/** For a Pepper that is well-formed, and not the one of the database. */
+export const wrongPepper =
+  'Pepper: is not the one that the secrets of this database were made with, so that no PIN, token or display would count; set that one again, or see "Restoring a backup" in the README if it is lost';
+
 const secretSettings = /^(DatabaseUrl|Pepper|DemoPin)\b|\b(ClientSecrets?|Password)\b|^MailServer(\.[^.]*)?$/;
 
 /** `setting` is the one that names another file. */

@@ -22,15 +22,24 @@ const project = path.join(import.meta.dirname, '..');
 /** Whether the local PostgreSQL out of npm packages is used, since no other was named. */
 const isLocal = (config: Config) => config.DatabaseUrl === '';
 
-/** The pepper that belongs to the data of the local PostgreSQL; made once. */
+/** The pepper that belongs to the data of the local PostgreSQL; made once, and whole from the moment at which it is there. */
 function localPepper(directory: string): string {
   const file = path.join(directory, 'pepper');
-  try {
-    fs.writeFileSync(file, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  if (!fs.existsSync(file)) {
+    const own = `${file}.${process.pid}`;
+    fs.writeFileSync(own, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true });
+    try {
+      fs.linkSync(own, file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      fs.rmSync(own);
+    }
   }
-  return fs.readFileSync(file, 'utf8');
+  const pepper = fs.readFileSync(file, 'utf8').trim();
+  if (pepper === '')
+    throw new ConfigError(`Pepper: ${file} is empty; restore it, or delete it if nothing is kept beside it`);
+  return pepper;
 }
 
 /** The settings as a command sees them: the server that runs on the local PostgreSQL may listen on another port. */

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createApp, createHealthApp } from './app.ts';
-import { type Config, ConfigError, listeningOn } from './config.ts';
+import { createApp, createHealthApp, hasRightPepper } from './app.ts';
+import { type Config, ConfigError, listeningOn, wrongPepper } from './config.ts';
 import { type Context, openContext } from './context.ts';
 import { openDatabase } from './db/database.ts';
 import { migrate, pendingMigrations } from './db/migrate.ts';
@@ -57,6 +57,7 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
 
   const health = {
     pendingMigrations: () => pendingMigrations(context.db),
+    pepper: () => hasRightPepper(context),
     stopping: () => stopping.signal.aborted,
     gauges: openFigures(context.db),
     ...(config.Role === 'Web' ? {} : { worker: async () => (await worker?.isTaking()) === true }),
@@ -129,6 +130,7 @@ async function migrateWhenPossible({ config, log }: Context, signal: AbortSignal
       const applied = await migrate(db, log, signal);
       await migrateQueue(db);
       if (applied.length > 0) log.info({ applied }, 'migrations applied');
+      if (!(await hasRightPepper({ db, config }))) throw new ConfigError(wrongPepper);
     });
   } finally {
     await db.destroy();

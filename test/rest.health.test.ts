@@ -17,7 +17,12 @@ async function startHallway(context: Context, health: Partial<Health>, lines: st
   const log = openLog('debug', { write: (line) => void lines.push(line) });
   const app = express().disable('x-powered-by');
   app.use(identifyRequests(log));
-  app.use(healthRoutes(context, { pendingMigrations: async () => [], stopping: () => false, ...health }));
+  app.use(
+    healthRoutes(context, {
+      ...{ pendingMigrations: async () => [], pepper: async () => true, stopping: () => false },
+      ...health,
+    }),
+  );
   app.get('/:mandator/api/v1.0/bookings/:id', (request, response) => {
     response.locals['viewer'] = { mandator: request.params.mandator, personId: 7 };
     if (request.params.id === '404') throw new NotFound('There is no such booking.');
@@ -111,7 +116,10 @@ describe('GET /readyz', () => {
       retryAfter: null,
       body: {
         Status: 'Healthy',
-        Checks: { Database: 'Healthy', Migrations: 'Healthy', Notifications: 'Healthy', Worker: 'Healthy' },
+        Checks: {
+          ...{ Database: 'Healthy', Migrations: 'Healthy', Pepper: 'Healthy' },
+          ...{ Notifications: 'Healthy', Worker: 'Healthy' },
+        },
       },
     });
   });

@@ -299,7 +299,7 @@ describe('the committed document', () => {
   });
 
   test('names every route of the program', async () => {
-    const health = { pendingMigrations: async () => [], stopping: () => false };
+    const health = { pendingMigrations: async () => [], pepper: async () => true, stopping: () => false };
     const app = createApp(service.context, health);
     const mounted = new Set<string>();
     const collect = ({ stack }: Router) => {

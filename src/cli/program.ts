@@ -1,7 +1,7 @@
 /** The command line, read from top to bottom. */
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
-import { type Config, ConfigError, ownRoot } from '../config.ts';
+import { type Config, ConfigError, ownRoot, wrongPepper } from '../config.ts';
 import type { Context } from '../context.ts';
 import * as demo from '../demo/cli.ts';
 import * as displays from '../displays/cli.ts';
@@ -54,10 +54,22 @@ const leavesOutTenant = (command: Command) =>
 export function createProgram(host: Host): Command {
   const program = new Command('roomgate');
 
+  /** @throws ConfigError where what is made would be in vain */
+  async function openRight() {
+    const opened = await host.open();
+    try {
+      if (!(await identity.hasRightPepper(opened.context))) throw new ConfigError(wrongPepper);
+      return opened;
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+  }
+
   const action: Action =
     (work) =>
     async (...args) => {
-      const { context, close } = await host.open();
+      const { context, close } = await openRight();
       try {
         const command = args.at(-1);
         if (command instanceof Command && leavesOutTenant(command))
@@ -75,7 +87,7 @@ export function createProgram(host: Host): Command {
       let opened: Promise<Context> | undefined;
       /** The database, for what the caller has left out. */
       const open = () =>
-        (opened ??= host.open().then(({ context, close }) => {
+        (opened ??= openRight().then(({ context, close }) => {
           afterwards.defer(close);
           return context;
         }));
@@ -177,7 +189,8 @@ export function createProgram(host: Host): Command {
     const isReadable = findings.every(
       ({ check, level }) => level !== 'fault' || !['Database', 'Migrations'].includes(check),
     );
-    return isReadable ? [...findings, ...(await mail.examineMail(context))] : findings;
+    if (!isReadable) return findings;
+    return [...findings, await identity.examinePepper(context), ...(await mail.examineMail(context))];
   }
 
   program

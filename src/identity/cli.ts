@@ -2,6 +2,8 @@ import { type AddCommands, type Cli, CommandFailed, tenantOption } from '../cli/
 import { formatTable } from '../cli/output.ts';
 import { createPin, getFirstAdmin, getPerson, listPins, pepperOf, revokePin } from './service.ts';
 
+/** Before a command makes what nobody could prove, and for the doctor. */
+export { examinePepper, hasRightPepper } from './pepper.ts';
 /** For commands that sign in by themselves. */
 export { createTemporaryPin } from './temporary-pin.ts';
 

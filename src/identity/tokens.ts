@@ -85,6 +85,16 @@ function unseal(pepper: string, kid: string, sealed: Buffer): Buffer {
   }
 }
 
+/** Whether a signing key was sealed with this pepper. */
+export function isSealedWith(pepper: string, kid: string, sealed: Buffer): boolean {
+  try {
+    unseal(pepper, kid, sealed);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 async function generateKey(pepper: string) {
   const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
   const kid = randomUUID();

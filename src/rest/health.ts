@@ -9,6 +9,8 @@ import { routeOf, statusOf } from './request.ts';
 /** What only the process as a whole knows about itself; built by `main`. */
 export type Health = {
   pendingMigrations(): Promise<string[]>;
+  /** Whether the Pepper is the one that the secrets of the database were made with: it may be restored under a process that runs. */
+  pepper(): Promise<boolean>;
   /** Whether this process's worker takes jobs; absent where there is none (Role=Web). */
   worker?: () => Promise<boolean>;
   stopping(): boolean;
@@ -92,13 +94,16 @@ export function healthRoutes(context: Context, health: Health): Router {
   async function examine(): Promise<Record<string, boolean>> {
     const { worker } = health;
     const { db, notifications } = context;
-    const [Database, Migrations, Notifications, Worker] = await Promise.all([
+    const [Database, Migrations, pepper, Notifications, Worker] = await Promise.all([
       holds(async () => (await db.selectNoFrom(({ lit }) => lit(1).as('one')).execute()).length === 1),
       holds(async () => (migrated ||= (await health.pendingMigrations()).length === 0)),
+      holds(health.pepper),
       holds(() => notifications.hears()),
       holds(async () => (await worker?.()) === true),
     ]);
-    return { Database, Migrations, Notifications, ...(worker && { Worker }) };
+    // Where the database cannot be asked, that is what is wrong.
+    const Pepper = pepper || !Database || !Migrations;
+    return { Database, Migrations, Pepper, Notifications, ...(worker && { Worker }) };
   }
 
   // However many ask at once, the database is asked once.

@@ -1,0 +1,60 @@
+/**
+ * Whether a process has the Pepper that the secrets of its database were made with. A backup that is restored beside another
+ * one would look well and let nobody in: PINs, tokens, displays, calendar feeds and the callbacks of mail servers all hang on it.
+ */
+import { createHmac } from 'node:crypto';
+import type { Context } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { pepperOf } from './pins.ts';
+import { deriveKey, isSealedWith } from './tokens.ts';
+
+async function findHash(db: Database): Promise<Buffer | undefined> {
+  return (await db.selectFrom('pepper').select('hash').executeTakeFirst())?.hash;
+}
+
+/** Without a check value the newest signing key tells; a database that has none is new, or was never asked for a token. */
+async function opensKeys(db: Database, pepper: string): Promise<boolean> {
+  const newest = await db
+    .selectFrom('signing_key')
+    .select(['kid', 'private_key as sealed'])
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return newest === undefined || isSealedWith(pepper, newest.kid, newest.sealed);
+}
+
+/** The first process that asks leaves the check value by which all others are judged. */
+export async function hasRightPepper({ db, config }: Pick<Context, 'db' | 'config'>): Promise<boolean> {
+  const pepper = pepperOf(config);
+  const hash = createHmac('sha256', deriveKey(pepper, 'check')).update('roomgate').digest();
+  let known = await findHash(db);
+  if (!known) {
+    if (!(await opensKeys(db, pepper))) return false;
+    await db
+      .insertInto('pepper')
+      .values({ hash })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    known = await findHash(db);
+  }
+  return known?.equals(hash) === true;
+}
+
+type Finding = { check: string; level: 'ok' | 'fault'; text: string; remedy?: string };
+
+/** What the doctor tells of it; never throws, because a doctor that dies says nothing. */
+export async function examinePepper(context: Pick<Context, 'db' | 'config'>): Promise<Finding> {
+  const check = 'Secrets';
+  try {
+    if (await hasRightPepper(context))
+      return { check, level: 'ok', text: 'the Pepper is the one of this database' };
+  } catch (error) {
+    return { check, level: 'fault', text: `cannot be examined: ${(error as Error).message}` };
+  }
+  return {
+    ...{ check, level: 'fault' },
+    text: 'the Pepper is not the one that the secrets of this database were made with: no PIN, token, display, calendar feed or callback of a mail server counts',
+    remedy:
+      'Set Pepper to that of the installation which the database comes from; if it is lost, see "Restoring a backup" in the README.',
+  };
+}
