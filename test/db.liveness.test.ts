@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { type Database, openDatabase } from '../src/db/database.ts';
+import { type Database, openDatabase, poolOf } from '../src/db/database.ts';
 import { openNotifications } from '../src/db/notifications.ts';
 import { isOutage } from '../src/errors.ts';
 import { openLog } from '../src/log.ts';
@@ -101,10 +101,14 @@ describe('a session', () => {
 });
 
 describe('a connection on which nothing comes back any more', () => {
-  test('is thrown away once PostgreSQL has cancelled what it was asked', async () => {
+  test('is thrown away once PostgreSQL has cancelled what it was asked, also after a rest', async () => {
     const cable = await layCable(database.url);
     await withDatabase(cable.url, { statementTimeout: 500 }, async (db) => {
       await one(db);
+      // It has been idle for longer than an answer may take.
+      const client = await poolOf(db).connect();
+      await once(client.connection.stream, 'timeout');
+      client.release();
       cable.strand();
       expect(await outageOf(one(db))).toBe('outage');
       expect(await outageOf(one(db))).toBe('none');

@@ -85,7 +85,8 @@ export function watchAnswers(client: pg.Client, { url, backend, answerTimeout }:
   }
 
   let isWaiting = false;
-  socket.setTimeout(quiet, () => {
+  // Again and again, also while nothing is owed: each statement starts the time anew.
+  socket.setTimeout(quiet).on('timeout', () => {
     if (isWaiting || !isOwed()) return;
     isWaiting = true;
     void wait().finally(() => {

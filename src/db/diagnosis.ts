@@ -122,7 +122,7 @@ async function examineSessions(url: string): Promise<Finding[]> {
   }
 }
 
-/** The class of the advisory locks under which living workers are known: see worker/runner. */
+/** The class of the advisory locks under which living workers are known: see worker/leases. */
 const workerLockClass = 7_002;
 /** The same for their settings: see worker/agreement. */
 const settingsLockClass = 7_005;
@@ -147,11 +147,11 @@ async function examineAgreement(db: Database): Promise<Finding[]> {
 async function examineQueue(db: Database): Promise<Finding[]> {
   const { rows } = await sql<{ workers: number; orphans: number; waiting: number; oldest: number | null }>`
     with worker as (
-      select objid from pg_locks
+      select pid, objid from pg_locks
       where locktype = 'advisory' and classid = ${workerLockClass} and objsubid = 2 and granted
         and database = (select oid from pg_database where datname = current_database())
     )
-    select (select count(*)::int from worker) as workers,
+    select (select count(distinct pid)::int from worker) as workers,
       (count(*) filter (where locked_at < now() - interval '1 minute'
         and not exists (select from worker where objid::bigint = (hashtext(locked_by)::bigint & 4294967295))))::int as orphans,
       (count(*) filter (where locked_at is null and run_at <= now() and attempts < max_attempts))::int as waiting,
