@@ -59,8 +59,20 @@ async function settle(config: Config, log: Log): Promise<{ config: Config; local
     return { config };
   }
   const local = await startEmbeddedPostgres(dataDirectory(project), 'roomgate', log);
-  const Pepper = config.Pepper ?? localPepper(local.directory);
-  return { config: Object.freeze({ ...config, DatabaseUrl: local.url, Pepper }), local };
+  return await orStop(local, async () => {
+    const Pepper = config.Pepper ?? localPepper(local.directory);
+    return { config: Object.freeze({ ...config, DatabaseUrl: local.url, Pepper }), local };
+  });
+}
+
+/** Leaves the local PostgreSQL when what needs it cannot be begun: its connection would keep the process alive. */
+async function orStop<T>(local: EmbeddedPostgres | undefined, begin: () => Promise<T>): Promise<T> {
+  try {
+    return await begin();
+  } catch (error) {
+    await local?.stop();
+    throw error;
+  }
 }
 
 async function migrateAll(config: Config, log: Log): Promise<string[]> {
@@ -89,8 +101,10 @@ const host: Host = {
     const written = readSettings();
     const log = openLog('warn');
     const { config, local } = await settle(written, log);
-    if (local) await migrateAll(config, log);
-    const context = await openContext(config, log);
+    const context = await orStop(local, async () => {
+      if (local) await migrateAll(config, log);
+      return await openContext(config, log);
+    });
     return {
       context,
       async close() {
