@@ -9,6 +9,7 @@ import type { Viewer } from '../src/context.ts';
 import { insertBookings } from './_util/bookings-table.ts';
 import { makeTenant } from './_util/factories.ts';
 import { type Answer, type GraphqlService, startGraphql, until } from './_util/graphql.ts';
+import { cancelWaiting, hold, releaseAll } from './_util/hold.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 
 type Tenant = Awaited<ReturnType<typeof makeTenant>>;
@@ -39,6 +40,7 @@ afterEach(() => {
   return until(() => service.graphql.streamCount() === 0);
 });
 afterAll(async () => {
+  await releaseAll();
   await service.stop();
   await database.drop();
 });
@@ -83,6 +85,28 @@ const insert = (options: Parameters<typeof insertBookings>[3] & { in?: number } 
 const update = (id: number | undefined, changes: string) =>
   sql`update booking set ${sql.raw(changes)}, version = version + 1
       where mandator_id = ${tenant.mandatorId} and id = ${id}`.execute(service.context.db);
+
+const forever = new AbortController().signal;
+
+test('reads that fail because the database does not answer are repeated until the outage is over', async () => {
+  const streams = [watch('sse', {}), watch('ws', {})];
+  await greeted(...streams);
+  const [id] = await insert({ first: 0 });
+  await until(() => streams.every(({ frames }) => frames.length === 2));
+  const { db } = service.context;
+  const release = await hold(db, (trx) => sql`lock table change in access exclusive mode`.execute(trx));
+  await sql`select pg_notify('roomgate', 'booking:' || ${tenant.mandatorId}::int || ':' || ${room()}::int)`.execute(
+    db,
+  );
+  await cancelWaiting(db, 5);
+  await release();
+  await update(id, `status = 'Cancelled'`);
+  await until(() => streams.every(({ frames }) => frames.length === 3));
+  for (const stream of streams) {
+    expect(told(stream)).toEqual([[], [id], [id]]);
+    expect(stream.errors).toEqual([]);
+  }
+});
 
 describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
   test('begins with the present cursor and tells each change', async () => {
@@ -252,7 +276,7 @@ describe('watchBookings', () => {
 
   test('gives an empty frame at each heartbeat, also while changes of other rooms rush by', async () => {
     const filter = { resourceId: room(1) };
-    const frames = watchBookings(service.context.db, viewer, filter, undefined, changesOf(), 100);
+    const frames = watchBookings(service.context.db, viewer, filter, undefined, changesOf(), forever, 100);
     const begun = performance.now();
     await frames.next();
     let isOver = false;
@@ -284,7 +308,7 @@ describe('watchBookings', () => {
       yield await changed.then(() => change);
     }
     const streams = Array.from({ length: 50 }, (_, index) =>
-      watchBookings(db, viewer, index % 2 ? {} : { resourceId: room() }, undefined, twice()),
+      watchBookings(db, viewer, index % 2 ? {} : { resourceId: room() }, undefined, twice(), forever),
     );
     await Promise.all(streams.map((stream) => stream.next()));
     const next = Promise.all(streams.map((stream) => stream.next()));

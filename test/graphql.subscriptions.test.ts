@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { sql } from 'kysely';
 import { makeTenant } from './_util/factories.ts';
 import { type Answer, type GraphqlService, startGraphql, until } from './_util/graphql.ts';
+import { cancelWaiting, hold, releaseAll } from './_util/hold.ts';
 import {
   BatchStatusDocument,
   type BatchStatusSubscription,
@@ -34,6 +35,7 @@ afterEach(() => {
 });
 
 afterAll(async () => {
+  await releaseAll();
   await service.stop();
   await database.drop();
 });
@@ -389,6 +391,60 @@ describe('SSE', () => {
     expect(response.status).toBe(406);
     await response.arrayBuffer();
     await until(() => service.graphql.streamCount() === 0);
+  });
+});
+
+describe('reads that fail because the database does not answer', () => {
+  test('are repeated until the outage is over: no stream ends without the final state', async () => {
+    const [id, another] = [await insertBatch(), await insertBatch()];
+    const streams = [watchStatus('sse', id), watchStatus('ws', id)];
+    const all = watchAll('sse');
+    await until(() => streams.every(({ frames }) => frames.length === 1) && all.frames.length === 2);
+    const { db } = service.context;
+    const release = await hold(db, async (trx) => {
+      await sql`lock table batch in access exclusive mode`.execute(trx);
+      await trx.updateTable('batch').set(processing).where('id', '=', id).execute();
+      await trx.updateTable('batch').set(created).where('id', '=', id).execute();
+    });
+    await sql`select pg_notify('roomgate', 'batch:' || ${tenant.mandatorId}::int || ':' || ${id}::text)`.execute(
+      db,
+    );
+    // Each of the three, and most of them again.
+    await cancelWaiting(db, 8);
+    await release();
+    for (const stream of streams) {
+      expect(await stream.ended).toBe('complete');
+      expect(statesOf(stream)).toEqual(['AwaitingLessonCreation', 'LessonsCreated']);
+    }
+    await until(() => all.frames.length >= 3);
+    await update(another, failed);
+    await until(() =>
+      batchesOf(all).some(([batch, state]) => batch === another && state === failed.import_status),
+    );
+    expect(batchesOf(all)).toContainEqual([id, 'LessonsCreated']);
+    expect([...streams, all].flatMap(({ frames }) => frames.flatMap(({ errors }) => errors ?? []))).toEqual(
+      [],
+    );
+  });
+
+  test('hold up no stop: the stream ends with its last frame', async () => {
+    const stopping = await startGraphql(database.url);
+    stopping.admit('user', tenant);
+    const id = await insertBatch();
+    const stream = watchStatus('sse', id, 'user', stopping);
+    await until(() => stream.frames.length === 1);
+    const { db } = service.context;
+    const release = await hold(db, (trx) => sql`lock table batch in access exclusive mode`.execute(trx));
+    await sql`select pg_notify('roomgate', 'batch:' || ${tenant.mandatorId}::int || ':' || ${id}::text)`.execute(
+      db,
+    );
+    // Many, so that the pause before the next is longer than a stop may take.
+    await cancelWaiting(db, 4);
+    const stopped = stopping.stop();
+    expect(await stream.ended).toBe('complete');
+    expect(lastCode(stream)).toBe('UNAVAILABLE');
+    await release();
+    await stopped;
   });
 });
 

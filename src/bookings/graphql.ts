@@ -269,8 +269,8 @@ function addSubscription(builder: Builder, { booking }: BookingTypes, filter: Fi
       description:
         'A frame at once: with the present cursor, so that whoever then lists bookings misses nothing, or with what has changed since `after`. Then one after each change, and an empty one every 30 seconds. A new booking is told when it fits the filter; a changed one when its resource (the one before or the one after), location, kind and series do, whatever its time, status and person are now: it may have to go from where it is shown.',
       subscribe: (_root, { filter: wanted, after }, call) =>
-        call.streams.open(call, [bookingTopic(call.viewer)], (changes) =>
-          watchBookings(call.context.db, call.viewer, toFilter(wanted), after, changes),
+        call.streams.open(call, [bookingTopic(call.viewer)], (changes, signal) =>
+          watchBookings(call.context.db, call.viewer, toFilter(wanted), after, changes, signal),
         ),
       resolve: resolveFrame,
     }),

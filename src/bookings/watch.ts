@@ -4,6 +4,7 @@ import { cursorAt, findEnd, readChangePage, readTogether, type Stretch } from '.
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Change } from '../db/notifications.ts';
+import { outlast } from '../db/outlast.ts';
 import { checkReader } from '../tenants/service.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import { findStored } from './stored.ts';
@@ -24,6 +25,7 @@ const heartbeat = 30_000;
  * when its room (before or after the change), kind and series fit, whatever else became of it: so that whoever shows it
  * learns that it is gone. Of a private booking of others the series is not told, so it fits none.
  * @param after a cursor of the feed of changes
+ * @param signal that the watching ends; until then outages are outlasted
  * @throws Forbidden for a display, Malformed for what is no cursor, Conflict for one whose changes are not kept any more
  */
 export async function* watchBookings(
@@ -32,11 +34,12 @@ export async function* watchBookings(
   filter: BookingFilter,
   after: string | null | undefined,
   changes: AsyncIterable<Change>,
+  signal: AbortSignal,
   heartbeatEvery = heartbeat,
 ): AsyncGenerator<BookingFrame> {
   checkReader(viewer);
   const from = (after ? readChangePage(undefined, after).after : undefined) ?? 'now';
-  let place = from === 'now' ? await findEnd(db, viewer.mandatorId) : from;
+  let place = from === 'now' ? await outlast(signal, () => findEnd(db, viewer.mandatorId)) : from;
   let isGreeted = false;
   const frame = (bookings: Booking[]): BookingFrame => {
     isGreeted = true;
@@ -45,8 +48,10 @@ export async function* watchBookings(
   if (from === 'now') yield frame([]);
   for await (const change of withPulse(changes, heartbeatEvery)) {
     for (let hasMore = change !== undefined; hasMore; ) {
-      const stretch = await readTogether(db, viewer.mandatorId, { limit: frameLength, after: place });
-      const bookings = await readNews(db, viewer, filter, stretch);
+      const { stretch, bookings } = await outlast(signal, async () => {
+        const stretch = await readTogether(db, viewer.mandatorId, { limit: frameLength, after: place });
+        return { stretch, bookings: await readNews(db, viewer, filter, stretch) };
+      });
       place = stretch.end;
       hasMore = stretch.hasMore;
       if (bookings.length > 0) yield frame(bookings);

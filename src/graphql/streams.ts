@@ -30,7 +30,7 @@ export type Streams = {
   open<T>(
     caller: Caller,
     topics: string[],
-    frames: (changes: AsyncIterable<Change>) => AsyncIterable<T>,
+    frames: (changes: AsyncIterable<Change>, signal: AbortSignal) => AsyncIterable<T>,
   ): Promise<AsyncIterableIterator<T | Error>>;
   /**
    * Opens a stream of what a source gives, which is closed with it. A stream that ends before its time, for what `open`
@@ -95,24 +95,34 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
     async open<T>(
       caller: Caller,
       topics: string[],
-      frames: (changes: AsyncIterable<Change>) => AsyncIterable<T>,
+      frames: (changes: AsyncIterable<Change>, signal: AbortSignal) => AsyncIterable<T>,
     ) {
       const stream = register(caller);
-      const subscription = await listen(stream, caller, () => notifications.subscribe(...topics));
+      const over = new AbortController();
+      const subscription = await listen(stream, caller, async () => {
+        const { next, close } = await notifications.subscribe(...topics);
+        return {
+          next,
+          close() {
+            close();
+            over.abort();
+          },
+        };
+      });
       async function* changes(): AsyncGenerator<Change> {
         if (!stream.isEnded) yield { keys: new Set(), all: true };
         for (let change = await subscription.next(); change; change = await subscription.next()) yield change;
       }
       async function* run(): AsyncGenerator<T | Error> {
         try {
-          for await (const frame of frames(changes())) {
+          for await (const frame of frames(changes(), over.signal)) {
             await stream.doubt;
             if (stream.isEnded) break;
             yield frame;
           }
           if (stream.error) yield stream.error;
         } catch (error) {
-          yield error as Error;
+          yield stream.error ?? (error as Error);
         } finally {
           stream.release();
         }

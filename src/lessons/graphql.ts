@@ -297,8 +297,8 @@ function addSubscriptions(builder: Builder, { batch, importStatus }: BatchTypes)
       description: 'The present state at once, then each change; completes after a final state.',
       subscribe: async (_root, { batchId }, call) => {
         const { id } = await lessons.getBatch(call.context.db, call.viewer, batchId);
-        return call.streams.open(call, [batchTopic(call.viewer)], (changes) =>
-          watchBatch(call.context.db, call.viewer, id, changes),
+        return call.streams.open(call, [batchTopic(call.viewer)], (changes, signal) =>
+          watchBatch(call.context.db, call.viewer, id, changes, signal),
         );
       },
       resolve: resolveFrame,
@@ -315,8 +315,8 @@ function addSubscriptions(builder: Builder, { batch, importStatus }: BatchTypes)
       description:
         'The newest 200 in these states, then each change of a batch that is or was in one of them.',
       subscribe: (_root, { states }, call) =>
-        call.streams.open(call, [batchTopic(call.viewer)], (changes) =>
-          watchBatches(call.context.db, call.viewer, states ?? undefined, changes),
+        call.streams.open(call, [batchTopic(call.viewer)], (changes, signal) =>
+          watchBatches(call.context.db, call.viewer, states ?? undefined, changes, signal),
         ),
       resolve: resolveFrame,
     }),

@@ -1,7 +1,8 @@
 /**
- * Runs a tenant's batches, oldest first, one at a time: short ones in their own lane, so that long ones do not hold them up. The tenant's advisory lock and the work are on one database
- * session: when the worker dies both vanish together, and another worker starts the batch again from its stored body.
- * What is beside that session uses the worker's own connections too, so that a busy web server cannot hold up an import.
+ * Runs a tenant's batches, oldest first, one at a time: short ones in a lane of their own, so that long ones of others do not
+ * hold them up. The tenant's advisory lock and the work are on one database session: when the worker dies both vanish
+ * together, and another worker starts the batch again from its stored body. What is beside that session uses the worker's
+ * own connections too, so that a busy web server cannot hold up an import.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';

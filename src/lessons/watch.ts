@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Change } from '../db/notifications.ts';
+import { outlast } from '../db/outlast.ts';
 import { mostPerPage } from '../db/paging.ts';
 import { type Batch, type BatchFilter, type ImportStatus, isTerminal } from './batch.ts';
 import { findBatch, getBatch, listBatches } from './service.ts';
@@ -60,18 +61,19 @@ export async function waitForBatch(
   }
 }
 
-/** The batch now and after each visible change, until it has ended. */
+/** The batch now and after each visible change, until it has ended, or `signal` says that the watching has. */
 export async function* watchBatch(
   db: Database,
   viewer: Viewer,
   id: string,
   changes: AsyncIterable<Change>,
+  signal: AbortSignal,
 ): AsyncGenerator<Batch> {
   let last: Batch | undefined;
   for await (const { all, keys } of changes) {
     // The end of another batch moves this one up in the queue.
     if (!all && !keys.has(id) && (last?.queuePosition ?? 0) <= 1) continue;
-    const batch = await getBatch(db, viewer, id);
+    const batch = await outlast(signal, () => getBatch(db, viewer, id));
     if (!isDeepStrictEqual(batch, last)) yield batch;
     if (isTerminal(batch.importStatus)) return;
     last = batch;
@@ -84,9 +86,13 @@ export async function* watchBatches(
   viewer: Viewer,
   states: ImportStatus[] | undefined,
   changes: AsyncIterable<Change>,
+  signal: AbortSignal,
 ): AsyncGenerator<Batch> {
-  const list = async (importStatus: BatchFilter['importStatus'], limit = mostPerPage) =>
-    (await listBatches(db, viewer, { importStatus }, { limit, after: undefined })).items;
+  const list = (importStatus: BatchFilter['importStatus'], limit = mostPerPage) =>
+    outlast(
+      signal,
+      async () => (await listBatches(db, viewer, { importStatus }, { limit, after: undefined })).items,
+    );
   const isWanted = ({ importStatus }: Batch) =>
     states ? states.includes(importStatus) : !isTerminal(importStatus);
   // Every batch begins in the one state, and has its LessonCount from the other one on.
@@ -104,7 +110,7 @@ export async function* watchBatches(
     const listed = new Set(batches.map(({ id }) => id));
     const open = watched.values().filter(({ importStatus }) => !isTerminal(importStatus));
     for (const id of new Set([...keys, ...open.map((batch) => batch.id)])) {
-      const batch = listed.has(id) ? null : await findBatch(db, viewer, id);
+      const batch = listed.has(id) ? null : await outlast(signal, () => findBatch(db, viewer, id));
       if (batch) batches.push(batch);
     }
     for (const batch of batches.sort((one, other) => one.arrival - other.arrival)) {

@@ -1,6 +1,7 @@
 import { type ControlledTransaction, sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';
 import type { DB } from '../../src/db/tables.ts';
+import { until } from './process.ts';
 
 type Held = ControlledTransaction<DB>;
 const open = new Set<Held>();
@@ -25,4 +26,19 @@ export async function hold(
 export async function releaseAll(): Promise<void> {
   for (const trx of open) await trx.rollback().execute();
   open.clear();
+}
+
+/** Cancels statements that wait for a lock, one after another until there were so many: whoever sent one sees an outage. */
+export async function cancelWaiting(db: Database, statements: number): Promise<void> {
+  const cancelled = new Set<string>();
+  await until(`${statements} statements have waited`, async () => {
+    const { rows } = await sql<{ statement: string }>`
+      with waiting as materialized (
+        select pid, pid || ' ' || query_start as statement from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'
+      )
+      select statement from waiting where pg_cancel_backend(pid)`.execute(db);
+    for (const { statement } of rows) cancelled.add(statement);
+    return cancelled.size >= statements;
+  });
 }
