@@ -57,7 +57,7 @@ export type Context = {
   config: Config;
   log: Log;
   db: Database;
-  /** A few connections of their own for request bodies that stream in slowly. */
+  /** A few connections of their own for storing large request bodies. */
   uploads: Database;
   /** The connections over which the notifications of mail servers are recorded, which their senders wait for. */
   inbox: Database;
@@ -68,13 +68,7 @@ export type Context = {
 
 export async function openContext(config: Config, log: Log): Promise<Context & { close(): Promise<void> }> {
   const db = openDatabase(config.DatabaseUrl, { max: 10, log, statementTimeout: 15_000 });
-  const uploads = openDatabase(config.DatabaseUrl, {
-    max: 8,
-    log,
-    statementTimeout: 60_000,
-    // As long as a body may take to arrive.
-    settings: { idle_in_transaction_session_timeout: 125_000 },
-  });
+  const uploads = openDatabase(config.DatabaseUrl, { max: 8, log, statementTimeout: 60_000 });
   const inbox = openDatabase(config.DatabaseUrl, { max: 3, log, statementTimeout: 2_500 });
   const notifications = openNotifications(config.DatabaseUrl, log);
   const rates = openRates(db, log);

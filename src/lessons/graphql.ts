@@ -6,6 +6,7 @@ import { bodyType, enumType, type MemberType, recordFields, recordType } from '.
 import { resolveFrame } from '../graphql/streams.ts';
 import { textArgument } from '../graphql/texts.ts';
 import { idempotencyKey } from '../input.ts';
+import { createBatch } from './acceptance.ts';
 import { type Batch, batchList, errorList, type Operation } from './batch.ts';
 import { asBody, jobSchemas, lessonSchemas, lessonStatus } from './bodies.ts';
 import { longestName } from './fields.ts';
@@ -254,18 +255,16 @@ function addMutations(builder: Builder, types: BatchTypes): void {
         resolve: async (_root, args, { context, viewer, requestId }) => {
           if (operation === 'Delete' && args.options?.onConflict)
             throw new InvalidInput('options.onConflict: a deletion has no conflicts; leave it out.');
-          const { batchId } = await lessons
-            .createBatch(context, viewer, {
-              operation,
-              body: asBody(args.jobs),
-              validateOnly: args.options?.validateOnly ?? undefined,
-              onConflict: args.options?.onConflict ?? undefined,
-              idempotencyKey: args.options?.idempotencyKey ?? undefined,
-              requestId,
-            })
-            .catch((error: unknown) => {
-              throw error instanceof Malformed ? new InvalidInput(error.message, error.errors) : error;
-            });
+          const { batchId } = await createBatch(context, viewer, {
+            operation,
+            body: asBody(args.jobs),
+            validateOnly: args.options?.validateOnly ?? undefined,
+            onConflict: args.options?.onConflict ?? undefined,
+            idempotencyKey: args.options?.idempotencyKey ?? undefined,
+            requestId,
+          }).catch((error: unknown) => {
+            throw error instanceof Malformed ? new InvalidInput(error.message, error.errors) : error;
+          });
           return { batch: await lessons.getBatch(context.db, viewer, batchId) };
         },
       }),

@@ -5,6 +5,7 @@ import { requestBody } from '../rest/body.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { flag, instant, paging, waitSeconds } from '../rest/parameters.ts';
 import { type Call, type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
+import { createBatch } from './acceptance.ts';
 import {
   type Batch,
   batchList,
@@ -104,7 +105,7 @@ function submitRoute(operation: Operation, texts: { summary: string; description
     },
     problems: forDisplays,
     handle: async (context, { viewer, query, request, requestId }) => {
-      const accepted = await lessons.createBatch(context, viewer, {
+      const accepted = await createBatch(context, viewer, {
         operation,
         body: requestBody(request, context.config.Limits),
         validateOnly: query.ValidateOnly,

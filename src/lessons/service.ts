@@ -6,49 +6,30 @@
  * 4.3. A tenant's batches run one at a time in order of arrival. The batch row is the truth; the queue's job is a nudge.
  */
 import { type RawBuilder, sql } from 'kysely';
-import { v7 as uuidv7 } from 'uuid';
-import type { Context, Viewer } from '../context.ts';
+import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { claimIdempotencyKey } from '../db/idempotency.ts';
 import { type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { Conflict, Forbidden, LimitExceeded, NotFound } from '../errors.ts';
+import { Conflict, Forbidden, NotFound } from '../errors.ts';
 import { addJob } from '../worker/queue.ts';
 import {
   type Batch,
   type BatchFilter,
   type BatchKey,
   batchList,
-  type ConflictRule,
   errorList,
   type FailureKind,
   type ImportStatus,
   isTerminal,
   type LessonError,
   type Omission,
-  type Operation,
   openStatuses,
   selectBatches,
   selectBatchPage,
   toBatch,
 } from './batch.ts';
-import { openBody } from './submission.ts';
 
 // Other rooms see this one through its service alone.
 export type { Batch };
-
-export type Submission = {
-  operation: Operation;
-  /** The bytes of a JSON array of jobs. */
-  body: AsyncIterable<Uint8Array>;
-  /** The same checks and the same errors as the real run, nothing written. */
-  validateOnly?: boolean | undefined;
-  /** Fail when absent. */
-  onConflict?: ConflictRule | undefined;
-  idempotencyKey?: string | undefined;
-  requestId: string;
-};
-
-export type Accepted = { batchId: string; importStatus: 'AwaitingLessonCreation' };
 
 /** The queue's tasks that work through a tenant's batches: short ones, and any in the lane of long ones. */
 export const batchTask = 'ProcessLessonBatches';
@@ -66,79 +47,6 @@ export async function nudge(trx: Transaction, mandatorId: number): Promise<void>
 /** The same where the next one is long. */
 export async function nudgeLong(trx: Transaction, mandatorId: number): Promise<void> {
   await addJob(trx, longBatchTask, { mandatorId }, `${longBatchTask}:${mandatorId}`);
-}
-
-/**
- * Stores a batch and queues it in one transaction (contract 4.2): when this returns, it is not lost any more.
- * The body streams into the database; it is read to the end, or the whole is as if never sent.
- * @throws Malformed when the body is not a JSON array of objects, TooLarge, Conflict or InvalidInput for the key,
- * LimitExceeded
- */
-export async function createBatch(
-  context: Context,
-  viewer: Viewer,
-  submission: Submission,
-): Promise<Accepted> {
-  checkRole(viewer);
-  const { operation, validateOnly = false, onConflict = 'Fail', idempotencyKey, requestId } = submission;
-  const { JobBodyBytes, JobsPerBatch, OpenBatches } = context.config.Limits;
-  const body = await openBody(submission.body, `${operation} ${validateOnly} ${onConflict}`, JobBodyBytes);
-  const batch = { mandatorId: viewer.mandatorId, id: uuidv7() };
-  // A body that is still arriving must not keep a connection from requests that can be answered at once.
-  const db = body.complete ? context.db : context.uploads;
-  return await db.transaction().execute(async (trx) => {
-    const claim = idempotencyKey
-      ? await claimIdempotencyKey<Accepted>(trx, viewer, idempotencyKey)
-      : undefined;
-    if (!claim?.answered) await checkOpenBatches(trx, batch, OpenBatches);
-    const { jobCount, weight } = await body.store(trx, batch, {
-      store: !claim?.answered,
-      mostJobs: JobsPerBatch,
-    });
-    const answer: Accepted = { batchId: batch.id, importStatus: 'AwaitingLessonCreation' };
-    const replayed = await claim?.settle(body.fingerprint(), answer);
-    if (replayed) return replayed;
-    // Of those whose bodies arrived meanwhile, one after another.
-    await sql`select pg_advisory_xact_lock(${openBatchesLock}, ${batch.mandatorId})`.execute(trx);
-    await checkOpenBatches(trx, batch, OpenBatches);
-    await trx
-      .insertInto('batch')
-      .values({
-        mandator_id: batch.mandatorId,
-        id: batch.id,
-        operation,
-        validate_only: validateOnly,
-        on_conflict: onConflict,
-        job_count: jobCount,
-        weight,
-        request_id: requestId,
-        created_by: viewer.personId,
-      })
-      .execute();
-    await nudge(trx, batch.mandatorId);
-    const { log } = context;
-    log.info({ batchId: batch.id, requestId, operation, jobs: jobCount }, 'batch accepted');
-    return answer;
-  });
-}
-
-const openBatchesLock = 7_003;
-/** Seconds after which a place in the queue may be free. */
-const retryWhenFull = 10;
-
-/** @throws LimitExceeded when the tenant has as many open batches as it may have (contract 6) */
-async function checkOpenBatches(trx: Transaction, { mandatorId }: BatchKey, most: number): Promise<void> {
-  const { open } = await trx
-    .selectFrom('batch')
-    .where('mandator_id', '=', mandatorId)
-    .where('import_status', 'in', openStatuses)
-    .select(({ fn }) => fn.countAll<number>().as('open'))
-    .executeTakeFirstOrThrow();
-  if (open >= most)
-    throw new LimitExceeded(
-      `${open} batches of this tenant wait or run, and ${most} may; send this one again when one of them has ended.`,
-      retryWhenFull,
-    );
 }
 
 /** @throws Forbidden for a display */

@@ -1,31 +1,40 @@
-/** Taking a request body in: its jobs go to the database while they arrive. */
+/** Taking a request body in: a small one in memory, a large one in a file until all of it is here, then into the database. */
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import type { Log } from '../log.ts';
 import type { BatchKey } from './batch.ts';
 import { listOrEmpty, member } from './fields.ts';
 import { explainRefusal, type JobGroup, splitJobs } from './split-jobs.ts';
+import { openSpool, type Spool, type Spooled } from './spool.ts';
 
 /** `weight` foretells the work: the jobs and the lessons that they list, or KiB of body where that is more. */
 export type Size = { jobCount: number; weight: number };
 
 export type OpenBody = {
-  /** Whether the whole body is here already, so that storing it will not wait for the client. */
+  /** Whether the whole body is here already; else `receive` brings the rest. */
   complete: boolean;
-  /** Stores what has arrived while reading on. @param store false: only reads */
-  store(trx: Transaction, batch: BatchKey, options: { store: boolean; mostJobs: number }): Promise<Size>;
-  /** Of `purpose` and every byte; once all is read. */
+  /** Waits for the client until the body has ended, holding nothing but a file. @throws as `openBody` */
+  receive(): Promise<void>;
+  /** @returns its size. @throws Malformed for what PostgreSQL refuses. @param store false: only counts */
+  store(trx: Transaction, batch: BatchKey, options: { store: boolean }): Promise<Size>;
+  /** Of `purpose` and every byte; once all is here. */
   fingerprint(): Buffer;
+  /** What has not been read by now is read past. */
+  close(): Promise<void>;
 };
 
+type Kept = Omit<JobGroup, 'json'> & { json(): Promise<Buffer> };
+
 /**
- * Reads the first jobs of a body, and nothing more until they are stored.
- * @throws Malformed, TooLarge as `splitJobs`
+ * Reads the first jobs of a body, and nothing more until it is told to.
+ * @param limits.mostJobs past them jobs are counted, not kept: the batch fails anyway
+ * @throws Malformed, TooLarge as `splitJobs`; what `bytes` throws
  */
 export async function openBody(
   bytes: AsyncIterable<Uint8Array>,
   purpose: string,
-  mostBytes: number,
+  { mostBytes, mostJobs, log }: { mostBytes: number; mostJobs: number; log: Log },
 ): Promise<OpenBody> {
   const hash = createHash('sha256').update(`${purpose}\n`);
   async function* hashed() {
@@ -36,30 +45,42 @@ export async function openBody(
   }
   const groups = splitJobs(hashed(), mostBytes);
   const first = (await groups.next()).value as JobGroup;
+  const kept: Kept[] = [];
+  let spool: Spool | undefined;
+  let [jobCount, size] = [0, 0];
+
+  function keep(group: JobGroup, json: () => Promise<Buffer>): void {
+    jobCount += group.count;
+    size += group.json.length;
+    if (group.first <= mostJobs) kept.push({ ...group, json });
+  }
+  if (first.last) keep(first, async () => first.json);
+
   return {
     complete: first.last,
-    async store(trx, batch, { store, mostJobs }) {
-      let group: JobGroup | undefined = first;
-      let [jobCount, lessons, bytes] = [0, 0, 0];
-      try {
-        while (group) {
-          jobCount += group.count;
-          bytes += group.json.length;
-          // Jobs past the limit are counted, not kept: the batch fails anyway.
-          const kept: boolean = store && group.first <= mostJobs;
-          const reading: Promise<IteratorResult<JobGroup>> = groups.next();
-          const [listed] = await Promise.all([kept ? storeGroup(trx, batch, group) : 0, reading]);
-          lessons += listed;
-          const next = await reading;
-          group = next.done ? undefined : next.value;
-        }
-        return { jobCount, weight: Math.max(jobCount + lessons, Math.ceil(bytes / 1_024)) };
-      } finally {
-        // Not awaited: what is still to come is read past while the client hears what was wrong.
-        groups.return(undefined).catch(() => {});
+    async receive() {
+      const file = await openSpool(log);
+      spool = file;
+      for (let group: JobGroup | undefined = first; group; ) {
+        const part: Spooled = await file.append(group.json);
+        keep(group, () => file.read(part));
+        const next: IteratorResult<JobGroup> = await groups.next();
+        group = next.done ? undefined : next.value;
       }
     },
+    async store(trx, batch, { store }) {
+      let lessons = 0;
+      if (store)
+        for (const group of kept)
+          lessons += await storeGroup(trx, batch, { ...group, json: await group.json() });
+      return { jobCount, weight: Math.max(jobCount + lessons, Math.ceil(size / 1_024)) };
+    },
     fingerprint: () => hash.digest(),
+    async close() {
+      // Not awaited: what is still to come is read past while the client hears what was wrong.
+      groups.return(undefined).catch(() => {});
+      await spool?.close();
+    },
   };
 }
 

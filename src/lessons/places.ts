@@ -1,0 +1,113 @@
+/** Places that tenants and persons share fairly: nobody has them all, and a free one goes to the tenant that has fewest. */
+import { LimitExceeded, Unavailable } from '../errors.ts';
+
+type Holder = { mandatorId: number; personId: number };
+
+type Limits = {
+  /** What a place is for, in the words of a refusal: `large imports`. */
+  of: string;
+  all: number;
+  perTenant: number;
+  perPerson: number;
+  /** How many of a person may wait. */
+  mostWaiting: number;
+  /** Milliseconds for which one waits at most. */
+  patience: number;
+};
+
+export type Places = {
+  /**
+   * Does `work` once there is a place for it.
+   * @throws LimitExceeded when the person or the tenant has all of its own, Unavailable when others have all
+   */
+  hold<T>(holder: Holder, work: () => Promise<T>): Promise<T>;
+};
+
+type Waiting = { holder: Holder; enter: () => void };
+
+/** Seconds after which a refused client may come again. */
+const retryAfter = 10;
+
+export function openPlaces(limits: Limits): Places {
+  const taken = new Map<string, number>();
+  /** In the order in which they came. */
+  const waiting = new Set<Waiting>();
+
+  const total = 'all';
+  const tenantOf = ({ mandatorId }: Holder) => `${mandatorId}`;
+  const personOf = ({ mandatorId, personId }: Holder) => `${mandatorId} ${personId}`;
+  const takenBy = (key: string) => taken.get(key) ?? 0;
+
+  function isFull(holder: Holder): boolean {
+    return (
+      takenBy(total) >= limits.all ||
+      takenBy(tenantOf(holder)) >= limits.perTenant ||
+      takenBy(personOf(holder)) >= limits.perPerson
+    );
+  }
+  function count(holder: Holder, change: 1 | -1): void {
+    for (const key of [total, tenantOf(holder), personOf(holder)]) {
+      const left = takenBy(key) + change;
+      if (left > 0) taken.set(key, left);
+      else taken.delete(key);
+    }
+  }
+
+  function refusal(holder: Holder): LimitExceeded | Unavailable {
+    const { of, perPerson, perTenant, all } = limits;
+    const own =
+      takenBy(personOf(holder)) >= perPerson
+        ? `${perPerson} ${of} of this person are`
+        : takenBy(tenantOf(holder)) >= perTenant
+          ? `${perTenant} ${of} of this tenant are`
+          : undefined;
+    if (own)
+      return new LimitExceeded(
+        `${own} under way already; send this one when one of them has been answered.`,
+        retryAfter,
+      );
+    return new Unavailable(`${all} ${of} are under way already; send the same request again.`);
+  }
+
+  /** Lets in who may, of the tenants with the fewest places first. */
+  function admit(): void {
+    for (;;) {
+      const [next] = [...waiting]
+        .filter(({ holder }) => !isFull(holder))
+        .sort((a, b) => takenBy(tenantOf(a.holder)) - takenBy(tenantOf(b.holder)));
+      if (!next) return;
+      waiting.delete(next);
+      count(next.holder, 1);
+      next.enter();
+    }
+  }
+
+  function enter(holder: Holder): Promise<void> {
+    const waitingOfPerson = [...waiting].filter(
+      (other) => personOf(other.holder) === personOf(holder),
+    ).length;
+    if (waitingOfPerson >= limits.mostWaiting) throw refusal(holder);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const one: Waiting = { holder, enter: resolve };
+    waiting.add(one);
+    admit();
+    if (!waiting.has(one)) return promise;
+    const late = setTimeout(() => {
+      waiting.delete(one);
+      reject(refusal(holder));
+    }, limits.patience).unref();
+    return promise.finally(() => clearTimeout(late));
+  }
+
+  return {
+    async hold(holder, work) {
+      await enter(holder);
+      try {
+        return await work();
+      } finally {
+        count(holder, -1);
+        admit();
+      }
+    },
+  };
+}
