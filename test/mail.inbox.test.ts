@@ -204,8 +204,9 @@ describe('the inbox', () => {
     expect(recorded).toBeGreaterThan(0);
     expect(recorded).toBeLessThan(count);
     expect(new Set(outcomes)).toEqual(new Set(['recorded', 'Unavailable']));
-    expect((await countVerdicts())['Accepted']).toBe(recorded);
     await inbox.close();
+    // What took too long is refused, and recorded all the same.
+    expect((await countVerdicts())['Accepted']).toBeGreaterThanOrEqual(recorded);
   });
 
   describe('while more comes than can be recorded', () => {
@@ -246,22 +247,23 @@ describe('the inbox', () => {
     test('the newest of whoever has sent most gives way, and what proves nothing before it', async () => {
       const release = await lockInbox();
       const inbox = openInbox(service.context.inbox, silent);
-      const body = Buffer.alloc(1_048_576);
-      const wrong = { claim: 'Rejected', subscriptionId: null, address: '192.0.2.7', body } as const;
-      const strangers = Array.from({ length: 40 }, (_, at) => outcomeOf(inbox.record([row(at, wrong)])));
-      const own = Array.from({ length: 20 }, (_, at) => outcomeOf(inbox.record([row(100 + at, { body })])));
+      const wrong = { claim: 'Rejected', subscriptionId: null, address: '192.0.2.7' } as const;
+      const send = (from: number, count: number, fields: Partial<Row> = {}) =>
+        Array.from({ length: count }, (_, at) => outcomeOf(inbox.record([row(from + at, fields)])));
+      const strangers = send(0, 1_500, wrong);
+      const own = send(10_000, 400);
       const subscriptionId = await other(2);
-      const others = [outcomeOf(inbox.record([row(900, { subscriptionId, body })]))];
-      const more = Array.from({ length: 40 }, (_, at) => outcomeOf(inbox.record([row(200 + at, { body })])));
-      others.push(outcomeOf(inbox.record([row(901, { subscriptionId, body })])));
+      const others = send(20_000, 1, { subscriptionId });
+      const more = send(30_000, 2_000);
+      others.push(...send(40_000, 1, { subscriptionId }));
       await release();
-      expect(await Promise.all(own)).toEqual(Array(20).fill('recorded'));
+      expect(await Promise.all(own)).toEqual(Array(400).fill('recorded'));
       expect(await Promise.all(others)).toEqual(['recorded', 'recorded']);
       expect((await Promise.all(more)).at(-1)).toBe('Unavailable');
-      // Those that were being recorded already.
-      expect((await Promise.all(strangers)).filter((outcome) => outcome === 'recorded').length).toBeLessThan(
-        20,
-      );
+      // Two groups of them were being recorded already.
+      expect(
+        (await Promise.all(strangers)).filter((outcome) => outcome === 'recorded').length,
+      ).toBeLessThanOrEqual(512);
       await inbox.close();
     });
   });
