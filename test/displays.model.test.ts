@@ -10,7 +10,8 @@ import type { Privacy } from '../src/displays/display.ts';
 import { keepLocalDays } from '../src/displays/local-days.ts';
 import { readPlans } from '../src/displays/plan.ts';
 import { toContent } from '../src/displays/snapshot.ts';
-import { type Dice, doSomething, makeWorld, openDice, type World } from './_util/display-acts.ts';
+import { type Dice, openDice } from './_util/dice.ts';
+import { doSomething, makeWorld, type World } from './_util/display-acts.ts';
 import { type GraphqlService, startGraphql } from './_util/graphql.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 

@@ -9,7 +9,7 @@ import pg from 'pg';
 import { type Database, openDatabase } from '../src/db/database.ts';
 import { createPin } from '../src/identity/service.ts';
 import { openLog } from '../src/log.ts';
-import { openDice } from './_util/display-acts.ts';
+import { openDice } from './_util/dice.ts';
 import { makeTenant } from './_util/factories.ts';
 import { freePort } from './_util/free-port.ts';
 import { type Acts, disturbServer, editSomething } from './_util/mail-acts.ts';

@@ -209,6 +209,10 @@ export function createWebSockets(
         cuts++;
         WebSocket.prototype.terminate.call(opened);
       };
+      // A client that goes while it is written to is none of its errors either: the socket closes.
+      const send = (data: string, sent: () => void) =>
+        WebSocket.prototype.send.call(opened, data, {}, () => sent());
+      opened.send = send as typeof opened.send;
       sockets.emit('connection', opened, request);
       // graphql-ws would print them on the console; ws itself closes the socket.
       opened.removeAllListeners('error').on('error', (error) => {

@@ -1,38 +1,32 @@
 /** Zones of locations and persons: those that PostgreSQL knows too, so that reports in SQL can compute with them. */
 import { sql } from 'kysely';
-import { LRUCache } from 'lru-cache';
 import type { Database } from '../db/database.ts';
 import { InvalidInput } from '../errors.ts';
 import { currentNameOf } from '../zones.ts';
 
-/** Asking reads the files of all zones there. */
-const known = new LRUCache<string, true>({ max: 1_000 });
+/** In lower case, as of a while ago: asking reads the files of all zones there. */
+let names: { known: ReadonlySet<string>; until: number } | undefined;
+const believedFor = 10 * 60_000;
+
+async function namesOf(db: Database): Promise<ReadonlySet<string>> {
+  if (names && performance.now() < names.until) return names.known;
+  const { rows } = await sql<{ name: string }>`select lower(name) as name from pg_timezone_names`.execute(db);
+  names = { known: new Set(rows.map(({ name }) => name)), until: performance.now() + believedFor };
+  return names.known;
+}
 
 /** Those of these zones, which Node.js knows, that PostgreSQL does not; each with what is wrong with it. */
 export async function findUnknownZones(
   db: Database,
-  names: readonly string[],
+  zones: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const asked = names.filter((name) => !known.has(name));
-  if (asked.length === 0) return new Map();
-  const currentNames = asked.map(currentNameOf);
-  const { rows } = await sql<{ name: string }>`
-    select lower(name) as name from pg_timezone_names
-    where lower(name) = any (array(select lower(unnest(${[...asked, ...currentNames]}::text[]))))`.execute(
-    db,
-  );
-  const found = new Set(rows.map(({ name }) => name));
-  const unknown = new Map<string, string>();
-  for (const name of asked) {
-    const current = currentNameOf(name);
-    if (found.has(name.toLowerCase())) known.set(name, true);
-    else
-      unknown.set(
-        name,
-        `must be a time zone that PostgreSQL knows too${found.has(current.toLowerCase()) ? `; write ${current}` : ''}`,
-      );
-  }
-  return unknown;
+  const known = await namesOf(db);
+  const isKnown = (zone: string) => known.has(zone.toLowerCase());
+  const wrong = (zone: string) => {
+    const current = currentNameOf(zone);
+    return `must be a time zone that PostgreSQL knows too${isKnown(current) ? `; write ${current}` : ''}`;
+  };
+  return new Map(zones.filter((zone) => !isKnown(zone)).map((zone) => [zone, wrong(zone)]));
 }
 
 /** @throws InvalidInput for a zone that PostgreSQL does not know */

@@ -1,5 +1,5 @@
 /** What may happen in the calendars of a mail server, and to it: at random, and the same for the same dice. */
-import type { Dice } from './display-acts.ts';
+import type { Dice } from './dice.ts';
 import type { Truth } from './mail-server/ledger.ts';
 import type { DayName } from './mail-server/series.ts';
 import type { MailServer } from './mail-server.ts';

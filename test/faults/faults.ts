@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { DatabaseServer } from '../_util/database-server.ts';
-import type { Dice } from '../_util/display-acts.ts';
+import type { Dice } from '../_util/dice.ts';
 import { type Program, startProgram, until } from '../_util/process.ts';
 import type { Direction } from '../_util/wire.ts';
 import type { MovableClock } from './clock.ts';

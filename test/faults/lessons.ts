@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';
-import type { Dice } from '../_util/display-acts.ts';
+import type { Dice } from '../_util/dice.ts';
 import { type BatchRecord, type Job, makeJobs } from '../_util/lessons.ts';
 import type { Client } from './client.ts';
 import type { Ledger, Work } from './ledger.ts';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';
 import { createPin } from '../../src/identity/service.ts';
-import type { Dice } from '../_util/display-acts.ts';
+import type { Dice } from '../_util/dice.ts';
 import { makeTenant } from '../_util/factories.ts';
 import type { MailServer } from '../_util/mail-server.ts';
 import { pepper } from '../_util/service.ts';

@@ -1,0 +1,123 @@
+/** Sends what was made, and judges what comes back: what is an error of ours, not of the caller. */
+import { once } from 'node:events';
+import http from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import WebSocket from 'ws';
+import type { Dice } from '../_util/dice.ts';
+import { type fields, makeOperation } from './graphql.ts';
+import * as hostile from './hostile.ts';
+import type { Sent } from './rest.ts';
+import { tenantCode, type World } from './world.ts';
+
+/** `fault`: why it is an error of ours; `status`: what it counts as. */
+export type Verdict = { status: string; isSuccess: boolean; fault: string | undefined; ms: number };
+
+/** For the frames of a stream; then it is left. */
+const streamMs = 40;
+const longestAnswerMs = 35_000;
+
+const isMasked = (text: string) => text.includes('INTERNAL_ERROR') || text.includes('"InternalError"');
+
+/** GraphQL says in a 200 what went wrong, also by the type of a result. */
+const isData = (text: string) => !/"errors":\[\{|"__typename":"\w+Problem"/.test(text);
+
+function judge(status: number, headers: http.IncomingHttpHeaders, text: string): string | undefined {
+  if (isMasked(text)) return text.slice(0, 600);
+  if (status < 500) return undefined;
+  return status === 503 && headers['retry-after'] ? undefined : `${status} ${text.slice(0, 600)}`;
+}
+
+function learnFrom(world: World, type: string, text: string): void {
+  if (!type.includes('json') || text.length > 200_000) return;
+  try {
+    world.pool.learn(JSON.parse(text));
+  } catch {
+    // No JSON although it says so is judged elsewhere.
+  }
+}
+
+export async function sendHttp(sent: Sent, world: World, agent: http.Agent): Promise<Verdict> {
+  const { hostname, port } = new URL(world.url);
+  const started = performance.now();
+  const { promise, resolve } = Promise.withResolvers<Verdict>();
+  const end = (status: string, isSuccess = false, fault?: string) =>
+    resolve({ status, isSuccess, fault, ms: performance.now() - started });
+  const { method, path, headers, body } = sent;
+  const request = http.request({ hostname, port, method, path, headers, agent }, (answer) => {
+    const { statusCode = 0, headers: told } = answer;
+    const type = String(told['content-type'] ?? '');
+    let text = '';
+    const finish = () => {
+      if (statusCode < 300) learnFrom(world, type, text);
+      end(String(statusCode), statusCode < 300 && isData(text), judge(statusCode, told, text));
+    };
+    answer.setEncoding('utf8').on('data', (chunk: string) => {
+      if (text.length < 1_000_000) text += chunk;
+    });
+    answer.on('end', finish).on('error', finish);
+    if (type.startsWith('text/event-stream')) setTimeout(() => request.destroy(), streamMs);
+  });
+  request.setTimeout(longestAnswerMs, () =>
+    request.destroy(new Error(`no answer for ${longestAnswerMs} ms`)),
+  );
+  request.on('error', (error) => end('none', false, `no answer: ${error.message}`));
+  request.on('close', () => end('left'));
+  request.end(body);
+  return await promise;
+}
+
+/** Close codes by which a server says that it has failed. */
+const faultyCodes = new Set([1006, 1011, 4500]);
+
+export type Told = Verdict & { caller: string; message: string };
+
+/** One operation over a WebSocket of its own, in the protocol graphql-transport-ws or nearly so. */
+export async function sendOverSocket(
+  dice: Dice,
+  world: World,
+  field: (typeof fields)[number],
+): Promise<Told> {
+  const { params } = makeOperation(dice, world, field);
+  const { name, authorization } = dice.oneOf(world.callers);
+  const started = performance.now();
+  const socket = new WebSocket(
+    `${world.url.replace('http', 'ws')}/${tenantCode}/graphql`,
+    'graphql-transport-ws',
+  );
+  let text = '';
+  let code = 0;
+  socket.on('message', (data) => {
+    text += String(data).slice(0, 100_000);
+    if (/"type":"(complete|error)"/.test(text)) socket.close(1000);
+  });
+  socket.on('error', () => {});
+  socket.on('close', (closedWith) => {
+    code = closedWith;
+  });
+  const connection = { ...(authorization && { Authorization: authorization }) };
+  const hello = { type: 'connection_init', payload: dice.roll() < 0.1 ? hostile.anything(dice) : connection };
+  const call = { id: '1', type: 'subscribe', payload: params };
+  const isSpoiled = dice.roll() < 0.1;
+  const message = JSON.stringify(isSpoiled ? hostile.spoil(call, dice) : call) ?? 'null';
+  await Promise.race([once(socket, 'open').catch(() => {}), sleep(5_000, undefined, { ref: false })]);
+  if (socket.readyState === WebSocket.OPEN) {
+    socket.send(JSON.stringify(hello) ?? 'null');
+    await Promise.race([
+      once(socket, 'message').catch(() => {}),
+      once(socket, 'close'),
+      sleep(5_000, undefined, { ref: false }),
+    ]);
+    if (socket.readyState === WebSocket.OPEN) {
+      socket.send(message);
+      await Promise.race([once(socket, 'close'), sleep(4 * streamMs)]);
+    }
+  }
+  const isFaulty = faultyCodes.has(code) || isMasked(text);
+  socket.terminate();
+  return {
+    ...{ caller: name, message },
+    ...{ status: `ws ${code || 'open'}`, isSuccess: text.includes('"type":"next"') && isData(text) },
+    ms: performance.now() - started,
+    fault: isFaulty ? `closed with ${code}: ${text.slice(0, 600)}` : undefined,
+  };
+}

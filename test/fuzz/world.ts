@@ -1,0 +1,116 @@
+/** Who calls, and what there is to call about: two tenants, and what answers have told of them. */
+import { sql } from 'kysely';
+import type { Context } from '../../src/context.ts';
+import { createPin, hashDisplayToken } from '../../src/identity/service.ts';
+import type { Dice } from '../_util/dice.ts';
+import { makeDisplay, makeTenant } from '../_util/factories.ts';
+import * as hostile from './hostile.ts';
+
+export const tenantCode = 'school';
+const rooms = ['R001', 'R002', 'R003'];
+
+export type Caller = { name: string; authorization: string | undefined };
+export type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** @param url of the server; the context is of its database */
+export async function openWorld(url: string, context: Pick<Context, 'db' | 'config'>, pepper: string) {
+  const { db, config } = context;
+  const tenant = await makeTenant(db, { code: tenantCode, rooms });
+  const stranger = await makeTenant(db, { code: 'stranger' });
+
+  const pool = openPool();
+
+  async function tokenOf(of: typeof tenant, role: string): Promise<string> {
+    const { pin } = await createPin(db, pepper, { mandatorId: of.mandatorId, personId: of.person(role).id });
+    pool.learn({ apikey: pin });
+    const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
+    const answer = await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
+    return ((await answer.json()) as { access_token: string }).access_token;
+  }
+
+  const device = `rgd_${'fuzz'.repeat(11)}`;
+  const { displayId, personId } = await makeDisplay(db, tenant, {
+    tokenHash: hashDisplayToken(config, device),
+  });
+  const admin: Caller = { name: 'Admin', authorization: `Bearer ${await tokenOf(tenant, 'Admin')}` };
+  const user: Caller = { name: 'User', authorization: `Bearer ${await tokenOf(tenant, 'User')}` };
+  // Who may do more comes more often.
+  const callers: readonly Caller[] = [
+    ...[admin, admin, admin, admin, user, user, user],
+    { name: 'Display', authorization: `Bearer ${await tokenOf(tenant, 'Display')}` },
+    { name: 'device', authorization: `Bearer ${device}` },
+    { name: 'stranger', authorization: `Bearer ${await tokenOf(stranger, 'Admin')}` },
+    { name: 'anonymous', authorization: undefined },
+  ];
+
+  return {
+    url,
+    callers,
+    pool,
+    /** Gives the callers back what Admins among them have taken from each other. */
+    async restore(): Promise<void> {
+      for (const { id, role } of [tenant, stranger].flatMap((of) =>
+        ['Admin', 'User', 'Display'].map(of.person),
+      ))
+        await db.updateTable('person').set({ role, active: true }).where('id', '=', id).execute();
+      await db.updateTable('person').set({ active: true }).where('id', '=', personId).execute();
+      await sql`update pin set revoked_at = null, expires_at = null where id <= 4`.execute(db);
+      await sql`update display set revoked_at = null, expires_at = now() + interval '90 days', may_book = true
+        where id = ${displayId}`.execute(db);
+      await sql`update location set active = true where name = 'Campus'`.execute(db);
+      await sql`update resource set active = true where id <= ${rooms.length}`.execute(db);
+    },
+  };
+}
+
+const lowerFirst = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
+/** A cursor of the same list for a place that it cannot have. */
+function forge(cursor: string, place: number): string {
+  const written = Buffer.from(cursor, 'base64url').toString();
+  const key = JSON.stringify(written.includes('[') ? [String(place), place, '\0'] : place);
+  return Buffer.from(written.replace(/[^:]*$/, () => key)).toString('base64url');
+}
+
+const mostKept = 60;
+
+/** What answers have told, by the names of its members: so requests name what there is. */
+function openPool() {
+  const known = new Map<string, unknown[]>([
+    ['id', [1, 2, 3]],
+    ['ressourceName', [...rooms, ...rooms]],
+    ['kind', ['Booking', 'Room', 'Lesson']],
+    ['timeZone', ['Europe/Berlin', 'Asia/Tokyo', 'UTC', ...hostile.zones.slice(0, 4), ...hostile.zones]],
+    ['recurrenceRule', [...hostile.rules]],
+    ['version', [1, 1, 1, 2, 3]],
+    ['client_id', ['timetable-import']],
+  ]);
+  function keep(name: string, value: unknown): void {
+    const values = known.get(name) ?? [];
+    known.set(name, [...values.slice(-mostKept), value]);
+  }
+  return {
+    /** Something that goes by this name; undefined where nothing is known. */
+    find(name: string, { oneOf, roll, below }: Dice): unknown {
+      const key = lowerFirst(name);
+      const isCursor = /cursor$|^after$/i.test(key);
+      // The first ones are there from the beginning, of everything that has ids.
+      if (/ids?$/i.test(key) && roll() < 0.4) return 1 + below(3);
+      const isId = /id$/i.test(key) && (!known.has(key) || roll() < 0.5);
+      const values = known.get(isCursor ? 'cursor' : isId ? 'id' : key);
+      if (isCursor && values && roll() < 0.4) return forge(String(oneOf(values)), oneOf(hostile.numbers));
+      return values && oneOf(values);
+    },
+    learn(value: unknown, depth = 0): void {
+      if (typeof value !== 'object' || value === null || depth > 6) return;
+      if (Array.isArray(value)) {
+        for (const item of value.slice(0, 3)) this.learn(item, depth + 1);
+        return;
+      }
+      for (const [name, member] of Object.entries(value)) {
+        if (typeof member === 'object') this.learn(member, depth + 1);
+        else if (/cursor$/i.test(name) && member) keep('cursor', member);
+        else keep(lowerFirst(name), member);
+      }
+    },
+  };
+}
