@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { ConfigError } from '../config.ts';
 import type { Log } from '../log.ts';
 import { connecting, setUpSession } from './database.ts';
 
@@ -137,7 +138,9 @@ export function openNotifications(url: string, log: Log): Notifications {
     for (let failures = 0; !closed.signal.aborted; failures++) {
       const since = Date.now();
       await listen().catch((error: Error) => {
-        if (!closed.signal.aborted) log.warn({ err: error.message }, 'LISTEN connection failed');
+        // What cannot be used at all is told by the start itself.
+        if (!closed.signal.aborted && !(error instanceof ConfigError))
+          log.warn({ err: error.message }, 'LISTEN connection failed');
       });
       if (closed.signal.aborted) return;
       if (Date.now() - since > pingEvery) failures = 0;
