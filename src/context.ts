@@ -1,7 +1,7 @@
 import type { Config } from './config.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { type Notifications, openNotifications } from './db/notifications.ts';
-import { openRates, type Rates } from './db/rates.ts';
+import { minute, openRates, type Rates } from './db/rates.ts';
 import type { Log } from './log.ts';
 
 /** What a paired door sign may do. */
@@ -66,12 +66,17 @@ export type Context = {
   rates: Rates;
 };
 
-export async function openContext(config: Config, log: Log): Promise<Context & { close(): Promise<void> }> {
+/** @param rateWindow milliseconds over which limits per minute are counted */
+export async function openContext(
+  config: Config,
+  log: Log,
+  rateWindow = minute,
+): Promise<Context & { close(): Promise<void> }> {
   const db = openDatabase(config.DatabaseUrl, { max: 10, log, statementTimeout: 15_000 });
   const uploads = openDatabase(config.DatabaseUrl, { max: 8, log, statementTimeout: 60_000 });
   const inbox = openDatabase(config.DatabaseUrl, { max: 3, log, statementTimeout: 2_500 });
   const notifications = openNotifications(config.DatabaseUrl, log);
-  const rates = openRates(db, log);
+  const rates = openRates(db, log, rateWindow);
   return {
     config,
     log,

@@ -30,7 +30,7 @@ type Connection = Socket & { answering?: http.ServerResponse | undefined };
 const drainTimeout = 7_000;
 
 /** Listens at once; until the database answers and is migrated, /readyz says so. */
-export async function startServer(settings: Config, log: Log): Promise<Server> {
+export async function startServer(settings: Config, log: Log, rateWindow?: number): Promise<Server> {
   // Slow clients are cut off: 10 s for the headers; who reads a body knows how long it may take.
   const server = http.createServer({
     headersTimeout: 10_000,
@@ -51,7 +51,7 @@ export async function startServer(settings: Config, log: Log): Promise<Server> {
     );
   });
   const config = listeningOn(settings, (server.address() as AddressInfo).port);
-  const context = await openContext(config, log);
+  const context = await openContext(config, log, rateWindow);
   const stopping = new AbortController();
   let worker: WorkerHandle | undefined;
 

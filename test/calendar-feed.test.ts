@@ -9,7 +9,7 @@ import { openLog } from '../src/log.ts';
 import { startServer } from '../src/server.ts';
 import { makeTenant } from './_util/factories.ts';
 import { type MasterData, masterData } from './_util/master-data.ts';
-import { pepper, type Service, startService, testConfig } from './_util/service.ts';
+import { longWindow, pepper, type Service, startService, testConfig } from './_util/service.ts';
 
 type Tree = Record<string, unknown>;
 
@@ -591,14 +591,16 @@ test('429 past the limit of a token, and past that of wrong ones from an address
   const { Token } = await makeToken(room);
   const { Token: spare } = await makeToken(room);
   const lines: string[] = [];
-  const limits = { Limits__RequestsPerMinute: '3', Limits__TokenRequestsPerMinute: '4' };
+  const limits = { Limits__RequestsPerMinute: '3', Limits__TokenRequestsPerMinute: '4', TrustProxy: '1' };
   const log = openLog('trace', { write: (line) => void lines.push(line) });
-  const server = await startServer(testConfig(service.databaseUrl, limits), log);
+  const server = await startServer(testConfig(service.databaseUrl, limits), log, longWindow);
   try {
     await server.ready;
     const root = server.context.config.BaseUrl;
     const get = async (token: string) => {
-      const answer = await fetch(`${root}/school/api/v1.0/resources/${room}/calendar.ics?token=${token}`);
+      const answer = await fetch(`${root}/school/api/v1.0/resources/${room}/calendar.ics?token=${token}`, {
+        headers: { 'X-Forwarded-For': '192.0.2.7' },
+      });
       return [answer.status, answer.headers.has('retry-after')];
     };
     const results: unknown[] = [];

@@ -13,6 +13,9 @@ export type Rates = {
   close(): Promise<void>;
 };
 
+/** Milliseconds in which limits per minute are counted. */
+export const minute = 60_000;
+
 /** `shared`: known of all processes. `own`: counted here and not shared yet. */
 type Count = { shared: number; own: number };
 
@@ -23,9 +26,8 @@ const shareEvery = 1_000;
  * Each process counts in memory, and about once a second, while there is something to tell, one statement adds what is
  * new to the table and brings back the sums of all. So a limit may be passed by what the processes admit within a second,
  * and an outage of the database leaves each with its own count. Windows are of the database's clock.
- * @param windowLength in milliseconds
  */
-export function openRates(db: Database, log: Log, windowLength = 60_000): Rates {
+export function openRates(db: Database, log: Log, windowLength: number): Rates {
   const counts = new LRUCache<string, Count>({ max: mostKeys });
   let windowStart = 0;
   /** Milliseconds by which the database's clock is ahead of ours. */
