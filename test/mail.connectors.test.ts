@@ -9,6 +9,7 @@ import {
   ServerFault,
 } from '../src/mail/connectors/connector.ts';
 import { openConnector } from '../src/mail/connectors/open.ts';
+import { readAll } from '../src/mail/connectors/pages.ts';
 import { exchangeReply, startListener } from './_util/mail-listener.ts';
 import type { Truth } from './_util/mail-server/ledger.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
@@ -60,7 +61,7 @@ function openKnowledge(connector: Connector) {
   }
   return {
     async read(): Promise<CalendarChanges> {
-      const changes = await connector.read(room, cursor, window, soon());
+      const changes = await readAll(connector, room, cursor, window, soon());
       take(changes);
       cursor = changes.cursor;
       return changes;
@@ -259,7 +260,7 @@ describe.each(['Ews', 'Graph'] as const)('%s', (kind) => {
     await server.setRoom(room.mailbox, { isAccessible: true });
     await expect(knowledge.read()).resolves.toMatchObject({ whole: false });
     const unknown = { mailbox: 'nobody@contoso.test', address: null };
-    expect((await faultOf(connector.read(unknown, null, window, soon()))).fault).toBe('AccessLost');
+    expect((await faultOf(readAll(connector, unknown, null, window, soon()))).fault).toBe('AccessLost');
   });
 
   test('a subscription is granted, pushes, and ends as its kind does', async () => {
@@ -300,7 +301,7 @@ describe.each(['Ews', 'Graph'] as const)('%s', (kind) => {
 
   test('wrong credentials are told as that', async () => {
     connector = openConnector({ ...settingsOf(kind), Password: 'wrong', ClientSecret: 'wrong' }, log);
-    const { fault, message } = await faultOf(connector.read(room, null, window, soon()));
+    const { fault, message } = await faultOf(readAll(connector, room, null, window, soon()));
     expect(fault).toBe('AccessLost');
     expect(message).not.toContain('wrong');
   });

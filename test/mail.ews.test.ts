@@ -3,6 +3,7 @@ import type { MailServerSettings } from '../src/config.ts';
 import { openLog } from '../src/log.ts';
 import { type CalendarChanges, type Connector, ServerFault } from '../src/mail/connectors/connector.ts';
 import { openConnector } from '../src/mail/connectors/open.ts';
+import { readAll } from '../src/mail/connectors/pages.ts';
 import {
   type Asked,
   endless,
@@ -110,7 +111,7 @@ function serve(answers: Record<string, (asked: Asked) => Told>): void {
 const serveItems = (...items: string[]) => serve({ FindItem: () => found(items) });
 
 const read = (cursor: string | null = null, signal = AbortSignal.timeout(20_000)): Promise<CalendarChanges> =>
-  connector.read(room, cursor, window, signal);
+  readAll(connector, room, cursor, window, signal);
 const faultOf = async (attempt: Promise<unknown>): Promise<ServerFault> => {
   const error = await attempt.then(
     () => new Error('it went well'),
@@ -276,7 +277,8 @@ describe('reading', () => {
 
   test('a long window is read in slices of two months', async () => {
     serveItems();
-    await connector.read(
+    await readAll(
+      connector,
       room,
       null,
       { ...window, end: new Date('2027-11-01T00:00:00Z') },

@@ -4,6 +4,7 @@ import type { MailServerSettings } from '../src/config.ts';
 import { openLog } from '../src/log.ts';
 import type { Connector, ServerFault } from '../src/mail/connectors/connector.ts';
 import { openConnector } from '../src/mail/connectors/open.ts';
+import { readAll } from '../src/mail/connectors/pages.ts';
 import { type Asked, type ScriptedServer, startScriptedServer } from './_util/scripted-server.ts';
 
 const window = { start: new Date('2026-11-01T00:00:00Z'), end: new Date('2026-12-01T00:00:00Z') };
@@ -38,9 +39,10 @@ const openGraph = () =>
 const isToken = ({ path }: Asked) => path === '/token';
 
 /** The calendars of as many rooms are read at the same time. @returns what each of them comes to */
-async function readAll(rooms: number): Promise<ServerFault[]> {
+async function readEach(rooms: number): Promise<ServerFault[]> {
   const readings = Array.from({ length: rooms }, (_, index) =>
-    connector.read(
+    readAll(
+      connector,
       { mailbox: `room-${index}@x.example`, address: null },
       null,
       window,
@@ -53,7 +55,7 @@ async function readAll(rooms: number): Promise<ServerFault[]> {
 /** How often it was asked by this. */
 async function countAsks(rooms: number): Promise<number> {
   const before = server.asked.length;
-  await readAll(rooms);
+  await readEach(rooms);
   return server.asked.length - before;
 }
 const pass = (milliseconds: number) => clock.mockReturnValue(Date.now() + milliseconds);
@@ -65,7 +67,7 @@ describe('a password that is not taken', () => {
   });
 
   test('is tried by those in flight, and by nobody else: all are told why, and when it is tried again', async () => {
-    const faults = await readAll(300);
+    const faults = await readEach(300);
     expect(server.asked.length).toBeLessThanOrEqual(8);
     expect(new Set(faults.map(({ fault, retryAt }) => `${fault} ${retryAt?.toISOString()}`))).toEqual(
       new Set(['AccessLost 2026-11-10T08:01:00.000Z']),
@@ -80,7 +82,7 @@ describe('a password that is not taken', () => {
   });
 
   test('is tried once after each pause, which doubles up to a quarter of an hour', async () => {
-    await readAll(20);
+    await readEach(20);
     for (const minutes of [1, 2, 4, 8, 15, 15]) {
       pass(minutes * minute - 1);
       expect(await countAsks(20)).toBe(0);
@@ -90,20 +92,20 @@ describe('a password that is not taken', () => {
   });
 
   test('any other answer ends the pause, and the next one is short again', async () => {
-    await readAll(20);
+    await readEach(20);
     pass(minute);
-    await readAll(1);
+    await readEach(1);
     pass(2 * minute);
     server.answer(() => ({ status: 404 }));
     expect(await countAsks(1)).toBe(1);
     expect(await countAsks(20)).toBe(20);
     server.answer(() => ({ status: 401 }));
-    const [refused] = await readAll(1);
+    const [refused] = await readEach(1);
     expect(refused!.retryAt!.getTime() - Date.now()).toBe(minute);
   });
 
   test('no answer to the one that tries: another one does a little later', async () => {
-    await readAll(20);
+    await readEach(20);
     pass(minute);
     server.answer(() => ({ body: (response) => response.destroy() }));
     expect(await countAsks(20)).toBe(1);
@@ -112,7 +114,7 @@ describe('a password that is not taken', () => {
   });
 
   test('another connector has a pause of its own', async () => {
-    await readAll(1);
+    await readEach(1);
     openEws();
     expect(await countAsks(1)).toBe(1);
   });
@@ -125,7 +127,7 @@ describe('a secret that is not taken', () => {
   ])('%i %s by the token endpoint: it is asked once in a minute', async (status, error) => {
     openGraph();
     server.answer(() => ({ status, headers: json, body: { error } }));
-    const faults = await readAll(30);
+    const faults = await readEach(30);
     expect(server.asked).toHaveLength(1);
     expect(new Set(faults.map(({ fault }) => fault))).toEqual(new Set(['AccessLost']));
     expect(faults[0]!.message).toContain('are ClientId and ClientSecret of MailServer right?');
@@ -145,7 +147,7 @@ describe('a secret that is not taken', () => {
             body: { error: { code: 'InvalidAuthenticationToken', message: 'x' } },
           },
     );
-    const [refused] = await readAll(1);
+    const [refused] = await readEach(1);
     expect(server.asked.filter(isToken)).toHaveLength(2);
     expect(refused!.message).toContain('401: InvalidAuthenticationToken x');
     expect(refused!.retryAt!.getTime() - Date.now()).toBe(minute);

@@ -7,6 +7,7 @@ import { isLockTimeout, transactWithin } from '../db/locks.ts';
 import type { Log } from '../log.ts';
 import { attemptSoon } from './attempts.ts';
 import type { DirtyBy, ServerKind } from './mail.ts';
+import { noContinuation } from './reading.ts';
 
 /** Why a calendar of the settings is not read. */
 export type SettingsFault = {
@@ -194,7 +195,7 @@ async function change(
 async function retire(db: Database, calendar: Existing, hasServer: boolean): Promise<void> {
   await change(db, calendar, async (trx, room) => {
     const { numAffectedRows } = await sql`
-      update mail_calendar set retired_at = now(), cursor = null, dirty_since = null, dirty_by = null
+      update mail_calendar set retired_at = now(), cursor = null, ${noContinuation}, dirty_since = null, dirty_by = null
       where mandator_id = ${calendar.mandatorId} and id = ${calendar.id} and retired_at is null and mailbox = ${calendar.mailbox}`.execute(
       trx,
     );
@@ -210,7 +211,7 @@ async function begin(db: Database, calendar: Wanted, old: Existing | undefined):
       insert into mail_calendar as calendar (mandator_id, resource_id, kind, mailbox)
       values (${mandatorId}, ${resourceId}, ${kind}, ${mailbox})
       on conflict (mandator_id, resource_id) do update set kind = excluded.kind, mailbox = excluded.mailbox, address = null,
-        retired_at = null, cursor = null, not_before = null, failures = 0, deaths = 0, fault = null, fault_text = null, read_at = null,
+        retired_at = null, cursor = null, ${noContinuation}, not_before = null, failures = 0, deaths = 0, fault = null, fault_text = null, read_at = null,
         read_whole_at = null, found_by_push = 0, found_by_poll = 0
       where (calendar.kind, calendar.mailbox) <> (excluded.kind, excluded.mailbox) or calendar.retired_at is not null
       returning id`.execute(trx);
@@ -292,7 +293,7 @@ export async function requestReadings(
   await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ id: number }>`
       update mail_calendar set not_before = case when fault = 'Throttled' then not_before end,
-        cursor = case when not ${whole} then cursor end
+        ${whole ? sql`cursor = null, ${noContinuation}` : sql`cursor = cursor`}
       where mandator_id = ${mandatorId} and retired_at is null and id in (
         select id from mail_calendar where mandator_id = ${mandatorId} and id = any (${calendarIds}::integer[])
         order by id for no key update)

@@ -15,38 +15,9 @@ import type { Transaction } from '../db/database.ts';
 import { attemptSoon, endOthersWaits } from './attempts.ts';
 import type { CalendarChanges, Window } from './connectors/connector.ts';
 import { type Item, type Taken, takeOver } from './items.ts';
-import type { DirtyBy, ServerKind } from './mail.ts';
+import { type Calendar, forgetSteps, isUnchanged, noContinuation, Overtaken } from './reading.ts';
 import { describeConflict, readStanding, toWish, writeStanding } from './standing.ts';
 import { doubtSubscription } from './subscriptions.ts';
-
-/** A calendar as it was when its reading began. */
-export type Calendar = {
-  mandatorId: number;
-  mandator: string;
-  mandatorUid: string;
-  id: number;
-  resourceId: number;
-  kind: ServerKind;
-  mailbox: string;
-  address: string | null;
-  cursor: string | null;
-  windowStart: Date | null;
-  windowEnd: Date | null;
-  /** Null: nobody says that it has changed. */
-  dirtyBy: DirtyBy | null;
-  marks: number;
-  /** Tells one reading from the next. */
-  readings: number;
-  failures: number;
-  /** How many have died in a row while they read it. */
-  deaths: number;
-  /** Another reading of it has begun, and not ended. */
-  isLeft: boolean;
-  /** Of the room's location. */
-  timeZone: string;
-  /** It is not to be read before `not_before`. */
-  isHeldBack: boolean;
-};
 
 /** An item as it was found last. */
 type Stored = {
@@ -76,9 +47,6 @@ export type Reconciled = {
   unreadable: Item[];
 };
 
-/** What of the calendar has changed since its reading began: another one was faster, or the settings are others. */
-export class Overtaken extends Error {}
-
 /**
  * @param window that was read
  * @throws Overtaken, with nothing written
@@ -101,11 +69,6 @@ export async function reconcile(
   await writeCalendar(trx, calendar, window, changes, done.changes);
   return done;
 }
-
-/** Whether a calendar is as it was when its reading began. */
-const isUnchanged = ({ mandatorId, id, mailbox, kind, cursor, readings }: Calendar) => sql`
-  mandator_id = ${mandatorId} and id = ${id} and retired_at is null and mailbox = ${mailbox} and kind = ${kind}
-  and cursor is not distinct from ${cursor} and readings = ${readings}`;
 
 async function checkFence(trx: Transaction, calendar: Calendar): Promise<void> {
   const { rows } = await sql`select from mail_calendar where ${isUnchanged(calendar)}`.execute(trx);
@@ -267,7 +230,7 @@ async function writeCalendar(
   if (failures > 0) await endOthersWaits(trx, mandatorId, id, faultBefore);
   const { numAffectedRows } = await sql`
     update mail_calendar set cursor = ${cursor}, address = ${address}, window_start = ${window.start},
-      window_end = ${window.end}, read_at = now(), read_whole_at = case when ${whole} then now() else read_whole_at end,
+      window_end = ${window.end}, ${noContinuation}, read_at = now(), read_whole_at = case when ${whole} then now() else read_whole_at end,
       readings = readings + 1, failures = 0, fault = null, fault_text = null, not_before = null,
       found_by_push = found_by_push + ${dirtyBy === 'Push' ? found : 0},
       found_by_poll = found_by_poll + ${dirtyBy === 'Poll' ? found : 0},
@@ -275,5 +238,6 @@ async function writeCalendar(
       dirty_by = case when marks > ${marks} then dirty_by end
     where ${isUnchanged(calendar)}`.execute(trx);
   if (!numAffectedRows) throw new Overtaken();
+  if (calendar.continuation) await forgetSteps(trx, calendar);
   if (failures > 0) await attemptSoon(trx, mandatorId, [id]);
 }

@@ -1,9 +1,8 @@
 /**
  * Reads a calendar and takes over what has changed (specification 6, steps 3 and 4). The mail server is asked outside of any
- * transaction; what it has answered is written in one. Whoever dies in between has changed nothing, and the calendar is
+ * transaction; what it has answered is written in one. Whoever dies in between has changed no booking, and the calendar is
  * still said to have changed: a sweep finds that.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { contain } from '../containment.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -11,26 +10,24 @@ import { isLockTimeout, transactWithin } from '../db/locks.ts';
 import { isOutage } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { markCalendars } from './calendars.ts';
-import { type CalendarChanges, type Connector, ServerFault, type Window } from './connectors/connector.ts';
+import { type CalendarChanges, type CalendarPage, ServerFault } from './connectors/connector.ts';
 import { openConnector } from './connectors/open.ts';
-import { countItems } from './items.ts';
-import { mostDeaths, type Work } from './mail.ts';
-import { type Calendar, Overtaken, type Reconciled, reconcile } from './reconcile.ts';
+import { mergePages } from './connectors/pages.ts';
+import { readNoted } from './deaths.ts';
+import type { Work } from './mail.ts';
+import { type Calendar, noContinuation, Overtaken } from './reading.ts';
+import { type Reconciled, reconcile } from './reconcile.ts';
 import { describeConflict } from './standing.ts';
+import { isComplete, itemsSoFar, keepStep, readKept, readStep, type Step } from './steps.ts';
+import { inTurn } from './turns.ts';
 
-const day = 86_400_000;
-/** Milliseconds that a mail server has for all of a reading. */
-const readWithin = 60_000;
-const mostItems = 20_000;
+/** Faults after which a reading begins anew. */
+const lost = new Set<ServerFault['fault']>(['StateLost', 'TooLarge']);
 /** Milliseconds for which a statement waits for a lock, for which a reading tries to get its room, and until it tries again. */
 const lockWithin = 200;
 const roomWithin = 5_000;
 const roomAgain = 1_000;
-/** Readings of this process at a time, in all and of one tenant: a mail server that does not answer must leave room for others. */
-const mostAtOnce = 5;
-const mostOfTenant = 3;
-/** Milliseconds for which a job waits for its turn, and until it comes back then. */
-const turnWithin = 500;
+/** Milliseconds until a job comes back whose turn it was not. */
 const turnAgain = 1_000;
 /** Milliseconds after the first fault, doubled at each further one. */
 const firstBackOff = 5_000;
@@ -40,15 +37,6 @@ const longestUnreachable = 5 * 60_000;
 /** Of what a mail server may ask for. */
 const shortestRest = 1_000;
 const longestRest = 24 * 3_600_000;
-
-/** The tenants whose calendars are being read, each as often as that. */
-const reading = new WeakMap<Database, number[]>();
-/** Milliseconds for which a calendar rests at which too many have died, doubled by each further one. */
-const firstRest = 60_000;
-const longestDeathRest = 6 * 3_600_000;
-
-/** Where a calendar is being read at which some have died: the next such one waits for its end, to show which of them it was. */
-const suspected = new WeakSet<Database>();
 
 /** Another writer was first: what it wrote is seen the next time; deadlock, serialization failure, exclusion violation. */
 const retried = new Set(['40P01', '40001', '23P01']);
@@ -65,33 +53,20 @@ export async function synchroniseCalendar(
   key: { mandatorId: number; calendarId: number },
 ): Promise<void> {
   const { work, signal } = context;
-  if (!(await takeTurn(work, key.mandatorId)))
-    return await putOff(work, key, turnAgain * (0.5 + Math.random()));
-  try {
-    const calendar = await readCalendar(work, key);
-    if (!calendar || calendar.dirtyBy === null || calendar.isHeldBack) return;
-    if (await isRoomHeld(work, calendar)) return await putOff(work, key, roomAgain);
-    await readNoted(context, calendar);
-  } catch (error) {
-    if (error instanceof RoomHeld) await putOff(work, key, roomAgain);
-    else if (!(error instanceof Overtaken || signal.aborted)) throw error;
-  } finally {
-    const others = reading.get(work) ?? [];
-    others.splice(others.indexOf(key.mandatorId), 1);
-  }
-}
-
-async function takeTurn(work: Database, mandatorId: number): Promise<boolean> {
-  const others = reading.get(work) ?? [];
-  reading.set(work, others);
-  for (const until = Date.now() + turnWithin; ; await sleep(20)) {
-    const own = others.filter((other) => other === mandatorId).length;
-    if (others.length < mostAtOnce && own < mostOfTenant) {
-      others.push(mandatorId);
-      return true;
+  const again = turnAgain * (0.5 + Math.random());
+  const read = async () => {
+    try {
+      const calendar = await readCalendar(work, key);
+      if (!calendar || calendar.dirtyBy === null || calendar.isHeldBack) return;
+      if (await isRoomHeld(work, calendar)) return await putOff(work, key, roomAgain);
+      if (!(await readNoted(context, calendar, () => readOne(context, calendar))))
+        await putOff(work, key, again);
+    } catch (error) {
+      if (error instanceof RoomHeld) await putOff(work, key, roomAgain);
+      else if (!(error instanceof Overtaken || signal.aborted)) throw error;
     }
-    if (Date.now() >= until) return false;
-  }
+  };
+  if (!(await inTurn(work, key.mandatorId, read))) await putOff(work, key, again);
 }
 
 /** Has a calendar read a little later. */
@@ -118,6 +93,7 @@ async function readCalendar(
       resource_id as "resourceId", calendar.kind, calendar.mailbox, address, cursor, window_start as "windowStart",
       window_end as "windowEnd",
       dirty_by as "dirtyBy", marks, readings, failures, deaths, reading_since is not null as "isLeft",
+      continuation::json as continuation, continuation_items as "continuationItems",
       coalesce(not_before > now(), false) as "isHeldBack",
       location.time_zone as "timeZone"
     from mail_calendar as calendar join mandator on mandator.id = calendar.mandator_id
@@ -137,63 +113,6 @@ async function isRoomHeld(db: Database, { mandatorId, resourceId }: Calendar): P
   return rows.length === 0;
 }
 
-/**
- * Reads it with a note in the database that it is being read. Whoever dies leaves the note: a calendar at which some have died
- * is read alone, and when more have, rests.
- */
-async function readNoted(context: Work, calendar: Calendar): Promise<void> {
-  const { work } = context;
-  const isSuspect = calendar.deaths > 0 || calendar.isLeft;
-  if (isSuspect && suspected.has(work)) return await putOff(work, keyOf(calendar), turnAgain);
-  if (isSuspect) suspected.add(work);
-  try {
-    if (!(await note(context, calendar))) return;
-    try {
-      await readOne(context, calendar);
-    } finally {
-      await endNote(work, calendar);
-    }
-  } finally {
-    if (isSuspect) suspected.delete(work);
-  }
-}
-
-const keyOf = ({ mandatorId, id }: Calendar) => ({ mandatorId, calendarId: id });
-
-/** @returns whether it is to be read now, and not after a rest */
-async function note({ work, log }: Work, { isLeft, ...calendar }: Calendar): Promise<boolean> {
-  const { mandatorId, mandator, mailbox, id, readings } = calendar;
-  const deaths = calendar.deaths + Number(isLeft);
-  const rests = isLeft && deaths >= mostDeaths;
-  const rest = Math.min(firstRest * 2 ** (deaths - mostDeaths), longestDeathRest);
-  const text = `The worker has died ${deaths} times in a row while it read this calendar; it is left alone for ${Math.round(rest / 60_000)} minutes.`;
-  await work.transaction().execute(async (trx) => {
-    const { numAffectedRows } = await sql`
-      update mail_calendar set deaths = ${deaths}, reading_since = case when not ${rests} then now() end,
-        not_before = case when ${rests} then now() + make_interval(secs => ${rest / 1_000}) else not_before end,
-        fault = case when ${rests} then 'Unreadable' else fault end,
-        fault_text = case when ${rests} then ${text} else fault_text end
-      where mandator_id = ${mandatorId} and id = ${id} and retired_at is null and readings = ${readings}`.execute(
-      trx,
-    );
-    if (!numAffectedRows) throw new Overtaken();
-    if (rests) await markCalendars(trx, [id], calendar.dirtyBy ?? 'Poll');
-  });
-  if (isLeft)
-    log[rests ? 'error' : 'warn'](
-      { mandator, mailbox, calendarId: id, deaths, ...(rests && { restMs: rest }) },
-      'whoever read this calendar has died',
-    );
-  return !rests;
-}
-
-/** Nobody has died. */
-async function endNote(work: Database, { mandatorId, id }: Calendar): Promise<void> {
-  await sql`
-    update mail_calendar set reading_since = null, deaths = 0
-    where mandator_id = ${mandatorId} and id = ${id} and reading_since is not null`.execute(work);
-}
-
 async function readOne(context: Work, calendar: Calendar): Promise<void> {
   const { config, log, work, signal } = context;
   const settings = config.MailServer[calendar.mandator];
@@ -201,18 +120,23 @@ async function readOne(context: Work, calendar: Calendar): Promise<void> {
   if (settings?.Kind !== calendar.kind) return;
   const begin = performance.now();
   const connector = openConnector(settings, log);
-  const asked = await contain(() => ask(connector, calendar, settings, signal)).catch(
-    async (error: unknown) => {
-      if (signal.aborted) throw error;
-      await recordFault(context, calendar, error);
-      return undefined;
-    },
+  const nothing: Step = {
+    window: { start: new Date(0), end: new Date(0) },
+    pages: [],
+    items: 0,
+    isAnew: false,
+  };
+  const step = await contain(() => readStep(connector, calendar, settings, signal)).catch(
+    (fault: unknown): Step => ({ ...nothing, fault }),
   );
-  if (!asked) return;
-  const { window, changes } = asked;
+  if (signal.aborted) return;
+  if (!isComplete(step)) return await readInPart(context, calendar, step);
   const answered = performance.now();
   try {
-    const done = await takeOver(work, (trx) => reconcile(trx, calendar, window, changes));
+    const changes = await completeStep(work, calendar, step);
+    // Who has said that something has changed since the reading began is not heard yet.
+    const { marks } = (!step.isAnew && calendar.continuation) || calendar;
+    const done = await takeOver(work, (trx) => reconcile(trx, { ...calendar, marks }, step.window, changes));
     tell(log, calendar, changes, done, { asked: answered - begin, written: performance.now() - answered });
   } catch (error) {
     if (error instanceof Overtaken || error instanceof RoomHeld || isOutage(error)) throw error;
@@ -220,30 +144,24 @@ async function readOne(context: Work, calendar: Calendar): Promise<void> {
   }
 }
 
-/** What has changed, or all there is when the mail server has lost the thread. @throws ServerFault */
-async function ask(
-  connector: Connector,
-  calendar: Calendar,
-  days: { PastDays: number; FutureDays: number },
-  stop: AbortSignal,
-): Promise<{ window: Window; changes: CalendarChanges }> {
-  const { cursor, windowStart, windowEnd } = calendar;
-  const signal = AbortSignal.any([stop, AbortSignal.timeout(readWithin)]);
-  const read = async (from: string | null, window: Window) => {
-    const changes = await connector.read(calendar, from, window, signal);
-    if (countItems(changes.groups) > mostItems)
-      throw new ServerFault('TooLarge', `The calendar has more than ${mostItems} items; ask for fewer days.`);
-    return { window, changes };
-  };
-  const now = Date.now();
-  const whole = { start: new Date(now - days.PastDays * day), end: new Date(now + days.FutureDays * day) };
-  if (cursor === null || !windowStart || !windowEnd) return await read(null, whole);
-  try {
-    return await read(cursor, { start: windowStart, end: windowEnd });
-  } catch (error) {
-    if (!(error instanceof ServerFault && error.fault === 'StateLost')) throw error;
-    return await read(null, whole);
-  }
+/** Keeps what there is, and writes down why there is not more. */
+async function readInPart(context: Work, calendar: Calendar, step: Step): Promise<void> {
+  const { fault, pages } = step;
+  const isLost = fault instanceof ServerFault && lost.has(fault.fault);
+  if (pages.length === 0 || isLost) return await recordFault(context, calendar, fault);
+  await keepStep(context.work, calendar, step);
+  const { mandator, mailbox, id } = calendar;
+  const items = itemsSoFar(calendar, step);
+  context.log.info({ mandator, mailbox, calendarId: id, items }, 'calendar read in part');
+  const now = { ...calendar, readings: calendar.readings + 1, continuationItems: items };
+  if (fault !== undefined) await recordFault(context, now, fault);
+}
+
+async function completeStep(work: Database, calendar: Calendar, step: Step): Promise<CalendarChanges> {
+  const { whole, cursor, address } = step.pages.at(-1) as CalendarPage;
+  const isVoid = step.isAnew || calendar.continuation === null || step.pages[0]?.restarts === true;
+  const kept = isVoid ? [] : await readKept(work, calendar);
+  return { ...mergePages([...kept, ...step.pages]), whole, cursor, address };
 }
 
 /** Gives way to whoever holds the room, in short steps and not for long. @throws RoomHeld */
@@ -283,13 +201,18 @@ function tell(
 /** Writes down what went wrong, and when the calendar is read again; it stays said to have changed. */
 async function recordFault(
   { work, log }: Work,
-  { mandatorId, mandator, mailbox, id, failures, readings, dirtyBy }: Calendar,
+  { mandatorId, mandator, mailbox, id, failures, readings, dirtyBy, continuationItems }: Calendar,
   error: unknown,
 ): Promise<void> {
   const fault = error instanceof ServerFault ? error.fault : 'Unreadable';
+  const isLost = error instanceof ServerFault && lost.has(error.fault);
+  const soFar =
+    isLost || continuationItems === 0
+      ? ''
+      : ` The ${continuationItems} items that were read before are kept.`;
   const text =
     error instanceof ServerFault
-      ? error.message
+      ? `${error.message}${soFar}`
       : 'What the mail server has answered could not be taken over; the log of this service says why.';
   const longest = fault === 'Unreachable' ? longestUnreachable : longestBackOff;
   const wait = Math.min(firstBackOff * 2 ** failures, longest) * (0.9 + 0.2 * Math.random());
@@ -308,7 +231,8 @@ async function recordFault(
   await work.transaction().execute(async (trx) => {
     const { numAffectedRows } = await sql`
       update mail_calendar set fault = ${fault}, fault_text = ${text.slice(0, 500)}, failures = failures + 1,
-        not_before = now() + make_interval(secs => ${rest / 1_000}), cursor = case when ${fault === 'StateLost'} then null else cursor end
+        not_before = now() + make_interval(secs => ${rest / 1_000}), ${isLost ? noContinuation : sql`continuation = continuation`},
+        cursor = case when ${fault === 'StateLost'} then null else cursor end
       where mandator_id = ${mandatorId} and id = ${id} and retired_at is null and readings = ${readings}`.execute(
       trx,
     );

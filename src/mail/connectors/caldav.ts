@@ -8,11 +8,12 @@ import type { Log } from '../../log.ts';
 import { escapeXml } from '../xml.ts';
 import { fillTemplate, findCalendar } from './caldav-discovery.ts';
 import {
-  type CalendarChanges,
+  type CalendarPage,
   type Connector,
   type RemoteCalendar,
   type RemoteGroup,
   ServerFault,
+  type Start,
   type Window,
 } from './connector.ts';
 import {
@@ -27,15 +28,17 @@ import {
   rootElement,
   sendQuestion,
 } from './dav.ts';
-import { faultOf, quote } from './faults.ts';
-import { type Ask, openHttp } from './http.ts';
+import { faultOf, quote, TimedOut } from './faults.ts';
+import { type Ask, openHttp, readDeadline } from './http.ts';
 import { type Reader, readCalendarObject } from './ical.ts';
 import { boundId } from './values.ts';
 
 const pageSize = 500;
-const mostPages = 1_000;
+const mostLists = 1_000;
 const mostObjects = 50_000;
-const batchSize = 50;
+const usualBatch = 50;
+/** Milliseconds for a list, which cannot be asked for in parts: Radicale looks at each object when it lists them for the first time. */
+const listDeadline = 120_000;
 /** Milliseconds for which others may have to wait. */
 const longestTurn = 20;
 
@@ -44,7 +47,7 @@ export function openCalDav(settings: MailServerSettings, log: Log): Connector {
   return {
     kind: 'CalDav',
     subscriptions: null,
-    read: (calendar, cursor, window, signal) => read({ ask, settings, calendar, window, signal }, cursor),
+    pages: (calendar, from, window, signal) => read({ ask, settings, calendar, window, signal }, from),
   };
 }
 
@@ -56,16 +59,16 @@ type Reading = {
   signal: AbortSignal;
 };
 
-async function read(reading: Reading, cursor: string | null): Promise<CalendarChanges> {
+async function* read(reading: Reading, from: Start): AsyncGenerator<CalendarPage, void> {
   const { ask, settings, calendar, signal } = reading;
   const known = fillTemplate(settings, calendar.mailbox) ?? calendar.address;
-  if (known === null || !isHere(settings, known))
-    return readAt(reading, await findCalendar(ask, settings, calendar.mailbox, signal), cursor);
+  const find = () => findCalendar(ask, settings, calendar.mailbox, signal);
+  if (known === null || !isHere(settings, known)) return yield* readAt(reading, await find(), from);
   try {
-    return await readAt(reading, known, cursor);
+    yield* readAt(reading, known, from);
   } catch (error) {
     if (!(error instanceof NotThere) || fillTemplate(settings, calendar.mailbox) !== null) throw error;
-    return readAt(reading, await findCalendar(ask, settings, calendar.mailbox, signal), cursor);
+    yield* readAt(reading, await find(), from);
   }
 }
 
@@ -77,52 +80,89 @@ function isHere(settings: MailServerSettings, address: string): boolean {
 /** The calendar is not where it was. */
 class NotThere extends ServerFault {}
 
-/** Reads the changes since a cursor, which is the address of the calendar and the server's token. */
-async function readAt(reading: Reading, address: string, cursor: string | null): Promise<CalendarChanges> {
-  const place = `${address} `;
-  const token = cursor?.startsWith(place) ? cursor.slice(place.length) : null;
-  const members = await listChanges(reading, address, token);
-  const changed = [...members.changed.values()];
-  const { groups, gone } = await readObjects(reading, address, changed);
-  return {
-    whole: token === null,
-    groups,
-    removed: [...members.removed, ...gone].map(boundId),
-    cursor: `${place}${members.token}`,
-    address,
-  };
-}
-
-type Members = {
-  /** As the server writes them, by their canonical paths. */
-  changed: Map<string, string>;
-  /** By their canonical paths. */
-  removed: Set<string>;
+/** How far a reading has come: a list of what has changed, then what is listed, in the order of the paths. */
+type DavPlace = {
+  address: string;
+  whole: boolean;
+  /** By which the list is asked for; '' for all there is. Asked for again it may have more in it, and have lost some. */
   token: string;
+  /** Of its first answer: by which the next one is asked for, and whether there is more to be asked for at once. */
+  next: { token: string; isCut: boolean } | null;
+  /** Up to which path it has been read, and of how many objects at once. */
+  after: string;
+  batchSize: number;
+  lists: number;
 };
 
-async function listChanges(reading: Reading, address: string, since: string | null): Promise<Members> {
-  const members: Members = { changed: new Map(), removed: new Set(), token: since ?? '' };
-  for (let page = 0; page < mostPages; page++) {
-    const { resources, token, isCut } = await readPage(reading, address, members.token);
-    for (const resource of resources) addMember(members, resource);
-    if (members.changed.size + members.removed.size > mostObjects)
-      throw new ServerFault('TooLarge', `The calendar has more than ${mostObjects} objects.`);
-    const isStuck = isCut && token === members.token;
-    members.token = token;
-    if (!isCut) return members;
-    if (isStuck) break;
-  }
-  throw new ServerFault('Unreadable', 'The pages of the changes have no end.');
+/** A cursor is the address of the calendar and the server's token; a continuation that of another address begins anew. */
+function placeOf(address: string, { cursor, continuation }: Start): DavPlace {
+  const going = continuation === null ? null : (JSON.parse(continuation) as DavPlace);
+  if (going?.address === address) return going;
+  const prefix = `${address} `;
+  const token = cursor?.startsWith(prefix) ? cursor.slice(prefix.length) : '';
+  return { address, whole: token === '', token, next: null, after: '', batchSize: usualBatch, lists: 0 };
 }
 
-function addMember({ changed, removed }: Members, { path, status }: Resource): void {
-  const key = canonicalPath(path);
-  // A page later may say otherwise.
-  changed.delete(key);
-  removed.delete(key);
-  if (status === 404 || status === 410) removed.add(key);
-  else if (status === null) changed.set(key, path);
+async function* readAt(reading: Reading, address: string, from: Start): AsyncGenerator<CalendarPage, void> {
+  let place = placeOf(address, from);
+  const restarts = from.continuation !== null && place.lists === 0 && place.after === '';
+  const page = (groups: RemoteGroup[], removed: string[]): CalendarPage => ({
+    ...{ groups, removed: removed.map(boundId), address, whole: place.whole },
+    ...{ isLast: false, cursor: JSON.stringify(place) },
+  });
+  if (restarts) yield { ...page([], []), restarts };
+  for (;;) {
+    const list = await readPage(reading, address, place.token);
+    const { changed, removed } = sortMembers(list.resources);
+    const next = place.next ?? { token: list.token, isCut: list.isCut };
+    place = { ...place, next };
+    const paths = [...changed]
+      .filter(([key]) => key > place.after)
+      .sort(([one], [other]) => (one < other ? -1 : 1));
+    for (let at = 0; at < paths.length; ) {
+      const batch = paths.slice(at, at + place.batchSize);
+      const read = await readObjects(
+        reading,
+        address,
+        batch.map(([, path]) => path),
+      ).catch((error: unknown) => {
+        if (error instanceof TimedOut && batch.length > 1) return error;
+        throw error;
+      });
+      if (read instanceof TimedOut) {
+        place = { ...place, batchSize: Math.ceil(batch.length / 2) };
+        yield page([], []);
+        throw read;
+      }
+      at += batch.length;
+      place = { ...place, after: batch.at(-1)![0], batchSize: Math.min(usualBatch, 2 * place.batchSize) };
+      yield page(read.groups, read.gone);
+    }
+    if (!next.isCut) {
+      yield { ...page([], removed), isLast: true, cursor: `${address} ${next.token}` };
+      return;
+    }
+    if (next.token === place.token || place.lists === mostLists)
+      throw new ServerFault('Unreadable', 'The pages of the changes have no end.');
+    place = { ...place, token: next.token, next: null, after: '', lists: place.lists + 1 };
+    yield page([], removed);
+  }
+}
+
+/** By their canonical paths: what has changed as the server writes it, and what is gone. @throws ServerFault */
+function sortMembers(resources: readonly Resource[]): { changed: Map<string, string>; removed: string[] } {
+  const changed = new Map<string, string>();
+  const removed = new Set<string>();
+  for (const { path, status } of resources) {
+    const key = canonicalPath(path);
+    changed.delete(key);
+    removed.delete(key);
+    if (status === 404 || status === 410) removed.add(key);
+    else if (status === null) changed.set(key, path);
+  }
+  if (changed.size + removed.size > mostObjects)
+    throw new ServerFault('TooLarge', `The calendar has more than ${mostObjects} objects.`);
+  return { changed, removed: [...removed] };
 }
 
 type Page = { resources: Resource[]; token: string; isCut: boolean };
@@ -143,6 +183,14 @@ async function readPage(reading: Reading, address: string, token: string): Promi
   };
 }
 
+const list = { method: 'REPORT', depth: 0, what: 'REPORT sync-collection', deadline: listDeadline } as const;
+const objects = {
+  method: 'REPORT',
+  depth: 1,
+  what: 'REPORT calendar-multiget',
+  deadline: readDeadline,
+} as const;
+
 /** Statuses by which servers refuse a token or a limit; the body says which it was. */
 const refusals = [400, 403, 404, 409, 410, 412, 507];
 
@@ -150,7 +198,8 @@ async function askForPage({ ask, signal }: Reading, address: string, token: stri
   for (const limit of [`<D:limit><D:nresults>${pageSize}</D:nresults></D:limit>`, '']) {
     const inner = `<D:sync-token>${escapeXml(token)}</D:sync-token><D:sync-level>1</D:sync-level>${limit}<D:prop><D:getetag/></D:prop>`;
     const body = rootElement('D:sync-collection', inner);
-    const answer = await sendQuestion(ask, { method: 'REPORT', address, depth: 0, body }, signal, refusals);
+    const question = { ...list, address, body } as const;
+    const answer = await sendQuestion(ask, question, signal, refusals);
     const { status, headers } = answer;
     if (status === 207) return answer;
     const preconditions = status < 300 ? [] : failedPreconditions(answer);
@@ -177,22 +226,19 @@ type Objects = { groups: RemoteGroup[]; gone: string[] };
 async function readObjects(reading: Reading, address: string, paths: string[]): Promise<Objects> {
   const { calendar, window } = reading;
   const reader: Reader = { window, mailbox: calendar.mailbox, timeZone: calendar.timeZone ?? null };
-  const objects: Objects = { groups: [], gone: [] };
+  const found: Objects = { groups: [], gone: [] };
   let turn = performance.now();
-  for (let at = 0; at < paths.length; at += batchSize) {
-    const batch = paths.slice(at, at + batchSize);
-    for await (const { path, text, isGone } of fetchObjects(reading, address, batch)) {
-      const key = canonicalPath(path);
-      if (isGone) objects.gone.push(key);
-      else if (text === null) objects.groups.push(unreadable(key));
-      else objects.groups.push(readCalendarObject(boundId(key), text, reader));
-      if (performance.now() - turn > longestTurn) {
-        await setImmediate();
-        turn = performance.now();
-      }
+  for await (const { path, text, isGone } of fetchObjects(reading, address, paths)) {
+    const key = canonicalPath(path);
+    if (isGone) found.gone.push(key);
+    else if (text === null) found.groups.push(unreadable(key));
+    else found.groups.push(readCalendarObject(boundId(key), text, reader));
+    if (performance.now() - turn > longestTurn) {
+      await setImmediate();
+      turn = performance.now();
     }
   }
-  return objects;
+  return found;
 }
 
 function unreadable(key: string): RemoteGroup {
@@ -225,7 +271,7 @@ async function* fetchObjects(reading: Reading, address: string, paths: string[])
 async function fetchBatch({ ask, signal }: Reading, address: string, paths: string[]): Promise<Fetched[]> {
   const inner = `<D:prop><D:getetag/><C:calendar-data/></D:prop>${hrefs(paths)}`;
   const body = rootElement('C:calendar-multiget', inner);
-  const { resources } = await askResources(ask, { method: 'REPORT', address, depth: 1, body }, signal);
+  const { resources } = await askResources(ask, { ...objects, address, body }, signal);
   const answered = new Map(resources.map((resource) => [canonicalPath(resource.path), resource]));
   return paths.map((path) => {
     const resource = answered.get(canonicalPath(path));

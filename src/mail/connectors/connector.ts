@@ -57,6 +57,22 @@ export type CalendarChanges = {
   address: string | null;
 };
 
+/** A part of a reading: later ones count more. */
+export type CalendarPage = Omit<CalendarChanges, 'whole' | 'cursor'> & {
+  /** Of the reading: whether its pages are all there is. */
+  whole: boolean;
+  /** Its groups hold what lies in a slice of time, and those of other pages more of the same. */
+  isSlice?: boolean;
+  /** The pages before are void. */
+  restarts?: boolean;
+  isLast: boolean;
+  /** Opaque: where the next reading goes on after the last page; after any other the continuation of this one. */
+  cursor: string;
+};
+
+/** Where a reading begins: without a cursor with all there is, with a continuation where another one has stopped. */
+export type Start = { cursor: string | null; continuation: string | null };
+
 export type SubscriptionTerms = {
   /** With its secret. */
   callback: string;
@@ -85,15 +101,17 @@ export type Connector = {
     end: null | ((externalId: string, signal: AbortSignal) => Promise<void>);
   };
   /**
-   * What has changed in a calendar since `cursor`, or all of the window without one. Reads all pages.
+   * What has changed in a calendar since a cursor, or all of the window without one, page by page: each may be kept, and the
+   * reading go on after it at another time, in another process. After a request that was not answered in time an empty page may
+   * come before the fault, from which on less is asked for at once.
    * @throws ServerFault
    */
-  read(
+  pages(
     calendar: RemoteCalendar,
-    cursor: string | null,
+    from: Start,
     window: Window,
     signal: AbortSignal,
-  ): Promise<CalendarChanges>;
+  ): AsyncIterable<CalendarPage>;
 };
 
 /** Why a mail server did not give what it was asked for. */

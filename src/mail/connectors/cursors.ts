@@ -7,14 +7,17 @@ const mostFailures = 3;
  * Some servers fail (5xx) at a cursor that they do not know any more, instead of saying so: the third time in a row with the
  * same one it counts as lost. Counted in this process only.
  */
-export function givingUpCursors(read: Connector['read']): Connector['read'] {
+export function givingUpCursors(pages: Connector['pages']): Connector['pages'] {
   const failures = new Map<string, { cursor: string; count: number }>();
-  return async (calendar, cursor, window, signal) => {
+  return async function* (calendar, from, window, signal) {
     const { mailbox } = calendar;
+    let cursor = from.continuation ?? from.cursor;
     try {
-      const changes = await read(calendar, cursor, window, signal);
-      failures.delete(mailbox);
-      return changes;
+      for await (const page of pages(calendar, from, window, signal)) {
+        failures.delete(mailbox);
+        cursor = page.cursor;
+        yield page;
+      }
     } catch (error) {
       if (!(error instanceof ServerFailed) || cursor === null) throw error;
       const before = failures.get(mailbox);

@@ -24,6 +24,8 @@ export type DavQuestion = {
   address: string;
   depth: 0 | 1;
   body: string;
+  what?: string;
+  deadline?: number;
 };
 
 /** An element of the namespaces D (`DAV:`) and C (CalDAV). `inner` is XML. */
@@ -89,12 +91,12 @@ export async function askResources(ask: Ask, question: DavQuestion, signal: Abor
 /** @param reads statuses that the caller reads itself */
 export async function sendQuestion(
   ask: Ask,
-  { method, address, depth, body }: DavQuestion,
+  { depth, ...question }: DavQuestion,
   signal: AbortSignal,
   reads: readonly number[] = [],
 ): Promise<Answer> {
   const headers = { 'content-type': 'application/xml; charset=utf-8', depth: `${depth}` };
-  return ask({ method, address, headers, body, reads }, signal);
+  return ask({ ...question, headers, reads }, signal);
 }
 
 /** @throws ServerFault */

@@ -3,7 +3,7 @@ import type { MailServerSettings } from '../../config.ts';
 import { childOf, escapeXml, readXml, textOf, type XmlElement, XmlFault } from '../xml.ts';
 import { ServerFault } from './connector.ts';
 import { faultOf, quote, restUntil, ServerFailed } from './faults.ts';
-import type { Answer, Ask } from './http.ts';
+import { type Answer, type Ask, readDeadline } from './http.ts';
 
 export const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
 export const types = 'http://schemas.microsoft.com/exchange/services/2006/types';
@@ -87,6 +87,8 @@ export function openEwsCalls(settings: MailServerSettings, ask: Ask): CallEws {
           ...(/^[\x21-\x7e]+$/.test(mailbox) && { 'x-anchormailbox': mailbox }),
         },
         body: envelope(mailbox, element),
+        what: operation,
+        deadline: readDeadline,
         reads: [500],
       },
       signal,

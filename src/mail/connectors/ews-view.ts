@@ -4,25 +4,24 @@ import { childOf, escapeXml, textOf, type XmlElement } from '../xml.ts';
 import { ServerFault, type Window } from './connector.ts';
 import { type Found, itemProperties, lacksPlace, readFound, readOrganizer, readPlace } from './ews-items.ts';
 import { type CallEws, codeOf, messages, refuseError, types } from './ews-soap.ts';
-import { readInSlices } from './slices.ts';
+import { readSlices, type Slice, type SlicePlace } from './slices.ts';
 
 /** Half of what Exchange lets an account find at once. */
 const mostFound = 500;
 const mostChanges = 512;
-const mostRounds = 1_000;
 const longestState = 1_048_576;
 const itemsAtOnce = 50;
 const [mostOrganizers, organizersFor] = [20_000, 86_400_000];
 
 export type EwsView = {
-  /** All items of the window. @throws ServerFault */
-  find(mailbox: string, window: Window, signal: AbortSignal): Promise<Found[]>;
-  /** Whether anything has changed since `state`; without one, everything has. @throws ServerFault */
+  /** The items of the window from a place on, slice by slice. @throws ServerFault */
+  find(mailbox: string, window: Window, place: SlicePlace, signal: AbortSignal): AsyncIterable<Slice<Found>>;
+  /** Some of what has changed since `state`; without one, of everything. @throws ServerFault */
   sync(
     mailbox: string,
     state: string | null,
     signal: AbortSignal,
-  ): Promise<{ state: string; hasChanged: boolean }>;
+  ): Promise<{ state: string; isLast: boolean; hasChanged: boolean }>;
 };
 
 /** The mailbox is named here too, should the server not heed the impersonation. */
@@ -89,35 +88,29 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
         one.organizer = organizers.get(keyOf(one))?.organizer ?? one.organizer;
   }
 
-  async function syncOnce(mailbox: string, state: string | null, signal: AbortSignal) {
-    const known = state === null ? '' : `<m:SyncState>${escapeXml(state)}</m:SyncState>`;
-    const body = `${shape([])}<m:SyncFolderId>${calendarFolder(mailbox)}</m:SyncFolderId>${known}<m:MaxChangesReturned>${mostChanges}</m:MaxChangesReturned>`;
-    const [response] = await call('SyncFolderItems', mailbox, '', body, signal);
-    refuseError(response!, origin);
-    const next = textOf(response, messages, 'SyncState') ?? '';
-    const isLast = textOf(response, messages, 'IncludesLastItemInRange') !== 'false';
-    const hasChanged = (childOf(response, messages, 'Changes')?.children.length ?? 0) > 0;
-    if (next === '') throw new ServerFault('Unreadable', `${origin} answers without a SyncState.`);
-    if (next.length > longestState) throw new ServerFault('TooLarge', `${origin} has too large a SyncState.`);
-    return { state: next, isLast, hasChanged };
-  }
-
   return {
-    async find(mailbox, window, signal) {
-      const found = await readInSlices(window, (slice) => findSlice(mailbox, slice, signal));
-      await complete(mailbox, found, signal);
-      return found;
+    async *find(mailbox, window, place, signal) {
+      for await (const slice of readSlices(window, place, mostFound, async (times) => {
+        const found = await findSlice(mailbox, times, signal);
+        if (found) await complete(mailbox, found, signal);
+        return found;
+      }))
+        yield slice;
     },
-    async sync(mailbox, from, signal) {
-      let [state, hasChanged] = [from, from === null];
-      for (let round = 0; round < mostRounds; round += 1) {
-        const next = await syncOnce(mailbox, state, signal);
-        hasChanged ||= next.hasChanged;
-        if (next.isLast) return { state: next.state, hasChanged };
-        if (next.state === state) break;
-        state = next.state;
-      }
-      throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
+    async sync(mailbox, state, signal) {
+      const known = state === null ? '' : `<m:SyncState>${escapeXml(state)}</m:SyncState>`;
+      const body = `${shape([])}<m:SyncFolderId>${calendarFolder(mailbox)}</m:SyncFolderId>${known}<m:MaxChangesReturned>${mostChanges}</m:MaxChangesReturned>`;
+      const [response] = await call('SyncFolderItems', mailbox, '', body, signal);
+      refuseError(response!, origin);
+      const next = textOf(response, messages, 'SyncState') ?? '';
+      const isLast = textOf(response, messages, 'IncludesLastItemInRange') !== 'false';
+      const hasChanged = (childOf(response, messages, 'Changes')?.children.length ?? 0) > 0;
+      if (next === '') throw new ServerFault('Unreadable', `${origin} answers without a SyncState.`);
+      if (next.length > longestState)
+        throw new ServerFault('TooLarge', `${origin} has too large a SyncState.`);
+      if (!isLast && next === state)
+        throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
+      return { state: next, isLast, hasChanged };
     },
   };
 }

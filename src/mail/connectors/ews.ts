@@ -5,15 +5,18 @@
 import type { MailServerSettings } from '../../config.ts';
 import type { Log } from '../../log.ts';
 import { escapeXml, textOf } from '../xml.ts';
-import { type CalendarChanges, type Connector, ServerFault } from './connector.ts';
+import { type Connector, ServerFault } from './connector.ts';
 import { groupFound } from './ews-items.ts';
 import { messages, openEwsCalls, refuseError } from './ews-soap.ts';
 import { calendarFolder, openEwsView } from './ews-view.ts';
 import { openHttp } from './http.ts';
+import { firstSlice, type SlicePlace } from './slices.ts';
 
 const events = ['CreatedEvent', 'DeletedEvent', 'ModifiedEvent', 'MovedEvent'];
 /** Readings of all items until nothing changes meanwhile: what is moved during one may be missed by it. */
 const mostViews = 3;
+/** Of SyncFolderItems in a row. */
+const mostRounds = 1_000;
 
 export function openEws(settings: MailServerSettings, log: Log): Connector {
   const { origin } = new URL(settings.Url);
@@ -42,24 +45,58 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
   return {
     kind: 'Ews',
     subscriptions,
-    async read({ mailbox, address }, cursor, window, signal): Promise<CalendarChanges> {
-      const first = await view.sync(mailbox, readCursor(cursor), signal);
-      let { state } = first;
-      if (!first.hasChanged)
-        return { whole: false, groups: [], removed: [], cursor: writeCursor(state), address };
-      for (let views = 1; ; views += 1) {
-        const found = await view.find(mailbox, window, signal);
-        const next = await view.sync(mailbox, state, signal);
-        if (next.hasChanged && views < mostViews) {
-          state = next.state;
-          continue;
+    async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
+      const none = { groups: [], removed: [], address };
+      let place = readPlace(continuation) ?? beginAt(readCursor(cursor));
+      const goesOn = () => ({ whole: true, isLast: false, cursor: JSON.stringify(place) });
+      for (;;) {
+        if (place.slice) {
+          for await (const { items, next } of view.find(mailbox, window, place.slice, signal)) {
+            place = { ...place, slice: next };
+            yield { ...none, ...goesOn(), groups: groupFound(items), isSlice: true };
+          }
         }
-        // What has changed once more is found by the next reading.
-        const reached = next.hasChanged ? state : next.state;
-        return { whole: true, groups: groupFound(found), removed: [], cursor: writeCursor(reached), address };
+        const { state, isLast, hasChanged } = await view.sync(mailbox, place.state, signal);
+        if (place.rounds === mostRounds)
+          throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
+        place = { ...place, state, rounds: place.rounds + 1, hasChanged: place.hasChanged || hasChanged };
+        if (isLast && (!place.hasChanged || place.views === mostViews)) {
+          // What has changed once more is found by the next reading.
+          const reached = place.hasChanged ? (place.viewed as string) : state;
+          yield { ...none, whole: place.views > 0, isLast: true, cursor: writeCursor(reached) };
+          return;
+        }
+        if (isLast) {
+          const slice = firstSlice(window);
+          place = { viewed: state, state, rounds: 0, hasChanged: false, views: place.views + 1, slice };
+        }
+        yield { ...none, ...goesOn(), restarts: isLast };
       }
     },
   };
+}
+
+/** How far a reading has come: it asks what has changed, and when something has, views all there is, and asks again. */
+type EwsPlace = {
+  /** The state from which on the last view may have missed something. */
+  viewed: string | null;
+  /** Up to which it was told what has changed, in so many rounds since the last view, and whether something has. */
+  state: string | null;
+  rounds: number;
+  hasChanged: boolean;
+  views: number;
+  /** What of the view is still to be read. */
+  slice: SlicePlace | null;
+};
+
+/** Without a state all has changed. */
+const beginAt = (state: string | null): EwsPlace => ({
+  ...{ viewed: null, state, rounds: 0, hasChanged: state === null },
+  ...{ views: 0, slice: null },
+});
+
+function readPlace(continuation: string | null): EwsPlace | null {
+  return continuation === null ? null : (JSON.parse(continuation) as EwsPlace);
 }
 
 const writeCursor = (syncState: string) => JSON.stringify({ syncState });

@@ -13,6 +13,13 @@ export class ServerFailed extends ServerFault {
   }
 }
 
+/** A request was not answered in the time that it had. */
+export class TimedOut extends ServerFault {
+  constructor(message: string) {
+    super('Unreachable', message);
+  }
+}
+
 /** The account itself is not taken (401): asked again and again as the same, the mail server may lock it out. */
 export class AccountRefused extends ServerFault {
   constructor(message: string, retryAt: Date | null = null) {
@@ -59,12 +66,15 @@ export function faultOf(status: number, headers: Headers, origin: string, words 
   return new ServerFault('Unreadable', said);
 }
 
-/** For a request that was not answered, or not to the end. */
-export function networkFault(error: unknown, origin: string): ServerFault {
+/**
+ * For a request that was not answered, or not to the end.
+ * @param what was asked for, and for how long it was waited
+ */
+export function networkFault(error: unknown, origin: string, what = ''): ServerFault {
   if (error instanceof ServerFault) return error;
   if (error instanceof AnswerTooLarge) return new ServerFault('TooLarge', `${error.message}.`);
   const { name, message, code } = error as NodeJS.ErrnoException;
   if (name === 'TimeoutError' || name === 'AbortError')
-    return new ServerFault('Unreachable', `${origin} has not answered in time.`);
+    return new TimedOut(`${origin} has not answered in time${what && `: ${what}`}.`);
   return new ServerFault('Unreachable', `${origin} cannot be reached: ${code ?? quote(message)}`);
 }

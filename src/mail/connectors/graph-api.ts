@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { MailServerSettings } from '../../config.ts';
 import { ServerFault } from './connector.ts';
 import { faultOf } from './faults.ts';
-import type { Ask } from './http.ts';
+import { type Ask, readDeadline } from './http.ts';
 
 export type GraphQuestion = {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -23,6 +23,14 @@ export type GraphApi = {
   origin: string;
   /** 404 for what is not there; every other refusal is a fault. @throws ServerFault */
   call(question: GraphQuestion, signal: AbortSignal): Promise<GraphAnswer>;
+  /**
+   * A page, with fewer values than wanted if it has too many bytes. Undefined when it is not there (404).
+   * @throws ServerFault
+   */
+  readPage(
+    question: GraphQuestion & { pageSize: number },
+    signal: AbortSignal,
+  ): Promise<{ page: GraphPage | undefined; pageSize: number }>;
   /**
    * Follows nextLink; `take` gets what each page holds, and answers whether it wants another.
    * @returns the last page, or undefined when the first is not there (404)
@@ -55,6 +63,13 @@ const lostStates = /^(SyncStateNotFound|SyncStateInvalid|resyncRequired|resync.*
 const lostMailboxes =
   /^(ErrorInvalidUser|ErrorNonExistentMailbox|MailboxNotEnabledForRESTAPI|MailboxNotSupportedForRESTAPI|ErrorAccessDenied|OrganizationFromTenantGuidNotFound)$/i;
 
+/** For people, without what stands in the address: `GET calendarView/delta`. */
+function whatOf(method: string, address: string): string {
+  const [path = ''] = address.split('?', 1);
+  const known = /calendarView\/delta|calendarView|instances|subscriptions/.exec(path);
+  return known ? `${method} ${known[0]}` : method;
+}
+
 export function openGraphApi(settings: MailServerSettings, ask: Ask): GraphApi {
   const base = settings.Url.replace(/\/+$/, '');
   const { origin } = new URL(base);
@@ -71,7 +86,8 @@ export function openGraphApi(settings: MailServerSettings, ask: Ask): GraphApi {
           ...(body && { 'content-type': 'application/json' }),
         },
         ...(body && { body: JSON.stringify(body) }),
-        ...(deadline && { deadline }),
+        what: whatOf(method, address),
+        deadline: deadline ?? readDeadline,
         reads: read,
         words: (bytes) =>
           Object.values(errorOf(parse(bytes)))
@@ -97,10 +113,8 @@ export function openGraphApi(settings: MailServerSettings, ask: Ask): GraphApi {
     throw fault;
   }
 
-  /** A page of too many bytes is asked for again with fewer values. */
   async function readPage(
-    question: GraphQuestion,
-    pageSize: number,
+    { pageSize, ...question }: GraphQuestion & { pageSize: number },
     signal: AbortSignal,
   ): Promise<{ page: GraphPage | undefined; pageSize: number }> {
     const prefer = [question.prefer, `odata.maxpagesize=${pageSize}`].filter(Boolean).join(', ');
@@ -112,19 +126,20 @@ export function openGraphApi(settings: MailServerSettings, ask: Ask): GraphApi {
       throw new ServerFault('Unreadable', `${origin} answers with something that is no list.`);
     } catch (error) {
       if (!(error instanceof ServerFault) || error.fault !== 'TooLarge' || pageSize === 1) throw error;
-      return readPage(question, Math.ceil(pageSize / 8), signal);
+      return readPage({ ...question, pageSize: Math.ceil(pageSize / 8) }, signal);
     }
   }
 
   return {
     origin,
     call,
+    readPage,
     async readPages({ pageSize: wanted, ...question }, take, signal) {
       const seen = new Set<string>();
       let [address, pageSize] = [question.address, wanted];
       for (let pages = 0; pages < mostPages; pages += 1) {
         seen.add(address);
-        const answer = await readPage({ ...question, address }, pageSize, signal);
+        const answer = await readPage({ ...question, address, pageSize }, signal);
         pageSize = answer.pageSize;
         const { page } = answer;
         if (!page && pages > 0)

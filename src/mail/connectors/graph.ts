@@ -2,25 +2,21 @@
 import pLimit from 'p-limit';
 import type { MailServerSettings } from '../../config.ts';
 import type { Log } from '../../log.ts';
-import {
-  type CalendarChanges,
-  type Connector,
-  type RemoteGroup,
-  ServerFault,
-  type Window,
-} from './connector.ts';
+import { type Connector, type RemoteGroup, ServerFault, type Window } from './connector.ts';
+import { TimedOut } from './faults.ts';
 import { type GraphApi, openGraphApi } from './graph-api.ts';
 import { groupOf, isOfSeries, readEvent, readStub, selected } from './graph-events.ts';
 import { openGraphSubscriptions, pathOf } from './graph-subscriptions.ts';
 import { groupItems, mostOccurrences, type ReadOfGroup } from './groups.ts';
 import { openHttp } from './http.ts';
-import { readInSlices } from './slices.ts';
+import { firstSlice, readSlices, type Slice, type SlicePlace } from './slices.ts';
 import { boundId } from './values.ts';
 
 const inUtc = 'outlook.timezone="UTC", outlook.body-content-type="text"';
 /** Of a delta, which tells whole events with their bodies; and of what tells only what we take over. */
 const [deltaPage, viewPage] = [100, 500];
-const mostChanges = 100_000;
+/** Of changes in a row. */
+const mostPages = 2_000;
 /** That fits into an address. */
 const longestId = 1_000;
 /** Series that are read one by one; when more have changed the whole window is read at once. */
@@ -30,13 +26,24 @@ const seriesAtOnce = 3;
 /** Readings of the whole window until nothing changes meanwhile: what is moved during one may be missed by it. */
 const mostViews = 3;
 
-/** What a delta tells: the last word on each event. */
-type Delta = {
-  singles: ReadOfGroup[];
-  /** The ids of series of which something has changed, as Graph calls them. */
+/** How far a reading has come: it is told what has changed, views all there is when that is much, and is told again. */
+type GraphPlace = {
+  /** Of the next page of changes; null: they are told up to `told`, from where they go on. */
+  link: string | null;
+  told: string | null;
+  /** Pages since the last view, and how many values they may have. */
+  pages: number;
+  pageSize: number;
+  /** Whether something has changed since the last view. */
+  hasChanged: boolean;
+  /** The ids of series of which something has changed, and of what was removed, as Graph calls them: a few more than are looked at. */
   series: string[];
   removed: string[];
-  link: string;
+  /** From where on the last view may have missed something. */
+  viewed: string | null;
+  views: number;
+  /** What of the view is still to be read. */
+  slice: SlicePlace | null;
 };
 
 export function openGraph(settings: MailServerSettings, log: Log): Connector {
@@ -45,47 +52,131 @@ export function openGraph(settings: MailServerSettings, log: Log): Connector {
   return {
     kind: 'Graph',
     subscriptions: openGraphSubscriptions(api),
-    async read({ mailbox, address }, cursor, window, signal): Promise<CalendarChanges> {
+    async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
       const room = `/${pathOf(mailbox)}`;
-      const link = readCursor(cursor, api.origin) ?? `${room}/calendarView/delta?${during(window)}`;
-      const delta = await readDelta(api, link, cursor !== null, signal);
-      // The master of a series is told to be removed also when only its own start is outside of the window.
-      const known = new Set(delta.series);
-      const doubtful = delta.removed.filter((id) => !known.has(id));
-      if (known.size + doubtful.length > mostSeries)
-        return readView(api, { room, address, window, delta }, signal);
-      const read = await pLimit(seriesAtOnce).map([...delta.series, ...doubtful], (id) =>
-        readSeries(api, { room, window, id, isGuess: !known.has(id) }, signal),
-      );
-      const groups = [...read.flatMap((one) => one ?? []), ...groupItems(delta.singles)];
-      const there = new Set(groups.flatMap(({ id, items }) => [id, ...items.map((item) => item.id)]));
-      const gone = delta.series.filter((_, index) => !read[index]);
-      return {
-        whole: cursor === null,
-        groups,
-        removed: [...delta.removed, ...gone].map(boundId).filter((id) => !there.has(id)),
-        cursor: writeCursor(delta.link),
-        address,
-      };
+      const none = { groups: [], removed: [], address };
+      const isCursor = cursor !== null || continuation !== null;
+      let place =
+        readPlace(continuation, api.origin) ??
+        beginAt(readCursor(cursor, api.origin) ?? `${room}/calendarView/delta?${during(window)}`);
+      const goesOn = () => ({ whole: true, isLast: false, cursor: JSON.stringify(place) });
+      for (;;) {
+        if (place.slice)
+          for await (const { items, next } of viewSlices(api, room, window, place.slice, signal)) {
+            place = { ...place, slice: next };
+            yield { ...none, ...goesOn(), groups: groupItems(items), isSlice: true };
+          }
+        for await (const changes of readChanges(api, place, isCursor, signal)) {
+          place = changes.place;
+          yield {
+            ...none,
+            ...goesOn(),
+            groups: groupItems(changes.singles),
+            removed: changes.removed.map(boundId),
+          };
+        }
+        const told = place.told as string;
+        // The master of a series is told to be removed also when only its own start is outside of the window.
+        const known = new Set(place.series);
+        const doubtful = place.removed.filter((id) => !known.has(id));
+        const isMuch = known.size + doubtful.length > mostSeries;
+        if (place.views === 0 && !isMuch) {
+          const last = await readAllSeries(api, { room, window, series: [...known], doubtful }, signal);
+          yield { ...none, ...last, whole: cursor === null, isLast: true, cursor: writeCursor(told) };
+          return;
+        }
+        if (place.views > 0 && (!place.hasChanged || place.views === mostViews)) {
+          // What has changed once more is found by the next reading.
+          const reached = place.hasChanged ? (place.viewed as string) : told;
+          yield { ...none, whole: true, isLast: true, cursor: writeCursor(reached) };
+          return;
+        }
+        place = { ...beginAt(told), viewed: told, views: place.views + 1, slice: firstSlice(window) };
+        yield { ...none, ...goesOn(), restarts: true };
+      }
     },
   };
+}
+
+const beginAt = (link: string): GraphPlace => ({
+  ...{ link, told: null, pages: 0, pageSize: deltaPage, hasChanged: false, series: [], removed: [] },
+  ...{ viewed: null, views: 0, slice: null },
+});
+
+/** A continuation names links, which must be those of this server, as those of a cursor. @throws ServerFault StateLost */
+function readPlace(continuation: string | null, origin: string): GraphPlace | null {
+  if (continuation === null) return null;
+  const place = JSON.parse(continuation) as GraphPlace;
+  const isHere = (link: string | null) =>
+    link === null || link.startsWith('/') || URL.parse(link)?.origin === origin;
+  if (isHere(place.link) && isHere(place.told)) return place;
+  throw new ServerFault('StateLost', 'The continuation is not one of this server.');
 }
 
 function during({ start, end }: Window): string {
   return `startDateTime=${start.toISOString()}&endDateTime=${end.toISOString()}`;
 }
 
-async function readDelta(
-  { readPages, origin }: GraphApi,
-  address: string,
+type Changes = { place: GraphPlace; singles: ReadOfGroup[]; removed: string[] };
+
+/** Page by page what has changed, up to where it goes on another time. @throws ServerFault */
+async function* readChanges(
+  { readPage, origin }: GraphApi,
+  from: GraphPlace,
   isCursor: boolean,
   signal: AbortSignal,
-): Promise<Delta> {
+): AsyncGenerator<Changes, void> {
+  const seen = new Set<string>();
+  let place = from;
+  while (place.link !== null) {
+    const { link: address, pageSize } = place;
+    seen.add(address);
+    const answer = await readPage({ address, prefer: inUtc, pageSize, isCursor }, signal).catch(
+      (error: unknown) => {
+        if (error instanceof TimedOut && pageSize > 1) return error;
+        throw error;
+      },
+    );
+    if (answer instanceof TimedOut) {
+      yield { place: { ...place, pageSize: Math.ceil(pageSize / 2) }, singles: [], removed: [] };
+      throw answer;
+    }
+    const { page } = answer;
+    if (!page) throw noPage(origin, isCursor, place.pages > 0);
+    const { series, singles, removed } = sortChanges(page.value, origin);
+    const next = page['@odata.nextLink'] ?? null;
+    const told = next === null ? (page['@odata.deltaLink'] ?? null) : null;
+    if (next === null && told === null)
+      throw new ServerFault('Unreadable', `${origin} does not say where its changes go on.`);
+    if (next !== null && (seen.has(next) || place.pages + 1 === mostPages))
+      throw new ServerFault('TooLarge', `${origin} names pages without an end.`);
+    const some = (ids: string[]) => [...new Set(ids)].slice(0, mostSeries + 1);
+    place = {
+      ...place,
+      ...{ link: next, told, pages: place.pages + 1, pageSize: answer.pageSize },
+      hasChanged: place.hasChanged || page.value.length > 0,
+      series: some([...place.series, ...series]),
+      removed: some([...place.removed, ...removed]),
+    };
+    yield { place, singles, removed };
+  }
+}
+
+function noPage(origin: string, isCursor: boolean, isLater: boolean): ServerFault {
+  if (isCursor) return new ServerFault('StateLost', `${origin} does not know the cursor any more.`);
+  if (isLater) return new ServerFault('Unreadable', `${origin} names a page that is not there.`);
+  return new ServerFault('AccessLost', `${origin} knows no such mailbox or calendar.`);
+}
+
+/** Of a page the last word on each event. @throws ServerFault */
+function sortChanges(
+  events: readonly unknown[],
+  origin: string,
+): Omit<Changes, 'place'> & { series: string[] } {
   const singles = new Map<string, ReadOfGroup>();
   const series = new Set<string>();
   const removed = new Set<string>();
-
-  function take(event: unknown): void {
+  for (const event of events) {
     const stub = readStub(event);
     if (!stub) throw new ServerFault('Unreadable', `${origin} tells an event without an id.`);
     const { id } = stub;
@@ -95,21 +186,21 @@ async function readDelta(
     else if (isOfSeries(stub)) series.add(groupOf(stub));
     else singles.set(id, readEvent(event, stub));
   }
+  return { singles: [...singles.values()], series: [...series], removed: [...removed] };
+}
 
-  function takeAll(values: unknown[]): boolean {
-    values.forEach(take);
-    if (singles.size + series.size + removed.size > mostChanges)
-      throw new ServerFault('TooLarge', `The calendar has more than ${mostChanges} changes.`);
-    return true;
-  }
-
-  const question = { address, prefer: inUtc, pageSize: deltaPage, isCursor };
-  const last = await readPages(question, takeAll, signal);
-  if (!last && isCursor) throw new ServerFault('StateLost', `${origin} does not know the cursor any more.`);
-  if (!last) throw new ServerFault('AccessLost', `${origin} knows no such mailbox or calendar.`);
-  const link = last['@odata.deltaLink'];
-  if (!link) throw new ServerFault('Unreadable', `${origin} does not say where its changes go on.`);
-  return { singles: [...singles.values()], series: [...series], removed: [...removed], link };
+/** Series of which something has changed, and ids that may be of some. @throws ServerFault */
+async function readAllSeries(
+  api: GraphApi,
+  { room, window, series, doubtful }: { room: string; window: Window; series: string[]; doubtful: string[] },
+  signal: AbortSignal,
+): Promise<{ groups: RemoteGroup[]; removed: string[] }> {
+  const ids = [...series, ...doubtful];
+  const read = await pLimit(seriesAtOnce).map(ids, (id, index) =>
+    readSeries(api, { room, window, id, isGuess: index >= series.length }, signal),
+  );
+  const gone = series.filter((_, index) => !read[index]);
+  return { groups: read.flatMap((one) => one ?? []), removed: gone.map(boundId) };
 }
 
 /**
@@ -149,39 +240,21 @@ function readEvents(values: readonly unknown[], origin: string, seriesMasterId?:
   });
 }
 
-/** Everything there is, with what the delta of before promises to tell from then on. */
-async function readView(
+/** The items of a window from a place on, slice by slice. @throws ServerFault */
+function viewSlices(
   api: GraphApi,
-  { room, address, window, delta }: { room: string; address: string | null; window: Window; delta: Delta },
+  room: string,
+  window: Window,
+  place: SlicePlace,
   signal: AbortSignal,
-): Promise<CalendarChanges> {
-  async function readSlice(slice: Window): Promise<ReadOfGroup[] | undefined> {
-    const values: unknown[] = [];
-    const take = (some: unknown[]) => {
-      values.push(...some);
-      return false;
-    };
+): AsyncIterable<Slice<ReadOfGroup>> {
+  return readSlices(window, place, viewPage, async (slice) => {
     const view = `${room}/calendarView?${during(slice)}&${selected}&$top=${viewPage}`;
-    const page = await api.readPages({ address: view, prefer: inUtc, pageSize: viewPage }, take, signal);
+    const { page } = await api.readPage({ address: view, prefer: inUtc, pageSize: viewPage }, signal);
     if (!page) throw new ServerFault('AccessLost', `${api.origin} knows no such mailbox or calendar.`);
     // Later pages count from the beginning of a list that changes: none of it may be missed.
-    if (page['@odata.nextLink']) return undefined;
-    return readEvents(values, api.origin);
-  }
-
-  let { link } = delta;
-  for (let views = 1; ; views += 1) {
-    const found = await readInSlices(window, readSlice);
-    const next = await readDelta(api, link, true, signal);
-    const hasChanged = next.singles.length + next.series.length + next.removed.length > 0;
-    if (hasChanged && views < mostViews) {
-      link = next.link;
-      continue;
-    }
-    // What has changed once more is found by the next reading.
-    const cursor = writeCursor(hasChanged ? link : next.link);
-    return { whole: true, groups: groupItems(found), removed: [], cursor, address };
-  }
+    return page['@odata.nextLink'] ? undefined : readEvents(page.value, api.origin);
+  });
 }
 
 const writeCursor = (deltaLink: string) => JSON.stringify({ deltaLink });

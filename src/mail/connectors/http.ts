@@ -21,6 +21,8 @@ export type Question = {
   reads?: readonly number[];
   /** What the server says itself of a refused account. */
   words?: (bytes: Buffer) => string;
+  /** For people who wonder what has taken so long. */
+  what?: string;
   /** Milliseconds; 15 s. */
   deadline?: number;
 };
@@ -32,6 +34,8 @@ export type Ask = (question: Question, signal: AbortSignal) => Promise<Answer>;
 
 const mostBytes = 16 * 1_048_576;
 const usualDeadline = 15_000;
+/** Of what reads many items at once, which a server may be slow to find. */
+export const readDeadline = 30_000;
 /** Of one mail server: Exchange lets an account have 27 at once. */
 const mostAtOnce = 8;
 const mostRedirects = 3;
@@ -57,7 +61,7 @@ export function openHttp(settings: MailServerSettings, log: Log): Ask {
   }
 
   async function send(url: URL, question: Question, authorization: string, signal: AbortSignal) {
-    const { method = 'GET', headers, body, deadline = usualDeadline } = question;
+    const { method = 'GET', headers, body, what = method, deadline = usualDeadline } = question;
     const since = performance.now();
     const init = {
       method,
@@ -72,7 +76,8 @@ export function openHttp(settings: MailServerSettings, log: Log): Ask {
       log.debug({ server: base.origin, method, status, bytes: bytes.length, ms }, 'mail server answered');
       return answer;
     } catch (error) {
-      throw networkFault(error, base.origin);
+      const seconds = (performance.now() - since) / 1_000;
+      throw networkFault(error, base.origin, `${what} took ${seconds.toFixed(1)} s`);
     }
   }
 

@@ -14,7 +14,7 @@ export function openConnector(settings: MailServerSettings, log: Log): Connector
   const known = opened.get(settings);
   if (known) return known;
   const connector = openers[settings.Kind](settings, log);
-  const careful = { ...connector, read: givingUpCursors(connector.read) };
+  const careful = { ...connector, pages: givingUpCursors(connector.pages) };
   opened.set(settings, careful);
   return careful;
 }

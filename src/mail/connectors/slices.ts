@@ -1,43 +1,56 @@
-/** Views that servers cut off are read in slices of time, each whole. */
+/** Views that servers cut off, or are slow to give, are read in slices of time, each whole. */
 import { ServerFault, type Window } from './connector.ts';
+import { TimedOut } from './faults.ts';
 
 const day = 86_400_000;
-const [first, least] = [61 * day, 15 * 60_000];
-/** Of one calendar. */
-const mostItems = 50_000;
+const [longest, least, slowest] = [61 * day, 15 * 60_000, day];
+
+/** Where the reading of a window goes on, in milliseconds. */
+export type SlicePlace = { at: number; length: number };
+
+export type Slice<Item> = { items: Item[]; next: SlicePlace | null };
+
+export const firstSlice = ({ start }: Window): SlicePlace => ({ at: start.getTime(), length: longest });
 
 /**
- * Everything of a window, each id once. `read` answers undefined for a slice with more than the server gives at once: it is
- * halved then.
+ * The slices of a window from `place` on; what lies in two of them is in both. `read` answers undefined for a slice with more
+ * than the server gives at once, which is halved then. One that the server does not give in time is halved, too, but for the
+ * next attempt: this one ends, for a server that does not answer at all must not be waited for again and again.
+ * @param most that the server gives at once
  * @throws ServerFault TooLarge
  */
-export async function readInSlices<Item extends { id: string }>(
+export async function* readSlices<Item>(
   window: Window,
+  place: SlicePlace,
+  most: number,
   read: (slice: Window) => Promise<Item[] | undefined>,
-): Promise<Item[]> {
-  const items = new Map<string, Item>();
-
-  async function add({ start, end }: Window): Promise<void> {
-    const length = end.getTime() - start.getTime();
-    const found = length > first ? undefined : await readOrCut({ start, end }, read);
-    if (found === undefined) {
-      if (length <= least)
+): AsyncGenerator<Slice<Item>, void> {
+  const end = window.end.getTime();
+  let { at, length } = place;
+  while (at < end) {
+    const until = Math.min(at + length, end);
+    let items: Item[] | undefined;
+    try {
+      items = await readOrCut({ start: new Date(at), end: new Date(until) }, read);
+    } catch (error) {
+      const shorter = Math.max(slowest, Math.ceil((until - at) / 2));
+      if (error instanceof TimedOut && shorter < until - at)
+        yield { items: [], next: { at, length: shorter } };
+      throw error;
+    }
+    if (items === undefined) {
+      length = Math.ceil((until - at) / 2);
+      if (until - at <= least)
         throw new ServerFault(
           'TooLarge',
-          `The calendar has more items around ${start.toISOString()} than can be read.`,
+          `The calendar has more items around ${new Date(at).toISOString()} than can be read.`,
         );
-      const middle = new Date(start.getTime() + (length > first ? first : Math.ceil(length / 2)));
-      await add({ start, end: middle });
-      await add({ start: middle, end });
-      return;
+      continue;
     }
-    for (const item of found) items.set(item.id, item);
-    if (items.size > mostItems)
-      throw new ServerFault('TooLarge', `The calendar has more than ${mostItems} items in the window.`);
+    at = until;
+    if (items.length < most / 4) length = Math.min(longest, 2 * length);
+    yield { items, next: at < end ? { at, length } : null };
   }
-
-  await add(window);
-  return [...items.values()];
 }
 
 /** An answer of too many bytes is one of too many items. */

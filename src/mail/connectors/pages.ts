@@ -1,0 +1,64 @@
+/** The pages of a reading, together. */
+import type {
+  CalendarChanges,
+  CalendarPage,
+  Connector,
+  RemoteCalendar,
+  RemoteGroup,
+  Window,
+} from './connector.ts';
+import { groupItems, type ReadOfGroup } from './groups.ts';
+
+/** Of pages in their order, without those that others have made void. */
+export function withoutVoid<Page extends Pick<CalendarPage, 'restarts'>>(pages: readonly Page[]): Page[] {
+  return pages.slice(
+    Math.max(
+      0,
+      pages.findLastIndex(({ restarts }) => restarts === true),
+    ),
+  );
+}
+
+/** What pages tell, in their order: of the same thing the last word. */
+export function mergePages(
+  pages: readonly Pick<CalendarPage, 'groups' | 'removed' | 'isSlice' | 'restarts'>[],
+): Pick<CalendarChanges, 'groups' | 'removed'> {
+  const groups = new Map<string, RemoteGroup>();
+  const removed = new Set<string>();
+  const sliced = new Map<string, ReadOfGroup>();
+  for (const page of withoutVoid(pages)) {
+    for (const id of page.removed) {
+      groups.delete(id);
+      removed.add(id);
+    }
+    for (const group of page.groups) {
+      for (const { id } of [group, ...group.items]) removed.delete(id);
+      if (page.isSlice) for (const read of readsOf(group)) sliced.set(read.id, read);
+      else groups.set(group.id, group);
+    }
+  }
+  return { groups: [...groups.values(), ...groupItems([...sliced.values()])], removed: [...removed] };
+}
+
+/** Of a group of which other slices may have more. */
+function readsOf({ id: group, items, unreadable }: RemoteGroup): ReadOfGroup[] {
+  if (unreadable !== undefined) return [{ group, id: `! ${group}`, unreadable }];
+  return items.map((item) => ({ group, id: item.id, item }));
+}
+
+/** A reading to its end, from a cursor on. @throws ServerFault */
+export async function readAll(
+  { pages }: Connector,
+  calendar: RemoteCalendar,
+  cursor: string | null,
+  window: Window,
+  signal: AbortSignal,
+): Promise<CalendarChanges> {
+  const read: CalendarPage[] = [];
+  for await (const page of pages(calendar, { cursor, continuation: null }, window, signal)) {
+    read.push(page);
+    if (page.isLast)
+      return { ...mergePages(read), whole: page.whole, cursor: page.cursor, address: page.address };
+  }
+  throw new Error('a reading has no last page');
+}

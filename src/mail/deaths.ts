@@ -1,0 +1,73 @@
+/**
+ * Calendars are read with a note in the database that they are. Whoever dies leaves the note: a calendar at which some have
+ * died is read alone, to show which of them it was, and when more have, rests.
+ */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { markCalendars } from './calendars.ts';
+import { mostDeaths, type Work } from './mail.ts';
+import { type Calendar, Overtaken } from './reading.ts';
+
+/** Milliseconds for which a calendar rests at which too many have died, doubled by each further one. */
+const firstRest = 60_000;
+const longestRest = 6 * 3_600_000;
+
+/** Where a calendar is being read at which some have died. */
+const suspected = new WeakSet<Database>();
+
+/** Runs `read` under a note, unless the calendar rests. @returns whether it was its turn @throws Overtaken */
+export async function readNoted(
+  context: Work,
+  calendar: Calendar,
+  read: () => Promise<void>,
+): Promise<boolean> {
+  const { work } = context;
+  const isSuspect = calendar.deaths > 0 || calendar.isLeft;
+  if (isSuspect && suspected.has(work)) return false;
+  if (isSuspect) suspected.add(work);
+  try {
+    if (!(await note(context, calendar))) return true;
+    try {
+      await read();
+    } finally {
+      await endNote(work, calendar);
+    }
+    return true;
+  } finally {
+    if (isSuspect) suspected.delete(work);
+  }
+}
+
+/** @returns whether it is to be read now, and not after a rest */
+async function note({ work, log }: Work, { isLeft, ...calendar }: Calendar): Promise<boolean> {
+  const { mandatorId, mandator, mailbox, id, readings } = calendar;
+  const deaths = calendar.deaths + Number(isLeft);
+  const rests = isLeft && deaths >= mostDeaths;
+  const rest = Math.min(firstRest * 2 ** (deaths - mostDeaths), longestRest);
+  const text = `The worker has died ${deaths} times in a row while it read this calendar; it is left alone for ${Math.round(rest / 60_000)} minutes.`;
+  await work.transaction().execute(async (trx) => {
+    const { numAffectedRows } = await sql`
+      update mail_calendar set deaths = ${deaths}, reading_since = case when not ${rests} then now() end,
+        not_before = case when ${rests} then now() + make_interval(secs => ${rest / 1_000}) else not_before end,
+        fault = case when ${rests} then 'Unreadable' else fault end,
+        fault_text = case when ${rests} then ${text} else fault_text end
+      where mandator_id = ${mandatorId} and id = ${id} and retired_at is null and readings = ${readings}`.execute(
+      trx,
+    );
+    if (!numAffectedRows) throw new Overtaken();
+    if (rests) await markCalendars(trx, [id], calendar.dirtyBy ?? 'Poll');
+  });
+  if (isLeft)
+    log[rests ? 'error' : 'warn'](
+      { mandator, mailbox, calendarId: id, deaths, ...(rests && { restMs: rest }) },
+      'whoever read this calendar has died',
+    );
+  return !rests;
+}
+
+/** Nobody has died. */
+async function endNote(work: Database, { mandatorId, id }: Calendar): Promise<void> {
+  await sql`
+    update mail_calendar set reading_since = null, deaths = 0
+    where mandator_id = ${mandatorId} and id = ${id} and reading_since is not null`.execute(work);
+}

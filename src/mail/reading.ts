@@ -1,0 +1,67 @@
+/** A reading of a calendar: what it began with, and whether it still counts. */
+import { sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import type { DirtyBy, ServerKind } from './mail.ts';
+
+/** A calendar as it was when its reading began. */
+export type Calendar = {
+  mandatorId: number;
+  mandator: string;
+  mandatorUid: string;
+  id: number;
+  resourceId: number;
+  kind: ServerKind;
+  mailbox: string;
+  address: string | null;
+  cursor: string | null;
+  windowStart: Date | null;
+  windowEnd: Date | null;
+  /** Null: nobody says that it has changed. */
+  dirtyBy: DirtyBy | null;
+  marks: number;
+  /** Tells one reading from the next. */
+  readings: number;
+  failures: number;
+  /** How many have died in a row while they read it. */
+  deaths: number;
+  /** Where a reading of several steps goes on; null: none is under way. */
+  continuation: Continuation | null;
+  /** How many items its steps have brought so far. */
+  continuationItems: number;
+  /** Another reading of it has begun, and not ended. */
+  isLeft: boolean;
+  /** Of the room's location. */
+  timeZone: string;
+  /** It is not to be read before `not_before`. */
+  isHeldBack: boolean;
+};
+
+/** `place` is the connector's; `marks` those of the calendar when the reading began, and our own since. */
+export type Continuation = { place: string; marks: number };
+
+/** What of the calendar has changed since its reading began: another one was faster, or the settings are others. */
+export class Overtaken extends Error {}
+
+/** Whether a calendar is as it was when its reading began. */
+export const isUnchanged = ({
+  mandatorId,
+  id,
+  mailbox,
+  kind,
+  cursor,
+  continuation,
+  readings,
+}: Calendar) => sql`
+  mandator_id = ${mandatorId} and id = ${id} and retired_at is null and mailbox = ${mailbox} and kind = ${kind}
+  and cursor is not distinct from ${cursor} and (continuation is null) = ${continuation === null}
+  and readings = ${readings}`;
+
+/** Of a row of mail_calendar: no reading of several steps is under way. */
+export const noContinuation = sql`continuation = null, continuation_since = null, continuation_items = 0`;
+
+/** What the steps of a reading have brought is of no use any more. */
+export async function forgetSteps(trx: Transaction, { mandatorId, id }: Calendar): Promise<void> {
+  await sql`delete from mail_reading_page where mandator_id = ${mandatorId} and calendar_id = ${id}`.execute(
+    trx,
+  );
+}

@@ -1,0 +1,124 @@
+/**
+ * A reading that takes long is done in steps: what each has brought is kept, with where the reading goes on, and others get
+ * their turn in between. All of it is taken over at its end, in one transaction, as if it had come at once.
+ */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { markCalendars } from './calendars.ts';
+import { type CalendarPage, type Connector, ServerFault, type Window } from './connectors/connector.ts';
+import { withoutVoid } from './connectors/pages.ts';
+import { countItems } from './items.ts';
+import { type Calendar, type Continuation, forgetSteps, isUnchanged, Overtaken } from './reading.ts';
+
+const day = 86_400_000;
+const mostItems = 20_000;
+/** After so many items, or milliseconds, a step ends with the next page. */
+const itemsOfStep = 2_000;
+const stepWithin = 10_000;
+
+export type Step = {
+  window: Window;
+  pages: CalendarPage[];
+  items: number;
+  /** What was kept before is void, and the cursor is. */
+  isAnew: boolean;
+  /** Why there are no more pages, though none of them is the last. */
+  fault?: unknown;
+};
+
+export const isComplete = ({ pages }: Step): boolean => pages.at(-1)?.isLast === true;
+
+/** How many items of a reading are known after a step. */
+export function itemsSoFar({ continuationItems }: Calendar, { items, isAnew, pages }: Step): number {
+  return items + (isAnew || pages[0]?.restarts ? 0 : continuationItems);
+}
+
+/** Asks for what has changed, or for all there is when the mail server has lost the thread. Throws nothing. */
+export async function readStep(
+  { pages }: Connector,
+  calendar: Calendar,
+  days: { PastDays: number; FutureDays: number },
+  signal: AbortSignal,
+): Promise<Step> {
+  const { cursor, continuation, windowStart, windowEnd } = calendar;
+  const until = performance.now() + stepWithin;
+  const isOver = ({ items }: Step) => items >= itemsOfStep || performance.now() >= until;
+
+  async function read(step: Step): Promise<Step> {
+    const from = step.isAnew
+      ? { cursor: null, continuation: null }
+      : { cursor, continuation: continuation?.place ?? null };
+    try {
+      for await (const page of pages(calendar, from, step.window, signal)) {
+        step.pages = withoutVoid([...step.pages, page]);
+        step.items = step.pages.reduce((sum, { groups }) => sum + countItems(groups), 0);
+        if (itemsSoFar(calendar, step) > mostItems)
+          throw new ServerFault(
+            'TooLarge',
+            `The calendar has more than ${mostItems} items; ask for fewer days.`,
+          );
+        if (page.isLast || isOver(step)) break;
+      }
+      return step;
+    } catch (fault) {
+      return { ...step, fault };
+    }
+  }
+
+  const now = Date.now();
+  const whole = { start: new Date(now - days.PastDays * day), end: new Date(now + days.FutureDays * day) };
+  const anew = (): Step => ({ window: whole, pages: [], items: 0, isAnew: true });
+  if ((cursor === null && continuation === null) || !windowStart || !windowEnd) return await read(anew());
+  const step = await read({ ...anew(), window: { start: windowStart, end: windowEnd }, isAnew: false });
+  const isLost = step.fault instanceof ServerFault && step.fault.fault === 'StateLost';
+  return isLost ? await read(anew()) : step;
+}
+
+type Kept = Pick<CalendarPage, 'groups' | 'removed' | 'isSlice' | 'restarts'>;
+
+/** Keeps a step that is not the last; the reading goes on soon, or after the pause that its fault asks for. @throws Overtaken */
+export async function keepStep(db: Database, calendar: Calendar, step: Step): Promise<void> {
+  const { mandatorId, id, marks, dirtyBy, continuation } = calendar;
+  const { window, pages, isAnew, items, fault } = step;
+  const { cursor: place, address } = pages.at(-1) as CalendarPage;
+  const isVoid = isAnew || pages[0]?.restarts === true;
+  // Whoever writes down the fault marks it, or we do.
+  const next: Continuation = { place, marks: (isAnew ? marks : (continuation?.marks ?? marks)) + 1 };
+  const kept = pages.map(
+    ({ groups, removed, isSlice }): Kept => ({ groups, removed, ...(isSlice && { isSlice }) }),
+  );
+  await db.transaction().execute(async (trx) => {
+    const { numAffectedRows } = await sql`
+      update mail_calendar set continuation = ${JSON.stringify(next)},
+        continuation_since = coalesce(continuation_since, now()),
+        continuation_items = case when ${isVoid} then 0 else continuation_items end + ${items},
+        cursor = case when not ${isAnew} then cursor end, window_start = ${window.start}, window_end = ${window.end},
+        address = ${address}, readings = readings + 1
+      where ${isUnchanged(calendar)}`.execute(trx);
+    if (!numAffectedRows) throw new Overtaken();
+    if (isVoid) await forgetSteps(trx, calendar);
+    if (kept.some(({ groups, removed }) => groups.length + removed.length > 0))
+      await sql`
+        insert into mail_reading_page (mandator_id, calendar_id, page, content)
+        select ${mandatorId}, ${id}, coalesce(max(page), 0) + 1, ${Buffer.from(JSON.stringify(kept))}
+        from mail_reading_page where mandator_id = ${mandatorId} and calendar_id = ${id}`.execute(trx);
+    if (fault !== undefined) return;
+    await sql`
+      update mail_calendar set fault = null, fault_text = null, failures = 0, not_before = null
+      where mandator_id = ${mandatorId} and id = ${id}`.execute(trx);
+    await markCalendars(trx, [id], dirtyBy ?? 'Poll');
+  });
+}
+
+/** What the steps before have brought, in their order. */
+export async function readKept(db: Database, { mandatorId, id }: Calendar): Promise<Kept[]> {
+  const { rows } = await sql<{ content: Buffer }>`
+    select content from mail_reading_page where mandator_id = ${mandatorId} and calendar_id = ${id}
+    order by page`.execute(db);
+  return rows.flatMap(({ content }) => JSON.parse(content.toString('utf8'), revive) as Kept[]);
+}
+
+/** Dates of items, which no other members are called as. */
+const instants = new Set(['start', 'end', 'changedAt']);
+const revive = (name: string, value: unknown) =>
+  instants.has(name) && typeof value === 'string' ? new Date(value) : value;
