@@ -6,7 +6,8 @@ import { openLog } from '../src/log.ts';
 import { openCalDav } from '../src/mail/connectors/caldav.ts';
 import type { CalendarChanges, Connector } from '../src/mail/connectors/connector.ts';
 import { openConnector } from '../src/mail/connectors/open.ts';
-import { readAll } from '../src/mail/connectors/pages.ts';
+import { mergePages, readAll } from '../src/mail/connectors/pages.ts';
+import { holdDeadlines, readInSteps } from './_util/in-steps.ts';
 
 const window = { start: new Date('2026-11-20T00:00Z'), end: new Date('2027-11-20T00:00Z') };
 const mailbox = 'room-a@rooms.test';
@@ -179,6 +180,49 @@ describe('what has changed is read', () => {
         .filter(({ body }) => body.includes('sync-collection'))
         .map(({ method, depth }) => [method, depth]),
     ).toEqual(Array(3).fill(['REPORT', '0']));
+  });
+
+  const all = (count: number) => Array.from({ length: count }, (_, at) => `${at}.ics`);
+
+  test.each([1_000, 70])('in steps, each by another process, from lists of %i: the same', async (size) => {
+    pageSize = size;
+    for (const name of all(180)) put(name);
+    put('3.ics', null);
+    const between = (step: number) => {
+      if (step !== 2) return;
+      put('100.ics', null);
+      put('0.ics', ics('0.ics', '20261203T090000Z'));
+      put('later.ics');
+    };
+    const changes = await readInSteps(open, calendar, { window, between });
+    expect([changes.faults, changes.whole, changes.steps > 3]).toEqual([[], true, true]);
+    expect(asked('/5.ics<')).toHaveLength(1);
+    const next = await read(open(), changes.cursor, changes.address);
+    const known = mergePages([{ groups: changes.groups, removed: [] }, next]);
+    const first = known.groups.find(({ id }) => id.endsWith('/0.ics'));
+    expect(first?.items[0]?.start).toEqual(new Date('2026-12-03T09:00Z'));
+    expect(idsOf({ ...next, ...known })).toEqual(
+      [...all(180), 'later.ics'].filter((name) => !['3.ics', '100.ics'].includes(name)).sort(),
+    );
+  });
+
+  test('a server that is too slow for so many objects is asked for fewer', async () => {
+    const deadlines = holdDeadlines();
+    for (const name of all(60)) put(name);
+    script = ({ body }) => {
+      const isMuch = body.includes('multiget') && body.split('<D:href>').length > 9;
+      if (isMuch) deadlines.pass();
+      return undefined;
+    };
+    try {
+      const { faults, ...changes } = await readInSteps(open, calendar, { window });
+      expect(faults.map(({ message }) => message)).toEqual(
+        Array(3).fill(expect.stringContaining('REPORT calendar-multiget took')),
+      );
+      expect(idsOf(changes)).toEqual(all(60).sort());
+    } finally {
+      deadlines.stop();
+    }
   });
 
   test('in pages, as the server cuts them, and in batches', async () => {

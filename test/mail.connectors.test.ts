@@ -9,7 +9,8 @@ import {
   ServerFault,
 } from '../src/mail/connectors/connector.ts';
 import { openConnector } from '../src/mail/connectors/open.ts';
-import { readAll } from '../src/mail/connectors/pages.ts';
+import { mergePages, readAll } from '../src/mail/connectors/pages.ts';
+import { readInSteps } from './_util/in-steps.ts';
 import { exchangeReply, startListener } from './_util/mail-listener.ts';
 import type { Truth } from './_util/mail-server/ledger.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
@@ -162,6 +163,35 @@ describe.each(['Ews', 'Graph'] as const)('%s', (kind) => {
     await expectTruth(knowledge.items());
     expect(knowledge.items().filter(({ occurrence }) => occurrence !== '')).toHaveLength(12);
     expect(await knowledge.read()).toMatchObject({ whole: false, groups: [], removed: [] });
+  });
+
+  test('page by page, by another process each time, it is the same, and what changes meanwhile is read by the next', async () => {
+    const at = (day: number, hour: number) => new Date(Date.UTC(2026, 11, 1 + day, hour)).toISOString();
+    const appoint = (day: number, hour: number, more: object = {}) =>
+      server.appoint(room.mailbox, {
+        start: at(day, hour),
+        end: at(day, hour + 1),
+        subject: 'Choir',
+        ...more,
+      });
+    for (let day = 0; day < 85; day += 5) await appoint(day, 12);
+    // One that lies in two slices, and more series than are read one by one.
+    await server.appoint(room.mailbox, { start: at(20, 1), end: at(70, 1), subject: 'Works' });
+    for (let series = 0; series < 9; series++)
+      await appoint(series, 14, { repeat: { every: 'week', count: 12 } });
+    const open = () => openConnector(settingsOf(kind), log);
+    const { steps, faults, ...inSteps } = await readInSteps(open, room, { window });
+    const atOnce = await readAll(open(), room, null, window, soon());
+    expect(inSteps).toEqual({ ...atOnce, cursor: inSteps.cursor });
+    expect([steps > 3, faults]).toEqual([true, []]);
+    const changing = await readInSteps(open, room, {
+      window,
+      between: (step) => (step === 2 || step === 4 ? appoint(step, 18) : undefined),
+    });
+    const { cursor, groups } = changing;
+    const next = await readAll(open(), room, cursor, window, soon());
+    const known = next.whole ? next.groups : mergePages([{ groups, removed: [] }, next]).groups;
+    await expectTruth(known.flatMap(({ items }) => items));
   });
 
   test('after any changes what is known is what is true', async () => {

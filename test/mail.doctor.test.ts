@@ -207,6 +207,15 @@ describe('a calendar', () => {
         /worker/,
       ],
       [
+        `dirty_since = now() - interval '6 minutes', dirty_by = 'Push', read_at = now(), continuation = '{}',
+          continuation_since = now() - interval '5 minutes', continuation_items = 2000`,
+        {},
+        '',
+        active,
+        'warning .* has been read since .* and is not at its end, with 2000 items so far',
+        /goes on by itself/,
+      ],
+      [
         'read_at = now()',
         {},
         '',

@@ -4,6 +4,7 @@ import { openLog } from '../src/log.ts';
 import { type CalendarChanges, type Connector, ServerFault } from '../src/mail/connectors/connector.ts';
 import { openConnector } from '../src/mail/connectors/open.ts';
 import { readAll } from '../src/mail/connectors/pages.ts';
+import { holdDeadlines, readInSteps } from './_util/in-steps.ts';
 import {
   type Asked,
   endless,
@@ -613,6 +614,37 @@ describe('faults', () => {
     serve({ SyncFolderItems: () => ({ body: () => {} }) });
     const { fault: kind, message } = await faultOf(read(null, AbortSignal.timeout(50)));
     expect([kind, message]).toEqual(['Unreachable', expect.stringContaining('in time')]);
+  });
+
+  test('one that is too slow is asked for less, goes on from there, and is told of what was slow', async () => {
+    const deadlines = holdDeadlines();
+    const slices: [number, number][] = [];
+    serve({
+      SyncFolderItems: () => synced('s1'),
+      FindItem: ({ body }) => {
+        const [from, to] = /StartDate="([^"]+)" EndDate="([^"]+)"/.exec(body)!.slice(1).map(Date.parse) as [
+          number,
+          number,
+        ];
+        if (to - from > 10 * 86_400_000) return { body: () => deadlines.pass() };
+        slices.push([from, to]);
+        return found([item(`i${slices.length}`)]);
+      },
+    });
+    try {
+      const open = () => openConnector(settingsOf(), log);
+      const { faults, groups, cursor } = await readInSteps(open, room, { window });
+      expect(faults.length).toBeGreaterThan(0);
+      for (const { message } of faults)
+        expect(message).toMatch(/has not answered in time: FindItem took [\d.]+ s\.$/);
+      // Each day was read, and none twice.
+      expect([slices[0]![0], slices.at(-1)![1]]).toEqual([window.start.getTime(), window.end.getTime()]);
+      expect(slices.slice(1).map(([from]) => from)).toEqual(slices.slice(0, -1).map(([, to]) => to));
+      expect(groups.flatMap(({ items }) => items)).toHaveLength(slices.length);
+      expect(cursor).toBe(cursorOf('s1'));
+    } finally {
+      deadlines.stop();
+    }
   });
 
   test('where nobody listens', async () => {

@@ -5,6 +5,7 @@ import { openLog } from '../src/log.ts';
 import { type CalendarChanges, type Connector, ServerFault } from '../src/mail/connectors/connector.ts';
 import { openConnector } from '../src/mail/connectors/open.ts';
 import { readAll } from '../src/mail/connectors/pages.ts';
+import { holdDeadlines, readInSteps } from './_util/in-steps.ts';
 import {
   type Asked,
   endless,
@@ -632,6 +633,25 @@ describe('faults', () => {
     });
     expect((await faultOf(read())).fault).toBe('TooLarge');
     expect(asked().length).toBe(which === 'another' ? 2_000 : 2);
+  });
+
+  test('a server that is too slow for so many changes is asked for fewer, and is told of what was slow', async () => {
+    const deadlines = holdDeadlines();
+    server.answer(({ path, headers }) => {
+      if (path === '/token') return { body: { access_token: 'token', token_type: 'Bearer' } };
+      const size = Number(/maxpagesize=(\d+)/.exec(`${headers['prefer']}`)?.[1]);
+      if (size > 30) return { body: () => deadlines.pass() };
+      return { body: { value: [single(`of ${size}`)], '@odata.deltaLink': `${server.origin}/delta` } };
+    });
+    try {
+      const { faults, groups } = await readInSteps(() => connector, room, { window });
+      expect(faults.map(({ message }) => message)).toEqual(
+        Array(2).fill(expect.stringContaining('GET calendarView/delta took')),
+      );
+      expect(groups.map(({ id }) => id)).toEqual(['of 25']);
+    } finally {
+      deadlines.stop();
+    }
   });
 
   test('a redirect within the server is followed', async () => {

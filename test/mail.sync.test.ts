@@ -4,7 +4,7 @@ import { type Database, openDatabase, poolOf } from '../src/db/database.ts';
 import { openHub } from '../src/displays/hub.ts';
 import { watchRoom } from '../src/displays/live.ts';
 import { openLog } from '../src/log.ts';
-import { alignCalendars, endPauses, markCalendars } from '../src/mail/calendars.ts';
+import { alignCalendars, endPauses, markCalendars, requestReadings } from '../src/mail/calendars.ts';
 import { bookConflicts } from '../src/mail/conflicts.ts';
 import { examineMail } from '../src/mail/health.ts';
 import type { DirtyBy } from '../src/mail/mail.ts';
@@ -706,7 +706,9 @@ describe('the mail server does not answer as it should', () => {
       ...Array.from({ length: 20_001 }, (_, index) => eventAt(`${index}`, at(1, index / 60))),
     );
     await sync();
+    for (let steps = 1; steps < 11; steps++) await run();
     expect(await calendar()).toMatchObject({
+      ...{ continuation: null, continuation_items: 0 },
       fault: 'TooLarge',
       fault_text: expect.stringContaining('20000'),
     });
@@ -724,6 +726,134 @@ describe('the mail server does not answer as it should', () => {
       expect(until).toBeLessThan(Date.now() + 5_000 * 2 ** count * 1.11);
       await sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
     }
+  });
+});
+
+describe('a large calendar is read in steps', () => {
+  /** A quarter of an hour each, so that a step holds 2,000 of them, in pages of 100. */
+  const fill = (from: number, count: number) =>
+    graph.put(
+      room.mailbox,
+      ...Array.from({ length: count }, (_, index) =>
+        eventAt(`${from + index}`, at(1, (from + index) / 4), { hours: 0.25 }),
+      ),
+    );
+  const counts = async () => {
+    const { rows } = await sql<{ bookings: number; pages: number }>`
+      select (select count(*)::int from booking where resource_id = ${room.resourceId} and status = 'Confirmed') as bookings,
+        (select count(*)::int from mail_reading_page where calendar_id = ${room.calendarId}) as pages`.execute(
+      work,
+    );
+    return rows[0]!;
+  };
+  const pending = () =>
+    sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
+  const isQueued = async () => {
+    const { rows } = await sql`
+      select from graphile_worker._private_jobs where key = ${`mail calendar ${room.calendarId}`}`.execute(
+      work,
+    );
+    return rows.length === 1;
+  };
+
+  test('each is kept, others get their turn in between, and it is taken over at its end as one', async () => {
+    fill(0, 4_100);
+    await sync();
+    const first = await calendar();
+    expect(first).toMatchObject({
+      cursor: null,
+      continuation_items: 2_000,
+      dirty_by: 'Push',
+      fault: null,
+      reading_since: null,
+    });
+    expect(await counts()).toEqual({ bookings: 0, pages: 1 });
+    expect(await isQueued()).toBe(true);
+    await run();
+    expect(await calendar()).toMatchObject({
+      continuation_items: 4_000,
+      continuation_since: first.continuation_since,
+    });
+    await run();
+    expect(await calendar()).toMatchObject({
+      ...{
+        continuation: null,
+        continuation_items: 0,
+        dirty_by: null,
+        fault: null,
+        window_end: first.window_end,
+      },
+      cursor: expect.any(String),
+    });
+    expect(await counts()).toEqual({ bookings: 4_100, pages: 0 });
+    expect(graph.log).toHaveLength(41);
+    // What has changed since its beginning is found by the next one, and nothing twice.
+    graph.log.length = 0;
+    await sync();
+    expect(graph.log).toHaveLength(1);
+    graph.empty(room.mailbox);
+  });
+
+  test('a fault in the middle costs nothing of what was read, and says how much that is', async () => {
+    fill(0, 2_300);
+    graph.trouble(...Array.from({ length: 5 }, () => undefined), { status: 503 });
+    await sync();
+    expect(await calendar()).toMatchObject({
+      ...{ fault: 'Throttled', failures: 1, continuation_items: 500 },
+      fault_text: expect.stringContaining('The 500 items that were read before are kept.'),
+    });
+    await pending();
+    graph.log.length = 0;
+    await run();
+    expect(await calendar()).toMatchObject({ fault: null, failures: 0, continuation: null });
+    expect(graph.log).toHaveLength(18);
+    expect(await counts()).toEqual({ bookings: 2_300, pages: 0 });
+    graph.empty(room.mailbox);
+  });
+
+  test('what changes meanwhile, and who says so, is not missed', async () => {
+    fill(0, 2_050);
+    await sync();
+    graph.remove(room.mailbox, '7');
+    graph.put(room.mailbox, eventAt('8', at(300, 0)), eventAt('new', at(299, 0)));
+    await mark();
+    await run();
+    expect(await calendar()).toMatchObject({ continuation: null, dirty_by: 'Push' });
+    await run();
+    expect(await calendar()).toMatchObject({ dirty_by: null });
+    expect(await counts()).toEqual({ bookings: 2_050, pages: 0 });
+    const states = Object.fromEntries((await items()).map(({ id, state }) => [id, state]));
+    expect([states['7'], states['8'], states['new']]).toEqual(['Gone', 'Booked', 'Booked']);
+    graph.empty(room.mailbox);
+  });
+
+  test('one that loses the thread in the middle begins anew, as one that is asked for does', async () => {
+    fill(0, 2_100);
+    await sync();
+    graph.trouble({ status: 410, body: { error: { code: 'SyncStateNotFound' } } });
+    await run();
+    expect(await calendar()).toMatchObject({ continuation_items: 2_000, fault: null });
+    expect(await counts()).toEqual({ bookings: 0, pages: 1 });
+    const { mandatorId, calendarId } = room;
+    await requestReadings(work, mandatorId, [calendarId], { whole: true });
+    expect(await calendar()).toMatchObject({ continuation: null, continuation_items: 0 });
+    await run();
+    await run();
+    expect(await calendar()).toMatchObject({ continuation: null, dirty_by: null, fault: null });
+    expect(await counts()).toEqual({ bookings: 2_100, pages: 0 });
+    graph.empty(room.mailbox);
+  });
+
+  test('also of what has changed since a cursor', async () => {
+    await sync();
+    fill(0, 2_100);
+    await sync();
+    const { cursor, continuation_items: items } = await calendar();
+    expect([typeof cursor, items]).toEqual(['string', 2_000]);
+    await run();
+    expect(await calendar()).toMatchObject({ continuation: null, dirty_by: null });
+    expect(await counts()).toEqual({ bookings: 2_100, pages: 0 });
+    graph.empty(room.mailbox);
   });
 });
 

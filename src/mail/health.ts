@@ -50,7 +50,7 @@ const remedies: Record<Exclude<Fault, 'AccessLost'>, string> = {
 const whatKills = `The log of the worker tells what ended it ("uncaught", or the kernel: out of memory). Take what was put into this calendar last out of it. ${again}`;
 
 function readingTrouble(calendar: CalendarStatus): Trouble | undefined {
-  const { fault, kind, lastReadAt, dirtySince, deaths } = calendar;
+  const { fault, kind, lastReadAt, dirtySince, deaths, reading } = calendar;
   if (fault && deaths >= mostDeaths) return { level: 'fault', text: fault.text, remedy: whatKills };
   if (fault) {
     const isLasting = fault.kind === 'AccessLost' || lastReadAt === null || olderThan(lastReadAt, hour);
@@ -60,6 +60,12 @@ function readingTrouble(calendar: CalendarStatus): Trouble | undefined {
       remedy: fault.kind === 'AccessLost' ? `${toGrant[kind]} ${again} ${refused}` : remedies[fault.kind],
     };
   }
+  if (reading && olderThan(dirtySince, 5 * minute))
+    return {
+      level: 'warning',
+      text: `has been read since ${since(new Date(reading.since))} and is not at its end, with ${reading.items} items so far`,
+      remedy: 'It goes on by itself: a large calendar on a slow mail server takes its time.',
+    };
   if (olderThan(dirtySince, 5 * minute))
     return {
       ...{ level: 'warning', text: `what has changed since ${since(dirtySince)} is not read` },

@@ -36,6 +36,8 @@ export type CalendarStatus = {
   foundByPush: number;
   foundByPoll: number;
   fault: { kind: Fault; text: string } | null;
+  /** Of a reading that is done in steps: since when, and how many items it has brought so far. */
+  reading: { since: string; items: number } | null;
   /** How many workers have died in a row while they read it. */
   deaths: number;
   conflictCount: number;
@@ -110,6 +112,8 @@ export async function listCalendars(db: Database, mandatorId: number | null): Pr
       calendar.found_by_push::float8 as "foundByPush", calendar.found_by_poll::float8 as "foundByPoll",
       case when fault is not null then json_build_object('kind', fault, 'text', calendar.fault_text) end as fault,
       calendar.deaths,
+      case when continuation is not null
+        then json_build_object('since', continuation_since, 'items', continuation_items) end as reading,
       (select count(*)::int from mail_item as item
         where item.mandator_id = calendar.mandator_id and item.calendar_id = calendar.id and item.state = 'Conflict'
           and upper(item.occupied) > now()) as "conflictCount",

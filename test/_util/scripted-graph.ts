@@ -29,7 +29,7 @@ export const eventAt = (id: string, start: Date | number, more: Json = {}): Scri
 
 export async function startScriptedGraph() {
   const calendars = new Map<string, Map<string, Stored>>();
-  const troubles: Trouble[] = [];
+  const troubles: (Trouble | undefined)[] = [];
   const log: string[] = [];
   const marks = new Map<string, Record<string, string>>();
   let version = 1;
@@ -43,7 +43,8 @@ export async function startScriptedGraph() {
     return found;
   };
 
-  function answer(path: string, query: URLSearchParams): [number, Json] {
+  /** Pages of a delta are as large as they are asked for. */
+  function answer(path: string, query: URLSearchParams, most: number): [number, Json] {
     if (path === '/token') return [200, { access_token: 'token', token_type: 'Bearer', expires_in: 3_600 }];
     // It has no subscriptions to give.
     if (!path.startsWith('/v1.0/users/')) return [403, { error: { code: 'ErrorAccessDenied', message: '' } }];
@@ -63,14 +64,24 @@ export async function startScriptedGraph() {
       ];
     const since = Number(query.get('$deltatoken') ?? 0);
     if (since > 0 && since < oldest) return [410, { error: { code: 'SyncStateNotFound', message: 'gone' } }];
+    // What comes while pages are read is told with the next delta, but for what goes: its place stays.
+    const told = Number(query.get('$at') ?? version);
     const value = [...calendar].flatMap(([id, { version: changed, event, occurrences }]): Json[] => {
       if (changed <= since) return [];
       if (event) return [occurrences ? { id, type: 'seriesMaster' } : event];
-      return since === 0 ? [] : [{ id, '@removed': { reason: 'deleted' } }];
+      return since === 0 && changed <= told ? [] : [{ id, '@removed': { reason: 'deleted' } }];
     });
+    const link = (to: string) => `${url}/v1.0/users/${mailbox}/calendarView/delta?${to}`;
+    const from = Number(query.get('$skip') ?? 0);
+    const until = from + most;
+    const isLast = until >= value.length;
+    const next = `$deltatoken=${since}&$skip=${until}&$at=${told}`;
     return [
       200,
-      { value, '@odata.deltaLink': `${url}/v1.0/users/${mailbox}/calendarView/delta?$deltatoken=${version}` },
+      {
+        value: value.slice(from, until),
+        ...(isLast ? { '@odata.deltaLink': link(`$deltatoken=${told}`) } : { '@odata.nextLink': link(next) }),
+      },
     ];
   }
 
@@ -80,7 +91,13 @@ export async function startScriptedGraph() {
     const isOther = !pathname.startsWith('/v1.0/users/');
     if (!isOther) log.push(`${request.method} ${pathname}${searchParams.has('$deltatoken') ? '?since' : ''}`);
     const trouble = isOther ? undefined : troubles.shift();
-    const [status, body] = trouble ? [trouble.status, trouble.body ?? {}] : answer(pathname, searchParams);
+    const [status, body] = trouble
+      ? [trouble.status, trouble.body ?? {}]
+      : answer(
+          pathname,
+          searchParams,
+          Number(/maxpagesize=(\d+)/.exec(`${request.headers.prefer}`)?.[1] ?? 100),
+        );
     const text = JSON.stringify(body);
     if (barrier && !isOther) {
       const { reached, opened } = barrier;
@@ -128,7 +145,8 @@ export async function startScriptedGraph() {
     },
     /** Headers of all answers about a calendar. */
     mark: (mailbox: string, headers: Record<string, string>) => void marks.set(mailbox, headers),
-    trouble: (...some: Trouble[]) => void troubles.push(...some),
+    /** Undefined: none for this one. */
+    trouble: (...some: (Trouble | undefined)[]) => void troubles.push(...some),
     /** The next request is answered, as things were when it came, only when `open` is called. */
     hold() {
       const reached = Promise.withResolvers<void>();

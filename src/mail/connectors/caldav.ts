@@ -94,18 +94,18 @@ type DavPlace = {
   lists: number;
 };
 
-/** A cursor is the address of the calendar and the server's token; a continuation that of another address begins anew. */
-function placeOf(address: string, { cursor, continuation }: Start): DavPlace {
-  const going = continuation === null ? null : (JSON.parse(continuation) as DavPlace);
-  if (going?.address === address) return going;
+/** A cursor is the address of the calendar and the server's token. */
+function beginAt(address: string, cursor: string | null): DavPlace {
   const prefix = `${address} `;
   const token = cursor?.startsWith(prefix) ? cursor.slice(prefix.length) : '';
   return { address, whole: token === '', token, next: null, after: '', batchSize: usualBatch, lists: 0 };
 }
 
 async function* readAt(reading: Reading, address: string, from: Start): AsyncGenerator<CalendarPage, void> {
-  let place = placeOf(address, from);
-  const restarts = from.continuation !== null && place.lists === 0 && place.after === '';
+  const going = from.continuation === null ? null : (JSON.parse(from.continuation) as DavPlace);
+  // What was read of a calendar elsewhere does not count.
+  const restarts = going !== null && going.address !== address;
+  let place = going && !restarts ? going : beginAt(address, from.cursor);
   const page = (groups: RemoteGroup[], removed: string[]): CalendarPage => ({
     ...{ groups, removed: removed.map(boundId), address, whole: place.whole },
     ...{ isLast: false, cursor: JSON.stringify(place) },
@@ -135,7 +135,7 @@ async function* readAt(reading: Reading, address: string, from: Start): AsyncGen
         throw read;
       }
       at += batch.length;
-      place = { ...place, after: batch.at(-1)![0], batchSize: Math.min(usualBatch, 2 * place.batchSize) };
+      place = { ...place, after: batch.at(-1)![0] };
       yield page(read.groups, read.gone);
     }
     if (!next.isCut) {

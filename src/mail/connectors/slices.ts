@@ -5,27 +5,30 @@ import { TimedOut } from './faults.ts';
 const day = 86_400_000;
 const [longest, least, slowest] = [61 * day, 15 * 60_000, day];
 
-/** Where the reading of a window goes on, in milliseconds. */
-export type SlicePlace = { at: number; length: number };
+/** Where the reading of a window goes on, how long its next slice is, and may become; in milliseconds. */
+export type SlicePlace = { at: number; length: number; most: number };
 
 export type Slice<Item> = { items: Item[]; next: SlicePlace | null };
 
-export const firstSlice = ({ start }: Window): SlicePlace => ({ at: start.getTime(), length: longest });
+export const firstSlice = ({ start }: Window): SlicePlace => ({
+  ...{ at: start.getTime(), length: longest, most: longest },
+});
 
 /**
  * The slices of a window from `place` on; what lies in two of them is in both. `read` answers undefined for a slice with more
  * than the server gives at once, which is halved then. One that the server does not give in time is halved, too, but for the
  * next attempt: this one ends, for a server that does not answer at all must not be waited for again and again.
- * @param most that the server gives at once
+ * @param mostItems that the server gives at once
  * @throws ServerFault TooLarge
  */
 export async function* readSlices<Item>(
   window: Window,
   place: SlicePlace,
-  most: number,
+  mostItems: number,
   read: (slice: Window) => Promise<Item[] | undefined>,
 ): AsyncGenerator<Slice<Item>, void> {
   const end = window.end.getTime();
+  const { most } = place;
   let { at, length } = place;
   while (at < end) {
     const until = Math.min(at + length, end);
@@ -35,7 +38,7 @@ export async function* readSlices<Item>(
     } catch (error) {
       const shorter = Math.max(slowest, Math.ceil((until - at) / 2));
       if (error instanceof TimedOut && shorter < until - at)
-        yield { items: [], next: { at, length: shorter } };
+        yield { items: [], next: { at, length: shorter, most: shorter } };
       throw error;
     }
     if (items === undefined) {
@@ -48,8 +51,8 @@ export async function* readSlices<Item>(
       continue;
     }
     at = until;
-    if (items.length < most / 4) length = Math.min(longest, 2 * length);
-    yield { items, next: at < end ? { at, length } : null };
+    if (items.length < mostItems / 4) length = Math.min(most, 2 * length);
+    yield { items, next: at < end ? { at, length, most } : null };
   }
 }
 
