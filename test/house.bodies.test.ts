@@ -180,6 +180,18 @@ describe('every route that reads a body', () => {
     );
   });
 
+  test.each([
+    ['shorter than it says, then hung up', 'Content-Length: 1000\r\n', '[{"JobID":"short"}]', [400]],
+    ['longer than it says', 'Content-Length: 18\r\n', '[{"JobID":"long"}],[{"JobID":"more"}]', [400]],
+    ['of two lengths', 'Content-Length: 10\r\nContent-Length: 11\r\n', '[{"JobID":"two"}]', [400]],
+    ['of a length, and in chunks', 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n', [400]],
+    ['in chunks of no size', 'Transfer-Encoding: chunked\r\n', 'x\r\n', [400]],
+  ])('a body %s', async (_name, headers, body, statuses) => {
+    const socket = await begin('/school/api/v2.0/jobs/create', `${json}${headers}`);
+    socket.end(body);
+    expect(statusOf(await heardBy(socket))).toEqual(statuses);
+  });
+
   test('what was answered before its body came is not read for long', async () => {
     const sockets = await Promise.all([
       begin('/nowhere/at/all', 'Content-Length: 1000\r\n'),
