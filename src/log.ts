@@ -4,15 +4,25 @@ import { prettyFactory } from 'pino-pretty';
 
 export type Log = Logger;
 
-/** What never reaches a line, wherever it stands in a text: PINs, tokens, passwords, and the secrets of callbacks. */
-const secretTexts: [RegExp, string][] = [
+/** Three parts with dots between them, of which the first begins as `{"` does in base64. */
+function withoutJwt(run: string): string {
+  const at = run.search(/\beyJ/);
+  const [, payload, signature] = at < 0 ? [] : run.slice(at).split('.', 3);
+  return payload && signature ? `${run.slice(0, at)}[token]` : run;
+}
+
+/**
+ * What never reaches a line, wherever it stands in a text: PINs, tokens, passwords, and the secrets of callbacks. Each
+ * pattern takes time in proportion to the text, whatever that is.
+ */
+const secretTexts: [RegExp, string | ((found: string) => string)][] = [
   [
-    /"(pin|apikey|token|access_token|secret|client_?secret|clientstate|password|pepper|authorization|cookie)":(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\]|-?[\d.]+)/gi,
+    /"(pin|apikey|token|access_token|secret|client_?secret|clientstate|password|pepper|authorization|cookie)":(?:"[^"\\]*(?:\\.[^"\\]*)*"?|\[[^\]]*\]?|-?[\d.]+)/gis,
     '"$1":"[secret]"',
   ],
   [/\b[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){3}\b/gi, '[pin]'],
   [/\brgd_[\w-]{43}/g, '[token]'],
-  [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, '[token]'],
+  [/[\w.-]{20,}/g, withoutJwt],
   [/\b(Basic|Bearer) (?=\S*[A-Z\d=+/])[\w.~+/-]{4,}=*/g, '$1 [secret]'],
   // The two secrets of a mail subscription.
   [/\b[1-9]\d{0,9}\.[\w-]{43}(?![\w-])/g, '[secret]'],
@@ -21,7 +31,31 @@ const secretTexts: [RegExp, string][] = [
 ];
 
 export function withoutSecrets(text: string): string {
-  return secretTexts.reduce((cleaned, [pattern, replacement]) => cleaned.replace(pattern, replacement), text);
+  return secretTexts.reduce(
+    (cleaned, [pattern, replacement]) => cleaned.replace(pattern, replacement as string),
+    text,
+  );
+}
+
+const breaks = new Set(' \t\r\n"\'<>()[]{},;&?');
+
+/** The beginning of a text, cut between two words: half a secret would not be known as one. */
+export function beginningOf(text: string, most: number): string {
+  if (text.length <= most) return text;
+  let end = most;
+  while (end > 0 && !breaks.has(text.charAt(end))) end--;
+  return `${text.slice(0, end)}…`;
+}
+
+const longestLine = 16_000;
+const longestText = 4_000;
+
+/** Of a long line the texts are cut. */
+function shorten(line: string): string {
+  if (line.length <= longestLine) return line;
+  const cut = (_name: string, value: unknown) =>
+    typeof value === 'string' ? beginningOf(value, longestText) : value;
+  return `${JSON.stringify(JSON.parse(line), cut)}\n`;
 }
 
 /** Lines for people at a terminal, who are not told of each request that went well unless they ask for `debug`. */
@@ -71,6 +105,6 @@ export function openLog(level: string, destination: DestinationStream = standard
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write: (line: string) => destination.write(withoutSecrets(line)) },
+    { write: (line: string) => destination.write(withoutSecrets(shorten(line))) },
   );
 }

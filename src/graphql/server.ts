@@ -81,7 +81,10 @@ const mayStream = /(\*|text)\/\*|text\/event-stream/i;
 /** As what a plain result is sent, by what stands first in Accept; undefined where Yoga has to find that out. */
 function plainType(accept: string): string | undefined {
   const [first = ''] = accept.split(',', 1);
-  const [type = '', ...parameters] = first.trim().toLowerCase().split(/ *; */);
+  const [type = '', ...parameters] = first
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
   if (parameters.some((parameter) => !parameter.startsWith('q='))) return undefined;
   if (type === 'application/graphql-response+json') return type;
   return ['application/json', 'application/*', '*/*'].includes(type) ? 'application/json' : undefined;

@@ -20,7 +20,7 @@ type Source = { clientId: string; network: string };
 
 /** An IPv4 caller on a socket for both families is an IPv4 caller. */
 export function normalizeAddress(ip = ''): string {
-  const address = ip.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+  const [address = ''] = ip.replace(/^::ffff:(?=\d+\.)/i, '').split('%', 1);
   return net.isIP(address) ? address : '0.0.0.0';
 }
 

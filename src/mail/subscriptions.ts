@@ -7,7 +7,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { withoutSecrets } from '../log.ts';
+import { beginningOf, withoutSecrets } from '../log.ts';
 import { markCalendars } from './calendars.ts';
 import { callbackUrl } from './callback-url.ts';
 import type { SubscriptionState } from './mail.ts';
@@ -218,7 +218,7 @@ export async function forgetAttempts(db: Database, mandatorId: number, calendarI
 
 /** What a mail server did, for people and without our secrets; it may have sent them back to us. */
 export function faultText(message: string): string {
-  return withoutSecrets(message)
+  return withoutSecrets(beginningOf(message, 4_000))
     .toWellFormed()
     .replace(/\p{Cc}+/gu, ' ')
     .slice(0, 500)

@@ -3,7 +3,7 @@
 const rounds = 7;
 
 /** Microseconds of processor time that `work` takes. */
-function cpuTimeOf(work: () => unknown): number {
+export function cpuTimeOf(work: () => unknown): number {
   const { user, system } = process.cpuUsage();
   work();
   const used = process.cpuUsage();

@@ -20,7 +20,7 @@ import {
 } from './dav.ts';
 import type { Ask } from './http.ts';
 
-const userOf = (mailbox: string) => mailbox.replace(/@.*$/, '');
+const userOf = (mailbox: string) => mailbox.split('@', 1)[0] ?? '';
 
 /** The address of the calendar that the Url names, with its placeholders filled; null for a Url without any. */
 export function fillTemplate({ Url }: MailServerSettings, mailbox: string): string | null {

@@ -149,7 +149,7 @@ export function refuseError(response: XmlElement, origin: string): void {
 /** Of a response message or of a SOAP fault. */
 function refusalOf(element: XmlElement, origin: string): ServerFault {
   const text = (name: string) => findIn(element, (one) => one.name === name)?.text.trim();
-  const code = text('ResponseCode') ?? text('faultcode')?.replace(/^.*:/, '') ?? 'Error';
+  const code = text('ResponseCode') ?? text('faultcode')?.split(':').at(-1) ?? 'Error';
   const words = text('MessageText') ?? text('faultstring') ?? '';
   const hint = hints[code] ? ` (${hints[code]})` : '';
   const said = `${origin} answers ${quote(code)}: ${quote(words)}${hint}`;

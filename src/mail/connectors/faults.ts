@@ -1,5 +1,5 @@
 /** What a mail server's refusal means for who asked. */
-import { withoutSecrets } from '../../log.ts';
+import { beginningOf, withoutSecrets } from '../../log.ts';
 import { AnswerTooLarge } from '../../safe-fetch.ts';
 import { ServerFault } from './connector.ts';
 
@@ -45,8 +45,9 @@ function retryAtOf(headers: Headers): Date | null {
 
 /** The words of a mail server as they may stand in a text for people: on one line, short, without secrets. */
 export function quote(text: string): string {
-  const words = text.toWellFormed().replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ');
-  const cleaned = withoutSecrets(words).trim();
+  // Cut before anything else looks at it: it may be megabytes.
+  const beginning = beginningOf(text, 8 * longestQuote).toWellFormed();
+  const cleaned = withoutSecrets(beginning.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')).trim();
   return cleaned.length > longestQuote ? `${cleaned.slice(0, longestQuote - 1).toWellFormed()}…` : cleaned;
 }
 

@@ -49,7 +49,7 @@ export async function openSession() {
   }
   return {
     /** Of the room or the location. */
-    id: decodeURIComponent(/[^/]+$/.exec(location.pathname)?.[0] ?? ''),
+    id: decodeURIComponent(location.pathname.split('/').at(-1) ?? ''),
     tenant,
     text: await loadText(language),
     language,
