@@ -126,7 +126,7 @@ export function createApp(context: Context, health: Health): App {
     authenticate: (mandator, credentials) => authenticateCall(identity, mandator, credentials),
     // Express's own way to read TrustProxy, for requests that it does not handle.
     addressOf: (request) => Object.setPrototypeOf(request, app.request).ip ?? '',
-    countRequest: (viewer) => countRequest(context, viewer),
+    countRequest: (viewer, uses) => countRequest(context, viewer, uses),
   });
   const authenticated = authenticate(identity);
   const limited = limitRequests(context);

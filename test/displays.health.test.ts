@@ -218,16 +218,17 @@ describe('a silent display', () => {
     expect(await sweep(lines)).toBe(0);
     expect(lines).toHaveLength(1);
     expect(await read()).toMatchObject({ SilentSince: expect.any(String) });
-    const metrics = await (await fetch(`${service.url}/metrics`)).text();
-    expect(metrics).toMatch(/^roomgate_displays_silent 1$/m);
-    expect(metrics).toMatch(/^roomgate_displays [1-9]\d*$/m);
+    // They are read once a second.
+    const metrics = async () => (await fetch(`${service.url}/metrics`)).text();
+    await until(async () => /^roomgate_displays_silent 1$/m.test(await metrics()));
+    expect(await metrics()).toMatch(/^roomgate_displays [1-9]\d*$/m);
 
     const after = await feedEnd();
     await device.get('/displays/self');
     await flushHeard(service.context);
     expect(await read()).toMatchObject({ SilentSince: null });
     expect(await displayChanges(after)).toEqual([[device.id, 'Changed']]);
-    expect(await (await fetch(`${service.url}/metrics`)).text()).toMatch(/^roomgate_displays_silent 0$/m);
+    await until(async () => /^roomgate_displays_silent 0$/m.test(await metrics()));
   });
 
   test('is one that has never called since it was paired, too', async () => {

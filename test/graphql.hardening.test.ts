@@ -153,6 +153,39 @@ describe('a query that would cost too much', () => {
   });
 });
 
+describe('mutations of one call', () => {
+  let limited: GraphqlService;
+  beforeAll(async () => {
+    limited = await startGraphql(database.url, { RequestsPerMinute: 20 });
+    const tenant = await makeTenant(limited.context.db, { code: 'limited' });
+    for (const token of ['user', 'other', 'third']) limited.admit(token, tenant);
+  });
+  afterAll(() => limited.stop());
+
+  const cancel = (count: number, name = 'a') =>
+    range(count)
+      .map((n) => `${name}${n}: cancelBatch(id: "x") { __typename }`)
+      .join(' ');
+  const many = `mutation { ${cancel(10)} ...F ... on Mutation { ${cancel(10, 'c')} } } fragment F on Mutation { ${cancel(10, 'b')} }`;
+  const few = `mutation { ${cancel(5)} }`;
+  const refused = [{ extensions: { code: 'LIMIT', retryAfterSeconds: expect.any(Number) } }];
+
+  test('are each counted as a request, and none runs past the limit', async () => {
+    const { data, errors } = await read(await limited.post({ query: many }));
+    expect([data ?? null, errors]).toMatchObject([null, refused]);
+    const other = { authorization: 'Bearer other' };
+    const answer = await read(await limited.post({ query: few }, other));
+    expect(Object.keys(answer.data as object)).toHaveLength(5);
+  });
+
+  test('are so over a WebSocket', async () => {
+    const client = limited.ws('third');
+    const { value } = await client.iterate({ query: many }).next();
+    expect(value).toMatchObject({ errors: refused });
+    await client.dispose();
+  });
+});
+
 describe('introspection', () => {
   test('works for whoever is authenticated', async () => {
     const { data, errors } = await read(await service.post({ query: getIntrospectionQuery() }));
@@ -393,6 +426,22 @@ describe('a WebSocket', () => {
 
   test('is closed with 4408 when it says nothing', async () => {
     expect(await silent).toBe(4408);
+  });
+
+  test('is read no further before it is let in, whatever it is made of', async () => {
+    const padding = 'x'.repeat(20_000);
+    expect(await greet('/school/graphql', { payload: { Authorization: 'Bearer user', padding } })).toBe(1009);
+    const socket = new WebSocket(socketUrl('/school/graphql'), 'graphql-transport-ws');
+    const closed = new Promise<number>((resolve) => socket.on('close', resolve));
+    socket.on('error', () => {});
+    await new Promise((resolve) => socket.once('open', resolve));
+    for (let count = 0; count < 200; count++)
+      socket.send(JSON.stringify({ type: 'ping', payload: { text: 'x'.repeat(100) } }));
+    expect(await closed).toBe(1009);
+    const client = service.ws();
+    const large = { query: '{ serverTime }', variables: { padding: 'x'.repeat(100_000) } };
+    expect(await client.iterate(large).next()).toHaveProperty('value.data.serverTime');
+    await client.dispose();
   });
 
   test('answers queries, with the errors of HTTP but without its statuses', async () => {

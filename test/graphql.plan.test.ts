@@ -98,7 +98,7 @@ describe('a query that comes again', () => {
   });
 
   test('does not go through all of the pipeline anymore', async () => {
-    const pipeline = createPipeline(openLog('silent'));
+    const pipeline = createPipeline(openLog('silent'), () => {});
     const run = () => pipeline.runPlain({ query: '{ serverTime }' }, {} as Call);
     expect(await run()).toHaveProperty('data.serverTime');
     Object.assign(pipeline.yoga, {
@@ -114,7 +114,7 @@ describe('a query that comes again', () => {
 });
 
 describe('a plan', () => {
-  const limits = createLimits();
+  const limits = createLimits(() => {});
   const wholeSchema = createSchema();
   const planned = (value: () => unknown, type: GraphQLOutputType) => {
     const fields = { one: { type, resolve: value }, other: { type: GraphQLInt, resolve: async () => 2 } };

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import express from 'express';
 import type { Config } from '../src/config.ts';
@@ -8,6 +9,7 @@ import { openLog } from '../src/log.ts';
 import { handleErrors } from '../src/rest/errors.ts';
 import { type Health, healthRoutes } from '../src/rest/health.ts';
 import { identifyRequests } from '../src/rest/request.ts';
+import { until } from './_util/graphql.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 
 const pin = '7Q2MX-K4H9D-ZR3TB-W8VNC';
@@ -50,6 +52,7 @@ let pending: string[] = ['000009_rooms'];
 let stopping = false;
 let working = true;
 let doors: Record<string, number> = { open: 2, shut: 5 };
+let doorsRead = 0;
 
 beforeAll(async () => {
   database = await cloneDatabase();
@@ -62,7 +65,13 @@ beforeAll(async () => {
     worker: async () => working,
     gauges: {
       roomgate_open_batches: { help: 'Open batches', read: async () => 3 },
-      roomgate_doors: { help: 'By state', label: 'state', read: async () => doors },
+      roomgate_doors: {
+        ...{ help: 'By state', label: 'state' },
+        async read() {
+          doorsRead++;
+          return doors;
+        },
+      },
       roomgate_broken_doors: {
         ...{ help: 'Cannot be read', label: 'state' },
         read: () => Promise.reject(new Error('no')),
@@ -208,7 +217,15 @@ describe('GET /metrics', () => {
     };
     expect(await lines()).toEqual(['roomgate_doors{state="open"} 2', 'roomgate_doors{state="shut"} 5']);
     doors = { shut: 7 };
-    expect(await lines()).toEqual(['roomgate_doors{state="shut"} 7']);
+    await until(async () => isDeepStrictEqual(await lines(), ['roomgate_doors{state="shut"} 7']));
+  });
+
+  test('read at most once a second, however many ask at once', async () => {
+    const [before, since] = [doorsRead, performance.now()];
+    const ask = async () => (await fetch(`${hallway.url}/metrics`)).text();
+    for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 20 }, ask));
+    const seconds = (performance.now() - since) / 1_000;
+    expect(doorsRead - before).toBeLessThanOrEqual(1 + Math.floor(seconds));
   });
 });
 

@@ -11,8 +11,10 @@ import {
   getVariableValues,
   Kind,
   type OperationDefinitionNode,
+  OperationTypeNode,
   parse,
   print,
+  type SelectionSetNode,
   TypeInfo,
   type ValidationRule,
   type VariableDefinitionNode,
@@ -21,6 +23,8 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import type { Viewer } from '../context.ts';
+import type { Call } from './builder.ts';
 import { pageCost } from './connection.ts';
 
 const most = { tokens: 1_000, depth: 10, fields: 200, cost: 10_000, faults: 20, faultsOfVariables: 1 };
@@ -94,6 +98,25 @@ function pageVariables({ schema, document }: ExecutionArgs): Set<string> | undef
 
 const isOperation = ({ kind }: DefinitionNode) => kind === Kind.OPERATION_DEFINITION;
 
+/** How many fields an operation has at its root, as they are answered. */
+function countRootFields({ definitions }: DocumentNode, operation: OperationDefinitionNode): number {
+  const names = new Set<string>();
+  const spread = new Set<string>();
+  function collect({ selections }: SelectionSetNode): void {
+    for (const selection of selections)
+      if (selection.kind === Kind.FIELD) names.add((selection.alias ?? selection.name).value);
+      else if (selection.kind === Kind.INLINE_FRAGMENT) collect(selection.selectionSet);
+      else if (!spread.has(selection.name.value)) {
+        spread.add(selection.name.value);
+        for (const one of definitions)
+          if (one.kind === Kind.FRAGMENT_DEFINITION && one.name.value === selection.name.value)
+            collect(one.selectionSet);
+      }
+  }
+  collect(operation.selectionSet);
+  return names.size;
+}
+
 type Stop = { args: ExecutionArgs; setResultAndStopExecution(result: { errors: GraphQLError[] }): void };
 
 export type Limits = {
@@ -114,7 +137,8 @@ function sizesOf({ variables }: Price, { variableValues }: ExecutionArgs): strin
   return sizes.every(isSize) ? sizes.map(String).join(' ') : undefined;
 }
 
-export function createLimits(): Limits {
+/** @param countRequest counts so many requests more of the viewer; throws LimitExceeded */
+export function createLimits(countRequest: (viewer: Viewer, uses: number) => void): Limits {
   /** The same text has the same document again. */
   const prices = new WeakMap<DocumentNode, Price>();
 
@@ -155,8 +179,25 @@ export function createLimits(): Limits {
     }
   }
 
+  /** Each field of a mutation is a request, of which the call itself has counted as one: none of them runs past the limit. */
+  function countMutations({
+    document,
+    operationName,
+    contextValue,
+  }: ExecutionArgs): GraphQLError[] | undefined {
+    const operation = getOperationAST(document, operationName);
+    if (operation?.operation !== OperationTypeNode.MUTATION) return undefined;
+    const more = countRootFields(document, operation) - 1;
+    try {
+      if (more > 0) countRequest((contextValue as Call).viewer, more);
+      return undefined;
+    } catch (error) {
+      return [new GraphQLError('Failed.', { originalError: error as Error })];
+    }
+  }
+
   function stopIfTooCostly({ args, setResultAndStopExecution }: Stop): void {
-    const errors = refuse(args);
+    const errors = refuse(args) ?? countMutations(args);
     if (errors) setResultAndStopExecution({ errors });
   }
 

@@ -2,6 +2,7 @@
 import { type DocumentNode, execute, type GraphQLError, getOperationAST, parse, subscribe } from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
+import type { Viewer } from '../context.ts';
 import type { Log } from '../log.ts';
 import type { Call } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
@@ -85,9 +86,10 @@ const remembered = {
 
 export type Pipeline = ReturnType<typeof createPipeline>;
 
-export function createPipeline(log: Log) {
+/** @param countRequest counts so many requests more of the viewer; throws LimitExceeded */
+export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: number) => void) {
   const schema = createSchema();
-  const limits = createLimits();
+  const limits = createLimits(countRequest);
   const documents = new LRUCache<string, DocumentNode>(remembered);
   const yoga = createYoga<Call>({
     schema,

@@ -114,17 +114,18 @@ export type GraphqlServer = {
 /**
  * @param options.authenticate checks the credential of a WebSocket, and those of open streams again when it must
  * @param options.addressOf whom the upgrade request of a WebSocket comes from, behind what proxies there are
- * @param options.countRequest counts an operation of a WebSocket as a request of the viewer; throws LimitExceeded
+ * @param options.countRequest counts an operation of a WebSocket, and further mutations of one call, as requests of the
+ * viewer; throws LimitExceeded
  */
 export function createGraphqlServer(
   context: Context,
   options: {
     authenticate: Authenticate;
     addressOf(request: IncomingMessage): string;
-    countRequest(viewer: Viewer): void;
+    countRequest(viewer: Viewer, uses?: number): void;
   },
 ): GraphqlServer {
-  const pipeline = createPipeline(context.log);
+  const pipeline = createPipeline(context.log, options.countRequest);
   const streams = createStreams(context, options.authenticate);
   const events = createEventStreams(context.log, context.config.Limits.StalledReaderSeconds * 1_000);
   const sockets = createWebSockets(context, pipeline, streams, options);

@@ -29,6 +29,9 @@ const goodbyeTimeout = 1_000;
 /** Milliseconds between two pings, and for which the answer to one is waited for. */
 const pingEvery = 12_000;
 
+/** What a WebSocket may send, and how long it may take, before its credential is accepted. */
+const outside = { bytes: 16 * 1024, milliseconds: 15_000 };
+
 /** How graphql-ws finds its way back into a call's own pipeline: it stands in the place of the root value. */
 type Engine = Pick<ReturnType<Pipeline['yoga']['getEnveloped']>, 'execute'> & { call: Call };
 type Params = Record<string, unknown> | undefined;
@@ -171,6 +174,7 @@ export function createWebSockets(
       async onConnect(link) {
         try {
           await authenticate(link);
+          lettingIn.get(link.extra.socket)?.();
           return true;
         } catch (error) {
           if (!asDomainError(error)) log.error({ err: String(error) }, 'unexpected error');
@@ -198,6 +202,32 @@ export function createWebSockets(
     Math.min(pingEvery, (config.Limits.StalledReaderSeconds * 1_000) / 2),
   );
 
+  /** By what nobody has let in yet: how to let it in. */
+  const lettingIn = new WeakMap<WebSocket, () => void>();
+
+  /** ws itself has one limit for all messages, before a credential is accepted and after. */
+  function keepOutside(opened: WebSocket, socket: Duplex, head: Buffer): void {
+    let bytes = head.length;
+    function letIn(): void {
+      clearTimeout(timeout);
+      socket.off('data', count);
+    }
+    function refuse(code: number, reason: string): void {
+      letIn();
+      opened.close(code, reason);
+      // Nothing more of it is read, not even its goodbye.
+      opened.pause();
+      setTimeout(() => WebSocket.prototype.terminate.call(opened), goodbyeTimeout).unref();
+    }
+    function count(chunk: Buffer): void {
+      bytes += chunk.length;
+      if (bytes > outside.bytes) refuse(1009, 'Too much before connection_init is accepted');
+    }
+    const timeout = setTimeout(() => refuse(4408, 'Not let in in time'), outside.milliseconds).unref();
+    socket.on('data', count).once('close', letIn);
+    lettingIn.set(opened, letIn);
+  }
+
   function open(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     // ws takes no list, and what else it offers is not taken.
     request.headers.upgrade = 'websocket';
@@ -213,6 +243,7 @@ export function createWebSockets(
       const send = (data: string, sent: () => void) =>
         WebSocket.prototype.send.call(opened, data, {}, () => sent());
       opened.send = send as typeof opened.send;
+      keepOutside(opened, socket, head);
       sockets.emit('connection', opened, request);
       // graphql-ws would print them on the console; ws itself closes the socket.
       opened.removeAllListeners('error').on('error', (error) => {

@@ -23,6 +23,7 @@ type Gauged = { help: string; label?: string; read(): Read | Promise<Read> };
 type Read = number | Readonly<Record<string, number>>;
 
 const checkTimeout = 2_000;
+const metricsKeptFor = 1_000;
 
 /** Whether the check came true in time; a check that throws has not. */
 async function holds(check: () => boolean | Promise<boolean>): Promise<boolean> {
@@ -126,8 +127,22 @@ export function healthRoutes(context: Context, health: Health): Router {
     });
   });
 
+  let metrics: { text: Promise<string>; readAt: number } | undefined;
+
+  /** Read at most once a second, however many ask. */
+  function readMetrics(): Promise<string> {
+    if (metrics && performance.now() - metrics.readAt < metricsKeptFor) return metrics.text;
+    const reading = { text: registry.metrics(), readAt: Number.POSITIVE_INFINITY };
+    const settle = () => {
+      reading.readAt = performance.now();
+    };
+    reading.text.then(settle, settle);
+    metrics = reading;
+    return reading.text;
+  }
+
   router.get('/metrics', async (_request, response) => {
-    const text = await registry.metrics();
+    const text = await readMetrics();
     response.set({ 'Content-Type': registry.contentType, 'Cache-Control': 'no-store' }).end(text);
   });
 

@@ -72,9 +72,9 @@ export function limitRequests(context: Context): RequestHandler {
 }
 
 /** Counts what is no request of HTTP as one of this viewer's. @throws LimitExceeded */
-export function countRequest(context: Context, viewer: Viewer): void {
+export function countRequest(context: Context, viewer: Viewer, uses = 1): void {
   const limit = requestLimit(context);
-  const { used, resetsAt } = context.rates.count(countedByViewer(limit, viewer).key);
+  const { used, resetsAt } = context.rates.count(countedByViewer(limit, viewer).key, uses);
   if (used > limit.most) throw refusal(limit, resetsAt);
 }
 

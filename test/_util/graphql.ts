@@ -44,7 +44,7 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
   const graphql = createGraphqlServer(context, {
     authenticate,
     addressOf: () => '127.0.0.1',
-    countRequest: (viewer) => countRequest(context, viewer),
+    countRequest: (viewer, uses) => countRequest(context, viewer, uses),
   });
   const app = express().use(
     '/:mandator/graphql',
