@@ -82,6 +82,7 @@ const readiness = z
     Checks: z.object({
       Database: health,
       Migrations: health,
+      Pepper: health,
       Notifications: health,
       Worker: health.optional().meta({ description: 'Absent where the process has no worker.' }),
     }),
@@ -255,7 +256,13 @@ const getHealth = get({
   },
 });
 
-const ready = { Database: 'Healthy', Migrations: 'Healthy', Notifications: 'Healthy', Worker: 'Healthy' };
+const ready = {
+  Database: 'Healthy',
+  Migrations: 'Healthy',
+  Pepper: 'Healthy',
+  Notifications: 'Healthy',
+  Worker: 'Healthy',
+};
 
 const getReadiness = get({
   operationId: 'getReadiness',

@@ -9,7 +9,7 @@ import { cloneDatabase } from './postgres.ts';
 const project = path.join(import.meta.dirname, '..', '..');
 
 /** Of limits per minute, so that a test does not end in another minute than it began. */
-export const longWindow = 7 * 86_400_000;
+export const longWindow = 86_400_000;
 
 export const pepper = 'the pepper of the tests, which is long enough';
 
