@@ -54,6 +54,9 @@ beforeEach(async () => {
   };
   const answer = await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
   token = ((await answer.json()) as { access_token: string }).access_token;
+  // Of what is there at the beginning nothing looks like what changes.
+  await sql`delete from batch where mandator_id = ${mandatorId}`.execute(context.db);
+  await sql`delete from booking where mandator_id = ${mandatorId}`.execute(context.db);
   batchId = randomUUID();
   await context.db
     .insertInto('batch')
@@ -66,7 +69,6 @@ beforeEach(async () => {
       created_by: tenant.person('User').id,
     })
     .execute();
-  await sql`delete from booking where mandator_id = ${mandatorId}`.execute(context.db);
   const { rows } = await sql<{ id: number }>`
     insert into booking (mandator_id, resource_id, kind, status, origin, subject, occupied)
     values (${mandatorId}, ${tenant.resources[0]!.id}, 'Booking', 'Confirmed', 'Api', 'before',

@@ -71,7 +71,7 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
 
   /** Adds what FindItem does not tell: who organizes, and where an exception was moved from. */
   async function complete(mailbox: string, found: readonly Found[], signal: AbortSignal): Promise<void> {
-    const keyOf = ({ uid, id }: Found) => `${mailbox} ${uid ?? id}`;
+    const keyOf = ({ uid, id }: Found) => JSON.stringify(uid === null ? [mailbox, null, id] : [mailbox, uid]);
     const asked = new Map<string, Found>();
     const isUnknown = (one: Found) => one.organizer && !one.organizer.email && !organizers.has(keyOf(one));
     for (const one of found) if (isUnknown(one)) asked.set(keyOf(one), one);
