@@ -844,6 +844,44 @@ describe('a large calendar is read in steps', () => {
     graph.empty(room.mailbox);
   });
 
+  test('what was kept does not come back after the reading that is asked for', async () => {
+    fill(0, 2_100);
+    await sync();
+    expect(await counts()).toEqual({ bookings: 0, pages: 1 });
+    graph.remove(room.mailbox, ...Array.from({ length: 2_000 }, (_, index) => `${index}`));
+    await requestReadings(work, room.mandatorId, [room.calendarId], { whole: true });
+    expect(await counts()).toEqual({ bookings: 0, pages: 0 });
+    await run();
+    expect(await counts()).toEqual({ bookings: 100, pages: 0 });
+    fill(2_100, 2_100);
+    await sync();
+    expect(await calendar()).toMatchObject({ continuation_items: 2_000 });
+    await run();
+    expect(await calendar()).toMatchObject({ continuation: null, dirty_by: null });
+    expect(await counts()).toEqual({ bookings: 2_200, pages: 0 });
+    graph.empty(room.mailbox);
+  });
+
+  test('of a calendar that is retired nothing is kept', async () => {
+    fill(0, 2_100);
+    await sync();
+    const { context } = service;
+    const name = (yes: boolean) =>
+      sql`update resource set mailbox = ${yes ? room.mailbox : null} where id = ${room.resourceId}`.execute(
+        work,
+      );
+    await name(false);
+    await alignCalendars(work, context.config);
+    expect(await counts()).toEqual({ bookings: 0, pages: 0 });
+    await name(true);
+    await alignCalendars(work, context.config);
+    await run();
+    expect(await counts()).toEqual({ bookings: 0, pages: 1 });
+    await run();
+    expect(await counts()).toEqual({ bookings: 2_100, pages: 0 });
+    graph.empty(room.mailbox);
+  });
+
   test('also of what has changed since a cursor', async () => {
     await sync();
     fill(0, 2_100);

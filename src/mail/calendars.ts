@@ -7,7 +7,7 @@ import { isLockTimeout, transactWithin } from '../db/locks.ts';
 import type { Log } from '../log.ts';
 import { attemptSoon } from './attempts.ts';
 import type { DirtyBy, ServerKind } from './mail.ts';
-import { noContinuation } from './reading.ts';
+import { forgetSteps, noContinuation } from './reading.ts';
 
 /** Why a calendar of the settings is not read. */
 export type SettingsFault = {
@@ -199,7 +199,9 @@ async function retire(db: Database, calendar: Existing, hasServer: boolean): Pro
       where mandator_id = ${calendar.mandatorId} and id = ${calendar.id} and retired_at is null and mailbox = ${calendar.mailbox}`.execute(
       trx,
     );
-    if (numAffectedRows && hasServer && room.active) await forgetItems(trx, calendar);
+    if (!numAffectedRows) return;
+    await forgetSteps(trx, calendar.mandatorId, [calendar.id]);
+    if (hasServer && room.active) await forgetItems(trx, calendar);
   });
 }
 
@@ -217,6 +219,7 @@ async function begin(db: Database, calendar: Wanted, old: Existing | undefined):
       returning id`.execute(trx);
     const [made] = rows;
     if (!made) return;
+    await forgetSteps(trx, mandatorId, [made.id]);
     if (old && old.mailbox !== mailbox) await forgetItems(trx, old);
     await attemptSoon(trx, mandatorId, [made.id]);
     await markCalendars(trx, [made.id], 'Request');
@@ -299,6 +302,7 @@ export async function requestReadings(
         order by id for no key update)
       returning id`.execute(trx);
     const ids = rows.map(({ id }) => id);
+    if (whole) await forgetSteps(trx, mandatorId, ids);
     await attemptSoon(trx, mandatorId, ids);
     await markCalendars(trx, ids, 'Request');
   });

@@ -56,12 +56,16 @@ export const isUnchanged = ({
   and cursor is not distinct from ${cursor} and (continuation is null) = ${continuation === null}
   and readings = ${readings}`;
 
-/** Of a row of mail_calendar: no reading of several steps is under way. */
+/** Of a row of mail_calendar: no reading of several steps is under way. Whoever says so forgets the steps. */
 export const noContinuation = sql`continuation = null, continuation_since = null, continuation_items = 0`;
 
 /** What the steps of a reading have brought is of no use any more. */
-export async function forgetSteps(trx: Transaction, { mandatorId, id }: Calendar): Promise<void> {
-  await sql`delete from mail_reading_page where mandator_id = ${mandatorId} and calendar_id = ${id}`.execute(
-    trx,
-  );
+export async function forgetSteps(
+  trx: Transaction,
+  mandatorId: number,
+  calendarIds: readonly number[],
+): Promise<void> {
+  await sql`
+    delete from mail_reading_page
+    where mandator_id = ${mandatorId} and calendar_id = any (${calendarIds}::integer[])`.execute(trx);
 }

@@ -238,6 +238,6 @@ async function writeCalendar(
       dirty_by = case when marks > ${marks} then dirty_by end
     where ${isUnchanged(calendar)}`.execute(trx);
   if (!numAffectedRows) throw new Overtaken();
-  if (calendar.continuation) await forgetSteps(trx, calendar);
+  await forgetSteps(trx, mandatorId, [id]);
   if (failures > 0) await attemptSoon(trx, mandatorId, [id]);
 }

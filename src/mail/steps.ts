@@ -28,9 +28,13 @@ export type Step = {
 
 export const isComplete = ({ pages }: Step): boolean => pages.at(-1)?.isLast === true;
 
+/** Whether what the steps before have brought does not count, if there are any. */
+export const isFirst = ({ continuation }: Calendar, { isAnew, pages }: Step): boolean =>
+  isAnew || continuation === null || pages[0]?.restarts === true;
+
 /** How many items of a reading are known after a step. */
-export function itemsSoFar({ continuationItems }: Calendar, { items, isAnew, pages }: Step): number {
-  return items + (isAnew || pages[0]?.restarts ? 0 : continuationItems);
+export function itemsSoFar(calendar: Calendar, step: Step): number {
+  return step.items + (isFirst(calendar, step) ? 0 : calendar.continuationItems);
 }
 
 /** Asks for what has changed, or for all there is when the mail server has lost the thread. Throws nothing. */
@@ -79,9 +83,8 @@ type Kept = Pick<CalendarPage, 'groups' | 'removed' | 'isSlice' | 'restarts'>;
 /** Keeps a step that is not the last; the reading goes on soon, or after the pause that its fault asks for. @throws Overtaken */
 export async function keepStep(db: Database, calendar: Calendar, step: Step): Promise<void> {
   const { mandatorId, id, marks, dirtyBy, continuation } = calendar;
-  const { window, pages, isAnew, items, fault } = step;
+  const { window, pages, isAnew, fault } = step;
   const { cursor: place, address } = pages.at(-1) as CalendarPage;
-  const isVoid = isAnew || pages[0]?.restarts === true;
   // Whoever writes down the fault marks it, or we do.
   const next: Continuation = { place, marks: (isAnew ? marks : (continuation?.marks ?? marks)) + 1 };
   const kept = pages.map(
@@ -91,12 +94,12 @@ export async function keepStep(db: Database, calendar: Calendar, step: Step): Pr
     const { numAffectedRows } = await sql`
       update mail_calendar set continuation = ${JSON.stringify(next)},
         continuation_since = coalesce(continuation_since, now()),
-        continuation_items = case when ${isVoid} then 0 else continuation_items end + ${items},
+        continuation_items = ${itemsSoFar(calendar, step)},
         cursor = case when not ${isAnew} then cursor end, window_start = ${window.start}, window_end = ${window.end},
         address = ${address}, readings = readings + 1
       where ${isUnchanged(calendar)}`.execute(trx);
     if (!numAffectedRows) throw new Overtaken();
-    if (isVoid) await forgetSteps(trx, calendar);
+    if (isFirst(calendar, step)) await forgetSteps(trx, mandatorId, [id]);
     if (kept.some(({ groups, removed }) => groups.length + removed.length > 0))
       await sql`
         insert into mail_reading_page (mandator_id, calendar_id, page, content)

@@ -15,10 +15,10 @@ import { openConnector } from './connectors/open.ts';
 import { mergePages } from './connectors/pages.ts';
 import { readNoted } from './deaths.ts';
 import type { Work } from './mail.ts';
-import { type Calendar, noContinuation, Overtaken } from './reading.ts';
+import { type Calendar, forgetSteps, noContinuation, Overtaken } from './reading.ts';
 import { type Reconciled, reconcile } from './reconcile.ts';
 import { describeConflict } from './standing.ts';
-import { isComplete, itemsSoFar, keepStep, readKept, readStep, type Step } from './steps.ts';
+import { isComplete, isFirst, itemsSoFar, keepStep, readKept, readStep, type Step } from './steps.ts';
 import { inTurn } from './turns.ts';
 
 /** Faults after which a reading begins anew. */
@@ -159,8 +159,7 @@ async function readInPart(context: Work, calendar: Calendar, step: Step): Promis
 
 async function completeStep(work: Database, calendar: Calendar, step: Step): Promise<CalendarChanges> {
   const { whole, cursor, address } = step.pages.at(-1) as CalendarPage;
-  const isVoid = step.isAnew || calendar.continuation === null || step.pages[0]?.restarts === true;
-  const kept = isVoid ? [] : await readKept(work, calendar);
+  const kept = isFirst(calendar, step) ? [] : await readKept(work, calendar);
   return { ...mergePages([...kept, ...step.pages]), whole, cursor, address };
 }
 
@@ -236,6 +235,8 @@ async function recordFault(
       where mandator_id = ${mandatorId} and id = ${id} and retired_at is null and readings = ${readings}`.execute(
       trx,
     );
-    if (numAffectedRows) await markCalendars(trx, [id], dirtyBy ?? 'Poll');
+    if (!numAffectedRows) return;
+    if (isLost) await forgetSteps(trx, mandatorId, [id]);
+    await markCalendars(trx, [id], dirtyBy ?? 'Poll');
   });
 }
