@@ -42,13 +42,15 @@ export async function sendHttp(sent: Sent, world: World, agent: http.Agent): Pro
   const { promise, resolve } = Promise.withResolvers<Verdict>();
   const end = (status: string, isSuccess = false, fault?: string) =>
     resolve({ status, isSuccess, fault, ms: performance.now() - started });
-  const { method, path, headers, body } = sent;
+  const { method, path, body } = sent;
+  // Of a GET with a body Node's client tells no length.
+  const headers = { ...sent.headers, ...(body && { 'Content-Length': body.length }) };
   const request = http.request({ hostname, port, method, path, headers, agent }, (answer) => {
     const { statusCode = 0, headers: told } = answer;
     const type = String(told['content-type'] ?? '');
     let text = '';
     const finish = () => {
-      if (statusCode < 300) learnFrom(world, type, text);
+      if (statusCode < 300 && isData(text)) learnFrom(world, type, text);
       end(String(statusCode), statusCode < 300 && isData(text), judge(statusCode, told, text));
     };
     answer.setEncoding('utf8').on('data', (chunk: string) => {
@@ -60,7 +62,11 @@ export async function sendHttp(sent: Sent, world: World, agent: http.Agent): Pro
   request.setTimeout(longestAnswerMs, () =>
     request.destroy(new Error(`no answer for ${longestAnswerMs} ms`)),
   );
-  request.on('error', (error) => end('none', false, `no answer: ${error.message}`));
+  request.on('error', (error: NodeJS.ErrnoException) => {
+    // An idle connection may be closed at the moment in which it is used again.
+    if (request.reusedSocket && error.code === 'ECONNRESET') resolve(sendHttp(sent, world, agent));
+    else end('none', false, `no answer: ${error.message}`);
+  });
   request.on('close', () => end('left'));
   request.end(body);
   return await promise;

@@ -34,6 +34,21 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
   });
   const admin: Caller = { name: 'Admin', authorization: `Bearer ${await tokenOf(tenant, 'Admin')}` };
   const user: Caller = { name: 'User', authorization: `Bearer ${await tokenOf(tenant, 'User')}` };
+  // So that there is something to change, to check in and to release from the beginning on.
+  await db
+    .updateTable('resource')
+    .set({ check_in_minutes: 60 })
+    .where('mandator_id', '=', tenant.mandatorId)
+    .execute();
+  for (const { id } of tenant.resources)
+    await fetch(`${url}/${tenantCode}/api/v1.0/bookings`, {
+      method: 'POST',
+      headers: { Authorization: user.authorization as string, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        ...{ ResourceId: id, Subject: 'Now' },
+        ...{ Start: new Date(Date.now() - 60_000), End: new Date(Date.now() + 3_600_000) },
+      }),
+    });
   // Who may do more comes more often.
   const callers: readonly Caller[] = [
     ...[admin, admin, admin, admin, user, user, user],
