@@ -24,4 +24,4 @@ test(`${requests} right and wrong requests of all routes and fields are answered
   expect([...findings, ...(await opened.findings())]).toEqual([]);
   expect([...sent.values()].reduce((sum, one) => sum + one, 0)).toBe(requests);
   expect([...sent].filter(([, times]) => times === 0)).toEqual([]);
-});
+}, 120_000);
