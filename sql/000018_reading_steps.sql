@@ -1,4 +1,4 @@
--- A reading that ends its process, or takes long: who reads is noted before it begins, what was read so far is kept, and of two items at one time the answer of the room decides.
+-- A reading that ends its process, or takes long: who reads is noted before it begins, and what was read so far is kept.
 
 alter table mail_calendar
   -- Since when somebody reads it; null: nobody does. Whoever dies at it leaves this as it is.
@@ -21,6 +21,3 @@ create table mail_reading_page (
   primary key (mandator_id, calendar_id, page),
   foreign key (mandator_id, calendar_id) references mail_calendar on delete cascade
 );
-
--- Who comes first: 0 the room has accepted it or has made it itself, 1 tentatively, 2 it has not answered; null: not read since this is kept.
-alter table mail_item add column precedence smallint check (precedence between 0 and 2);
