@@ -81,12 +81,12 @@ async function playRound(
   const round = ledger.begin(fault.title);
   const before = await monitor.findOpen();
   await fault.strike(scene, round, station);
-  round.healed = Date.now();
+  const healed = Date.now();
   const hits = [...before, ...(await monitor.findOpen())];
 
   const isWell = async (one: Station) =>
     (await one.isReady()) && (one.role === 'Worker' || (await isAnswering(one.url)));
-  const left = () => Math.max(0, round.healed + mostSilenceMs - Date.now());
+  const left = () => Math.max(0, healed + mostSilenceMs - Date.now());
   // A host that is lost does not come back.
   const living = site.stations.filter((one) => fault.name !== 'host-loss' || one !== station);
   await Promise.all(
@@ -94,11 +94,11 @@ async function playRound(
       if (!(await comesTrue(() => isWell(one), left())))
         ledger.blame('stuck', `${one.name} is not ready ${mostSilenceMs / 1_000} s after ${fault.title}`, {
           from: round.begin,
-          to: round.healed,
+          to: healed,
         });
     }),
   );
-  const readyMs = Date.now() - round.healed;
+  const readyMs = Date.now() - healed;
   const moved = await comesTrue(
     async () => (await monitor.countOpen(hits)) === 0,
     Math.max(0, round.begin + patienceMs - Date.now()),
@@ -110,9 +110,10 @@ async function playRound(
       `${await monitor.countOpen(hits)} batches have not ended ${patienceMs / 1_000} s after ${fault.title} of ${station.name}`,
       {
         from: round.begin,
-        to: round.healed,
+        to: healed,
       },
     );
+  round.over = Date.now();
   await fault.clear?.(scene, station);
   if (!moved) await site.ask(() => site.release());
   const where = fault.strikes === 'database' ? 'PostgreSQL' : station.name;

@@ -9,8 +9,8 @@ export type Harm = (typeof harms)[number];
 export type Round = {
   fault: string;
   begin: number;
-  /** When the fault was over, as far as it ever is. */
-  healed: number;
+  /** When all was well again. */
+  over: number;
   /** How often the fault struck. */
   times: number;
   /** The longest time for which a tenant whose batch was under way saw no progress of its batches. */
@@ -25,7 +25,7 @@ export type Finding = { harm: Harm; fault: string; text: string };
 export type Ledger = ReturnType<typeof openLedger>;
 
 const meets = (round: Round, { from, to }: Pick<Work, 'from' | 'to'>) =>
-  from < round.healed && to > round.begin;
+  from < round.over && to > round.begin;
 
 export function openLedger(say: (line: string) => void) {
   const rounds: Round[] = [];
@@ -43,7 +43,7 @@ export function openLedger(say: (line: string) => void) {
     },
     begin(fault: string): Round {
       const round = {
-        ...{ fault, begin: Date.now(), healed: Number.POSITIVE_INFINITY, times: 0, silenceMs: 0 },
+        ...{ fault, begin: Date.now(), over: Number.POSITIVE_INFINITY, times: 0, silenceMs: 0 },
       };
       rounds.push(round);
       return round;
