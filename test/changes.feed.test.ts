@@ -243,7 +243,7 @@ describe('positions', () => {
       await insert({ first: 2, count: 2 });
       const lost = await findEnd(db, tenant.mandatorId);
       await loseBehind(backup);
-      await expect(read(lost)).rejects.toThrow(/restored from a backup.*Cursor=now/);
+      await expect(read(lost)).rejects.toThrow(/earlier release, or .* restored from a backup.*Cursor=now/);
       const ids = await insert({ first: 10, count: 4 });
       expect((await findEnd(db, tenant.mandatorId)).position).toBeGreaterThan(lost.position);
       await expect(read(lost)).rejects.toThrow(Conflict);

@@ -31,7 +31,7 @@ export const routes: Route[] = [
     },
     problems: {
       403: 'A display reads the status of its own resources only.',
-      409: 'Changes behind the cursor are no longer kept, or were lost when the database was restored from a backup; begin anew with `Cursor=now`.',
+      409: 'Changes behind the cursor are no longer kept, or were lost when the database was restored from a backup, or the cursor is of an earlier release; begin anew with `Cursor=now`.',
     },
     handle: async (context, call) => {
       const { Limit, Cursor, WaitSeconds } = call.query;

@@ -177,7 +177,7 @@ const remedy =
   'Begin anew: get a cursor with Cursor=now, then read everything, then follow the feed from that cursor.';
 const lostHistory = () =>
   new Conflict(
-    `Cursor: this feed has no such change at that place; its database may have been restored from a backup. ${remedy}`,
+    `Cursor: this feed has no such change at that place; the cursor may be of an earlier release, or of a database that has since been restored from a backup. ${remedy}`,
   );
 
 /** @param seenMicros of the change at that position; null without one @throws Conflict */
