@@ -6,9 +6,10 @@ export type Log = Logger;
 
 /** Three parts with dots between them, of which the first begins as `{"` does in base64. */
 function withoutJwt(run: string): string {
-  const at = run.search(/\beyJ/);
-  const [, payload, signature] = at < 0 ? [] : run.slice(at).split('.', 3);
-  return payload && signature ? `${run.slice(0, at)}[token]` : run;
+  const parts = run.split('.');
+  const first = parts.findIndex((part, at) => parts[at + 1] && parts[at + 2] && /\beyJ/.test(part));
+  if (first < 0) return run;
+  return [...parts.slice(0, first), parts[first]!.replace(/\beyJ.*/, '[token]')].join('.');
 }
 
 /**

@@ -42,6 +42,15 @@ describe('a log line', () => {
     expect(written({}, `bad ${text}`)).not.toMatch(/ABCDE|eyJ|p-1/);
   });
 
+  test.each(['eyJ..', 'foo.eyJ..', 'eyJ.a..', 'eyJ-eyJ...'])(
+    'holds no token behind what only begins as one: %s',
+    (begin) => {
+      const line = written({}, `bad ${begin}eyJhbGciOi.p-1.p-2`);
+      expect(line).not.toMatch(/eyJh|p-[12]/);
+      expect(line).toContain(`${begin}[token]`);
+    },
+  );
+
   test('keeps what only looks like it', () => {
     const fields = { pinId: 7, tokens: 'three', text: 'Basic sign-in or Bearer tokens, 12.5 s' };
     expect(JSON.parse(written(fields))).toMatchObject(fields);

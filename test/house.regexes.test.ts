@@ -42,6 +42,8 @@ const attacks: Record<string, string[]> = {
     '"pin":"\\',
     'eyJ.',
     'eyJa.b',
+    'eyJ..',
+    'eyJa..b.',
     'Bearer a',
     'Basic =B+-',
     '//a:',
