@@ -26,7 +26,7 @@ import { pageRoutes } from './web/pages.ts';
 import { swaggerRoutes } from './web/swagger.ts';
 
 /** For the program that starts. */
-export { hasRightPepper } from './identity/authenticate.ts';
+export { claimPepper, hasRightPepper } from './identity/authenticate.ts';
 
 /** What an HTTP server needs of us. */
 export type App = {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createApp, createHealthApp, hasRightPepper } from './app.ts';
+import { claimPepper, createApp, createHealthApp, hasRightPepper } from './app.ts';
 import { type Config, ConfigError, listeningOn, wrongPepper } from './config.ts';
 import { type Context, openContext } from './context.ts';
 import { openDatabase } from './db/database.ts';
@@ -130,7 +130,7 @@ async function migrateWhenPossible({ config, log }: Context, signal: AbortSignal
       const applied = await migrate(db, log, signal);
       await migrateQueue(db);
       if (applied.length > 0) log.info({ applied }, 'migrations applied');
-      if (!(await hasRightPepper({ db, config }))) throw new ConfigError(wrongPepper);
+      if (!(await claimPepper({ db, config }))) throw new ConfigError(wrongPepper);
     });
   } finally {
     await db.destroy();

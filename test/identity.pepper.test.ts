@@ -4,7 +4,8 @@ import { sql } from 'kysely';
 import { createProgram, type Host, runProgram } from '../src/cli/program.ts';
 import { ConfigError } from '../src/config.ts';
 import { type Context, openContext } from '../src/context.ts';
-import { hasRightPepper } from '../src/identity/authenticate.ts';
+import { claimPepper, hasRightPepper } from '../src/identity/authenticate.ts';
+import { examinePepper } from '../src/identity/pepper.ts';
 import { createPin } from '../src/identity/service.ts';
 import { openLog } from '../src/log.ts';
 import { startServer } from '../src/server.ts';
@@ -29,7 +30,7 @@ const forget = () => sql`delete from pepper`.execute(service.context.db);
 beforeEach(async () => {
   await forget();
   await sql`delete from signing_key`.execute(service.context.db);
-  expect(await hasRightPepper(service.context)).toBe(true);
+  expect(await claimPepper(service.context)).toBe(true);
 });
 
 const readiness = async () => {
@@ -117,14 +118,19 @@ describe('a database of a release that did not remember it', () => {
   test('is judged by its signing keys', async () => {
     await service.signIn();
     await forget();
-    expect(await hasRightPepper(foreign)).toBe(false);
-    expect(await hasRightPepper(service.context)).toBe(true);
-    expect(await hasRightPepper(foreign)).toBe(false);
+    expect(await claimPepper(foreign)).toBe(false);
+    expect(await claimPepper(service.context)).toBe(true);
+    expect(await claimPepper(foreign)).toBe(false);
   });
 
-  test('without any, the first one counts', async () => {
+  test('without any, the first one that starts counts, whoever has asked before', async () => {
     await forget();
-    const answers = await Promise.all([service.context, foreign].map((context) => hasRightPepper(context)));
+    // As /readyz asks, and the doctor.
+    expect(await hasRightPepper(foreign)).toBe(true);
+    expect(await examinePepper(foreign)).toMatchObject({ level: 'ok' });
+    expect(await readiness()).toMatchObject({ status: 200 });
+    expect((await sql`select from pepper`.execute(service.context.db)).rows).toEqual([]);
+    const answers = await Promise.all([service.context, foreign].map((context) => claimPepper(context)));
     expect(answers.toSorted()).toEqual([false, true]);
   });
 });

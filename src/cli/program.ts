@@ -58,7 +58,7 @@ export function createProgram(host: Host): Command {
   async function openRight() {
     const opened = await host.open();
     try {
-      if (!(await identity.hasRightPepper(opened.context))) throw new ConfigError(wrongPepper);
+      if (!(await identity.claimPepper(opened.context))) throw new ConfigError(wrongPepper);
       return opened;
     } catch (error) {
       await opened.close();

@@ -9,7 +9,7 @@ import { type Identity, viewerOfDisplay, viewerOfPin, viewerOfToken } from './se
 
 // The app meets this room through its door and its routes alone.
 export { schemesOf } from './modes.ts';
-export { hasRightPepper } from './pepper.ts';
+export { claimPepper, hasRightPepper } from './pepper.ts';
 export { openIdentity } from './service.ts';
 
 /** RFC 6750, 2.1. */

@@ -3,7 +3,7 @@ import { formatTable } from '../cli/output.ts';
 import { createPin, getFirstAdmin, getPerson, listPins, pepperOf, revokePin } from './service.ts';
 
 /** Before a command makes what nobody could prove, and for the doctor. */
-export { examinePepper, hasRightPepper } from './pepper.ts';
+export { claimPepper, examinePepper } from './pepper.ts';
 /** For commands that sign in by themselves. */
 export { createTemporaryPin } from './temporary-pin.ts';
 

@@ -23,27 +23,34 @@ async function opensKeys(db: Database, pepper: string): Promise<boolean> {
   return newest === undefined || isSealedWith(pepper, newest.kid, newest.sealed);
 }
 
-/** The first process that asks leaves the check value by which all others are judged. */
-export async function hasRightPepper({ db, config }: Pick<Context, 'db' | 'config'>): Promise<boolean> {
+type Held = Pick<Context, 'db' | 'config'>;
+
+const hashOf = (pepper: string) =>
+  createHmac('sha256', deriveKey(pepper, 'check')).update('roomgate').digest();
+
+/** Only looks: whoever asks how a process is must not decide which Pepper counts from then on. */
+export async function hasRightPepper({ db, config }: Held): Promise<boolean> {
   const pepper = pepperOf(config);
-  const hash = createHmac('sha256', deriveKey(pepper, 'check')).update('roomgate').digest();
-  let known = await findHash(db);
-  if (!known) {
-    if (!(await opensKeys(db, pepper))) return false;
-    await db
-      .insertInto('pepper')
-      .values({ hash })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
-    known = await findHash(db);
-  }
-  return known?.equals(hash) === true;
+  const known = await findHash(db);
+  return known ? known.equals(hashOf(pepper)) : await opensKeys(db, pepper);
+}
+
+/** As `hasRightPepper`, at a start: the first one leaves the check value by which all others are judged. */
+export async function claimPepper({ db, config }: Held): Promise<boolean> {
+  if (!(await hasRightPepper({ db, config }))) return false;
+  await db
+    .insertInto('pepper')
+    .values({ hash: hashOf(pepperOf(config)) })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  // Another start may have been first.
+  return await hasRightPepper({ db, config });
 }
 
 type Finding = { check: string; level: 'ok' | 'fault'; text: string; remedy?: string };
 
 /** What the doctor tells of it; never throws, because a doctor that dies says nothing. */
-export async function examinePepper(context: Pick<Context, 'db' | 'config'>): Promise<Finding> {
+export async function examinePepper(context: Held): Promise<Finding> {
   const check = 'Secrets';
   try {
     if (await hasRightPepper(context))
