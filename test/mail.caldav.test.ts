@@ -237,6 +237,18 @@ describe('what has changed is read', () => {
     expect(asked('calendar-multiget')).toHaveLength(17);
   });
 
+  test('a continuation of another form is lost', async () => {
+    for (const continuation of ['{"address":"/","lists":0}', '{', 'null']) {
+      const pages = open().pages(
+        calendar,
+        { cursor: null, continuation },
+        window,
+        AbortSignal.timeout(5_000),
+      );
+      await expect(pages[Symbol.asyncIterator]().next()).rejects.toMatchObject({ fault: 'StateLost' });
+    }
+  });
+
   test('pages without end are a fault', async () => {
     script = ({ body }) =>
       body.includes('sync-collection')

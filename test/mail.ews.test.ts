@@ -604,6 +604,15 @@ describe('faults', () => {
     expect(server.asked).toHaveLength(1);
   });
 
+  test('a continuation of another form is lost', async () => {
+    const calendar = { mailbox: 'room-1@example.org', address: null };
+    for (const continuation of ['{"state":"s1","rounds":0}', '{', 'null']) {
+      const from = { cursor: null, continuation };
+      const pages = connector.pages(calendar, from, window, AbortSignal.timeout(20_000));
+      expect((await faultOf(pages[Symbol.asyncIterator]().next())).fault).toBe('StateLost');
+    }
+  });
+
   test('views that are always cut off are given up', async () => {
     serve({ FindItem: () => found([], false) });
     expect((await faultOf(read())).fault).toBe('TooLarge');

@@ -844,6 +844,38 @@ describe('a large calendar is read in steps', () => {
     graph.empty(room.mailbox);
   });
 
+  test.each([
+    ['an answer that cannot be read', async () => graph.trouble(undefined, { status: 200, body: {} })],
+    [
+      'a continuation of another release',
+      async () => {
+        await sql`
+          update mail_calendar set continuation = json_build_object('place', '{"link":"/","told":null}', 'marks', 1)::text
+          where id = ${room.calendarId}`.execute(work);
+      },
+    ],
+  ])('%s does not hold it up: it begins anew', async (_name, spoil) => {
+    fill(0, 2_300);
+    await sync();
+    await spoil();
+    await run();
+    const { fault } = await calendar();
+    if (fault !== null)
+      expect(await calendar()).toMatchObject({
+        fault: 'Unreadable',
+        continuation: null,
+        continuation_items: 0,
+      });
+    await pending();
+    graph.log.length = 0;
+    await run();
+    if (fault !== null) await run();
+    expect(await calendar()).toMatchObject({ fault: null, continuation: null, dirty_by: null });
+    expect(graph.log).toHaveLength(fault === null ? 3 : 23);
+    expect(await counts()).toEqual({ bookings: 2_300, pages: 0 });
+    graph.empty(room.mailbox);
+  });
+
   test('what was kept does not come back after the reading that is asked for', async () => {
     fill(0, 2_100);
     await sync();

@@ -21,8 +21,9 @@ import { describeConflict } from './standing.ts';
 import { isComplete, isFirst, itemsSoFar, keepStep, readKept, readStep, type Step } from './steps.ts';
 import { inTurn } from './turns.ts';
 
-/** Faults after which a reading begins anew. */
-const lost = new Set<ServerFault['fault']>(['StateLost', 'TooLarge']);
+/** Faults after which a reading goes on where it was: what was told so far holds. After all others it begins anew. */
+const passing = new Set<ServerFault['fault']>(['Unreachable', 'Throttled', 'AccessLost']);
+const isPassing = (fault: unknown) => fault instanceof ServerFault && passing.has(fault.fault);
 /** Milliseconds for which a statement waits for a lock, for which a reading tries to get its room, and until it tries again. */
 const lockWithin = 200;
 const roomWithin = 5_000;
@@ -147,8 +148,8 @@ async function readOne(context: Work, calendar: Calendar): Promise<void> {
 /** Keeps what there is, and writes down why there is not more. */
 async function readInPart(context: Work, calendar: Calendar, step: Step): Promise<void> {
   const { fault, pages } = step;
-  const isLost = fault instanceof ServerFault && lost.has(fault.fault);
-  if (pages.length === 0 || isLost) return await recordFault(context, calendar, fault);
+  if (pages.length === 0 || (fault !== undefined && !isPassing(fault)))
+    return await recordFault(context, calendar, fault);
   await keepStep(context.work, calendar, step);
   const { mandator, mailbox, id } = calendar;
   const items = itemsSoFar(calendar, step);
@@ -204,7 +205,7 @@ async function recordFault(
   error: unknown,
 ): Promise<void> {
   const fault = error instanceof ServerFault ? error.fault : 'Unreadable';
-  const isLost = error instanceof ServerFault && lost.has(error.fault);
+  const isLost = !isPassing(error);
   const soFar =
     isLost || continuationItems === 0
       ? ''

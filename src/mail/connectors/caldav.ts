@@ -3,6 +3,7 @@
  * calendar-multiget. Series are expanded here, as the fewest servers do it. The server's operator sets up the push.
  */
 import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
 import type { MailServerSettings } from '../../config.ts';
 import type { Log } from '../../log.ts';
 import { escapeXml } from '../xml.ts';
@@ -31,6 +32,7 @@ import {
 import { faultOf, quote, TimedOut } from './faults.ts';
 import { type Ask, openHttp, readDeadline } from './http.ts';
 import { type Reader, readCalendarObject } from './ical.ts';
+import { readPlace } from './places.ts';
 import { boundId } from './values.ts';
 
 const pageSize = 500;
@@ -81,18 +83,20 @@ function isHere(settings: MailServerSettings, address: string): boolean {
 class NotThere extends ServerFault {}
 
 /** How far a reading has come: a list of what has changed, then what is listed, in the order of the paths. */
-type DavPlace = {
-  address: string;
-  whole: boolean;
+const davPlace = z.strictObject({
+  address: z.string(),
+  whole: z.boolean(),
   /** By which the list is asked for; '' for all there is. Asked for again it may have more in it, and have lost some. */
-  token: string;
+  token: z.string(),
   /** Of its first answer: by which the next one is asked for, and whether there is more to be asked for at once. */
-  next: { token: string; isCut: boolean } | null;
+  next: z.strictObject({ token: z.string(), isCut: z.boolean() }).nullable(),
   /** Up to which path it has been read, and of how many objects at once. */
-  after: string;
-  batchSize: number;
-  lists: number;
-};
+  after: z.string(),
+  batchSize: z.int().positive(),
+  /** The lists before it. */
+  lists: z.int(),
+});
+type DavPlace = z.infer<typeof davPlace>;
 
 /** A cursor is the address of the calendar and the server's token. */
 function beginAt(address: string, cursor: string | null): DavPlace {
@@ -102,7 +106,7 @@ function beginAt(address: string, cursor: string | null): DavPlace {
 }
 
 async function* readAt(reading: Reading, address: string, from: Start): AsyncGenerator<CalendarPage, void> {
-  const going = from.continuation === null ? null : (JSON.parse(from.continuation) as DavPlace);
+  const going = readPlace(davPlace, from.continuation);
   // What was read of a calendar elsewhere does not count.
   const restarts = going !== null && going.address !== address;
   let place = going && !restarts ? going : beginAt(address, from.cursor);

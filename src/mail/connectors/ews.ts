@@ -2,6 +2,7 @@
  * Exchange Web Services: Exchange Server on the premises. Its account signs in with Basic over TLS or with tokens; NTLM is not
  * spoken.
  */
+import { z } from 'zod';
 import type { MailServerSettings } from '../../config.ts';
 import type { Log } from '../../log.ts';
 import { escapeXml, textOf } from '../xml.ts';
@@ -10,7 +11,8 @@ import { groupFound } from './ews-items.ts';
 import { messages, openEwsCalls, refuseError } from './ews-soap.ts';
 import { calendarFolder, openEwsView } from './ews-view.ts';
 import { openHttp } from './http.ts';
-import { firstSlice, type SlicePlace } from './slices.ts';
+import { readPlace } from './places.ts';
+import { firstSlice, slicePlace } from './slices.ts';
 
 const events = ['CreatedEvent', 'DeletedEvent', 'ModifiedEvent', 'MovedEvent'];
 /** Readings of all items until nothing changes meanwhile: what is moved during one may be missed by it. */
@@ -47,7 +49,7 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
     subscriptions,
     async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
       const none = { groups: [], removed: [], address };
-      let place = readPlace(continuation) ?? beginAt(readCursor(cursor));
+      let place = readPlace(ewsPlace, continuation) ?? beginAt(readCursor(cursor));
       const goesOn = () => ({ whole: true, isLast: false, cursor: JSON.stringify(place) });
       for (;;) {
         if (place.slice) {
@@ -77,27 +79,24 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
 }
 
 /** How far a reading has come: it asks what has changed, and when something has, views all there is, and asks again. */
-type EwsPlace = {
+const ewsPlace = z.strictObject({
   /** The state from which on the last view may have missed something. */
-  viewed: string | null;
+  viewed: z.string().nullable(),
   /** Up to which it was told what has changed, in so many rounds since the last view, and whether something has. */
-  state: string | null;
-  rounds: number;
-  hasChanged: boolean;
-  views: number;
+  state: z.string().nullable(),
+  rounds: z.int(),
+  hasChanged: z.boolean(),
+  views: z.int(),
   /** What of the view is still to be read. */
-  slice: SlicePlace | null;
-};
+  slice: slicePlace.nullable(),
+});
+type EwsPlace = z.infer<typeof ewsPlace>;
 
 /** Without a state all has changed. */
 const beginAt = (state: string | null): EwsPlace => ({
   ...{ viewed: null, state, rounds: 0, hasChanged: state === null },
   ...{ views: 0, slice: null },
 });
-
-function readPlace(continuation: string | null): EwsPlace | null {
-  return continuation === null ? null : (JSON.parse(continuation) as EwsPlace);
-}
 
 const writeCursor = (syncState: string) => JSON.stringify({ syncState });
 

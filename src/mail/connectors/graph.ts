@@ -1,5 +1,6 @@
 /** Microsoft Graph: the calendars of Microsoft 365, asked with the permission of an application. */
 import pLimit from 'p-limit';
+import { z } from 'zod';
 import type { MailServerSettings } from '../../config.ts';
 import type { Log } from '../../log.ts';
 import { type Connector, type RemoteGroup, ServerFault, type Window } from './connector.ts';
@@ -9,7 +10,8 @@ import { groupOf, isOfSeries, readEvent, readStub, selected } from './graph-even
 import { openGraphSubscriptions, pathOf } from './graph-subscriptions.ts';
 import { groupItems, mostOccurrences, type ReadOfGroup } from './groups.ts';
 import { openHttp } from './http.ts';
-import { firstSlice, readSlices, type Slice, type SlicePlace } from './slices.ts';
+import { readPlace } from './places.ts';
+import { firstSlice, readSlices, type Slice, type SlicePlace, slicePlace } from './slices.ts';
 import { boundId } from './values.ts';
 
 const inUtc = 'outlook.timezone="UTC", outlook.body-content-type="text"';
@@ -27,24 +29,25 @@ const seriesAtOnce = 3;
 const mostViews = 3;
 
 /** How far a reading has come: it is told what has changed, views all there is when that is much, and is told again. */
-type GraphPlace = {
+const graphPlace = z.strictObject({
   /** Of the next page of changes; null: they are told up to `told`, from where they go on. */
-  link: string | null;
-  told: string | null;
+  link: z.string().nullable(),
+  told: z.string().nullable(),
   /** Pages since the last view, and how many values they may have. */
-  pages: number;
-  pageSize: number;
+  pages: z.int(),
+  pageSize: z.int().positive(),
   /** Whether something has changed since the last view. */
-  hasChanged: boolean;
+  hasChanged: z.boolean(),
   /** The ids of series of which something has changed, and of what was removed, as Graph calls them: a few more than are looked at. */
-  series: string[];
-  removed: string[];
+  series: z.array(z.string()),
+  removed: z.array(z.string()),
   /** From where on the last view may have missed something. */
-  viewed: string | null;
-  views: number;
+  viewed: z.string().nullable(),
+  views: z.int(),
   /** What of the view is still to be read. */
-  slice: SlicePlace | null;
-};
+  slice: slicePlace.nullable(),
+});
+type GraphPlace = z.infer<typeof graphPlace>;
 
 export function openGraph(settings: MailServerSettings, log: Log): Connector {
   const api = openGraphApi(settings, openHttp(settings, log));
@@ -57,7 +60,7 @@ export function openGraph(settings: MailServerSettings, log: Log): Connector {
       const none = { groups: [], removed: [], address };
       const isCursor = cursor !== null || continuation !== null;
       let place =
-        readPlace(continuation, api.origin) ??
+        readOwnPlace(continuation, api.origin) ??
         beginAt(readCursor(cursor, api.origin) ?? `${room}/calendarView/delta?${during(window)}`);
       const goesOn = () => ({ whole: true, isLast: false, cursor: JSON.stringify(place) });
       for (;;) {
@@ -104,12 +107,11 @@ const beginAt = (link: string): GraphPlace => ({
 });
 
 /** A continuation names links, which must be those of this server, as those of a cursor. @throws ServerFault StateLost */
-function readPlace(continuation: string | null, origin: string): GraphPlace | null {
-  if (continuation === null) return null;
-  const place = JSON.parse(continuation) as GraphPlace;
+function readOwnPlace(continuation: string | null, origin: string): GraphPlace | null {
+  const place = readPlace(graphPlace, continuation);
   const isHere = (link: string | null) =>
     link === null || link.startsWith('/') || URL.parse(link)?.origin === origin;
-  if (isHere(place.link) && isHere(place.told)) return place;
+  if (place === null || (isHere(place.link) && isHere(place.told))) return place;
   throw new ServerFault('StateLost', 'The continuation is not one of this server.');
 }
 

@@ -1,4 +1,5 @@
 /** Views that servers cut off, or are slow to give, are read in slices of time, each whole. */
+import { z } from 'zod';
 import { ServerFault, type Window } from './connector.ts';
 import { TimedOut } from './faults.ts';
 
@@ -6,7 +7,8 @@ const day = 86_400_000;
 const [longest, least, slowest] = [61 * day, 15 * 60_000, day];
 
 /** Where the reading of a window goes on, how long its next slice is, and may become; in milliseconds. */
-export type SlicePlace = { at: number; length: number; most: number };
+export const slicePlace = z.strictObject({ at: z.number(), length: z.number(), most: z.number() });
+export type SlicePlace = z.infer<typeof slicePlace>;
 
 export type Slice<Item> = { items: Item[]; next: SlicePlace | null };
 
