@@ -127,7 +127,7 @@ module.exports = {
       '^src/(errors|context|config|log)\\.ts$',
     ]),
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
-    onlyTo('db', '^src/db/', ['^src/db/', '^src/(config|errors|log|storable|zones)\\.ts$']),
+    onlyTo('db', '^src/db/', ['^src/db/', '^src/(config|containment|errors|log|storable|zones)\\.ts$']),
     onlyTo('request-body', '^src/request-body\\.ts$', ['^src/errors\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|storable)\\.ts$']),
     onlyTo('ground', '^src/(config|containment|errors|log|names|safe-fetch|storable|zones)\\.ts$', [

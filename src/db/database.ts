@@ -1,6 +1,7 @@
 import { Kysely, type Transaction as KyselyTransaction, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { ConfigError } from '../config.ts';
+import { uncontained } from '../containment.ts';
 import type { Log } from '../log.ts';
 import { type Backend, watchAnswers } from './answers.ts';
 import type { DB } from './tables.ts';
@@ -84,6 +85,15 @@ export async function setUpSession(
   );
 }
 
+/** What happens on a connection of a pool belongs to nobody who uses it, least of all to whoever was the first. */
+class PooledClient extends pg.Client {
+  override connect(): Promise<pg.Client>;
+  override connect(callback: (error: Error) => void): void;
+  override connect(callback?: (error: Error) => void): unknown {
+    return uncontained(() => (callback ? super.connect(callback) : super.connect()));
+  }
+}
+
 /** A pool on `url`. Its errors are logged, never thrown: the query that used the connection gets its own error. */
 export function openPool(url: string, { max, log, statementTimeout, settings }: PoolOptions): pg.Pool {
   const onError = (error: Error) => log.warn({ err: error.message }, 'database connection lost');
@@ -95,6 +105,7 @@ export function openPool(url: string, { max, log, statementTimeout, settings }: 
   };
   const pool = new pg.Pool({
     ...connecting(url),
+    Client: PooledClient,
     max,
     types,
     async onConnect(client: pg.ClientBase) {
