@@ -237,6 +237,34 @@ describe('what has changed is read', () => {
     expect(asked('calendar-multiget')).toHaveLength(17);
   });
 
+  test('objects are counted over all lists, also where others go on', async () => {
+    // Of 49,990 one more list of eleven is too much.
+    const removed = Array.from({ length: 9_998 }, (_, at) => `${collection}${at}.ics`);
+    let lists = 0;
+    script = ({ body }) => {
+      if (!body.includes('sync-collection')) return undefined;
+      lists += 1;
+      const some = lists <= 5 ? removed : removed.slice(0, 11);
+      const rows = some.map((path) => response(path, status(404)));
+      const cut = response(collection, status(507));
+      return multistatus(`${rows.join('')}${cut}<sync-token>token:${lists}</sync-token>`);
+    };
+    let continuation: string | null = null;
+    const goOn = async () => {
+      const pages = open().pages(
+        calendar,
+        { cursor: null, continuation },
+        window,
+        AbortSignal.timeout(20_000),
+      );
+      for await (const page of pages) return page;
+      throw new Error('no page');
+    };
+    for (let steps = 1; steps <= 5; steps++) continuation = (await goOn()).cursor;
+    await expect(goOn()).rejects.toMatchObject({ fault: 'TooLarge' });
+    expect(lists).toBe(6);
+  });
+
   test('a continuation of another form is lost', async () => {
     for (const continuation of ['{"address":"/","lists":0}', '{', 'null']) {
       const pages = open().pages(

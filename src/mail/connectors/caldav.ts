@@ -93,8 +93,9 @@ const davPlace = z.strictObject({
   /** Up to which path it has been read, and of how many objects at once. */
   after: z.string(),
   batchSize: z.int().positive(),
-  /** The lists before it. */
+  /** The lists before it, and the objects that they name. */
   lists: z.int(),
+  objects: z.int(),
 });
 type DavPlace = z.infer<typeof davPlace>;
 
@@ -102,7 +103,10 @@ type DavPlace = z.infer<typeof davPlace>;
 function beginAt(address: string, cursor: string | null): DavPlace {
   const prefix = `${address} `;
   const token = cursor?.startsWith(prefix) ? cursor.slice(prefix.length) : '';
-  return { address, whole: token === '', token, next: null, after: '', batchSize: usualBatch, lists: 0 };
+  return {
+    ...{ address, whole: token === '', token, next: null, after: '' },
+    ...{ batchSize: usualBatch, lists: 0, objects: 0 },
+  };
 }
 
 async function* readAt(reading: Reading, address: string, from: Start): AsyncGenerator<CalendarPage, void> {
@@ -118,6 +122,9 @@ async function* readAt(reading: Reading, address: string, from: Start): AsyncGen
   for (;;) {
     const list = await readPage(reading, address, place.token);
     const { changed, removed } = sortMembers(list.resources);
+    const objects = place.objects + changed.size + removed.length;
+    if (objects > mostObjects)
+      throw new ServerFault('TooLarge', `The calendar has more than ${mostObjects} objects.`);
     const next = place.next ?? { token: list.token, isCut: list.isCut };
     place = { ...place, next };
     const paths = [...changed]
@@ -148,12 +155,12 @@ async function* readAt(reading: Reading, address: string, from: Start): AsyncGen
     }
     if (next.token === place.token || place.lists === mostLists)
       throw new ServerFault('Unreadable', 'The pages of the changes have no end.');
-    place = { ...place, token: next.token, next: null, after: '', lists: place.lists + 1 };
+    place = { ...place, token: next.token, next: null, after: '', lists: place.lists + 1, objects };
     yield page([], removed);
   }
 }
 
-/** By their canonical paths: what has changed as the server writes it, and what is gone. @throws ServerFault */
+/** By their canonical paths: what has changed as the server writes it, and what is gone. */
 function sortMembers(resources: readonly Resource[]): { changed: Map<string, string>; removed: string[] } {
   const changed = new Map<string, string>();
   const removed = new Set<string>();
@@ -164,8 +171,6 @@ function sortMembers(resources: readonly Resource[]): { changed: Map<string, str
     if (status === 404 || status === 410) removed.add(key);
     else if (status === null) changed.set(key, path);
   }
-  if (changed.size + removed.size > mostObjects)
-    throw new ServerFault('TooLarge', `The calendar has more than ${mostObjects} objects.`);
   return { changed, removed: [...removed] };
 }
 
