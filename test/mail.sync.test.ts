@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Database, openDatabase, poolOf } from '../src/db/database.ts';
 import { openHub } from '../src/displays/hub.ts';
@@ -983,6 +983,37 @@ describe('whoever reads it dies', () => {
     await sync();
     expect(await calendar()).toMatchObject({ deaths: 0, fault: null });
     expect(await occupied()).toHaveLength(1);
+  });
+
+  test('an outage of the database is no death: whoever lives ends the note of it when it is back', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)));
+    await sql`update mail_calendar set deaths = 2 where id = ${room.calendarId}`.execute(work);
+    const held = graph.hold();
+    const reading = sync();
+    const outcome = expect(reading).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await held.reached;
+    const away = jest.spyOn(poolOf(work), 'connect').mockImplementation(() => {
+      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    });
+    held.open();
+    await outcome;
+    away.mockRestore();
+    expect(await calendar()).toMatchObject({ deaths: 2, reading_since: expect.any(Date) });
+    await run();
+    expect(await calendar()).toMatchObject({ deaths: 0, reading_since: null, fault: null, dirty_by: null });
+    expect(await occupied()).toHaveLength(1);
+  });
+
+  test('who was away for long does not end the note of its heir', async () => {
+    const held = graph.hold();
+    const reading = sync();
+    await held.reached;
+    await sql`
+      update mail_calendar set readings = readings + 1, deaths = 1, reading_since = clock_timestamp()
+      where id = ${room.calendarId}`.execute(work);
+    held.open();
+    await reading;
+    expect(await calendar()).toMatchObject({ deaths: 1, reading_since: expect.any(Date) });
   });
 
   test('of calendars at which somebody has died one is read at a time, so that it shows which of them it was', async () => {

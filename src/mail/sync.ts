@@ -13,7 +13,7 @@ import { markCalendars } from './calendars.ts';
 import { type CalendarChanges, type CalendarPage, ServerFault } from './connectors/connector.ts';
 import { openConnector } from './connectors/open.ts';
 import { mergePages } from './connectors/pages.ts';
-import { readNoted } from './deaths.ts';
+import { endLeftNotes, readNoted } from './deaths.ts';
 import type { Work } from './mail.ts';
 import { type Calendar, forgetSteps, noContinuation, Overtaken } from './reading.ts';
 import { type Reconciled, reconcile } from './reconcile.ts';
@@ -57,6 +57,7 @@ export async function synchroniseCalendar(
   const again = turnAgain * (0.5 + Math.random());
   const read = async () => {
     try {
+      await endLeftNotes(work);
       const calendar = await readCalendar(work, key);
       if (!calendar || calendar.dirtyBy === null || calendar.isHeldBack) return;
       if (await isRoomHeld(work, calendar)) return await putOff(work, key, roomAgain);
