@@ -100,7 +100,6 @@ const outages = [
   ['58030', 'the database could not read or write its files'],
   ['25006', 'the database took no changes'],
   ['55P03', 'others held what it needed for too long'],
-  ['57014', 'a statement took longer than it may'],
   ['40P01', 'other changes were in its way'],
   ['57P01', 'the database was out of reach or restarted'],
   ['cut', 'the database was out of reach or restarted'],
@@ -187,6 +186,44 @@ test('an outage ends a batch after half a day and many starts, and neither of th
     await until('it has met trouble', async () => (await row(id)).setbacks >= setbacks);
     expect((await row(id)).status).toBe('AwaitingLessonProcessing');
   }
+}, 60_000);
+
+test.each([
+  ['57014', 'a statement took longer than it may', 2],
+  ['57P02', 'the database was out of reach or restarted', 24],
+] as const)(
+  'what the batch itself may be the cause of is an attempt, and ends it: %s',
+  async (code, words, before) => {
+    const entered = await enter(code);
+    const id = await send(entered.client);
+    startWorker();
+    await until('it has met trouble', async () => (await row(id)).trouble === words);
+    expect(await row(id)).toMatchObject({ setbacks: 0, status: 'AwaitingLessonProcessing' });
+    await set(id, `attempts = ${before}, not_before = null`);
+    expect(await entered.client.end(id)).toMatchObject({
+      FailureKind: 'Technical',
+      ErrorMessages: expect.stringContaining(
+        `started ${before + 1} times within 1 hour and came to nothing, the last time because ${words}.`,
+      ),
+    });
+  },
+  60_000,
+);
+
+test('a worker that dies after an outage is followed within seconds, however long that was', async () => {
+  const entered = await enter();
+  const id = await send(entered.client);
+  await set(id, 'setbacks = 20');
+  const release = await hold(service.context.db, (trx) =>
+    sql`select from resource where mandator_id = ${entered.mandatorId} for update`.execute(trx),
+  );
+  const victim = startWorker();
+  await until('it is worked on', async () => (await row(id)).attempts === 1);
+  await victim.end('SIGKILL');
+  await release();
+  const pause = await pauseAt(id, 1, 20);
+  expect(pause).toBeGreaterThan(0);
+  expect(pause).toBeLessThan(2);
 }, 60_000);
 
 describe('a batch whose process dies each time', () => {

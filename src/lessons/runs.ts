@@ -102,7 +102,8 @@ export async function recoverBatches(db: Database): Promise<void> {
 async function startBatch(session: Kysely<DB>, next: BatchKey): Promise<Running | undefined> {
   const { rows } = await sql<Running>`
     update batch set attempts = attempts + 1, fence = fence + 1, started_at = coalesce(started_at, now()), trouble = ${unheard},
-      not_before = now() + ${pauseAfter(sql`(attempts + setbacks + 1)`)}
+      -- Should it end without a word: the troubles of an outage that may be over do not count.
+      not_before = now() + ${pauseAfter(sql`(attempts + 1)`)}
     where mandator_id = ${next.mandatorId} and id = ${next.id}
       -- It may have been cancelled since it was found.
       and import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')

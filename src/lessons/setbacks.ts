@@ -11,6 +11,8 @@ import { fail } from './service.ts';
 
 /** Starts of one batch that its own faults, or the ends of its processes, may use up: with their pauses, more than two hours. */
 export const mostAttempts = 25;
+/** And starts that may end because a statement takes longer than it may: the next one would, too, after as many minutes. */
+const mostTimeouts = 3;
 /** The least that trouble around the service must have gone on for, and have happened, before a batch is given up. */
 const patience = sql`interval '12 hours'`;
 const mostSetbacks = 25;
@@ -32,14 +34,22 @@ const states: readonly [RegExp, string][] = [
   [/^40/, 'other changes were in its way'],
 ];
 
+const stateOf = (error: unknown) => String((error as { code?: unknown }).code ?? '');
+
+const isTimeout = (error: unknown) => stateOf(error) === '57014';
+/** SQLSTATE crash_shutdown: what the batch has asked for may be what PostgreSQL crashed at. */
+const isCrash = (error: unknown) => stateOf(error) === '57P02';
+
 /** Whether what ended a start was wrong around the batch, and may be over the next time. */
-export const isSetback = (error: unknown) => isOutage(error) || error instanceof ConflictGone;
+export const isSetback = (error: unknown) =>
+  error instanceof ConflictGone || (isOutage(error) && !isTimeout(error) && !isCrash(error));
 
 function describe(error: unknown): string {
   if (error instanceof ConflictGone) return 'other changes were in its way';
   if (!isOutage(error)) return 'an error of the service, which its log names';
-  const code = String((error as { code?: unknown }).code ?? '');
-  return states.find(([state]) => state.test(code))?.[1] ?? 'the database was out of reach or restarted';
+  return (
+    states.find(([state]) => state.test(stateOf(error)))?.[1] ?? 'the database was out of reach or restarted'
+  );
 }
 
 /** Writes down why a start came to nothing, and when the next one may be; gives the batch up when that has gone on for long. */
@@ -51,7 +61,7 @@ export async function recordTrouble(db: Database, batch: Running, error: unknown
         trouble = ${describe(error)}, troubled_since = coalesce(troubled_since, now()),
         not_before = now() + ${pauseAfter(sql`(attempts + setbacks)`)}
       where mandator_id = ${batch.mandatorId} and id = ${batch.id} and fence = ${batch.fence} and import_status = any (${openStatuses}::text[])
-      returning attempts >= ${mostAttempts}
+      returning attempts >= ${isTimeout(error) ? mostTimeouts : mostAttempts}::int
         or (setbacks >= ${mostSetbacks} and troubled_since < now() - ${patience}) as hopeless`.execute(trx);
     if (rows[0]?.hopeless) await giveUp(trx, batch);
   });
