@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { type Database, openDatabase, poolOf } from '../src/db/database.ts';
+import pg from 'pg';
+import { watchAnswers } from '../src/db/answers.ts';
+import { type Database, openDatabase, poolOf, setUpSession } from '../src/db/database.ts';
 import { openNotifications } from '../src/db/notifications.ts';
 import { isOutage } from '../src/errors.ts';
 import { openLog } from '../src/log.ts';
@@ -133,6 +135,31 @@ describe('a connection on which nothing comes back any more', () => {
       expect(await waiting).toBe('none');
     });
     await cable.close();
+  }, 60_000);
+
+  test('is left alone while it cannot be looked for but others hear, and thrown away when they are silent, too', async () => {
+    // As a pooler whose places are all taken.
+    const full = net.createServer((socket) => socket.on('error', () => {}).resume());
+    await once(full.listen(0, '127.0.0.1'), 'listening');
+    const url = `postgres://nobody@127.0.0.1:${(full.address() as AddressInfo).port}/none`;
+    const clients = [1, 2].map(() => new pg.Client({ connectionString: database.url }));
+    const [long, other] = clients as [pg.Client, pg.Client];
+    for (const client of clients) {
+      client.on('error', () => {});
+      await client.connect();
+      const backend = await setUpSession(client);
+      watchAnswers(client, { url, backend, answerTimeout: 0, mostUnknown: 3_000 });
+    }
+    const working = outageOf(long.query('select pg_sleep(13)'));
+    let isOver = false;
+    void working.then(() => {
+      isOver = true;
+    });
+    while (!isOver) await other.query('select pg_sleep(0.2)');
+    expect(await working).toBe('none');
+    expect(await outageOf(long.query('select pg_sleep(60)'))).toBe('outage');
+    await Promise.all(clients.map((client) => client.end()));
+    full.close();
   }, 60_000);
 
   test('tells that LISTEN does not hear, and is replaced by one that does', async () => {

@@ -14,6 +14,8 @@ type Watched = {
   backend: Backend;
   /** Milliseconds after which no answer comes any more, since PostgreSQL has cancelled the statement; 0 = never. */
   answerTimeout: number;
+  /** Milliseconds after which a statement is given up of which nothing can be found out. */
+  mostUnknown?: number;
 };
 
 /** Milliseconds of silence before anybody looks, and between two looks. */
@@ -23,16 +25,17 @@ const lookAtWorkAgain = 10_000;
 const lookTimeout = 5_000;
 /** Looks in a row that must agree: at one of them the answer may be on its way. */
 const mostMisses = 2;
-/** Milliseconds after which a statement is given up of which nothing can be found out. */
-const mostUnknown = 60_000;
 /** Milliseconds for a process that was stopped itself to read what has come meanwhile. */
 const readTime = 250;
+
+/** By URL, when anything last came over a watched connection. */
+const heardAt = new Map<string, number>();
 
 /** Looks over a connection of its own whether a statement of the backend runs. */
 async function look(
   url: string,
   { pid, started }: Backend,
-): Promise<'AtWork' | 'Idle' | 'Refused' | 'NoAnswer'> {
+): Promise<'AtWork' | 'Idle' | 'Refused' | 'NoAnswer' | 'Unreachable'> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'roomgate look',
@@ -40,6 +43,11 @@ async function look(
     query_timeout: lookTimeout,
   });
   client.on('error', () => {});
+  const socket = client.connection.stream as Socket;
+  let isReached = false;
+  socket.once('connect', () => {
+    isReached = true;
+  });
   try {
     await client.connect();
     const { rows } = await client.query(
@@ -49,21 +57,33 @@ async function look(
     );
     return rows.length > 0 ? 'AtWork' : 'Idle';
   } catch (error) {
-    return error instanceof pg.DatabaseError ? 'Refused' : 'NoAnswer';
+    if (error instanceof pg.DatabaseError) return 'Refused';
+    // A pooler whose places are all taken has it wait.
+    return isReached ? 'NoAnswer' : 'Unreachable';
   } finally {
     // Not awaited: a dead connection would not answer the goodbye either.
     client.end().catch(() => {});
+    setTimeout(() => (client.connection.stream as Socket).destroy(), lookTimeout).unref();
   }
 }
 
 /** Watches a connection to its end. A statement may take its time for as long as its backend is seen to work on it. */
-export function watchAnswers(client: pg.Client, { url, backend, answerTimeout }: Watched): void {
+export function watchAnswers(
+  client: pg.Client,
+  { url, backend, answerTimeout, mostUnknown = 60_000 }: Watched,
+): void {
   const socket = client.connection.stream as Socket;
   // The library does not declare it; it is false from the start of a statement to its end.
   const isOwed = () => !(client as unknown as { readyForQuery: boolean }).readyForQuery && !socket.destroyed;
   const limit = answerTimeout || Number.POSITIVE_INFINITY;
+  socket.on('data', () => heardAt.set(url, performance.now()));
   const quiet = Math.min(lookAfter, limit);
   const pause = (ms: number) => sleep(ms, undefined, { ref: false });
+
+  /** As long as others hear, the database is there, and at work for all that anybody knows. */
+  const isLost = (seen: string) =>
+    seen === 'Unreachable' ||
+    (seen === 'NoAnswer' && performance.now() - (heardAt.get(url) ?? 0) >= mostUnknown);
 
   async function wait(): Promise<void> {
     const since = performance.now() - quiet;
@@ -74,7 +94,7 @@ export function watchAnswers(client: pg.Client, { url, backend, answerTimeout }:
       const seen = waited < limit ? await look(url, backend) : 'TooLate';
       if (seen === 'AtWork') misses = 0;
       if (seen === 'Idle') misses += 1;
-      if (seen === 'TooLate' || misses >= mostMisses || (seen === 'NoAnswer' && waited >= mostUnknown)) {
+      if (seen === 'TooLate' || misses >= mostMisses || (waited >= mostUnknown && isLost(seen))) {
         await pause(readTime);
         const text = `Connection terminated: the database has not answered for ${Math.round(waited / 1_000)} s`;
         if (isSilent()) socket.destroy(new Error(text));
