@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
+import files, { open as openFile } from 'node:fs/promises';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -7,6 +8,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@j
 import { sql } from 'kysely';
 import { LimitExceeded, Unavailable } from '../src/errors.ts';
 import { openPlaces } from '../src/lessons/places.ts';
+import { openSpool, type Spool } from '../src/lessons/spool.ts';
+import { openLog } from '../src/log.ts';
 import { makeTenant } from './_util/factories.ts';
 import { type Job, lessonClient, makeJobs } from './_util/lessons.ts';
 import { until } from './_util/process.ts';
@@ -85,6 +88,65 @@ describe('places', () => {
   });
 });
 
+/** Files of this process in which bodies wait. */
+const openFiles = () =>
+  fs
+    .readdirSync('/proc/self/fd')
+    .map((fd) => `/proc/self/fd/${fd}`)
+    .filter((fd) => {
+      try {
+        return fs.readlinkSync(fd).startsWith(path.join(os.tmpdir(), 'roomgate-'));
+      } catch {
+        return false;
+      }
+    });
+
+describe('a file for a body', () => {
+  const log = openLog('silent');
+  const written = Buffer.from('0123456789'.repeat(1_000));
+  let spool: Spool | undefined;
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await spool?.close();
+    spool = undefined;
+  });
+  async function filled() {
+    spool = await openSpool(log);
+    await spool.append(written);
+    return spool;
+  }
+
+  test('gives back what was written, also where a read brings less than was asked for', async () => {
+    const file = await filled();
+    const probe = await openFile('/proc/self/status');
+    const prototype = Object.getPrototypeOf(probe) as typeof probe;
+    await probe.close();
+    const read = prototype.read as (...args: unknown[]) => unknown;
+    jest.spyOn(prototype, 'read').mockImplementation(function (this: typeof probe, ...args: unknown[]) {
+      const [into, at, length, from] = args as [Buffer, number, number, number];
+      return read.call(this, into, at, Math.min(length, 900), from) as never;
+    } as never);
+    const into = Buffer.alloc(5_000);
+    await file.read(into, 10);
+    expect(into.equals(written.subarray(10, 5_010))).toBe(true);
+  });
+
+  test('503 where it is shorter than what was written', async () => {
+    const file = await filled();
+    fs.truncateSync(openFiles()[0]!, 100);
+    await expect(file.read(Buffer.alloc(1_000), 0)).rejects.toThrow(Unavailable);
+  });
+
+  test('is closed when its name cannot be taken away', async () => {
+    const before = openFiles().length;
+    const names = jest.spyOn(files, 'unlink').mockRejectedValue(new Error('not permitted'));
+    await expect(openSpool(log)).rejects.toThrow(Unavailable);
+    expect(openFiles()).toHaveLength(before);
+    const [[name] = []] = names.mock.calls;
+    fs.rmSync(String(name));
+  });
+});
+
 describe('large imports', () => {
   let service: Service;
   let other: Awaited<ReturnType<typeof makeTenant>>;
@@ -102,21 +164,16 @@ describe('large imports', () => {
   });
   afterAll(() => service.stop());
 
-  /** Bodies that wait in files of this process. */
-  const filesOpen = () =>
-    fs.readdirSync('/proc/self/fd').filter((fd) => {
-      try {
-        return fs.readlinkSync(`/proc/self/fd/${fd}`).startsWith(path.join(os.tmpdir(), 'roomgate-'));
-      } catch {
-        return false;
-      }
-    }).length;
+  const filesOpen = () => openFiles().length;
   /** Of more than a MiB: none fits into memory alone. */
   const large = (prefix: string): Job[] =>
     makeJobs(150, { rooms: ['R1'], prefix, perJob: 1 }).map((job) => ({
       ...job,
       Bemerkung: 'x'.repeat(10_000),
     }));
+  /** The same in one job. */
+  const single = (prefix: string): Job[] =>
+    makeJobs(1, { rooms: ['R1'], prefix }).map((job) => ({ ...job, Bemerkung: 'x'.repeat(3_000_000) }));
   const clientOf = async (tenant = service.tenant, role: 'Admin' | 'User' = 'User') =>
     lessonClient({ url: service.url, tenant }, await service.signIn(tenant, role));
 
@@ -169,6 +226,47 @@ describe('large imports', () => {
     second.finish();
     expect([(await third).status, (await fourth).status]).toEqual([202, 202]);
     await until('the second is answered', async () => second.status() === 202);
+  });
+
+  test('one job alone takes a place too, and waits in a file', async () => {
+    const token = await service.signIn();
+    const bodies = ['a', 'b', 'c'].map(single);
+    const slow = await Promise.all(bodies.map((jobs) => begin(token, '', jobs)));
+    const sent = JSON.stringify(bodies[0]).length - 10;
+    await until('two are in files but for their ends', async () => {
+      const sizes = openFiles().map((file) => fs.statSync(file).size);
+      return sizes.length === 2 && sizes.every((size) => size === sent);
+    });
+    for (const { finish } of slow) finish();
+    await until('all are answered', async () => slow.every(({ status }) => status() > 0));
+    expect(slow.map(({ status }) => status())).toEqual([202, 202, 202]);
+  });
+
+  test('those of one job that are stored take no connection from others', async () => {
+    const waitingForLock = async () =>
+      (
+        await sql<{ n: number }>`
+          select count(*)::int as n from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`.execute(service.context.uploads)
+      ).rows[0]!.n;
+    const clients = [
+      ...[await clientOf(), await clientOf(service.tenant, 'Admin')],
+      ...[await clientOf(other), await clientOf(other, 'Admin')],
+    ];
+    const { promise: isRead, resolve: release } = Promise.withResolvers<void>();
+    let answers: Promise<Response[]> | undefined;
+    const holding = service.context.inbox.transaction().execute(async (trx) => {
+      await sql`lock table batch_job in share row exclusive mode`.execute(trx);
+      answers = Promise.all(
+        ['a', 'b', 'c'].flatMap((name) => clients.map((client, at) => client.post(single(`${name}${at}-`)))),
+      );
+      await isRead;
+    });
+    await until('as many are stored as have places', async () => (await waitingForLock()) === 6);
+    expect((await clients[0]!.call('/batches')).status).toBe(200);
+    release();
+    await holding;
+    expect((await answers!).map(({ status }) => status)).toEqual(Array(12).fill(202));
   });
 
   test('two with one key make one batch', async () => {

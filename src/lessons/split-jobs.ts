@@ -1,15 +1,12 @@
 /**
- * Cuts the bytes of a JSON array of objects into groups of whole elements while they arrive, without building objects:
+ * Finds groups of whole elements in the bytes of a JSON array of objects while they arrive, and keeps none of them:
  * PostgreSQL parses the JSON. Only what PostgreSQL cannot see is checked here: the outer array, depth, size, UTF-8.
  */
 import { isUtf8 } from 'node:buffer';
 import { Malformed, TooLarge } from '../errors.ts';
 
-/**
- * `json` is a JSON array of the jobs from index `first` on, which start at byte `offset` of the body. Its bytes are used
- * again for the next group but one.
- */
-export type JobGroup = { first: number; count: number; offset: number; json: Buffer; last: boolean };
+/** Jobs from index `first` on, with the commas between them, which lie at `at` of the body. */
+export type JobSpan = { first: number; count: number; at: number; length: number };
 
 const deepest = 32;
 
@@ -35,125 +32,91 @@ const remedies: Record<Expected, string> = {
 };
 
 /**
- * @param body the request's bytes, inflated
+ * `take` is given the bytes of a body, inflated, as they come, and tells the groups that they end; `end` tells the last.
+ * Both throw Malformed naming the byte, when the body is not a JSON array of objects or nested too deeply.
  * @param mostBytes past them: TooLarge
  * @param groupSize bytes that a group gathers before it is handed on
- * @throws Malformed naming the byte, when the body is not a JSON array of objects, not UTF-8 or nested too deeply
  */
-export async function* splitJobs(
-  body: AsyncIterable<Uint8Array>,
-  mostBytes: number,
-  groupSize = 512 * 1024,
-): AsyncGenerator<JobGroup> {
+export function openSplitter(mostBytes: number, groupSize = 512 * 1024) {
   let expected: Expected = 'array';
   let depth = 0;
   let inString = false;
   let escaped = false;
   /** Bytes of the body before the current chunk. */
   let before = 0;
-  /** Parts of the group that came with earlier chunks. */
-  let parts: Buffer[] = [];
-  let gathered = 0;
-  let groupOffset = 0;
+  /** Where the group starts, and just behind its last whole job. */
+  let start = 0;
+  let end = 0;
   let first = 0;
   let count = 0;
-  let held: JobGroup | undefined;
-  const toGroup = openBuffers();
 
   const fault = (at: number) => new Malformed(`Byte ${before + at} of the body: ${remedies[expected]}.`);
 
-  for await (const bytes of body) {
-    const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (before + chunk.length > mostBytes)
-      throw new TooLarge(`The body is larger than ${mostBytes} bytes; send fewer jobs per batch.`);
-    /** Where the group continues in this chunk; -1 between groups. */
-    let start = count > 0 || depth > 0 ? 0 : -1;
-    /** Just behind the last whole job. */
-    let end = 0;
-    for (let at = 0; at < chunk.length; at++) {
-      const byte = chunk[at] as number;
-      if (depth > 0) {
-        if (inString) {
-          if (escaped) escaped = false;
-          else if (byte === backslash) escaped = true;
-          else if (byte === quote) inString = false;
-        } else if (byte === quote) inString = true;
-        else if (byte === openBrace || byte === openBracket) {
-          if (++depth > deepest)
-            throw new Malformed(`Byte ${before + at} of the body: nested deeper than ${deepest} levels.`);
-        } else if ((byte === closeBrace || byte === closeBracket) && --depth === 0) {
-          count++;
-          end = at + 1;
-          expected = 'comma';
-          if (gathered + end - start >= groupSize) {
-            if (held) yield held;
-            held = toGroup([...parts, chunk.subarray(start, end)], first, count, groupOffset);
-            first += count;
-            count = 0;
-            parts = [];
-            gathered = 0;
-            start = -1;
-          }
-        }
-      } else if (isSpace(byte)) continue;
-      else if (expected === 'array') {
-        if (byte === byteOrderMark[before + at]) continue;
-        if (byte !== openBracket) throw fault(at);
-        expected = 'first job';
-      } else if (expected === 'comma' && byte === comma) expected = 'job';
-      else if ((expected === 'comma' || expected === 'first job') && byte === closeBracket) expected = 'end';
-      else if ((expected === 'job' || expected === 'first job') && byte === openBrace) {
-        if (start < 0) {
-          start = at;
-          groupOffset = before + at;
-        }
-        depth = 1;
-      } else throw fault(at);
-    }
-    if (start >= 0) {
-      // A comma behind the last job belongs to the next one, if there is one in this group.
-      const part = chunk.subarray(start, expected === 'end' ? Math.max(end, start) : chunk.length);
-      parts.push(part);
-      gathered += part.length;
-    }
-    before += chunk.length;
+  function endGroup(): JobSpan {
+    const span = { first, count, at: start, length: end - start };
+    first += count;
+    count = 0;
+    return span;
   }
-  if (expected !== 'end')
-    throw new Malformed(
-      before === 0
-        ? 'The body is empty: send a JSON array of job objects.'
-        : `The body ends after ${before} bytes, inside the array: was it cut off?`,
-    );
-  if (first + count === 0) throw new Malformed('The array is empty: send at least one job object.');
-  if (held) yield { ...held, last: count === 0 };
-  if (count > 0) yield { ...toGroup(parts, first, count, groupOffset), last: true };
+
+  return {
+    take(chunk: Uint8Array): JobSpan[] {
+      if (before + chunk.length > mostBytes)
+        throw new TooLarge(`The body is larger than ${mostBytes} bytes; send fewer jobs per batch.`);
+      const spans: JobSpan[] = [];
+      for (let at = 0; at < chunk.length; at++) {
+        const byte = chunk[at] as number;
+        if (depth > 0) {
+          if (inString) {
+            if (escaped) escaped = false;
+            else if (byte === backslash) escaped = true;
+            else if (byte === quote) inString = false;
+          } else if (byte === quote) inString = true;
+          else if (byte === openBrace || byte === openBracket) {
+            if (++depth > deepest)
+              throw new Malformed(`Byte ${before + at} of the body: nested deeper than ${deepest} levels.`);
+          } else if ((byte === closeBrace || byte === closeBracket) && --depth === 0) {
+            count++;
+            end = before + at + 1;
+            expected = 'comma';
+            if (end - start >= groupSize) spans.push(endGroup());
+          }
+        } else if (isSpace(byte)) continue;
+        else if (expected === 'array') {
+          if (byte === byteOrderMark[before + at]) continue;
+          if (byte !== openBracket) throw fault(at);
+          expected = 'first job';
+        } else if (expected === 'comma' && byte === comma) expected = 'job';
+        else if ((expected === 'comma' || expected === 'first job') && byte === closeBracket)
+          expected = 'end';
+        else if ((expected === 'job' || expected === 'first job') && byte === openBrace) {
+          if (count === 0) start = before + at;
+          depth = 1;
+        } else throw fault(at);
+      }
+      before += chunk.length;
+      return spans;
+    },
+    end(): JobSpan[] {
+      if (expected !== 'end')
+        throw new Malformed(
+          before === 0
+            ? 'The body is empty: send a JSON array of job objects.'
+            : `The body ends after ${before} bytes, inside the array: was it cut off?`,
+        );
+      if (first + count === 0) throw new Malformed('The array is empty: send at least one job object.');
+      return count > 0 ? [endGroup()] : [];
+    },
+  };
 }
 
-const opening = Buffer.from('[');
-const closing = Buffer.from(']');
-
-/** Two buffers in turns, so that a long body costs no more memory than a short one: while one is stored, the other fills. */
-function openBuffers() {
-  const buffers: Buffer[] = [Buffer.alloc(0), Buffer.alloc(0)];
-  let turn = 0;
-  return (parts: Buffer[], first: number, count: number, offset: number): JobGroup => {
-    const all = [opening, ...parts, closing];
-    const size = all.reduce((sum, part) => sum + part.length, 0);
-    turn = 1 - turn;
-    const buffer =
-      (buffers[turn] as Buffer).length < size
-        ? Buffer.allocUnsafe(size + size / 8)
-        : (buffers[turn] as Buffer);
-    buffers[turn] = buffer;
-    let end = 0;
-    for (const part of all) end += part.copy(buffer, end);
-    const json = buffer.subarray(0, size);
-    if (!isUtf8(json))
-      throw new Malformed(
-        `Byte ${offset + firstInvalid(json) - 1} of the body: not UTF-8; encode the body as UTF-8.`,
-      );
-    return { first, count, offset, json, last: false };
-  };
+/** @param json an array of the jobs. @throws Malformed naming the byte, when it is not UTF-8 */
+export function checkEncoding(json: Buffer, { at }: JobSpan): void {
+  if (isUtf8(json)) return;
+  // The array's bracket is not of the body.
+  throw new Malformed(
+    `Byte ${at + firstInvalid(json) - 1} of the body: not UTF-8; encode the body as UTF-8.`,
+  );
 }
 
 /** Index of the first byte that is not UTF-8, by halving. */
@@ -179,27 +142,23 @@ const mostExplained = 2 * 1024 * 1024;
  * Why PostgreSQL refused a group as JSON, with the job: broken syntax, or what only PostgreSQL minds (U+0000, half a
  * surrogate pair, a number out of range).
  */
-export async function explainRefusal(group: JobGroup, reason: string): Promise<Malformed> {
-  const jobs = `Jobs ${group.first} to ${group.first + group.count - 1}`;
-  if (group.json.length > mostExplained) return new Malformed(`${jobs}: ${reason}.`);
-  for await (const job of splitJobs(oneChunk(group.json), Number.POSITIVE_INFINITY, 1)) {
-    const index = group.first + job.first;
-    const place = `Job ${index}, from byte ${group.offset + job.offset - 1} of the body`;
+export function explainRefusal(json: Buffer, { first, count, at }: JobSpan, reason: string): Malformed {
+  const asWhole = new Malformed(`Jobs ${first} to ${first + count - 1}: ${reason}.`);
+  if (json.length > mostExplained) return asWhole;
+  for (const job of openSplitter(Number.POSITIVE_INFINITY, 1).take(json)) {
+    const index = first + job.first;
+    const place = `Job ${index}, from byte ${at + job.at - 1} of the body`;
     const errorWith = (message: string) =>
       new Malformed(`${place}: ${message}`, [
         { field: null, pointer: `/${index}`, code: 'Malformed', message },
       ]);
     try {
-      const parsed = JSON.stringify(JSON.parse(job.json.toString('utf8')));
+      const parsed = JSON.stringify(JSON.parse(json.toString('utf8', job.at, job.at + job.length)));
       if (/\\u0000|\\ud[89a-f]/i.test(parsed))
         return errorWith('a text holds U+0000 or half of a surrogate pair; remove the character.');
     } catch (error) {
       return errorWith(`${(error as Error).message}.`);
     }
   }
-  return new Malformed(`${jobs}: ${reason}.`);
-}
-
-async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+  return asWhole;
 }

@@ -1,19 +1,37 @@
 /** Where a large body waits until all of it is here: a file that has no name, and so is gone with the process. */
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, unlink } from 'node:fs/promises';
+import fs, { type FileHandle } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Unavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
 
-/** Where it is in the file. */
-export type Spooled = { at: number; length: number };
-
 export type Spool = {
-  append(bytes: Buffer): Promise<Spooled>;
-  read(part: Spooled): Promise<Buffer>;
+  append(bytes: Uint8Array): Promise<void>;
+  /** Fills `into` with what lies from `at` on. */
+  read(into: Uint8Array, at: number): Promise<void>;
   close(): Promise<void>;
 };
+
+async function make(directory: string): Promise<FileHandle> {
+  const name = path.join(directory, `roomgate-${randomUUID()}`);
+  const file = await fs.open(name, 'wx+', 0o600);
+  try {
+    await fs.unlink(name);
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+async function fill(file: FileHandle, into: Uint8Array, at: number): Promise<void> {
+  for (let filled = 0; filled < into.length; ) {
+    const { bytesRead } = await file.read(into, filled, into.length - filled, at + filled);
+    if (bytesRead === 0) throw new Error('the temporary file is shorter than what was written');
+    filled += bytesRead;
+  }
+}
 
 /** @throws Unavailable, as everything of it does, when there is no room for temporary files; the log tells why */
 export async function openSpool(log: Log): Promise<Spool> {
@@ -29,26 +47,11 @@ export async function openSpool(log: Log): Promise<Spool> {
       throw new Unavailable('There is no room for the body at the moment; send the same request again.');
     }
   }
-  async function make(): Promise<FileHandle> {
-    const name = path.join(directory, `roomgate-${randomUUID()}`);
-    const file = await open(name, 'wx+', 0o600);
-    await unlink(name);
-    return file;
-  }
 
-  const file = await tried(make());
-  let end = 0;
+  const file = await tried(make(directory));
   return {
-    async append(bytes) {
-      const part = { at: end, length: bytes.length };
-      end += bytes.length;
-      await tried(file.writeFile(bytes));
-      return part;
-    },
-    async read({ at, length }) {
-      const { buffer } = await tried(file.read(Buffer.allocUnsafe(length), 0, length, at));
-      return buffer;
-    },
+    append: (bytes) => tried(file.writeFile(bytes)),
+    read: (into, at) => tried(fill(file, into, at)),
     close: () => file.close(),
   };
 }

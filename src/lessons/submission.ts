@@ -5,8 +5,8 @@ import type { Transaction } from '../db/database.ts';
 import type { Log } from '../log.ts';
 import type { BatchKey } from './batch.ts';
 import { listOrEmpty, member } from './fields.ts';
-import { explainRefusal, type JobGroup, splitJobs } from './split-jobs.ts';
-import { openSpool, type Spool, type Spooled } from './spool.ts';
+import { checkEncoding, explainRefusal, type JobSpan, openSplitter } from './split-jobs.ts';
+import { openSpool, type Spool } from './spool.ts';
 
 /** `weight` foretells the work: the jobs and the lessons that they list, or KiB of body where that is more. */
 export type Size = { jobCount: number; weight: number };
@@ -24,12 +24,13 @@ export type OpenBody = {
   close(): Promise<void>;
 };
 
-type Kept = Omit<JobGroup, 'json'> & { json(): Promise<Buffer> };
+/** Bytes of a body that this process keeps in memory. */
+const mostInMemory = 1_048_576;
 
 /**
- * Reads the first jobs of a body, and nothing more until it is told to.
+ * Reads the beginning of a body, and nothing more until it is told to.
  * @param limits.mostJobs past them jobs are counted, not kept: the batch fails anyway
- * @throws Malformed, TooLarge as `splitJobs`; what `bytes` throws
+ * @throws Malformed, TooLarge as `openSplitter`; what `bytes` throws
  */
 export async function openBody(
   bytes: AsyncIterable<Uint8Array>,
@@ -37,49 +38,87 @@ export async function openBody(
   { mostBytes, mostJobs, log }: { mostBytes: number; mostJobs: number; log: Log },
 ): Promise<OpenBody> {
   const hash = createHash('sha256').update(`${purpose}\n`);
-  async function* hashed() {
-    for await (const chunk of bytes) {
-      hash.update(chunk);
-      yield chunk;
+  const splitter = openSplitter(mostBytes);
+  const kept: JobSpan[] = [];
+  let [jobCount, size] = [0, 0];
+  let spool: Spool | undefined;
+
+  function keep(spans: JobSpan[]): void {
+    for (const span of spans) {
+      jobCount += span.count;
+      size += span.length;
+      if (span.first <= mostJobs) kept.push(span);
     }
   }
-  const groups = splitJobs(hashed(), mostBytes);
-  const first = (await groups.next()).value as JobGroup;
-  const kept: Kept[] = [];
-  let spool: Spool | undefined;
-  let [jobCount, size] = [0, 0];
-
-  function keep(group: JobGroup, json: () => Promise<Buffer>): void {
-    jobCount += group.count;
-    size += group.json.length;
-    if (group.first <= mostJobs) kept.push({ ...group, json });
+  async function* checked() {
+    for await (const chunk of bytes) {
+      hash.update(chunk);
+      keep(splitter.take(chunk));
+      yield chunk;
+    }
+    keep(splitter.end());
   }
-  if (first.last) keep(first, async () => first.json);
+  const chunks = checked();
+  const beginning = openMemory();
+  let complete = false;
+  while (!complete && beginning.bytes().length <= mostInMemory) {
+    const next = await chunks.next();
+    if (next.done) complete = true;
+    else beginning.append(next.value);
+  }
+
+  /** As a JSON array. */
+  async function read(span: JobSpan): Promise<Buffer> {
+    const json = Buffer.allocUnsafe(span.length + 2);
+    const jobs = json.subarray(1, -1);
+    if (spool) await spool.read(jobs, span.at);
+    else beginning.bytes().copy(jobs, 0, span.at, span.at + span.length);
+    json.write('[');
+    json.write(']', json.length - 1);
+    checkEncoding(json, span);
+    return json;
+  }
 
   return {
-    complete: first.last,
+    complete,
     async receive() {
-      const file = await openSpool(log);
-      spool = file;
-      for (let group: JobGroup | undefined = first; group; ) {
-        const part: Spooled = await file.append(group.json);
-        keep(group, () => file.read(part));
-        const next: IteratorResult<JobGroup> = await groups.next();
-        group = next.done ? undefined : next.value;
-      }
+      spool = await openSpool(log);
+      await spool.append(beginning.bytes());
+      beginning.clear();
+      for await (const chunk of chunks) await spool.append(chunk);
     },
     async store(trx, batch, { store }) {
       let lessons = 0;
-      if (store)
-        for (const group of kept)
-          lessons += await storeGroup(trx, batch, { ...group, json: await group.json() });
+      if (store) for (const span of kept) lessons += await storeGroup(trx, batch, span, await read(span));
       return { jobCount, weight: Math.max(jobCount + lessons, Math.ceil(size / 1_024)) };
     },
     fingerprint: () => hash.digest(),
     async close() {
       // Not awaited: what is still to come is read past while the client hears what was wrong.
-      groups.return(undefined).catch(() => {});
+      chunks.return(undefined).catch(() => {});
       await spool?.close();
+    },
+  };
+}
+
+/** One piece of memory, however small the parts are in which bytes come. */
+function openMemory() {
+  let memory = Buffer.alloc(0);
+  let size = 0;
+  return {
+    append(bytes: Uint8Array): void {
+      if (size + bytes.length > memory.length) {
+        const larger = Buffer.allocUnsafe(Math.max(size + bytes.length, 2 * size));
+        memory.copy(larger, 0, 0, size);
+        memory = larger;
+      }
+      memory.set(bytes, size);
+      size += bytes.length;
+    },
+    bytes: () => memory.subarray(0, size),
+    clear(): void {
+      memory = Buffer.alloc(0);
+      size = 0;
     },
   };
 }
@@ -88,13 +127,13 @@ export async function openBody(
 const refusals = new Set(['22P02', '22P05', '22021', '22003', '54000', '54001']);
 
 /** @returns how many lessons its jobs list */
-async function storeGroup(trx: Transaction, batch: BatchKey, group: JobGroup): Promise<number> {
-  const jobs = sql`jsonb_array_elements(convert_from(${group.json}::bytea, 'UTF8')::jsonb)`;
+async function storeGroup(trx: Transaction, batch: BatchKey, span: JobSpan, json: Buffer): Promise<number> {
+  const jobs = sql`jsonb_array_elements(convert_from(${json}::bytea, 'UTF8')::jsonb)`;
   try {
     const { rows } = await sql<{ lessons: number }>`
       with stored as (
         insert into batch_job (mandator_id, batch_id, index, job_id, body)
-        select ${batch.mandatorId}::int, ${batch.id}::uuid, ${group.first}::int + number - 1,
+        select ${batch.mandatorId}::int, ${batch.id}::uuid, ${span.first}::int + number - 1,
           left(${member(sql`body`, 'JobID')} #>> '{}', 128), body
         from ${jobs} with ordinality as jobs (body, number)
         returning jsonb_array_length(${listOrEmpty}) as lessons
@@ -103,6 +142,6 @@ async function storeGroup(trx: Transaction, batch: BatchKey, group: JobGroup): P
     return rows[0]?.lessons ?? 0;
   } catch (error) {
     if (!refusals.has(String((error as { code?: string }).code))) throw error;
-    throw await explainRefusal(group, (error as Error).message);
+    throw explainRefusal(json, span, (error as Error).message);
   }
 }
