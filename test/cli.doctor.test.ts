@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import os from 'node:os';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { CommandFailed } from '../src/cli/command.ts';
 import { type Finding, type Patient, runDoctor } from '../src/cli/doctor.ts';
@@ -8,6 +9,7 @@ import { type Config, ConfigError } from '../src/config.ts';
 import type { Context } from '../src/context.ts';
 import { type Database, openDatabase } from '../src/db/database.ts';
 import { diagnose } from '../src/db/diagnosis.ts';
+import { examineSpool } from '../src/lessons/cli.ts';
 import { openLog } from '../src/log.ts';
 import { makeTenant } from './_util/factories.ts';
 import { cloneDatabase } from './_util/postgres.ts';
@@ -118,6 +120,17 @@ describe('the database', () => {
       });
     });
   });
+});
+
+test('a folder for temporary files that takes none is a fault', async () => {
+  expect(await examineSpool()).toEqual({
+    ...{ check: 'Temporary files', level: 'ok', text: `can be written in ${os.tmpdir()}` },
+  });
+  const folder = jest.spyOn(os, 'tmpdir').mockReturnValue('/nowhere');
+  const finding = await examineSpool();
+  folder.mockRestore();
+  expect(finding).toMatchObject({ level: 'fault', text: expect.stringMatching(/ENOENT.*\/nowhere/) });
+  expect(finding.remedy).toMatch(/TMPDIR/);
 });
 
 describe('roomgate doctor', () => {

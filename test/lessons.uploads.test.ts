@@ -301,6 +301,7 @@ describe('large imports', () => {
     const answer = await (await clientOf()).post(large('nowhere-'));
     folder.mockRestore();
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(((await answer.json()) as { detail: string }).detail).toMatch(/operator/);
     expect((await (await clientOf()).post(large('again-'))).status).toBe(202);
   });
 });

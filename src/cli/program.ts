@@ -185,7 +185,7 @@ export function createProgram(host: Host): Command {
 
   /** What the host tells of the database, and the rooms of what is in it, where that can be read. */
   async function diagnose(context: Context): Promise<Finding[]> {
-    const findings = await host.diagnose(context);
+    const findings = [...(await host.diagnose(context)), await lessons.examineSpool()];
     const isReadable = findings.every(
       ({ check, level }) => level !== 'fault' || !['Database', 'Migrations'].includes(check),
     );

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import fs, { type FileHandle } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import type { Finding } from '../db/finding.ts';
 import { Unavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
 
@@ -44,7 +45,9 @@ export async function openSpool(log: Log): Promise<Spool> {
         { err: (error as Error).message, directory },
         'large imports need a folder for temporary files with room in it; make some, or name another one in TMPDIR',
       );
-      throw new Unavailable('There is no room for the body at the moment; send the same request again.');
+      throw new Unavailable(
+        'The temporary folder of the server takes no large bodies. Tell its operator, whose log says why; send the same request again when that is mended.',
+      );
     }
   }
 
@@ -54,4 +57,21 @@ export async function openSpool(log: Log): Promise<Spool> {
     read: (into, at) => tried(fill(file, into, at)),
     close: () => file.close(),
   };
+}
+
+/** For doctor: whether the folder takes a file at all. */
+export async function examineSpool(): Promise<Finding> {
+  const check = 'Temporary files';
+  const directory = os.tmpdir();
+  try {
+    const file = await make(directory);
+    await file.writeFile('x').finally(() => file.close());
+    return { check, level: 'ok', text: `can be written in ${directory}` };
+  } catch (error) {
+    return {
+      ...{ check, level: 'fault', text: `cannot be written: ${(error as Error).message}` },
+      remedy:
+        'Make room in the folder and let roomgate write there, or name another one in TMPDIR: large imports wait there.',
+    };
+  }
 }
