@@ -287,7 +287,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
       case 'errors': {
         const { id, ...page } = args;
         return await ask('Query.batch', operations.ReadErrorsDocument, { id, ...pageOf(page) }, ({ batch }) =>
-          orNotFound(batch, ({ errors }) => listOf(errors)),
+          orNotFound(batch, ({ errors, omittedErrors }) => ({ ...listOf(errors), omittedErrors })),
         );
       }
       case 'batches': {

@@ -648,7 +648,7 @@ export type BatchEntryMembersFragment = { id: string, operation: JobOperation, i
 
 export type LessonErrorPageFragment = { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } };
 
-export type BatchMembersFragment = { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } };
+export type BatchMembersFragment = { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } };
 
 type Submitted_BatchAccepted_Fragment = { batch: { id: string, importStatus: ImportStatus } };
 
@@ -704,7 +704,7 @@ export type CancelWholeMutationVariables = Exact<{
 
 
 export type CancelWholeMutation = { result:
-    | { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } }
+    | { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } }
     | { code: string, message: string }
     | { code: string, message: string }
    };
@@ -714,7 +714,7 @@ export type ReadBatchQueryVariables = Exact<{
 }>;
 
 
-export type ReadBatchQuery = { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } | null };
+export type ReadBatchQuery = { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } | null };
 
 export type ReadErrorsQueryVariables = Exact<{
   id: string | number;
@@ -723,7 +723,7 @@ export type ReadErrorsQueryVariables = Exact<{
 }>;
 
 
-export type ReadErrorsQuery = { batch: { errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
+export type ReadErrorsQuery = { batch: { omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
 
 export type ReadBatchesQueryVariables = Exact<{
   filter?: BatchFilter | null | undefined;
@@ -948,6 +948,11 @@ export const BatchMembersFragmentDoc = new TypedDocumentString(`
     fragment BatchMembers on Batch {
   ...BatchEntryMembers
   errorMessages
+  omittedErrors {
+    severity
+    code
+    count
+  }
   errors(first: 100) {
     ...LessonErrorPage
   }
@@ -2314,6 +2319,11 @@ fragment LessonErrorPage on LessonErrorConnection {
 fragment BatchMembers on Batch {
   ...BatchEntryMembers
   errorMessages
+  omittedErrors {
+    severity
+    code
+    count
+  }
   errors(first: 100) {
     ...LessonErrorPage
   }
@@ -2365,6 +2375,11 @@ fragment LessonErrorPage on LessonErrorConnection {
 fragment BatchMembers on Batch {
   ...BatchEntryMembers
   errorMessages
+  omittedErrors {
+    severity
+    code
+    count
+  }
   errors(first: 100) {
     ...LessonErrorPage
   }
@@ -2372,6 +2387,11 @@ fragment BatchMembers on Batch {
 export const ReadErrorsDocument = new TypedDocumentString(`
     query ReadErrors($id: ID!, $first: Int, $after: String) {
   batch(id: $id) {
+    omittedErrors {
+      severity
+      code
+      count
+    }
     errors(first: $first, after: $after) {
       ...LessonErrorPage
     }
