@@ -127,7 +127,8 @@ export async function runFaults(
 ): Promise<{ text: string; findings: readonly Finding[]; isGood: boolean }> {
   const { seed, minutes, only, processes, withMail, databaseUrl, spoil, say } = options;
   const started = Date.now();
-  const dice = openDice(seed);
+  let drawn = 0;
+  const nextDice = () => openDice(seed + 1_000_003 * drawn++);
   const ledger = openLedger(say);
   const mailServer = withMail ? await startMailServer() : undefined;
   const site = await openSite({
@@ -138,14 +139,14 @@ export async function runFaults(
   const possible = wanted.filter(({ missing }) => missing?.(site) === undefined);
   try {
     const monitor = await openMonitor(site, ledger);
-    const load = await startLoad({ site, ledger, dice, mailServer, say });
-    const scene: Scene = { site, monitor, ledger, dice, wantLarge: load.wantLarge };
+    const load = await startLoad({ site, ledger, nextDice, mailServer, say });
     const isReady = async () => (await Promise.all(site.stations.map((one) => one.isReady()))).every(Boolean);
     if (!(await comesTrue(isReady, 60_000))) throw new Error('the processes did not become ready');
     say(`ready ${Math.round((Date.now() - started) / 1_000)} s after the start`);
     const begin = Date.now();
     const isOver = () => Date.now() > begin + minutes * 60_000;
-    for (const { fault, isFirst } of planOf(possible, dice, isOver)) {
+    for (const { fault, isFirst } of planOf(possible, nextDice(), isOver)) {
+      const scene: Scene = { site, monitor, ledger, dice: nextDice(), wantLarge: load.wantLarge };
       const told = await playRound(scene, fault, isFirst, load.isAnswering);
       say(`${String(Math.round((Date.now() - begin) / 1_000)).padStart(5)} s  ${told}`);
     }

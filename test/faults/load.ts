@@ -28,12 +28,13 @@ const settleSeconds = 90;
 type Options = {
   site: Site;
   ledger: Ledger;
-  dice: Dice;
+  /** Each gives other draws: what one does does not change what another draws. */
+  nextDice(): Dice;
   mailServer: MailServer | undefined;
   say(line: string): void;
 };
 
-export async function startLoad({ site, ledger, dice, mailServer, say }: Options) {
+export async function startLoad({ site, ledger, nextDice, mailServer, say }: Options) {
   const { db } = site;
   const over = new AbortController();
   const urls = site.webs.map(({ url }) => url);
@@ -51,11 +52,14 @@ export async function startLoad({ site, ledger, dice, mailServer, say }: Options
   // The two whose batches may be large, and one that does everything and is watched in everything.
   const large = [east, west].map(({ client, mandatorId }) => ({
     mandatorId,
-    lessons: startLessons({ ...{ client, ledger, dice, rooms: lessonRooms }, ...{ open: 2, pause: 1_500 } }),
+    lessons: startLessons({
+      ...{ client, ledger, dice: nextDice(), rooms: lessonRooms },
+      ...{ open: 2, pause: 1_500 },
+    }),
   }));
   const watched: ReturnType<typeof watchBatch>[] = [];
   const small = startLessons({
-    ...{ client: busy.client, ledger, dice, rooms: lessonRooms, open: 2, pause: 1_200 },
+    ...{ client: busy.client, ledger, dice: nextDice(), rooms: lessonRooms, open: 2, pause: 1_200 },
     onAccepted: (batch) => void watched.push(watchBatch(busy.client, batch, ledger, over.signal)),
   });
   const lessons = [...large, { mandatorId: busy.mandatorId, lessons: small }];
@@ -64,7 +68,7 @@ export async function startLoad({ site, ledger, dice, mailServer, say }: Options
     ...['a', 'b', 'c'].map((name) => ({ ...busy, name })),
   ].map(({ client, mandatorId, booked, name }) => ({
     mandatorId,
-    bookings: startBookings({ client, ledger, dice, name, resourceIds: booked, pause: 300 }),
+    bookings: startBookings({ client, ledger, dice: nextDice(), name, resourceIds: booked, pause: 300 }),
   }));
   const signs = busy.booked.map((room) => watchRoom(busy.client, room, ledger, over.signal));
   const feed = followChanges(busy.client, ledger);
@@ -79,7 +83,7 @@ export async function startLoad({ site, ledger, dice, mailServer, say }: Options
       await server.addRoom(address, { zone: 'Europe/Berlin' });
       await sql`update resource set mailbox = ${address} where id = ${resourceId}`.execute(db);
     }
-    return startAppointments(server, rooms, dice, ledger, 1_500);
+    return startAppointments(server, rooms, nextDice(), ledger, 1_500);
   }
 
   /** Waits until nothing is wrong any more. @returns what still is after the time that it may take */
