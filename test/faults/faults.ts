@@ -19,8 +19,6 @@ export type Scene = {
   monitor: Monitor;
   ledger: Ledger;
   dice: Dice;
-  /** Keeps imports under way that take seconds. */
-  wantLarge(): void;
 };
 
 export type Fault = {
@@ -145,9 +143,10 @@ export const faults: readonly Fault[] = [
       round.times = 1;
       await seconds(25);
       disk.empty();
-      // It may have panicked.
-      await seconds(2);
-      if (!server.isRunning()) await server.start();
+      // It may have panicked, and may yet.
+      await repeat(5, 500, async () => {
+        if (!server.isRunning()) await server.start();
+      });
     },
   },
   {

@@ -5,7 +5,7 @@ import { startMailServer } from '../_util/mail-server.ts';
 import { comesTrue } from './comes-true.ts';
 import { type Fault, faults, type Scene } from './faults.ts';
 import { type Finding, openLedger } from './ledger.ts';
-import { mailTenant, startLoad } from './load.ts';
+import { type Load, mailTenant, startLoad } from './load.ts';
 import { settingsFor } from './mail.ts';
 import { openMonitor } from './monitor.ts';
 import { openSite, type Site } from './site.ts';
@@ -63,17 +63,15 @@ function draw({ workers, webs }: Site, fault: Fault, isFirst: boolean, { roll, o
   return oneOf(isWorker ? workers : webs);
 }
 
-async function playRound(
-  scene: Scene,
-  fault: Fault,
-  isFirst: boolean,
-  isAnswering: (url: string) => Promise<boolean>,
-) {
-  const { site, monitor, ledger, dice } = scene;
-  const station = draw(site, fault, isFirst, dice);
+const isWell = async (one: Station, { isAnswering }: Load) =>
+  (await one.isReady()) && (one.role === 'Worker' || (await isAnswering(one.url)));
+
+/** Lets one process or the database be struck, and sees what becomes of what was under way. @returns what to tell of it */
+async function watchRound(scene: Scene, load: Load, fault: Fault, station: Station): Promise<string> {
+  const { site, monitor, ledger } = scene;
   const session = (await fault.prepare?.(scene, station)) ?? station.session;
   const isHit = await comesTrue(async () => {
-    scene.wantLarge();
+    load.wantLarge();
     if (fault.strikes === 'database') return (await monitor.findOpen()).length > 0;
     return station.role === 'Web' || (await monitor.isImporting(session));
   }, mostPreparationMs);
@@ -83,42 +81,46 @@ async function playRound(
   await fault.strike(scene, round, station);
   const healed = Date.now();
   const hits = [...before, ...(await monitor.findOpen())];
+  const where = fault.strikes === 'database' ? 'PostgreSQL' : station.name;
 
-  const isWell = async (one: Station) =>
-    (await one.isReady()) && (one.role === 'Worker' || (await isAnswering(one.url)));
-  const left = () => Math.max(0, healed + mostSilenceMs - Date.now());
   // A host that is lost does not come back.
-  const living = site.stations.filter((one) => fault.name !== 'host-loss' || one !== station);
+  const living = site.stations.filter((one) => fault.strikes !== 'worker' || one !== station);
   await Promise.all(
     living.map(async (one) => {
-      if (!(await comesTrue(() => isWell(one), left())))
-        ledger.blame('stuck', `${one.name} is not ready ${mostSilenceMs / 1_000} s after ${fault.title}`, {
-          from: round.begin,
-          to: healed,
-        });
+      const left = Math.max(0, healed + mostSilenceMs - Date.now());
+      if (!(await comesTrue(() => isWell(one, load), left)))
+        ledger.blame('stuck', `${one.name} is not ready ${mostSilenceMs / 1_000} s after ${fault.title}`);
     }),
   );
   const readyMs = Date.now() - healed;
-  const moved = await comesTrue(
-    async () => (await monitor.countOpen(hits)) === 0,
-    Math.max(0, round.begin + patienceMs - Date.now()),
-  );
+  const left = Math.max(0, round.begin + patienceMs - Date.now());
+  const haveEnded = await comesTrue(async () => (await monitor.countOpen(hits)) === 0, left);
   round.silenceMs = await monitor.measureSilence(round, hits);
-  if (!moved && round.silenceMs > mostSilenceMs)
-    ledger.blame(
-      'stuck',
-      `${await monitor.countOpen(hits)} batches have not ended ${patienceMs / 1_000} s after ${fault.title} of ${station.name}`,
-      {
-        from: round.begin,
-        to: healed,
-      },
-    );
+  if (!haveEnded) {
+    const open = await monitor.countOpen(hits);
+    if (round.silenceMs > mostSilenceMs)
+      ledger.blame(
+        'stuck',
+        `${open} batches have not ended ${patienceMs / 1_000} s after ${fault.title} of ${where}`,
+      );
+    await site.ask(() => site.release());
+  }
   round.over = Date.now();
-  await fault.clear?.(scene, station);
-  if (!moved) await site.ask(() => site.release());
-  const where = fault.strikes === 'database' ? 'PostgreSQL' : station.name;
   await monitor.check();
   return `${fault.title} of ${where}${isHit ? '' : ', idle'}: ${round.times} times, ${before.length} batches open, ready again after ${(readyMs / 1_000).toFixed(1)} s, longest pause of a tenant ${(round.silenceMs / 1_000).toFixed(1)} s`;
+}
+
+async function playRound(scene: Scene, load: Load, fault: Fault, isFirst: boolean): Promise<string> {
+  const station = draw(scene.site, fault, isFirst, scene.dice);
+  try {
+    return await watchRound(scene, load, fault, station);
+  } catch (error) {
+    const text = `${fault.title} of ${station.name}: ${(error as Error).message}`;
+    scene.ledger.blame('otherwise wrong', text);
+    return text;
+  } finally {
+    await fault.clear?.(scene, station);
+  }
 }
 
 /** @returns the report, what was found, and whether all is as promised */
@@ -146,8 +148,7 @@ export async function runFaults(
     const begin = Date.now();
     const isOver = () => Date.now() > begin + minutes * 60_000;
     for (const { fault, isFirst } of planOf(possible, nextDice(), isOver)) {
-      const scene: Scene = { site, monitor, ledger, dice: nextDice(), wantLarge: load.wantLarge };
-      const told = await playRound(scene, fault, isFirst, load.isAnswering);
+      const told = await playRound({ site, monitor, ledger, dice: nextDice() }, load, fault, isFirst);
       say(`${String(Math.round((Date.now() - begin) / 1_000)).padStart(5)} s  ${told}`);
     }
     await load.verify(patienceMs / 1_000, spoil);

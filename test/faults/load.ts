@@ -34,6 +34,8 @@ type Options = {
   say(line: string): void;
 };
 
+export type Load = Awaited<ReturnType<typeof startLoad>>;
+
 export async function startLoad({ site, ledger, nextDice, mailServer, say }: Options) {
   const { db } = site;
   const over = new AbortController();
