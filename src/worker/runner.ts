@@ -56,6 +56,8 @@ const disagreement =
   'another worker has other settings of mail servers: neither follows them until one of the two is stopped';
 /** Time for the tasks to give back what they are doing, and for the sweeps to end. */
 const stopTimeout = 5_000;
+/** Time in which the queue library has to have started, or to look for jobs again; past it a runner ends and another begins. */
+const mostIdle = 30_000;
 
 /** What /metrics tells besides the process itself, by Prometheus name. */
 export function openFigures(
@@ -132,7 +134,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
     try {
       for (const [lane, { places, pollInterval }] of Object.entries(lanes)) {
         const tasks = allTasks.filter((task) => task.lane === lane);
-        const runner = await run({
+        const starting = run({
           pgPool,
           preset: {
             worker: {
@@ -154,6 +156,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
             ]),
           ),
         });
+        const runner = await startInTime(starting);
         runners.push(runner);
         runner.promise.then(end, end);
       }
@@ -161,7 +164,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
       await holdFingerprint(session, fingerprintOf(context.config, allSweeps));
       held.resolve({ ...sweepContext, runner: pools[0]! });
       state.isTaking = async () => isBeating() && (await areHeld(context.db, pools));
-      await tidyUntilEnd(sweepContext, session, pools);
+      await tidyUntilEnd(sweepContext, session, pools, isBeating);
     } finally {
       state.isTaking = undefined;
       held.reject(new Error('the runner has ended'));
@@ -176,6 +179,17 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
       await unlockAll(session).catch(() => {});
     }
   });
+}
+
+/** Of an outage in the middle of its start the library may never speak again. One that starts too late is stopped. */
+async function startInTime(starting: Promise<Runner>): Promise<Runner> {
+  let isLate = false;
+  starting.then((runner) => (isLate ? stopRunner(runner) : undefined)).catch(() => {});
+  const late = sleep(mostIdle, undefined, { ref: false }).then(() => {
+    isLate = true;
+    throw new Error('the queue library has not started');
+  });
+  return await Promise.race([starting, late]);
 }
 
 async function stopRunner(runner: Runner): Promise<void> {
@@ -204,8 +218,16 @@ async function repeat(sweep: Sweep, context: SweepContext): Promise<void> {
 }
 
 /** Looks after the queue's dead and forgotten until the runner ends or the process stops. */
-async function tidyUntilEnd(context: SweepContext, session: Kysely<DB>, own: string[]): Promise<void> {
-  while (!context.signal.aborted) {
+async function tidyUntilEnd(
+  context: SweepContext,
+  session: Kysely<DB>,
+  own: string[],
+  isBeating: () => boolean,
+): Promise<void> {
+  for (let beatAt = performance.now(); !context.signal.aborted; ) {
+    if (isBeating()) beatAt = performance.now();
+    if (performance.now() - beatAt > mostIdle)
+      throw new Error('the queue library looks for no jobs any more');
     await releaseTheDead(session, own, context.log);
     await removeReplacedJobs(session);
     await forgetAttempts(session);
