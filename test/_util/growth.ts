@@ -31,7 +31,7 @@ export function growthOf(prepare: (size: number) => () => unknown, size: number,
 /** How many times as much processor time one work takes as the other, of what waits in between; the least of some rounds. */
 export async function ratioOf(work: () => Promise<unknown>, other: () => Promise<unknown>): Promise<number> {
   const least = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (let round = 0; round < 3; round++)
+  for (let round = 0; round < 7; round++)
     for (const [index, one] of [work, other].entries()) {
       const before = process.cpuUsage();
       await one();
