@@ -19,7 +19,7 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
-type PoolOptions = {
+export type PoolOptions = {
   max: number;
   log: Log;
   /** Milliseconds after which PostgreSQL cancels a statement; 0 = never. */

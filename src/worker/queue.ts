@@ -1,11 +1,35 @@
 import { runMigrations } from 'graphile-worker';
 import { type RawBuilder, sql } from 'kysely';
-import { type Database, poolOf, type Transaction } from '../db/database.ts';
+import type pg from 'pg';
+import { type Database, openPool, type PoolOptions, poolOf, type Transaction } from '../db/database.ts';
 import type { Figure } from './task.ts';
 
 /** Brings the queue's own schema up to date; safe for many processes at once. */
 export async function migrateQueue(db: Database): Promise<void> {
   await runMigrations({ pgPool: poolOf(db), preset: { worker: { schema: 'graphile_worker' } } });
+}
+
+type Taken = Parameters<pg.Pool['connect']>[0];
+
+/**
+ * Connections for the queue library. It gives one that is lost while it is being given back, back twice, beside every
+ * promise: the pool would throw, and the process would end.
+ */
+export function openQueuePool(url: string, options: PoolOptions): pg.Pool {
+  const pool = openPool(url, options);
+  const connect = pool.connect.bind(pool);
+  pool.connect = ((taken?: Taken) =>
+    taken
+      ? connect((error, client, release) => {
+          let isHeld = true;
+          taken(error, client, (lost) => {
+            // After the end of the pool there is nothing to give back.
+            if (isHeld) release?.(lost);
+            isHeld = false;
+          });
+        })
+      : connect()) as typeof pool.connect;
+  return pool;
 }
 
 /**

@@ -10,7 +10,7 @@ import * as bookings from '../bookings/tasks.ts';
 import * as changes from '../changes/tasks.ts';
 import { contain } from '../containment.ts';
 import type { Context } from '../context.ts';
-import { type Database, openPool } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
 import * as displays from '../displays/tasks.ts';
 import { isOutage } from '../errors.ts';
@@ -20,7 +20,7 @@ import * as mail from '../mail/tasks.ts';
 import { fingerprintOf, holdFingerprint, isDisputed } from './agreement.ts';
 import { areHeld, holdRunner, mostCounted, releaseTheDead, unlockAll } from './leases.ts';
 import { watchPulse } from './pulse.ts';
-import { queueFigures } from './queue.ts';
+import { openQueuePool, queueFigures } from './queue.ts';
 import type { Figure, Lane, Sweep, SweepContext, Task, TaskContext } from './task.ts';
 
 export type WorkerHandle = {
@@ -123,7 +123,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
     const isBeating = watchPulse(events);
     // The queue library gives up by itself when it cannot write down the end of a job.
     events.on('pool:gracefulShutdown', end);
-    const pgPool = openPool(context.config.DatabaseUrl, {
+    const pgPool = openQueuePool(context.config.DatabaseUrl, {
       max: queueConnections + Object.keys(lanes).length,
       log: context.log,
       statementTimeout: 60_000,
