@@ -20,19 +20,21 @@ export async function startDatabaseServer(parent = memory ?? os.tmpdir()) {
   const pidFile = path.join(data, 'postmaster.pid');
   const pidLines = () => (fs.existsSync(pidFile) ? fs.readFileSync(pidFile, 'utf8').split('\n') : []);
 
-  /** Whether it runs: one that panics may leave its file behind. */
-  const isRunning = () => pidLines().length > 0 && isAlive(Number(pidLines()[0]));
+  /** Of its first process; 0 once that has ended. */
+  let pid = Number(pidLines()[0]);
+  const isRunning = () => pid > 0 && isAlive(pid);
 
-  // Whoever started it may be ended without a word.
+  // Whoever started it may be ended without a word, and its disk may be gone by then.
   process.on('exit', () => {
-    if (isRunning()) process.kill(Number(pidLines()[0]), 'SIGQUIT');
+    if (isRunning()) process.kill(pid, 'SIGQUIT');
     fs.rmSync(directory, { recursive: true, force: true });
   });
 
   /** `SIGINT`: a fast shutdown; `SIGQUIT`: as in a crash, with a recovery at the next start. */
   async function stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
-    process.kill(Number(pidLines()[0]), signal);
+    process.kill(pid, signal);
     await until('the server has stopped', () => !isRunning());
+    pid = 0;
   }
 
   return {
@@ -50,13 +52,20 @@ export async function startDatabaseServer(parent = memory ?? os.tmpdir()) {
         fs.appendFileSync(path.join(data, 'pg_hba.conf'), `host all all ${further.network} scram-sha-256\n`);
       }
       const { uid, gid } = fs.statSync(data);
-      spawn(command, args, {
+      const child = spawn(command, args, {
         ...(process.getuid?.() === 0 ? { uid, gid } : {}),
         cwd: '/',
         detached: true,
         stdio: 'ignore',
-      }).unref();
-      await until('the server is ready', () => isRunning() && pidLines()[7]?.trim() === 'ready');
+      });
+      child.unref();
+      child.once('exit', () => {
+        if (pid === child.pid) pid = 0;
+      });
+      pid = child.pid ?? 0;
+      const isReady = ([first, , , , , , , state]: string[]) =>
+        Number(first) === pid && state?.trim() === 'ready';
+      await until('the server is ready', () => isReady(pidLines()));
     },
     async remove() {
       if (isRunning()) await stop('SIGQUIT');

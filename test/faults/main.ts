@@ -38,7 +38,11 @@ try {
   process.exit(2);
 }
 // What was started ends with this process.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    options.say(`ended by ${signal}`);
+    process.exit(130);
+  });
 options.say(`seed ${options.seed}`);
 const { text, isGood } = await runFaults(options);
 options.say(`\n${text}`);
