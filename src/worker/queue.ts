@@ -1,6 +1,5 @@
 import { runMigrations } from 'graphile-worker';
 import { type RawBuilder, sql } from 'kysely';
-import type pg from 'pg';
 import { type Database, openPool, type PoolOptions, poolOf, type Transaction } from '../db/database.ts';
 import type { Figure } from './task.ts';
 
@@ -9,13 +8,14 @@ export async function migrateQueue(db: Database): Promise<void> {
   await runMigrations({ pgPool: poolOf(db), preset: { worker: { schema: 'graphile_worker' } } });
 }
 
-type Taken = Parameters<pg.Pool['connect']>[0];
+type Pool = ReturnType<typeof openPool>;
+type Taken = Parameters<Pool['connect']>[0];
 
 /**
  * Connections for the queue library. It gives one that is lost while it is being given back, back twice, beside every
  * promise: the pool would throw, and the process would end.
  */
-export function openQueuePool(url: string, options: PoolOptions): pg.Pool {
+export function openQueuePool(url: string, options: PoolOptions): Pool {
   const pool = openPool(url, options);
   const connect = pool.connect.bind(pool);
   pool.connect = ((taken?: Taken) =>
