@@ -85,7 +85,7 @@ module.exports = {
         '^src/worker/(queue|leases)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(config|containment|errors|log|names|safe-fetch|storable|zones)\\.ts$',
+        '^src/(config|containment|errors|finding|log|names|safe-fetch|storable|zones)\\.ts$',
       ],
     ),
     {
@@ -105,7 +105,11 @@ module.exports = {
         path: `^src/(${hallways})/`,
         pathNot: ['^src/graphql/schema\\.ts$', '^src/worker/', '^src/cli/program\\.ts$', '^src/web/[^/]+/'],
       },
-      ['^src/$1/', '^src/(errors|input|request-body|storable|context|config|log|safe-fetch)\\.ts$', paging],
+      [
+        '^src/$1/',
+        '^src/(errors|finding|input|request-body|storable|context|config|log|safe-fetch)\\.ts$',
+        paging,
+      ],
     ),
     onlyTo('graphql-schema', '^src/graphql/schema\\.ts$', [
       '^src/graphql/',
@@ -124,13 +128,16 @@ module.exports = {
     onlyTo('cli-program', '^src/cli/program\\.ts$', [
       '^src/cli/',
       `^src/${room}/cli\\.ts$`,
-      '^src/(errors|context|config|log)\\.ts$',
+      '^src/(errors|finding|context|config|log)\\.ts$',
     ]),
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
-    onlyTo('db', '^src/db/', ['^src/db/', '^src/(config|containment|errors|log|storable|zones)\\.ts$']),
+    onlyTo('db', '^src/db/', [
+      '^src/db/',
+      '^src/(config|containment|errors|finding|log|storable|zones)\\.ts$',
+    ]),
     onlyTo('request-body', '^src/request-body\\.ts$', ['^src/errors\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|storable)\\.ts$']),
-    onlyTo('ground', '^src/(config|containment|errors|log|names|safe-fetch|storable|zones)\\.ts$', [
+    onlyTo('ground', '^src/(config|containment|errors|finding|log|names|safe-fetch|storable|zones)\\.ts$', [
       '^src/names\\.ts$',
     ]),
     onlyTo('src-without-tests', '^src/', ['^src/']),

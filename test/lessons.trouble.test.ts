@@ -1,6 +1,7 @@
 /** Starts of a batch that come to nothing: outages are none of its attempts, pauses grow and outlive processes, and hours pass. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { examineBatches } from '../src/lessons/cli.ts';
 import { makeTenant } from './_util/factories.ts';
 import { hold, releaseAll } from './_util/hold.ts';
 import { type LessonClient, lessonClient, makeJobs } from './_util/lessons.ts';
@@ -124,6 +125,71 @@ test('an outage is no attempt: the batch waits, says why, and is imported when i
   }
   expect(worker.lines.filter(({ level }) => level === 'error')).toEqual([]);
 }, 90_000);
+
+describe('doctor', () => {
+  const told = async (id: string) =>
+    (await examineBatches(service.context.db)).filter(({ text }) => text.includes(id));
+
+  test('names the batch that waits, what keeps failing since when, when it is tried again, and what to do', async () => {
+    const entered = await enter('53100');
+    const id = await send(entered.client);
+    await send(entered.client);
+    const worker = startWorker();
+    await until('it has met trouble', async () => (await row(id)).setbacks > 0);
+    await worker.end('SIGTERM');
+    await set(
+      id,
+      `setbacks = 7, troubled_since = '2026-03-01 10:00+00', not_before = '2100-01-01 12:30+00', created_at = '2026-03-01 09:00+00'`,
+    );
+    const { rows } = await sql<{ code: string }>`
+      select code from mandator where id = ${entered.mandatorId}`.execute(service.context.db);
+    expect(await told(id)).toEqual([
+      {
+        check: 'Batches',
+        level: 'warning',
+        text: `${rows[0]?.code}/${id} has come to nothing 7 times since 2026-03-01T10:00:00Z, the last time because the disk of the database was full; it is tried again at 2100-01-01T12:30:00Z; 1 more of this tenant wait behind it`,
+        remedy:
+          'Make room on the disk of PostgreSQL. It goes on by itself; cancel it if the others are not to wait.',
+      },
+    ]);
+    await endTrouble(entered);
+    await set(id, 'not_before = null');
+    expect((await told(id))[0]?.text).toContain('it is tried again as soon as a worker is free');
+  }, 60_000);
+
+  test('says of one that a worker is on that it is tried, and nothing of one at its first start', async () => {
+    const [first, later] = [await enter(), await enter()];
+    const ids = [await send(first.client), await send(later.client)] as const;
+    await set(ids[1], `setbacks = 1, troubled_since = now(), trouble = 'the disk of the database was full'`);
+    const release = await hold(service.context.db, (trx) =>
+      sql`select from resource where mandator_id in (${first.mandatorId}, ${later.mandatorId}) for update`.execute(
+        trx,
+      ),
+    );
+    startWorker();
+    for (const id of ids) await until('it is worked on', async () => (await row(id)).attempts === 1);
+    expect(await told(ids[0])).toEqual([]);
+    const [finding] = await told(ids[1]);
+    expect(finding?.text).toMatch(/ has come to nothing 1 time since [^,]+; it is being tried again now$/);
+    await release();
+    for (const [{ client }, id] of [
+      [first, ids[0]],
+      [later, ids[1]],
+    ] as const)
+      expect((await client.end(id)).ImportStatus).toBe('LessonsCreated');
+    expect(await told(ids[1])).toEqual([]);
+  }, 60_000);
+
+  test('an outage that troubles many tenants is told of some, the others counted', async () => {
+    for (let n = 0; n < 7; n++) {
+      const { client } = await enter();
+      await set(await send(client), `setbacks = 1, troubled_since = now(), not_before = '2100-01-01'`);
+    }
+    const findings = await examineBatches(service.context.db);
+    expect(findings.filter(({ text }) => text.includes('has come to nothing')).length).toBe(6);
+    expect(findings.at(-1)?.text).toMatch(/^of \d+ more tenants a batch has come to nothing$/);
+  }, 60_000);
+});
 
 test('pauses double up to ten minutes, and a new process keeps to them; another tenant’s batches go on, its own wait', async () => {
   const entered = await enter('53100');

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { sql } from 'kysely';
 import type { Config } from '../src/config.ts';
 import { type Database, openDatabase } from '../src/db/database.ts';
+import type { Finding } from '../src/finding.ts';
 import { openLog } from '../src/log.ts';
 import { mailFigures } from '../src/mail/figures.ts';
 import { examineMail } from '../src/mail/health.ts';
@@ -12,8 +13,6 @@ import { makeTenant } from './_util/factories.ts';
 import { makeCalendar, makeConflicts, makeSubscription, makeUnreadable } from './_util/mail-rows.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 import { testConfig } from './_util/service.ts';
-
-type Finding = Awaited<ReturnType<typeof examineMail>>[number];
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let db: Database;

@@ -1,15 +1,8 @@
 import { type Config, ConfigError } from '../config.ts';
 import type { Context } from '../context.ts';
+import type { Finding } from '../finding.ts';
 import { fetchBounded } from '../safe-fetch.ts';
 import { CommandFailed, type Output } from './command.ts';
-
-/** One thing that was looked at; a remedy where something is to be done. */
-export type Finding = {
-  check: string;
-  level: 'ok' | 'warning' | 'fault';
-  text: string;
-  remedy?: string;
-};
 
 /** What a doctor looks through: the settings as they are written, and the database behind them. */
 export type Patient = {

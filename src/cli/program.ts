@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import * as demo from '../demo/cli.ts';
 import * as displays from '../displays/cli.ts';
 import { DomainError, isOutage, isSchemaMissing } from '../errors.ts';
+import type { Finding } from '../finding.ts';
 import * as identity from '../identity/cli.ts';
 import * as lessons from '../lessons/cli.ts';
 import { withoutSecrets } from '../log.ts';
@@ -14,7 +15,7 @@ import * as tenants from '../tenants/cli.ts';
 import { connect, type RemoteAction, reach, type SignIn } from './client.ts';
 import { type Action, CommandFailed, type Output, tenantOption } from './command.ts';
 import { credentialOf, needsToken, takesPins } from './credential.ts';
-import { type Finding, type Patient, runDoctor } from './doctor.ts';
+import { type Patient, runDoctor } from './doctor.ts';
 
 /** What `main` knows how to do, for the commands to use. */
 export type Host = Patient & {
@@ -190,7 +191,12 @@ export function createProgram(host: Host): Command {
       ({ check, level }) => level !== 'fault' || !['Database', 'Migrations'].includes(check),
     );
     if (!isReadable) return findings;
-    return [...findings, await identity.examinePepper(context), ...(await mail.examineMail(context))];
+    return [
+      ...findings,
+      ...(await lessons.examineBatches(context.db)),
+      ...(await identity.examinePepper(context)),
+      ...(await mail.examineMail(context)),
+    ];
   }
 
   program

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { ConfigError } from '../config.ts';
+import { type Finding, findingsOf } from '../finding.ts';
 import { type Database, leastPostgres } from './database.ts';
-import type { Finding } from './finding.ts';
 import { pendingMigrations } from './migrate.ts';
 import { examineZoneRules } from './zone-rules.ts';
 
@@ -183,33 +183,6 @@ async function examineQueue(db: Database): Promise<Finding[]> {
   return [worker, queue, { check: 'Orphans', level: 'warning', text, remedy }];
 }
 
-/** Of all tenants: this is the operator's view of the installation. */
-async function examineBatches(db: Database): Promise<Finding> {
-  const { rows } = await sql<{ open: number; old: string[] | null }>`
-    select count(*)::int as open,
-      array_agg(mandator.code || '/' || batch.id order by batch.created_at)
-        filter (where batch.created_at < now() - interval '30 minutes') as old
-    from batch join mandator on mandator.id = batch.mandator_id
-    where import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')`.execute(db);
-  const { open, old } = rows[0]!;
-  if (!old) return ok('Batches', `${open} are open, none for more than 30 minutes`);
-  const named = old.slice(0, 3).join(', ');
-  return {
-    check: 'Batches',
-    level: 'warning',
-    text: `${old.length} have been open for more than 30 minutes: ${named}${old.length > 3 ? ', ...' : ''}`,
-    remedy: 'See that a worker runs, and look for their BatchId in its log.',
-  };
-}
-
-async function attempt(check: string, examine: () => Promise<Finding | Finding[]>): Promise<Finding[]> {
-  try {
-    return [await examine()].flat();
-  } catch (error) {
-    return [{ check, level: 'fault', text: `cannot be examined: ${(error as Error).message}` }];
-  }
-}
-
 /** Examines the database of an installation; never throws, because a doctor that dies says nothing. */
 export async function diagnose(url: string, db: Database): Promise<Finding[]> {
   let server: Finding[];
@@ -222,15 +195,14 @@ export async function diagnose(url: string, db: Database): Promise<Finding[]> {
     const remedy = 'See that PostgreSQL runs and that DatabaseUrl names its host, port, user and database.';
     return [{ check: 'Database', level: 'fault', text: `cannot be reached: ${message || code}`, remedy }];
   }
-  const migrations = await attempt('Migrations', () => examineMigrations(db));
-  const sessions = await attempt('Sessions', () => examineSessions(url));
+  const migrations = await findingsOf('Migrations', () => examineMigrations(db));
+  const sessions = await findingsOf('Sessions', () => examineSessions(url));
   const findings = [...server, ...migrations, ...sessions];
   if (migrations.some(({ level }) => level !== 'ok')) return findings;
   return [
     ...findings,
-    ...(await attempt('Queue', () => examineQueue(db))),
-    ...(await attempt('Workers', () => examineAgreement(db))),
-    ...(await attempt('Batches', () => examineBatches(db))),
-    ...(await attempt('Time zones', () => examineZoneRules(db))),
+    ...(await findingsOf('Queue', () => examineQueue(db))),
+    ...(await findingsOf('Workers', () => examineAgreement(db))),
+    ...(await findingsOf('Time zones', () => examineZoneRules(db))),
   ];
 }

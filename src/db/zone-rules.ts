@@ -1,9 +1,9 @@
 /** Which release of the zone rules Node.js and PostgreSQL have, and where they differ: for `roomgate doctor`. */
 import fs from 'node:fs';
 import { sql } from 'kysely';
+import type { Finding } from '../finding.ts';
 import { isTimeZone } from '../zones.ts';
 import type { Database } from './database.ts';
-import type { Finding } from './finding.ts';
 
 /** PostgreSQL does not tell its release: each of these rules came with the release that is named. Minutes from UTC. */
 const tellingRules = [

@@ -5,6 +5,7 @@
 import { createHmac } from 'node:crypto';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { type Finding, findingsOf } from '../finding.ts';
 import { pepperOf } from './pins.ts';
 import { deriveKey, isSealedWith } from './tokens.ts';
 
@@ -47,21 +48,18 @@ export async function claimPepper({ db, config }: Held): Promise<boolean> {
   return await hasRightPepper({ db, config });
 }
 
-type Finding = { check: string; level: 'ok' | 'fault'; text: string; remedy?: string };
+const check = 'Secrets';
 
-/** What the doctor tells of it; never throws, because a doctor that dies says nothing. */
-export async function examinePepper(context: Held): Promise<Finding> {
-  const check = 'Secrets';
-  try {
-    if (await hasRightPepper(context))
-      return { check, level: 'ok', text: 'the Pepper is the one of this database' };
-  } catch (error) {
-    return { check, level: 'fault', text: `cannot be examined: ${(error as Error).message}` };
-  }
-  return {
-    ...{ check, level: 'fault' },
-    text: 'the Pepper is not the one that the secrets of this database were made with: no PIN, token, display, calendar feed or callback of a mail server counts',
-    remedy:
-      'Set Pepper to that of the installation which the database comes from; if it is lost, see "Restoring a backup" in the README.',
-  };
-}
+/** What the doctor tells of it. */
+export const examinePepper = (context: Held): Promise<Finding[]> =>
+  findingsOf(check, async () =>
+    (await hasRightPepper(context))
+      ? { check, level: 'ok', text: 'the Pepper is the one of this database' }
+      : {
+          check,
+          level: 'fault',
+          text: 'the Pepper is not the one that the secrets of this database were made with: no PIN, token, display, calendar feed or callback of a mail server counts',
+          remedy:
+            'Set Pepper to that of the installation which the database comes from; if it is lost, see "Restoring a backup" in the README.',
+        },
+  );

@@ -7,7 +7,7 @@ import type { BatchKey, Operation, Running } from './batch.ts';
 import { bookingsInTheWay } from './conflicts.ts';
 import { fieldFindings, fieldsOf } from './fields.ts';
 
-export type Finding = RawBuilder<unknown>;
+export type FaultQuery = RawBuilder<unknown>;
 
 export const severity = { error: sql`'Error' as severity`, warning: sql`'Warning' as severity` };
 export const none = sql`null::bigint as lektion_index`;
@@ -17,7 +17,7 @@ const span = (range: RawBuilder<unknown>) =>
   sql`to_char(lower(${range}), 'YYYY-MM-DD HH24:MI') || '-' || to_char(upper(${range}), 'HH24:MI') || ' UTC'`;
 
 /** What an operation wants of the list of a job: when it is missing, and what to say then. */
-const lists: Record<Operation, { missing: Finding; remedy: string; empty: string }> = {
+const lists: Record<Operation, { missing: FaultQuery; remedy: string; empty: string }> = {
   Create: {
     missing: sql`coalesce(list, 'null') = 'null'`,
     remedy: 'LektionList is missing',
@@ -35,7 +35,7 @@ const lists: Record<Operation, { missing: Finding; remedy: string; empty: string
   },
 };
 
-function fieldErrors(operation: Operation): Finding[] {
+function fieldErrors(operation: Operation): FaultQuery[] {
   const fields = fieldsOf[operation];
   const { missing, remedy, empty } = lists[operation];
   return [
@@ -57,7 +57,7 @@ function fieldErrors(operation: Operation): Finding[] {
   ];
 }
 
-const referenceErrors: Finding[] = [
+const referenceErrors: FaultQuery[] = [
   sql`select ${severity.error}, index, lektion_index, 3, 'RessourceName',
         case when matches = 0 then 'UnknownResource' else 'AmbiguousResource' end,
         case when matches = 0 then 'Unknown resource: ' || ${named(sql`ressource_name`)} || coalesce(' in ' || left(job.standort, 80), '')
@@ -68,7 +68,7 @@ const referenceErrors: Finding[] = [
       from staged_lesson where matches = 1 and ressource_id <> resource_id`,
 ];
 
-const unknownErrors: Finding[] = [
+const unknownErrors: FaultQuery[] = [
   sql`select ${severity.error}, index, ${none}, 0, 'JobID', 'UnknownJobId', 'Unknown JobId: ' || job_id
       from staged_job where job is null and job_id is not null`,
   sql`select ${severity.error}, index, lektion_index, 0, 'LektionId', 'UnknownLektionId',
@@ -77,7 +77,7 @@ const unknownErrors: Finding[] = [
       where lektion_id is not null and stored_booking is null and not whole`,
 ];
 
-const duplicateErrors = ({ mandatorId, operation }: Running): Finding[] => [
+const duplicateErrors = ({ mandatorId, operation }: Running): FaultQuery[] => [
   sql`select ${severity.error}, index, ${none}, 0, 'JobID', 'DuplicateJobId',
         'Duplicate JobId: ' || job_id || case when stored then ' (it is stored already; jobs/update changes it)' else '' end
       from (select index, job_id, row_number() over (partition by job_id order by index) as occurrence,
@@ -136,7 +136,7 @@ export const occupant = (
     where lesson.mandator_id = ${batch.mandatorId} and lesson.booking_id = booking.id order by job_id, lektion_id limit 1
   ) as planned on true`;
 
-const conflictErrors = (batch: Running): Finding[] => [
+const conflictErrors = (batch: Running): FaultQuery[] => [
   sql`select ${severity.error}, index, lektion_index, 3, 'RessourceName', 'ResourceConflict', message
       from (${overlappingClaims}) as overlap`,
   // A job that is there already is a duplicate; that its own lessons are in the way says nothing more.
@@ -149,7 +149,7 @@ const conflictErrors = (batch: Running): Finding[] => [
 ];
 
 /** Every kind of error that an operation may meet. */
-export function errorsOf(batch: Running): Finding[] {
+export function errorsOf(batch: Running): FaultQuery[] {
   const { operation } = batch;
   return [
     ...fieldErrors(operation),

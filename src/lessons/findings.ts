@@ -7,7 +7,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey, Omission, Operation, Running } from './batch.ts';
 import { stageClaims } from './conflicts.ts';
-import { errorsOf, type Finding, named, none, occupant, severity } from './faults.ts';
+import { errorsOf, type FaultQuery, named, none, occupant, severity } from './faults.ts';
 import { fieldsOf, knownJobMembers, knownLessonMembers, lessonList, rawColumns, sentName } from './fields.ts';
 import { outsideOpeningHours } from './hours.ts';
 
@@ -40,25 +40,25 @@ const unknownNames = (object: RawBuilder<unknown>, known: string[]) => sql`
     where name <> all (${sql.lit(`{${known.join(',')}}`)}::text[]) limit ${sql.lit(unknownShown)}
   ) as unknown`;
 
-const unknownFieldWarnings = (operation: Operation): Finding[] => [
+const unknownFieldWarnings = (operation: Operation): FaultQuery[] => [
   sql`select ${severity.warning}, index, ${none}, 99, name, 'UnknownField', ${named(sql`name`)} || ' is not a field of a job and was left out'
       from body_job ${unknownNames(sql`body`, knownJobMembers(operation))}`,
   sql`select ${severity.warning}, index, lektion_index, 99, name, 'UnknownField', ${named(sql`name`)} || ' is not a field of a lesson and was left out'
       from body_lesson ${unknownNames(sql`lesson`, knownLessonMembers)}`,
 ];
 
-const assumedUtcWarnings: Finding[] = (['Beginn', 'Ende'] as const).map((field) => {
+const assumedUtcWarnings: FaultQuery[] = (['Beginn', 'Ende'] as const).map((field) => {
   const assumed = sql.id(`${field.toLowerCase()}_assumed_utc`);
   return sql`select ${severity.warning}, index, lektion_index, 1, ${sql.lit(field)}, 'AssumedUtc',
       ${sql.lit(`${field} has no offset and was read as UTC; write it with Z`)}
     from staged_lesson where ${assumed} and ${sql.id(field.toLowerCase())} is not null`;
 });
 
-const pastLessonWarning: Finding = sql`
+const pastLessonWarning: FaultQuery = sql`
   select ${severity.warning}, index, lektion_index, 2, 'Ende', 'PastLesson', 'the lesson is already over'
   from staged_lesson where ende < now() and action <> 'delete' and not skipped`;
 
-const outsideOpeningHoursWarning: Finding = sql`
+const outsideOpeningHoursWarning: FaultQuery = sql`
   select ${severity.warning}, index, lektion_index, 1, 'Beginn', 'OutsideOpeningHours',
     ${named(sql`ressource_name`)} || ' is not open all the time from Beginn to Ende'
   from staged_lesson ${outsideOpeningHours('staged_lesson')}
@@ -67,7 +67,7 @@ const outsideOpeningHoursWarning: Finding = sql`
 /** One that others share is in the way of who wants to leave it, as any other is. */
 const ownBooking = sql`case when not stored_shared then stored_booking end`;
 
-const settledConflictWarnings = (batch: Running): Finding[] => [
+const settledConflictWarnings = (batch: Running): FaultQuery[] => [
   sql`select ${severity.warning}, index, lektion_index, 3, 'RessourceName', 'ResourceConflict',
         ${named(sql`ressource_name`)} || coalesce(way.message, ' is needed by another lesson of the batch')
         || case when action = 'insert' then '; the lesson was left out' else '; the lesson was left as it was' end
@@ -87,11 +87,11 @@ export const mostKept = 10_000;
 
 export type Counts = { errors: number; warnings: number; omitted: Omission[] };
 
-const all = (kinds: readonly Finding[]) => sql.join(kinds, sql` union all `);
+const all = (kinds: readonly FaultQuery[]) => sql.join(kinds, sql` union all `);
 const order = sql`index, lektion_index nulls first, rank, field, code`;
 
 /** The first of `kinds`, sorted without more of them in memory. */
-const first = (kinds: readonly Finding[]) => sql`
+const first = (kinds: readonly FaultQuery[]) => sql`
   (select * from (${all(kinds)}) as found (severity, index, lektion_index, rank, field, code, message)
    order by ${order} limit ${sql.lit(mostKept)})`;
 
@@ -154,7 +154,7 @@ const sum = (tallies: readonly Omission[], severity: Omission['severity']) =>
   tallies.reduce((sum, tally) => sum + (tally.severity === severity ? tally.count : 0), 0);
 
 /** How many there are of each code, none of which is put together. */
-async function countFindings(trx: Transaction, kinds: readonly Finding[]): Promise<Omission[]> {
+async function countFindings(trx: Transaction, kinds: readonly FaultQuery[]): Promise<Omission[]> {
   const { rows } = await sql<Omission>`
     select severity, code, count(*)::int as count
     from (${all(kinds)}) as found (severity, index, lektion_index, rank, field, code, message)

@@ -14,7 +14,7 @@ import { unlockAll, workFor } from '../worker/leases.ts';
 import { isWaiting } from '../worker/queue.ts';
 import type { BatchKey, Running } from './batch.ts';
 import { importBatch } from './import.ts';
-import { findNext, isDue } from './next.ts';
+import { findNext, isDue, isWorkedOn, workLockClass } from './next.ts';
 import { Cancelled, HandedOver, type ImportContext } from './progress.ts';
 import { cancelText, fail, keyOf, longBatchTask, nudge, nudgeLong } from './service.ts';
 import { giveUp, isSetback, mostAttempts, pauseAfter, recordTrouble, unheard } from './setbacks.ts';
@@ -50,14 +50,12 @@ export async function runNextBatch(
   if (done === 'worked') await nudgeOpen(context.work, mandatorId);
 }
 
-const lockClass = 7_001;
-
 /** Until the session gives its locks up, or ends: by itself, or with its runner, whatever it is in. */
 async function tryLock(session: Kysely<DB>, mandatorId: number, runner: string): Promise<boolean> {
   await workFor(session, runner);
   const { rows } = await sql<{
     free: boolean;
-  }>`select pg_try_advisory_lock(${lockClass}, ${mandatorId}) as free`.execute(session);
+  }>`select pg_try_advisory_lock(${workLockClass}, ${mandatorId}) as free`.execute(session);
   return rows[0]?.free === true;
 }
 
@@ -91,11 +89,7 @@ export async function recoverBatches(db: Database): Promise<void> {
       select distinct on (mandator_id) mandator_id, ${isDue} as due from batch
       where import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
       order by mandator_id, arrival) as next
-    where due and not ${isWaiting(keyOf(longBatchTask, sql`mandator_id`))}
-      and not exists (select from pg_locks where locktype = 'advisory' and classid = ${lockClass} and objid = mandator_id and granted
-                      and database = (select oid from pg_database where datname = current_database()))`.execute(
-    db,
-  );
+    where due and not ${isWaiting(keyOf(longBatchTask, sql`mandator_id`))} and not ${isWorkedOn}`.execute(db);
   for (const { mandatorId } of rows) await db.transaction().execute((trx) => nudge(trx, mandatorId));
 }
 
@@ -192,7 +186,7 @@ async function untilStopped<T>(
       // Only as long as it is ours: the id of a process that has ended is given again.
       await sql`
         select pg_cancel_backend(pid) from pg_locks
-        where locktype = 'advisory' and classid = ${lockClass} and objid = ${batch.mandatorId} and pid = ${rows[0]?.pid} and granted
+        where locktype = 'advisory' and classid = ${workLockClass} and objid = ${batch.mandatorId} and pid = ${rows[0]?.pid} and granted
           and database = (select oid from pg_database where datname = current_database())`
         .execute(context.work)
         .catch(() => {});

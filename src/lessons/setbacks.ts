@@ -24,14 +24,51 @@ export const pauseAfter = (starts: RawBuilder<unknown>): RawBuilder<unknown> =>
 /** Until a start has said how it ended. */
 export const unheard = 'the process that worked on it ended';
 
-const states: readonly [RegExp, string][] = [
-  [/^53100$/, 'the disk of the database was full'],
-  [/^53/, 'the database was short of memory or connections'],
-  [/^58/, 'the database could not read or write its files'],
-  [/^25006$/, 'the database took no changes'],
-  [/^55P03$/, 'others held what it needed for too long'],
-  [/^57014$/, 'a statement took longer than it may'],
-  [/^40/, 'other changes were in its way'],
+type Trouble = { states: RegExp; words: string; remedy: string };
+
+const inTheWay = {
+  states: /^40/,
+  words: 'other changes were in its way',
+  remedy: 'See in the log of the worker what changes its rooms or jobs all the time.',
+};
+/** The first one that matches counts. */
+const troubles: readonly Trouble[] = [
+  {
+    states: /^53100$/,
+    words: 'the disk of the database was full',
+    remedy: 'Make room on the disk of PostgreSQL.',
+  },
+  {
+    states: /^53/,
+    words: 'the database was short of memory or connections',
+    remedy: 'Raise max_connections, or give PostgreSQL more memory: its log says which is short.',
+  },
+  {
+    states: /^58/,
+    words: 'the database could not read or write its files',
+    remedy: 'Look into the log of PostgreSQL: its disk or file system fails.',
+  },
+  {
+    states: /^25006$/,
+    words: 'the database took no changes',
+    remedy: 'Let DatabaseUrl lead to a PostgreSQL that takes changes; a standby does not.',
+  },
+  {
+    states: /^55P03$/,
+    words: 'others held what it needed for too long',
+    remedy: 'Find in pg_stat_activity and pg_locks who holds rows for so long, and end that session.',
+  },
+  {
+    states: /^57014$/,
+    words: 'a statement took longer than it may',
+    remedy: 'See that PostgreSQL is not overloaded, or send the batch in smaller ones.',
+  },
+  inTheWay,
+  {
+    states: /^/,
+    words: 'the database was out of reach or restarted',
+    remedy: 'See that PostgreSQL runs and why it restarted (its log), and the network to it.',
+  },
 ];
 
 const stateOf = (error: unknown) => String((error as { code?: unknown }).code ?? '');
@@ -45,12 +82,15 @@ export const isSetback = (error: unknown) =>
   error instanceof ConflictGone || (isOutage(error) && !isTimeout(error) && !isCrash(error));
 
 function describe(error: unknown): string {
-  if (error instanceof ConflictGone) return 'other changes were in its way';
+  if (error instanceof ConflictGone) return inTheWay.words;
   if (!isOutage(error)) return 'an error of the service, which its log names';
-  return (
-    states.find(([state]) => state.test(stateOf(error)))?.[1] ?? 'the database was out of reach or restarted'
-  );
+  return troubles.find(({ states }) => states.test(stateOf(error)))!.words;
 }
+
+/** What an operator can do about the trouble that a batch has met. */
+export const remedyFor = (trouble?: string): string =>
+  troubles.find(({ words }) => words === trouble)?.remedy ??
+  'Look for its BatchId in the logs of the workers.';
 
 /** Writes down why a start came to nothing, and when the next one may be; gives the batch up when that has gone on for long. */
 export async function recordTrouble(db: Database, batch: Running, error: unknown): Promise<void> {

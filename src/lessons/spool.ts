@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import fs, { type FileHandle } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { Finding } from '../db/finding.ts';
 import { Unavailable } from '../errors.ts';
+import type { Finding } from '../finding.ts';
 import type { Log } from '../log.ts';
 
 export type Spool = {
@@ -69,7 +69,9 @@ export async function examineSpool(): Promise<Finding> {
     return { check, level: 'ok', text: `can be written in ${directory}` };
   } catch (error) {
     return {
-      ...{ check, level: 'fault', text: `cannot be written: ${(error as Error).message}` },
+      check,
+      level: 'fault',
+      text: `cannot be written: ${(error as Error).message}`,
       remedy:
         'Make room in the folder and let roomgate write there, or name another one in TMPDIR: large imports wait there.',
     };

@@ -1,9 +1,10 @@
 /** What the doctor tells of mail servers: a line for each tenant that has one, and one for each calendar that is not well. */
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { type Finding, findingsOf } from '../finding.ts';
 import { listSettingsFaults } from './calendars.ts';
 import { type Fault, mostDeaths, type ServerKind } from './mail.ts';
-import { examineCallback, type Finding } from './reach.ts';
+import { examineCallback } from './reach.ts';
 import {
   type CalendarStatus,
   listCalendars,
@@ -238,14 +239,9 @@ async function examineSettings(db: Database, config: Context['config']): Promise
   return faults.map((fault) => ({ check: 'Mail settings', level: 'fault', ...fault }));
 }
 
-/** Looks at the mail servers of all tenants; never throws, because a doctor that dies says nothing. */
-export async function examineMail(context: Pick<Context, 'config' | 'db'>): Promise<Finding[]> {
-  try {
-    return await examine(context);
-  } catch (error) {
-    return [{ check: 'Mail', level: 'fault', text: `cannot be examined: ${(error as Error).message}` }];
-  }
-}
+/** Looks at the mail servers of all tenants. */
+export const examineMail = (context: Pick<Context, 'config' | 'db'>): Promise<Finding[]> =>
+  findingsOf('Mail', () => examine(context));
 
 async function examine({ config, db }: Pick<Context, 'config' | 'db'>): Promise<Finding[]> {
   const servers = Object.entries(config.MailServer);

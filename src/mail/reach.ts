@@ -1,17 +1,10 @@
 /** Whether mail servers can reach the address at which they are to notify us, as far as that can be told from here. */
 import { BlockList, isIPv6 } from 'node:net';
 import type { Config, MailServerSettings } from '../config.ts';
+import type { Finding } from '../finding.ts';
 import { AnswerTooLarge, fetchBounded } from '../safe-fetch.ts';
 import { type CallbackSettings, callbackUrl } from './callback-url.ts';
 import type { ServerKind } from './mail.ts';
-
-/** One line of `roomgate doctor`; a remedy where something is to be done. */
-export type Finding = {
-  check: string;
-  level: 'ok' | 'warning' | 'fault';
-  text: string;
-  remedy?: string;
-};
 
 const answerTimeout = 5_000;
 const mostBytes = 65_536;
@@ -32,7 +25,7 @@ inner.addSubnet('fe80::', 10, 'ipv6');
 
 type Place = 'this machine' | 'a private network' | 'anywhere';
 
-/** By the name alone: where others look it up it may mean another machine. */
+/** Judged by the name alone: on other machines it may resolve to another address. */
 function placeOf({ hostname }: URL): Place {
   const host = hostname.replace(/^\[|\]$/g, '');
   const family = isIPv6(host) ? 'ipv6' : 'ipv4';
@@ -48,7 +41,7 @@ function settingOf(settings: CallbackSettings): string {
   return settings.MailServerPushNotificationUseLegacyEndpoint ? 'RoomsHost' : 'IdpUrl';
 }
 
-/** What speaks against an address before anybody has called it; undefined for nothing. */
+/** What is wrong with an address as far as its spelling tells; undefined for nothing. */
 function judge(
   callback: URL,
   setting: string,
@@ -76,7 +69,7 @@ function judge(
 
 const certificateFault = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|ERR_TLS/;
 
-/** Calls the address as nobody does who has something to say. */
+/** Probes the callback URL with a GET, which a correct set-up answers 405. */
 async function call(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'check'>> {
   const remedy = `Publish the path ${callback.pathname} on the proxy, and look there what becomes of a GET.`;
   try {
@@ -98,10 +91,8 @@ async function call(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'che
           'Give the proxy a certificate of an authority that the mail server trusts; name one of your own to this machine by NODE_EXTRA_CA_CERTS.',
       };
     return {
-      ...{
-        level: 'warning',
-        text: `does not answer from here (${code}); mail servers may reach it all the same`,
-      },
+      level: 'warning',
+      text: `does not answer from here (${code}); mail servers may reach it all the same`,
       remedy,
     };
   }

@@ -1,0 +1,98 @@
+/** What `roomgate doctor` tells of the batches of all tenants: this is the operator's view of the installation. */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { type Finding, findingsOf } from '../finding.ts';
+import { openStatuses } from './batch.ts';
+import { isWorkedOn } from './next.ts';
+import { remedyFor } from './setbacks.ts';
+
+const check = 'Batches';
+/** Tenants whose trouble is told one by one; an outage may trouble them all. */
+const mostTold = 5;
+
+/** The batch whose turn it is in a tenant, once a start of it has come to nothing; null while a worker is on it. */
+type Troubled = {
+  batch: string;
+  starts: number;
+  trouble: string;
+  since: Date;
+  next: Date | null;
+  isWorkedOn: boolean;
+  behind: number;
+};
+
+const toSecond = (time: Date) => time.toISOString().replace(/\.\d+Z$/, 'Z');
+
+function describe({ batch, starts, trouble, since, next, isWorkedOn, behind }: Troubled): Finding {
+  const again = isWorkedOn
+    ? 'it is being tried again now'
+    : next
+      ? `it is tried again at ${toSecond(next)}`
+      : 'it is tried again as soon as a worker is free';
+  const others = behind === 0 ? '' : `; ${behind} more of this tenant wait behind it`;
+  return {
+    check,
+    level: 'warning',
+    // While it is worked on, what is written down is not yet how the start before ended.
+    text: `${batch} has come to nothing ${starts} ${starts === 1 ? 'time' : 'times'} since ${toSecond(since)}${isWorkedOn ? '' : `, the last time because ${trouble}`}; ${again}${others}`,
+    remedy: `${isWorkedOn ? remedyFor() : remedyFor(trouble)} It goes on by itself; cancel it if the others are not to wait.`,
+  };
+}
+
+async function listTroubled(db: Database): Promise<Troubled[]> {
+  const { rows } = await sql<Troubled>`
+    with open as (
+      select batch.*, row_number() over turns as turn, count(*) over (partition by mandator_id) - 1 as behind
+      from batch where import_status = any (${openStatuses}::text[])
+      window turns as (partition by mandator_id order by arrival)
+    ),
+    first as (select *, ${isWorkedOn} as is_worked_on from open where turn = 1)
+    select mandator.code || '/' || first.id as batch, trouble, behind, is_worked_on as "isWorkedOn",
+      -- The start that is under way has been counted already.
+      attempts + setbacks - is_worked_on::int as starts,
+      coalesce(troubled_since, started_at) as since,
+      case when not_before > now() then not_before end as next
+    from first join mandator on mandator.id = first.mandator_id
+    where attempts + setbacks > is_worked_on::int
+    order by since`.execute(db);
+  return rows;
+}
+
+/** Those that have been open for long and are not, nor wait behind, one that has met trouble. */
+async function examineAge(db: Database, troubled: readonly Troubled[]): Promise<Finding> {
+  const tenants = troubled.map(({ batch }) => batch.slice(0, batch.indexOf('/')));
+  const { rows } = await sql<{ open: number; old: string[] | null }>`
+    select count(*)::int as open,
+      array_agg(mandator.code || '/' || batch.id order by batch.created_at)
+        filter (where batch.created_at < now() - interval '30 minutes' and mandator.code <> all (${tenants}::text[])) as old
+    from batch join mandator on mandator.id = batch.mandator_id
+    where import_status = any (${openStatuses}::text[])`.execute(db);
+  const { open, old } = rows[0]!;
+  if (!old) {
+    const others = troubled.length > 0 ? ' of the others' : '';
+    return { check, level: 'ok', text: `${open} are open, none${others} for more than 30 minutes` };
+  }
+  const named = old.slice(0, 3).join(', ');
+  return {
+    check,
+    level: 'warning',
+    text: `${old.length} have been open for more than 30 minutes: ${named}${old.length > 3 ? ', ...' : ''}`,
+    remedy: 'See that a worker runs, and look for their BatchId in its log.',
+  };
+}
+
+/** Why batches wait: which, what keeps failing since when, when they are tried again, and what is to be done. */
+export const examineBatches = (db: Database): Promise<Finding[]> =>
+  findingsOf(check, async () => {
+    const troubled = await listTroubled(db);
+    const told = troubled.slice(0, mostTold).map(describe);
+    const left = troubled.length - told.length;
+    if (left > 0)
+      told.push({
+        check,
+        level: 'warning',
+        text: `of ${left} more tenants a batch has come to nothing`,
+        remedy: 'Mend what is named above first; /metrics counts them as roomgate_batches_held_back.',
+      });
+    return [await examineAge(db, troubled), ...told];
+  });
