@@ -2,26 +2,23 @@
  * `npm run bench:import`: lessons per second of the whole way, POST to LessonsCreated over HTTP with a web and a worker
  * process, beside COPY of the very same rows into tables with the same constraints, in one run and in turns.
  *
- * Prints per size the medians of the rounds and their ratio, the time to the 202, the longest stop of the web process's
- * event loop and how much its memory grew. `-- --sizes=1000,10000 --rounds=3` changes what is run.
+ * Prints per size the medians of the rounds and their ratio, what both cost, the time to the 202, the longest stop of the
+ * web process's event loop and how much its memory grew.
  */
 import fs from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { parseArgs } from 'node:util';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { makeJobs } from '../test/_util/lessons.ts';
-import { median, openBench, say, term } from './harness.ts';
+import { cpuOfPostgres, median, show } from './_util/figures.ts';
+import { openBench, term } from './_util/harness.ts';
+import { list, readOptions, whole } from './_util/options.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    sizes: { type: 'string', default: '1000,10000,100000' },
-    rounds: { type: 'string', default: '3' },
-  },
+const options = readOptions({
+  sizes: { about: 'lessons of a batch', read: list(whole()), usual: '1000,10000,100000', smoke: '30' },
+  rounds: { about: 'rounds that count', read: whole(), usual: '3', smoke: '1' },
 });
-const sizes = options.sizes.split(',').map(Number);
-const rounds = Number(options.rounds);
-const bench = await openBench(500);
+const bench = await openBench(500, options);
 const { client, url, rooms } = bench;
 
 // The same columns, keys, checks, exclusion and foreign keys; only the triggers of the service's own tables stay behind.
@@ -41,12 +38,10 @@ async function longestStop(url: string): Promise<number> {
   return 1_000 * Number(/^nodejs_eventloop_lag_max_seconds (.+)$/m.exec(text)?.[1]);
 }
 
-async function settle(): Promise<void> {
-  await client.query(
-    'truncate booking, lesson, lesson_job, batch_error, batch_job, copy_booking, copy_lesson, copy_job',
-  );
-  await client.query('vacuum analyze');
-  await client.query('checkpoint');
+async function clear(): Promise<void> {
+  await bench.forget();
+  await client.query('truncate copy_booking, copy_lesson, copy_job');
+  await bench.settle();
 }
 
 async function importOverHttp(body: Buffer, lessons: number) {
@@ -56,13 +51,15 @@ async function importOverHttp(body: Buffer, lessons: number) {
   const watch = setInterval(() => {
     peak = Math.max(peak, residentBytes(bench.webProcess));
   }, 5);
+  const cpuBefore = await bench.cpu();
   const started = performance.now();
   const batchId = await bench.post('create', body);
   const accepted = performance.now() - started;
   clearInterval(watch);
   const stop = await longestStop(url);
   await bench.end(batchId, lessons);
-  return { seconds: (performance.now() - started) / 1_000, accepted, stop, grown: peak - before };
+  const seconds = (performance.now() - started) / 1_000;
+  return { seconds, cpu: (await bench.cpu()) - cpuBefore, accepted, stop, grown: peak - before };
 }
 
 async function readTable(table: string): Promise<Buffer> {
@@ -73,6 +70,7 @@ async function readTable(table: string): Promise<Buffer> {
 
 async function copyRows(rows: { job: Buffer; booking: Buffer; lesson: Buffer }) {
   const seconds: Record<string, number> = {};
+  const cpuBefore = await cpuOfPostgres(client);
   await client.query('begin');
   for (const table of ['job', 'booking', 'lesson'] as const) {
     const started = performance.now();
@@ -85,58 +83,64 @@ async function copyRows(rows: { job: Buffer; booking: Buffer; lesson: Buffer }) 
   return {
     all: Object.values(seconds).reduce((sum, part) => sum + part, commit),
     booking: seconds['booking'] as number,
+    copyCpu: (await cpuOfPostgres(client)) - cpuBefore,
   };
 }
 
-try {
-  say(
-    'lessons   body MB   202 ms   loop ms   memory x body   import s   lessons/s   COPY s   ratio   (bookings alone)',
-  );
-  for (const size of sizes) {
-    const body = Buffer.from(JSON.stringify(makeJobs(size, { rooms, from: term })));
-    const results: (Awaited<ReturnType<typeof importOverHttp>> & Awaited<ReturnType<typeof copyRows>>)[] = [];
-    // The first round warms both sides up: its times do not count, what it costs the web process does.
-    let stop = 0;
-    let grown = 0;
-    for (let round = 0; round <= rounds; round++) {
-      await settle();
-      const imported = await importOverHttp(body, size);
-      stop = Math.max(stop, imported.stop);
-      grown = Math.max(grown, imported.grown);
-      const rows = {
-        job: await readTable('lesson_job'),
-        booking: await readTable('booking'),
-        lesson: await readTable('lesson'),
-      };
-      await settle();
-      const copied = await copyRows(rows);
-      if (round > 0) results.push({ ...imported, ...copied });
-    }
-    const of = (value: (result: (typeof results)[number]) => number) => median(results.map(value));
-    const cells = [
-      String(size).padStart(7),
-      (body.length / 1e6).toFixed(1).padStart(9),
-      of(({ accepted }) => accepted)
-        .toFixed(0)
-        .padStart(8),
-      stop.toFixed(0).padStart(9),
-      (grown / body.length).toFixed(1).padStart(15),
-      of(({ seconds }) => seconds)
-        .toFixed(2)
-        .padStart(10),
-      (size / of(({ seconds }) => seconds)).toFixed(0).padStart(11),
-      of(({ all }) => all)
-        .toFixed(2)
-        .padStart(8),
-      of(({ all, seconds }) => all / seconds)
-        .toFixed(2)
-        .padStart(7),
-      of(({ booking, seconds }) => booking / seconds)
-        .toFixed(2)
-        .padStart(18),
-    ];
-    say(cells.join(' '));
+const columns = {
+  'body MB': 1,
+  '202 ms': 0,
+  'loop ms': 0,
+  'memory x body': 1,
+  'import s': 2,
+  'lessons/s': 0,
+  'us CPU/lesson': 0,
+  'COPY s': 2,
+  'us CPU of COPY': 0,
+  'ratio to COPY': 2,
+  'of bookings alone': 2,
+};
+type Round = Awaited<ReturnType<typeof importOverHttp>> & Awaited<ReturnType<typeof copyRows>>;
+
+async function compare(size: number): Promise<[string, ...number[]]> {
+  const body = Buffer.from(JSON.stringify(makeJobs(size, { rooms, from: term })));
+  const results: Round[] = [];
+  // The first round warms both sides up: its times do not count, what it costs the web process does.
+  let stop = 0;
+  let grown = 0;
+  for (let round = 0; round <= options.rounds; round++) {
+    await clear();
+    const imported = await importOverHttp(body, size);
+    stop = Math.max(stop, imported.stop);
+    grown = Math.max(grown, imported.grown);
+    const rows = {
+      job: await readTable('lesson_job'),
+      booking: await readTable('booking'),
+      lesson: await readTable('lesson'),
+    };
+    await clear();
+    const copied = await copyRows(rows);
+    if (round > 0) results.push({ ...imported, ...copied });
   }
+  const of = (value: (result: Round) => number) => median(results.map(value));
+  return [
+    String(size),
+    body.length / 1e6,
+    of(({ accepted }) => accepted),
+    stop,
+    grown / body.length,
+    of(({ seconds }) => seconds),
+    size / of(({ seconds }) => seconds),
+    of(({ cpu }) => cpu) / size,
+    of(({ all }) => all),
+    of(({ copyCpu }) => copyCpu) / size,
+    of(({ all, seconds }) => all / seconds),
+    of(({ booking, seconds }) => booking / seconds),
+  ];
+}
+
+try {
+  for (const size of options.sizes) show('lessons', columns, [await compare(size)]);
 } finally {
   await bench.close();
 }

@@ -2,27 +2,28 @@
  * `npm run bench:lessons`: lessons per second of an update that moves every lesson to another room, and of a delete, beside
  * the create of the same lessons in the same run, POST to LessonsCreated over HTTP with a web and a worker process. Then
  * what the reads cost in a database that is full: their plans by EXPLAIN ANALYZE.
- *
- * `-- --lessons=100000 --rounds=3 --stored=1000000` changes what is run.
  */
-
-import { parseArgs } from 'node:util';
 import type { CompiledQuery } from 'kysely';
 import type { Viewer } from '../src/context.ts';
 import { selectBatchPage } from '../src/lessons/batch.ts';
 import { selectJobs, selectLessons } from '../src/lessons/timetable.ts';
 import { makeJobs } from '../test/_util/lessons.ts';
-import { median, openBench, say, term } from './harness.ts';
+import { median, say, show } from './_util/figures.ts';
+import { openBench, term } from './_util/harness.ts';
+import { readOptions, whole } from './_util/options.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    lessons: { type: 'string', default: '100000' },
-    rounds: { type: 'string', default: '3' },
-    stored: { type: 'string', default: '1000000' },
+const options = readOptions({
+  lessons: { about: 'lessons of a batch', read: whole(), usual: '100000', smoke: '30' },
+  rounds: { about: 'rounds that count; 0: only the reads', read: whole(0), usual: '3', smoke: '1' },
+  stored: {
+    about: 'lessons that are stored when reads are tried',
+    read: whole(),
+    usual: '1000000',
+    smoke: '1000',
   },
 });
-const lessons = Number(options.lessons);
-const bench = await openBench(500);
+const { lessons, rounds, stored } = options;
+const bench = await openBench(500, options);
 
 const encode = (jobs: unknown) => Buffer.from(JSON.stringify(jobs));
 const created = makeJobs(lessons, { rooms: bench.rooms, from: term });
@@ -36,43 +37,48 @@ const updated = created.map(({ JobID, LektionList }) => ({
   })),
 }));
 
-async function run(operation: 'create' | 'update' | 'delete', jobs: unknown): Promise<number> {
-  await bench.client.query('vacuum analyze');
-  await bench.client.query('checkpoint');
+type Cost = { seconds: number; cpu: number };
+
+async function run(operation: 'create' | 'update' | 'delete', jobs: unknown): Promise<Cost> {
+  await bench.settle();
   const body = encode(jobs);
+  const before = await bench.cpu();
   const started = performance.now();
   await bench.end(await bench.post(operation, body), lessons);
-  return (performance.now() - started) / 1_000;
+  const seconds = (performance.now() - started) / 1_000;
+  return { seconds, cpu: (await bench.cpu()) - before };
 }
 
 async function compareOperations(): Promise<void> {
-  const rounds: { create: number; update: number; remove: number }[] = [];
+  const results: { create: Cost; update: Cost; remove: Cost }[] = [];
   // The first round warms up.
-  for (let round = 0; round <= Number(options.rounds); round++) {
-    await bench.client.query('truncate booking, lesson, lesson_job, batch_error, batch_job');
+  for (let round = 0; round <= rounds; round++) {
+    await bench.forget();
     const create = await run('create', created);
     const update = await run('update', updated);
     const remove = await run(
       'delete',
       created.map(({ JobID }) => ({ JobID })),
     );
-    if (round > 0) rounds.push({ create, update, remove });
+    if (round > 0) results.push({ create, update, remove });
   }
-  say(`${lessons} lessons      seconds   lessons/s   ratio to create`);
-  for (const operation of ['create', 'update', 'remove'] as const) {
-    const seconds = median(rounds.map((round) => round[operation]));
-    const ratio = median(rounds.map((round) => round.create / round[operation]));
-    say(
-      `${operation.padEnd(18)} ${seconds.toFixed(2).padStart(8)} ${(lessons / seconds).toFixed(0).padStart(11)} ${ratio.toFixed(2).padStart(17)}`,
-    );
-  }
+  show(
+    `${lessons} lessons`,
+    { seconds: 2, 'lessons/s': 0, 'us CPU/lesson': 0, 'ratio to create': 2 },
+    (['create', 'update', 'remove'] as const).map((operation) => {
+      const seconds = median(results.map((round) => round[operation].seconds));
+      const cpu = median(results.map((round) => round[operation].cpu));
+      const ratio = median(results.map((round) => round.create.seconds / round[operation].seconds));
+      return [operation, seconds, lessons / seconds, cpu / lessons, ratio];
+    }),
+  );
 }
 
 /** A year of weeks of lessons in every room, 15 to a job, and a thousand ended batches. */
-async function fill(stored: number): Promise<void> {
+async function fill(): Promise<void> {
   const { client, tenant } = bench;
   const sender = tenant.person('User').id;
-  await client.query('truncate booking, lesson, lesson_job, batch_error, batch_job');
+  await bench.forget();
   await client.query(
     `insert into batch (mandator_id, id, operation, import_status, job_count, request_id, created_by, finished_at)
      select $1, gen_random_uuid(), 'Create', 'LessonsCreated', 1, 'bench', $2, now() from generate_series(1, 1000)`,
@@ -114,8 +120,8 @@ async function explain(what: string, { sql, parameters }: CompiledQuery): Promis
   say(`\n${what}: ${ms.toFixed(2)} ms\n${plans.at(-1)?.text}`);
 }
 
-async function explainReads(stored: number): Promise<void> {
-  await fill(stored);
+async function explainReads(): Promise<void> {
+  await fill();
   const { mandatorId, code } = bench.tenant;
   const viewer = { mandatorId, mandator: code, personId: bench.tenant.person('User').id } as Viewer;
   const page = { limit: 50, after: undefined };
@@ -132,8 +138,8 @@ async function explainReads(stored: number): Promise<void> {
 }
 
 try {
-  if (Number(options.rounds) > 0) await compareOperations();
-  await explainReads(Number(options.stored));
+  if (rounds > 0) await compareOperations();
+  await explainReads();
 } finally {
   await bench.close();
 }

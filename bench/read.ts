@@ -2,35 +2,43 @@
  * `npm run bench:read`: requests per second of the reads over REST and GraphQL, as a Web process with its settings as they
  * are serves them to 32 authenticated connections, beside a bare node:http server that runs the same SQL as a prepared
  * statement, in one run and in turns; of reads by id also PostGraphile 5 on the same tables. Before that, each query's plan.
- *
- * `-- --rounds=5 --seconds=1 --connections=32 --stored=1000000 --only=text` changes what is run.
  */
-import { type ChildProcess, execFile, fork } from 'node:child_process';
-import { once } from 'node:events';
+import { type ChildProcess, execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { type CompiledQuery, sql } from 'kysely';
 import { selectBusy } from '../src/availability/service.ts';
 import { selectBookings, selectStored } from '../src/bookings/stored.ts';
 import type { Viewer } from '../src/context.ts';
 import { dataDirectory } from '../src/db/embedded.ts';
-import { cpuOf, median, openBench, say } from './harness.ts';
-import type { Outcome, Run } from './load.ts';
-import { daysOf, storeBookings } from './stored-bookings.ts';
+import { cpuOf, median, say, show } from './_util/figures.ts';
+import { answerOf, load, openBench } from './_util/harness.ts';
+import { partOf, readOptions, seconds, whole } from './_util/options.ts';
+import { daysOf, storeBookings } from './_util/stored-bookings.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '1' },
-    connections: { type: 'string', default: '32' },
-    stored: { type: 'string', default: '1000000' },
-    only: { type: 'string', default: '' },
+const longest = 30;
+const options = readOptions(
+  {
+    rounds: { about: 'rounds that count', read: whole(), usual: '5', smoke: '1' },
+    seconds: { about: 'how long a side is asked', read: seconds, usual: '1', smoke: '0.1' },
+    connections: { about: 'how many ask', read: whole(), usual: '32', smoke: '4' },
+    rooms: { about: 'rooms of the tenant', read: whole(), usual: '500', smoke: '10' },
+    stored: { about: 'bookings that are stored', read: whole(), usual: '1000000', smoke: '1000' },
+    requests: { about: 'different requests of a case', read: whole(), usual: '5000', smoke: '20' },
+    only: {
+      about: 'cases with this in their names',
+      read: partOf('booking by id', 'week of a room', 'availability for 30 days'),
+      usual: '',
+      smoke: '',
+    },
   },
-});
-const stored = Number(options.stored);
-/** How many different requests of a case are sent in turn. */
-const variety = 5_000;
+  ({ stored, rooms }) =>
+    daysOf(stored, rooms).days > longest
+      ? undefined
+      : `--stored=${stored} for --rooms=${rooms}: they must last for more than ${longest} days, three a day in each room`,
+);
+const { stored } = options;
 
 /** One request: the SQL with which a bare server answers it, and how the others are asked for the same. */
 type Asked = { statement: CompiledQuery; address: string; variables: object; postgraphile?: object };
@@ -47,7 +55,10 @@ type Server = { port: number; pid: number };
 type Servers = { bare: Server; product: Server; peer: Server | undefined };
 type Side = Server & { name: string; requests: string[] };
 
-const bench = await openBench(500, { LogLevel: 'info', Limits__RequestsPerMinute: '1000000' });
+const bench = await openBench(options.rooms, options, {
+  LogLevel: 'info',
+  Limits__RequestsPerMinute: '1000000',
+});
 const { db, tenant } = bench;
 const { mandatorId, code, resources } = tenant;
 const viewer = {
@@ -108,9 +119,9 @@ const cases: Case[] = [
     graphql: `query ($filter: BookingFilter!) { bookings(filter: $filter) { nodes { ${record} } pageInfo { hasNextPage endCursor } } }`,
   },
   {
-    name: 'availability of 500 rooms for 30 days',
+    name: 'availability for 30 days',
     ask(random) {
-      const window = windowOf(30, random);
+      const window = windowOf(longest, random);
       return {
         statement: selectBusy(db, viewer, window).compile(db),
         address: `/v1.0/availability?${inAddress(window)}`,
@@ -122,22 +133,9 @@ const cases: Case[] = [
   },
 ];
 
-const processes: ChildProcess[] = [];
-
-/** A program of the bench; a server tells its port as its first message. */
-async function start(program: string, env: Record<string, string> = {}): Promise<ChildProcess> {
-  const child = fork(path.join(import.meta.dirname, program), { env: { ...process.env, ...env } });
-  processes.push(child);
-  return child;
-}
-
-async function startServer(program: string, env: Record<string, string>) {
-  const child = await start(program, { ...env, DATABASE_URL: bench.databaseUrl });
-  const [port] = await Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(() => Promise.reject(new Error(`${program} has ended`))),
-  ]);
-  return { port: port as number, pid: child.pid as number };
+async function startServer(program: string, env: Record<string, string>): Promise<Server> {
+  const child = bench.start(program, env);
+  return { port: await answerOf<number>(child), pid: child.pid as number };
 }
 
 /** It needs another major version of graphql, so it cannot be a dependency; what is installed once stays. */
@@ -145,8 +143,11 @@ async function startPostGraphile() {
   const folder = path.join(dataDirectory(path.join(import.meta.dirname, '..')), 'bench-postgraphile');
   fs.mkdirSync(folder, { recursive: true });
   const packages = ['postgraphile@5', 'graphql@16', 'pg@8'];
-  if (!fs.existsSync(path.join(folder, 'node_modules', 'postgraphile')))
+  if (!fs.existsSync(path.join(folder, 'node_modules', 'postgraphile'))) {
+    if (options.smoke)
+      throw new Error('--smoke installs nothing; npm run bench:read installs it from the npm registry');
     await promisify(execFile)('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', ...packages]);
+  }
   return await startServer('postgraphile.ts', { PEER_FOLDER: folder, GRAPHILE_ENV: 'production' });
 }
 
@@ -168,25 +169,18 @@ async function explain({ name, ask }: Case): Promise<void> {
   if (/Seq Scan on (booking|lesson)/.test(plan)) throw new Error(`${name}: reads the whole table`);
 }
 
-async function load(generator: ChildProcess, run: Run): Promise<Outcome> {
-  generator.send(run);
-  const [outcome] = (await once(generator, 'message')) as [Outcome];
-  if (outcome.failure !== undefined) throw new Error(outcome.failure);
-  return outcome;
-}
-
 type Figures = { rate: number; cpu: number };
 
 /** Requests per second and microseconds of CPU per request of each side, round by round. */
 async function measure(generator: ChildProcess, sides: Side[]): Promise<Map<Side, Figures[]>> {
   const figures = new Map<Side, Figures[]>(sides.map((side) => [side, []]));
-  const connections = Number(options.connections);
+  const { connections } = options;
   // The first round warms up.
-  for (let round = 0; round <= Number(options.rounds); round++)
+  for (let round = 0; round <= options.rounds; round++)
     for (const side of sides.toSorted(() => Math.random() - 0.5)) {
       const { port, requests } = side;
       const before = cpuOf(side.pid);
-      const milliseconds = Number(options.seconds) * 1_000;
+      const milliseconds = options.seconds * 1_000;
       const { answers, seconds } = await load(generator, { port, requests, connections, milliseconds });
       if (round > 0)
         figures.get(side)?.push({ rate: answers / seconds, cpu: (cpuOf(side.pid) - before) / answers });
@@ -194,31 +188,31 @@ async function measure(generator: ChildProcess, sides: Side[]): Promise<Map<Side
   return figures;
 }
 
-function report(sides: Side[], figures: Map<Side, Figures[]>): void {
+function report(name: string, sides: Side[], figures: Map<Side, Figures[]>): void {
   const base = figures.get(sides[0] as Side) ?? [];
-  for (const side of sides) {
-    const own = figures.get(side) ?? [];
-    const cells = [
-      side.name.padEnd(14),
-      median(own.map(({ rate }) => rate))
-        .toFixed(0)
-        .padStart(8),
-      median(own.map(({ cpu }) => cpu))
-        .toFixed(0)
-        .padStart(10),
-      median(own.map(({ rate }, round) => rate / (base[round]?.rate ?? 1)))
-        .toFixed(2)
-        .padStart(8),
-    ];
-    say(cells.join(' '));
-  }
+  say('');
+  show(
+    name,
+    { 'req/s': 0, 'us CPU/req': 0, 'ratio to bare': 2 },
+    sides.map((side) => {
+      const own = figures.get(side) ?? [];
+      return [
+        side.name,
+        median(own.map(({ rate }) => rate)),
+        median(own.map(({ cpu }) => cpu)),
+        median(own.map(({ rate }, round) => rate / (base[round]?.rate ?? 1))),
+      ];
+    }),
+  );
 }
 
 const pathOf = (name: string) => name.replaceAll(' ', '-');
 
 /** The sides of a case, the bare server first. */
 function sidesOf({ name, ask, graphql, postgraphile }: Case, { bare, product, peer }: Servers): Side[] {
-  const all = Array.from({ length: variety }, () => ask((below) => Math.floor(Math.random() * below)));
+  const all = Array.from({ length: options.requests }, () =>
+    ask((below) => Math.floor(Math.random() * below)),
+  );
   const sides: Side[] = [
     {
       ...{ name: 'bare', ...bare },
@@ -242,9 +236,11 @@ function sidesOf({ name, ask, graphql, postgraphile }: Case, { bare, product, pe
 
 try {
   await storeBookings(bench, stored);
+  // Of a small table a whole reading is the cheaper plan: without those, one is left only where no index will do.
+  if (options.smoke) await bench.client.query('set enable_seqscan = off');
   for (const one of cases) await explain(one);
   const chosen = cases.filter(({ name }) => name.includes(options.only));
-  const generator = await start('load.ts');
+  const generator = bench.start('load.ts');
   const statements = chosen.map(({ name, ask }) => [pathOf(name), ask(() => 1).statement.sql]);
   const bare = await startServer('bare.ts', { STATEMENTS: JSON.stringify(Object.fromEntries(statements)) });
   const product = { port: Number(new URL(bench.url).port), pid: bench.webProcess };
@@ -254,10 +250,8 @@ try {
   });
   for (const one of chosen) {
     const sides = sidesOf(one, { bare, product, peer });
-    say(`\n${one.name}\n                  req/s  us CPU/req  of bare`);
-    report(sides, await measure(generator, sides));
+    report(one.name, sides, await measure(generator, sides));
   }
 } finally {
-  for (const child of processes) child.kill();
   await bench.close();
 }

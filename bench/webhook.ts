@@ -3,35 +3,37 @@
  * answered, by a Web process with its settings as they are, beside a bare node:http server that does one INSERT per POST, in
  * one run and in turns. Then, with a worker and a mail server: how often a mailbox is read after 500 notifications in two
  * seconds, and how long 1,000 a second wait for their answers while clients read bookings.
- *
- * `-- --rounds=7 --seconds=1 --connections=64,1 --only=text` changes what is run.
  */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import path from 'node:path';
+import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import type { Config } from '../src/config.ts';
 import { makeSecret } from '../src/mail/secrets.ts';
 import { startMailServer } from '../test/_util/mail-server.ts';
 import { ewsBody, webhookPath } from '../test/_util/notifications.ts';
 import { pepper } from '../test/_util/service.ts';
-import { cpuOf, cpuOfPostgres, median, openBench, say } from './harness.ts';
-import type { Outcome, Run } from './load.ts';
+import { cpuOf, cpuOfPostgres, median, quantile, say, show } from './_util/figures.ts';
+import { answerOf, load, openBench } from './_util/harness.ts';
+import type { Outcome } from './_util/load.ts';
+import { list, partOf, readOptions, seconds, whole } from './_util/options.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '7' },
-    seconds: { type: 'string', default: '1' },
-    connections: { type: 'string', default: '64,1' },
-    only: { type: 'string', default: '' },
+const options = readOptions({
+  rounds: { about: 'rounds that count', read: whole(), usual: '7', smoke: '1' },
+  seconds: { about: 'how long notifications are sent to a side', read: seconds, usual: '1', smoke: '0.1' },
+  connections: { about: 'how many send at once', read: list(whole()), usual: '64,1', smoke: '4' },
+  rooms: { about: 'mailboxes', read: whole(), usual: '100', smoke: '2' },
+  storm: { about: 'how many seconds the storm lasts', read: seconds, usual: '10', smoke: '0.3' },
+  only: {
+    about: 'parts with this in their names',
+    read: partOf('bare', 'readings', 'storm'),
+    usual: '',
+    smoke: '',
   },
 });
-const rooms = 100;
+const { rooms } = options;
 const numbered = '##########';
 
 const mailServer = await startMailServer();
-const bench = await openBench(rooms, {
+const bench = await openBench(rooms, options, {
   LogLevel: 'info',
   Limits__RequestsPerMinute: '1000000',
   MailServer__school__Kind: 'Ews',
@@ -42,23 +44,6 @@ const bench = await openBench(rooms, {
 });
 const { client, tenant } = bench;
 const mailboxOf = (index: number) => `room${index}@rooms.test`;
-const processes: ChildProcess[] = [];
-
-function start(program: string): ChildProcess {
-  const child = fork(path.join(import.meta.dirname, program), {
-    env: { ...process.env, DATABASE_URL: bench.databaseUrl },
-  });
-  processes.push(child);
-  return child;
-}
-
-async function load(generator: ChildProcess, run: Run): Promise<Outcome> {
-  generator.send(run);
-  const [outcome] = (await once(generator, 'message')) as [Outcome];
-  if (outcome.failure !== undefined) throw new Error(outcome.failure);
-  return outcome;
-}
-
 async function countOf(from: string): Promise<number> {
   const { rows } = await client.query<{ n: number }>(`select count(*)::int as n from ${from}`);
   return rows[0]?.n ?? 0;
@@ -121,12 +106,12 @@ async function compare(
   const costs = new Map<Side, number[]>(sides.map((side) => [side, []]));
   const databaseCosts = new Map<Side, number[]>(sides.map((side) => [side, []]));
   // The first round warms up.
-  for (let round = 0; round <= Number(options.rounds); round++)
+  for (let round = 0; round <= options.rounds; round++)
     for (const side of sides.toSorted(() => Math.random() - 0.5)) {
       const { port, pid, requests, table } = side;
       await client.query(`truncate ${table}`);
       const [before, databaseBefore] = [cpuOf(pid), await cpuOfPostgres(client)];
-      const milliseconds = Number(options.seconds) * 1_000;
+      const milliseconds = options.seconds * 1_000;
       const { answers, seconds } = await load(generator, {
         port,
         requests,
@@ -142,27 +127,22 @@ async function compare(
       costs.get(side)?.push((after - before) / answers);
       databaseCosts.get(side)?.push((databaseAfter - databaseBefore) / answers);
     }
-  say(
-    `\n${name}, ${connections} connection${connections > 1 ? 's' : ''}\n                     POST/s  us CPU/POST  in PostgreSQL  of bare`,
-  );
   const [bare = []] = rates.values();
-  for (const side of sides) {
-    const own = rates.get(side) ?? [];
-    const ratio = median(own.map((rate, round) => rate / (bare[round] ?? 1)));
-    say(
-      [
-        side.name.padEnd(18),
-        median(own).toFixed(0).padStart(8),
-        median(costs.get(side) ?? [])
-          .toFixed(0)
-          .padStart(12),
-        median(databaseCosts.get(side) ?? [])
-          .toFixed(0)
-          .padStart(14),
-        ratio.toFixed(2).padStart(8),
-      ].join(' '),
-    );
-  }
+  say('');
+  show(
+    `${name}, ${connections} connection${connections > 1 ? 's' : ''}`,
+    { 'POST/s': 0, 'us CPU/POST': 0, 'in PostgreSQL': 0, 'ratio to bare': 2 },
+    sides.map((side) => {
+      const own = rates.get(side) ?? [];
+      return [
+        side.name,
+        median(own),
+        median(costs.get(side) ?? []),
+        median(databaseCosts.get(side) ?? []),
+        median(own.map((rate, round) => rate / (bare[round] ?? 1))),
+      ];
+    }),
+  );
 }
 
 const port = Number(new URL(bench.url).port);
@@ -174,17 +154,17 @@ async function compareWithBare(subscriptions: { id: number }[]): Promise<void> {
       address text not null, body bytea not null);
     create index on bare_notification (received_at);
     update mail_calendar set not_before = now() + interval '1 hour'`);
-  const generator = start('load.ts');
-  const server = start('bare-webhook.ts');
-  const [barePort] = await once(server, 'message');
+  const generator = bench.start('load.ts');
+  const server = bench.start('bare-webhook.ts');
+  const barePort = await answerOf<number>(server);
   const bare: Side = {
-    ...{ name: 'bare', port: barePort as number, pid: server.pid as number },
+    ...{ name: 'bare', port: barePort, pid: server.pid as number },
     ...{ requests: [post('/', body)], table: 'bare_notification' },
   };
   const ours = (name: string, some: { id: number }[]): Side => ({
     ...{ name, port, pid: bench.webProcess, requests: requestsOf(some), table: 'mail_notification' },
   });
-  for (const connections of options.connections.split(',').map(Number))
+  for (const connections of options.connections)
     await compare(
       generator,
       'Exchange notifications',
@@ -209,19 +189,19 @@ async function countReadings(subscriptions: { id: number; calendarId: number }[]
   // What was sent before has the same watermarks.
   await client.query('truncate mail_notification');
   const before = await readings();
-  const { answers, waits = [] } = await load(start('load.ts'), {
+  const { answers, waits = [] } = await load(bench.start('load.ts'), {
     ...{
       port,
       requests: requestsOf([first]),
       connections: 16,
-      milliseconds: 2_000,
+      milliseconds: options.storm * 200,
       numbered,
       perSecond: 250,
     },
   });
   await settle();
   say(
-    `\n${answers} notifications for one mailbox within 2 s: ${(await readings()) - before} readings; answered within ${waits.at(-1)?.toFixed(0)} ms`,
+    `\n${answers} notifications for one mailbox within ${options.storm / 5} s: ${(await readings()) - before} readings; answered within ${waits.at(-1)?.toFixed(0)} ms`,
   );
 }
 
@@ -231,20 +211,21 @@ async function storm(subscriptions: { id: number }[]): Promise<void> {
     ({ id }) =>
       `GET /school/api/v1.0/resources/${id} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}\r\n\r\n`,
   );
-  const [reader, sender] = [start('load.ts'), start('load.ts')];
+  const [reader, sender] = [bench.start('load.ts'), bench.start('load.ts')];
   const read = (milliseconds: number) =>
     load(reader, { port, requests: reads, connections: 8, milliseconds });
-  await read(1_000);
-  const quiet = await read(4_000);
+  const lasting = options.storm * 1_000;
+  await read(lasting / 10);
+  const quiet = await read(lasting * 0.4);
   await client.query('truncate mail_notification');
   const [busy, sent] = await Promise.all([
-    read(10_000),
+    read(lasting),
     load(sender, {
       ...{
         port,
         requests: requestsOf(subscriptions),
         connections: 64,
-        milliseconds: 10_000,
+        milliseconds: lasting,
         numbered,
         perSecond: 1_000,
       },
@@ -252,12 +233,12 @@ async function storm(subscriptions: { id: number }[]): Promise<void> {
   ]);
   const stored = await countOf('mail_notification');
   const { waits = [] } = sent;
-  const at = (share: number) => waits[Math.floor((waits.length - 1) * share)]?.toFixed(1);
-  const quietAfter = await read(4_000);
+  const at = (part: number) => quantile(waits, part).toFixed(1);
+  const quietAfter = await read(lasting * 0.4);
   const rate = ({ answers, seconds }: Outcome) => answers / seconds;
   const between = (rate(quiet) + rate(quietAfter)) / 2;
   say(
-    `\n1,000 notifications a second for 10 s, over ${subscriptions.length} mailboxes: ${sent.answers} answered, ${stored} stored; ms p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`,
+    `\n1,000 notifications a second for ${options.storm} s, over ${subscriptions.length} mailboxes: ${sent.answers} answered, ${stored} stored; ms p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`,
   );
   say(
     `reads beside it: ${rate(busy).toFixed(0)}/s, without it ${between.toFixed(0)}/s: ${(rate(busy) / between).toFixed(2)}`,
@@ -270,7 +251,6 @@ try {
   for (const [name, part] of Object.entries(parts))
     if (name.includes(options.only)) await part(subscriptions);
 } finally {
-  for (const child of processes) child.kill();
   await bench.close();
   await mailServer.stop();
 }

@@ -11,24 +11,33 @@ import { migrateQueue } from '../../src/worker/queue.ts';
 const project = path.join(import.meta.dirname, '..', '..');
 /** With the programs of PostgreSQL. */
 export const testDirectory = path.join(dataDirectory(project), 'test');
+const benchDirectory = path.join(dataDirectory(project), 'bench');
 /**
  * Where folders are in memory, if the machine has enough of it. On a disk the hundreds of files of each database take longer
  * to make and to remove than most tests run.
  */
 export const memory = findMemory();
 
-/** A server for a test run, with one migrated template; `TEST_DATABASE_URL` names another server to test against. */
-export async function startTestPostgres(): Promise<{ url: string; stop(): Promise<void> }> {
+/**
+ * A server for a test run, with one migrated template; `TEST_DATABASE_URL` names another server to test against.
+ * @param options.isDurable its data outlive a loss of power, on a disk, as those that matter: for benches
+ */
+export async function startTestPostgres({ isDurable = false } = {}): Promise<{
+  url: string;
+  stop(): Promise<void>;
+}> {
   const template = `template_${process.pid}_${randomBytes(3).toString('hex')}`;
   const given = process.env['TEST_DATABASE_URL'];
   const name = createHash('sha256').update(project).digest('hex').slice(0, 12);
   const inMemory = memory && path.join(memory, `roomgate-test-${name}`);
   const server = given
     ? undefined
-    : await startEmbeddedPostgres(testDirectory, 'postgres', openLog('warn'), inMemory);
+    : isDurable
+      ? await startEmbeddedPostgres(benchDirectory, 'postgres', openLog('warn'))
+      : await startEmbeddedPostgres(testDirectory, 'postgres', openLog('warn'), inMemory);
   const base = given ?? server?.url ?? '';
   if (server) {
-    await forgetPower(base);
+    if (!isDurable) await forgetPower(base);
     await sweep(base);
   }
   await onServer(base, `create database ${template}`);

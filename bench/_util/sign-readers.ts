@@ -10,8 +10,8 @@ export type Asked = { port: number; path: string; query: string };
 export type Order =
   /** Opens streams of all signs, or others in the place of the first ones; answers when each has its first frame. */
   | { kind: 'open'; asked: Asked; signs: Sign[] }
-  /** Whoever is cut off comes back, after 1 to 30 seconds. */
-  | { kind: 'return' }
+  /** Whoever is cut off comes back, after 0 to `within` seconds. */
+  | { kind: 'return'; within: number }
   /** The first ones stop reading; the others go on. */
   | { kind: 'pause'; count: number }
   | { kind: 'close' }
@@ -44,7 +44,8 @@ type Reader = {
 const now = () => Number(process.hrtime.bigint() / 1_000n);
 const readers: Reader[] = [];
 let asked: Asked;
-let returns = false;
+/** Seconds within which whoever is cut off comes back; undefined: nobody does. */
+let returning: number | undefined;
 let delays: number[] = [];
 let skipped = 0;
 
@@ -91,8 +92,8 @@ function connect(reader: Reader): void {
   });
   socket.on('error', () => {});
   socket.on('close', () => {
-    if (returns && reader.socket === socket && !reader.isPaused)
-      setTimeout(() => connect(reader), 1_000 + Math.random() * 29_000);
+    if (returning !== undefined && reader.socket === socket && !reader.isPaused)
+      setTimeout(() => connect(reader), Math.random() * returning * 1_000);
   });
 }
 
@@ -141,7 +142,7 @@ async function obey(order: Order): Promise<Report | number> {
       await open(order.signs);
       return readers.length;
     case 'return':
-      returns = true;
+      returning = order.within;
       return 0;
     case 'pause':
       for (const reader of readers.slice(0, order.count)) {

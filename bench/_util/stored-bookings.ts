@@ -13,7 +13,7 @@ export function daysOf(stored: number, rooms: number): { first: number; days: nu
  * Three times an hour and a half in each room and day, with ids from 1 on. A third are lessons, 15 to a job; the others are
  * for one of two persons, some in a series, private, to be checked in, with a setup, or cancelled.
  */
-export async function storeBookings({ client, tenant, rooms }: Bench, stored: number): Promise<void> {
+export async function storeBookings({ client, tenant, rooms, settle }: Bench, stored: number): Promise<void> {
   const from = new Date(daysOf(stored, rooms.length).first);
   const [user, admin] = [tenant.person('User').id, tenant.person('Admin').id];
   const booking = `
@@ -59,6 +59,5 @@ export async function storeBookings({ client, tenant, rooms }: Bench, stored: nu
     values,
   );
   await client.query('commit');
-  await client.query('vacuum analyze');
-  await client.query('checkpoint');
+  await settle();
 }

@@ -1,0 +1,219 @@
+/** What every bench needs: a database of its own, a web and a worker process, and a tenant with a token. */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { openDatabase } from '../../src/db/database.ts';
+import { createPin } from '../../src/identity/service.ts';
+import { openLog } from '../../src/log.ts';
+import { makeTenant } from '../../test/_util/factories.ts';
+import { freePort } from '../../test/_util/free-port.ts';
+import { cloneDatabase, startTestPostgres } from '../../test/_util/postgres.ts';
+import { pepper } from '../../test/_util/service.ts';
+import { cpuOf, cpuOfPostgres } from './figures.ts';
+import type { Outcome, Run } from './load.ts';
+
+const project = path.join(import.meta.dirname, '..', '..');
+
+/** The next Monday four weeks from now, 09:00 UTC, in milliseconds: nothing is past, and opening hours are looked at. */
+export const term = Date.now() - (Date.now() % 604_800_000) + 4 * 604_800_000 + 9 * 3_600_000;
+
+/** What is started ends with this process, however it ends. */
+const children = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+function keep(child: ChildProcess): ChildProcess {
+  children.add(child);
+  return child.once('exit', () => children.delete(child));
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (!children.has(child)) return;
+  child.kill(signal);
+  await once(child, 'exit');
+}
+
+/** One process of the service, and the address that it listens on. */
+async function startProcess(
+  databaseUrl: string,
+  role: 'Web' | 'Worker',
+  port: number,
+  url: string,
+  settings: Record<string, string>,
+): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['src/main.ts', 'serve'], {
+    cwd: project,
+    // Only what goes wrong is for the reader of the bench.
+    stdio: ['ignore', 'ignore', settings['LogLevel'] === 'info' ? 'ignore' : 'inherit'],
+    env: {
+      ...process.env,
+      Role: role,
+      Port: String(port),
+      DatabaseUrl: databaseUrl,
+      Pepper: pepper,
+      LogLevel: 'warn',
+      // Of the Web process, in the Worker too: mail servers are told so.
+      IdpUrl: url,
+      Limits__JobBodyBytes: String(1024 ** 3),
+      Limits__JobsPerBatch: '1000000',
+      Limits__LessonsPerBatch: '10000000',
+      ...settings,
+    },
+  });
+  keep(child);
+  for (const deadline = Date.now() + 60_000; ; await sleep(50)) {
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    if (ready?.ok) return child;
+    if (Date.now() > deadline || child.exitCode !== null)
+      throw new Error(`the ${role} process did not become ready`);
+  }
+}
+
+/**
+ * A database of the migrated schema. The server keeps its data on a disk and through a loss of power, as one that matters
+ * does; with --smoke it is that of the tests, if they run this bench the very one.
+ */
+async function openBenchDatabase(smoke: boolean, opened: AsyncDisposableStack): Promise<string> {
+  if (!process.env['ROOMGATE_TEST_TEMPLATE']) {
+    const server = await startTestPostgres({ isDurable: !smoke });
+    opened.defer(() => server.stop());
+    process.env['ROOMGATE_TEST_TEMPLATE'] = server.url;
+  }
+  const database = await cloneDatabase();
+  opened.defer(() => database.drop());
+  return database.url;
+}
+
+export type Bench = Awaited<ReturnType<typeof openBench>>;
+
+/**
+ * @param roomCount how many rooms the tenant has
+ * @param options.smoke whether nothing is measured
+ * @param settings of the processes, written like the environment
+ */
+export async function openBench(
+  roomCount: number,
+  { smoke }: { smoke: boolean },
+  settings: Record<string, string> = {},
+) {
+  await using opening = new AsyncDisposableStack();
+  const databaseUrl = await openBenchDatabase(smoke, opening);
+  const db = openDatabase(databaseUrl, { max: 2, log: openLog('warn'), statementTimeout: 0 });
+  opening.defer(() => db.destroy());
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  opening.defer(() => client.end());
+
+  const rooms = Array.from({ length: roomCount }, (_, number) => `Room ${number + 1}`);
+  const tenant = await makeTenant(db, { rooms });
+  await client.query(
+    `insert into opening_rule (mandator_id, location_id, weekdays, opens, closes) values ($1, $2, '{1,2,3,4,5,6,7}', '06:00', '23:00')`,
+    [tenant.mandatorId, tenant.locationId],
+  );
+  const { pin } = await createPin(db, pepper, {
+    mandatorId: tenant.mandatorId,
+    personId: tenant.person('User').id,
+  });
+  const webPort = await freePort();
+  const url = `http://127.0.0.1:${webPort}`;
+  const startWeb = () => startProcess(databaseUrl, 'Web', webPort, url, settings);
+  opening.defer(async () => {
+    await Promise.all([...children].map((child) => end(child, 'SIGTERM')));
+  });
+  let web = await startWeb();
+  const worker = await startProcess(databaseUrl, 'Worker', await freePort(), url, settings);
+  const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
+  const { access_token: token } = (await (
+    await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) })
+  ).json()) as { access_token: string };
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+
+  const opened = opening.move();
+  let closing: Promise<void> | undefined;
+  const close = () => (closing ??= opened.disposeAsync());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void close().finally(() => process.exit(130)));
+
+  return {
+    url,
+    databaseUrl,
+    token,
+    db,
+    client,
+    tenant,
+    rooms,
+    get webProcess() {
+      return web.pid as number;
+    },
+    /** Microseconds that the service has spent: its processes, and PostgreSQL. */
+    cpu: async () => cpuOf(web.pid as number) + cpuOf(worker.pid as number) + (await cpuOfPostgres(client)),
+    /** A program of this folder as a process of its own, which ends with the bench. */
+    start(program: string, env: Record<string, string> = {}, execArgv: string[] = []): ChildProcess {
+      const file = path.join(import.meta.dirname, program);
+      return keep(fork(file, { env: { ...process.env, DATABASE_URL: databaseUrl, ...env }, execArgv }));
+    },
+    /** Ends the Web process as a crash does, and starts another one at the same address, after what is done meanwhile. */
+    async crashWeb(meanwhile: () => Promise<void>): Promise<void> {
+      await end(web, 'SIGKILL');
+      await meanwhile();
+      web = await startWeb();
+    },
+    /** Posts a batch. @returns its BatchId */
+    async post(operation: 'create' | 'update' | 'delete', body: Uint8Array): Promise<string> {
+      const answer = await fetch(`${url}/school/api/v2.0/jobs/${operation}`, {
+        method: 'POST',
+        headers,
+        body: new Uint8Array(body),
+      });
+      return ((await answer.json()) as { BatchId: string }).BatchId;
+    },
+    /** Waits until a batch has ended well. @throws when it has not, or with another number of lessons */
+    async end(batchId: string, lessons: number): Promise<void> {
+      for (;;) {
+        const read = await fetch(`${url}/school/api/v2.0/jobs/batches/${batchId}?WaitSeconds=30`, {
+          headers,
+        });
+        const batch = (await read.json()) as {
+          ImportStatus: string;
+          ProcessedCount: number;
+          ErrorMessages: string;
+        };
+        if (batch.ImportStatus === 'LessonsImportFailed') throw new Error(batch.ErrorMessages);
+        if (batch.ImportStatus !== 'LessonsCreated') continue;
+        if (batch.ProcessedCount !== lessons)
+          throw new Error(`${batch.ProcessedCount} lessons instead of ${lessons}`);
+        return;
+      }
+    },
+    /** Removes all bookings and batches, with whatever refers to them. */
+    forget: () => client.query('truncate booking, lesson_job, batch_job, batch_error cascade'),
+    /** Does what PostgreSQL would do in the background, so that it does not do it while something is measured. */
+    async settle(): Promise<void> {
+      await client.query('vacuum analyze');
+      await client.query('checkpoint');
+    },
+    close,
+  };
+}
+
+/** What a program of the bench says next. @throws when it ends instead */
+export function answerOf<Answer>(child: ChildProcess): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const onExit = () => reject(new Error('A process of the bench has ended.'));
+    child.once('exit', onExit);
+    child.once('message', (answer) => {
+      child.off('exit', onExit);
+      resolve(answer as Answer);
+    });
+  });
+}
+
+/** @throws when a request is not answered well */
+export async function load(generator: ChildProcess, run: Run): Promise<Outcome> {
+  generator.send(run);
+  const outcome = await answerOf<Outcome>(generator);
+  if (outcome.failure !== undefined) throw new Error(outcome.failure);
+  return outcome;
+}
