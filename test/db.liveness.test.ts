@@ -162,6 +162,31 @@ describe('a connection on which nothing comes back any more', () => {
     full.close();
   }, 60_000);
 
+  test('is looked for over one connection, however many are silent; one that is dead itself is replaced', async () => {
+    const [cable, looks] = [await layCable(database.url), await layCable(database.url)];
+    async function open(): Promise<pg.Client> {
+      const client = new pg.Client({ connectionString: cable.url });
+      client.on('error', () => {});
+      await client.connect();
+      const backend = await setUpSession(client);
+      watchAnswers(client, { url: looks.url, backend, answerTimeout: 0 });
+      return client;
+    }
+    /** What becomes of statements of so many connections whose answers never come. */
+    async function silence(count: number): Promise<string[]> {
+      const clients = await Promise.all(Array.from({ length: count }, open));
+      cable.strand();
+      return await Promise.all(clients.map((client) => outageOf(client.query('select 1'))));
+    }
+    expect(await silence(6)).toEqual(Array(6).fill('outage'));
+    expect(looks.opened()).toBe(1);
+    looks.strand();
+    expect(await silence(1)).toEqual(['outage']);
+    expect(looks.opened()).toBe(2);
+    await cable.close();
+    await looks.close();
+  }, 60_000);
+
   test('tells that LISTEN does not hear, and is replaced by one that does', async () => {
     const cable = await layCable(database.url);
     const notifications = openNotifications(cable.url, log);

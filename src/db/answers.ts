@@ -23,6 +23,8 @@ const lookAfter = 5_000;
 const lookAgain = 2_000;
 const lookAtWorkAgain = 10_000;
 const lookTimeout = 5_000;
+/** Milliseconds after the last look at which its connection is closed: longer than any pause between two. */
+const lookerKept = 15_000;
 /** Looks in a row that must agree: at one of them the answer may be on its way. */
 const mostMisses = 2;
 /** Milliseconds for a process that was stopped itself to read what has come meanwhile. */
@@ -31,26 +33,38 @@ const readTime = 250;
 /** By URL, when anything last came over a watched connection. */
 const heardAt = new Map<string, number>();
 
-/** Looks over a connection of its own whether a statement of the backend runs. */
+/** By URL, the one connection over which this process looks, however many statements are silent. */
+const lookers = new Map<string, pg.Pool>();
+
+function openLooker(url: string): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: 'roomgate look',
+    max: 1,
+    connectionTimeoutMillis: lookTimeout,
+    query_timeout: lookTimeout,
+    idleTimeoutMillis: lookerKept,
+    // It keeps no process alive.
+    allowExitOnIdle: true,
+    async onConnect(client: pg.ClientBase) {
+      // Should this process vanish. Not by a parameter of the connection: PgBouncer refuses or drops it.
+      await client.query(`set idle_session_timeout = ${2 * lookerKept}`);
+    },
+  });
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+/** Looks over a connection beside the watched one whether a statement of the backend runs; one that fails is replaced. */
 async function look(
   url: string,
   { pid, started }: Backend,
 ): Promise<'AtWork' | 'Idle' | 'Refused' | 'NoAnswer' | 'Unreachable'> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'roomgate look',
-    connectionTimeoutMillis: lookTimeout,
-    query_timeout: lookTimeout,
-  });
-  client.on('error', () => {});
-  const socket = client.connection.stream as Socket;
-  let isReached = false;
-  socket.once('connect', () => {
-    isReached = true;
-  });
+  let looker = lookers.get(url);
+  if (!looker) lookers.set(url, (looker = openLooker(url)));
   try {
-    await client.connect();
-    const { rows } = await client.query(
+    const { rows } = await looker.query(
       `select from pg_stat_activity where pid = $1 and backend_start = $2::timestamptz
          and state in ('active', 'disabled') and wait_event_type is distinct from 'Client'`,
       [pid, started],
@@ -58,12 +72,8 @@ async function look(
     return rows.length > 0 ? 'AtWork' : 'Idle';
   } catch (error) {
     if (error instanceof pg.DatabaseError) return 'Refused';
-    // A pooler whose places are all taken has it wait.
-    return isReached ? 'NoAnswer' : 'Unreachable';
-  } finally {
-    // Not awaited: a dead connection would not answer the goodbye either.
-    client.end().catch(() => {});
-    setTimeout(() => (client.connection.stream as Socket).destroy(), lookTimeout).unref();
+    // The operating system has said why. A pooler whose places are all taken has it wait.
+    return (error as NodeJS.ErrnoException).code ? 'Unreachable' : 'NoAnswer';
   }
 }
 

@@ -8,10 +8,12 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 export async function layCable(to: string) {
   const { port: target, hostname } = new URL(to);
   let isCut = false;
+  let opened = 0;
   const sockets = new Set<Socket>();
   const stranded = new WeakSet<Socket>();
   const passes = (socket: Socket) => !isCut && !stranded.has(socket);
   const server = net.createServer((near) => {
+    opened += 1;
     const far = net.connect(Number(target), hostname);
     for (const [socket, other] of [
       [near, far],
@@ -41,6 +43,8 @@ export async function layCable(to: string) {
   return {
     /** As `to` is written, by this way. */
     url: through.href.replace(/\/$/, ''),
+    /** How many connections have been opened by this way. */
+    opened: () => opened,
     /** Cuts what is open now; what is opened later is whole. */
     strand() {
       for (const socket of sockets) stranded.add(socket);
