@@ -13,8 +13,9 @@ import { diagnose } from './db/diagnosis.ts';
 import { dataDirectory, type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts';
 import { announceServer, findServer } from './db/local-server.ts';
 import { migrate } from './db/migrate.ts';
+import { outlast } from './db/outlast.ts';
 import { type Log, openLog } from './log.ts';
-import { startServer, throughOutages } from './server.ts';
+import { startServer } from './server.ts';
 import { migrateQueue } from './worker/queue.ts';
 
 const project = path.join(import.meta.dirname, '..');
@@ -133,7 +134,7 @@ const host: Host = {
       const withdraw = local && announceServer(local.directory, server.context.config.Port);
       const stopped = once(stop, 'abort');
       const told = server.ready.then(() =>
-        throughOutages(log, stop, () => tell(server.context, local !== undefined)),
+        outlast(stop, () => tell(server.context, local !== undefined), log),
       );
       // What hangs must not keep the process: everything that was answered is in the database.
       const leave = (code: number) =>

@@ -8,7 +8,7 @@ import { type Config, ConfigError, listeningOn, wrongPepper } from './config.ts'
 import { type Context, openContext } from './context.ts';
 import { openDatabase } from './db/database.ts';
 import { migrate, pendingMigrations } from './db/migrate.ts';
-import { isOutage } from './errors.ts';
+import { outlast } from './db/outlast.ts';
 import type { Log } from './log.ts';
 import { migrateQueue } from './worker/queue.ts';
 import { openFigures, startWorker, type WorkerHandle } from './worker/runner.ts';
@@ -126,33 +126,21 @@ async function migrateWhenPossible({ config, log }: Context, signal: AbortSignal
   // A migration, and waiting for another process's, may take longer than any request.
   const db = openDatabase(config.DatabaseUrl, { max: 1, log, statementTimeout: 0 });
   try {
-    await throughOutages(log, signal, async () => {
-      const applied = await migrate(db, log, signal);
-      await migrateQueue(db);
-      if (applied.length > 0) log.info({ applied }, 'migrations applied');
-      if (!(await claimPepper({ db, config }))) throw new ConfigError(wrongPepper);
-    });
+    await outlast(
+      signal,
+      async () => {
+        const applied = await migrate(db, log, signal);
+        await migrateQueue(db);
+        if (applied.length > 0) log.info({ applied }, 'migrations applied');
+        if (!(await claimPepper({ db, config }))) throw new ConfigError(wrongPepper);
+      },
+      log,
+    );
+  } catch (error) {
+    const cause = (error as Error).cause ?? error;
+    throw isRefusal(cause) ? new ConfigError(`DatabaseUrl: ${(cause as Error).message}`) : error;
   } finally {
     await db.destroy();
-  }
-}
-
-/** Does what a start needs of the database, again after each outage, until it is done or the process stops. */
-export async function throughOutages(
-  log: Log,
-  signal: AbortSignal,
-  work: () => Promise<void>,
-): Promise<void> {
-  for (let pause = 200; !signal.aborted; pause = Math.min(5_000, pause * 2)) {
-    try {
-      return await work();
-    } catch (error) {
-      const cause = (error as Error).cause ?? error;
-      if (isRefusal(cause)) throw new ConfigError(`DatabaseUrl: ${(cause as Error).message}`);
-      if (!isOutage(cause)) throw error;
-      log.warn({ err: (error as Error).message }, 'waiting for the database');
-      await sleep(pause, undefined, { signal }).catch(() => {});
-    }
   }
 }
 

@@ -11,6 +11,7 @@ import * as changes from '../changes/tasks.ts';
 import { contain } from '../containment.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { backOff } from '../db/outlast.ts';
 import type { DB } from '../db/tables.ts';
 import * as displays from '../displays/tasks.ts';
 import { isOutage } from '../errors.ts';
@@ -89,9 +90,7 @@ export function startWorker(context: Context, work: Database): WorkerHandle {
         context.log.warn({ err: error.message }, 'worker stopped; it starts again'),
       );
       if (Date.now() - since > 60_000) failures = 0;
-      await sleep(Math.min(5_000, 200 * 2 ** failures), undefined, { signal: stopping.signal }).catch(
-        () => {},
-      );
+      await sleep(backOff(failures), undefined, { signal: stopping.signal }).catch(() => {});
     }
   })();
   return {
