@@ -60,6 +60,27 @@ test('under a process that runs the database may be exchanged: it is not ready t
   expect(await readiness()).toMatchObject({ status: 200, Checks: { Pepper: 'Healthy' } });
 });
 
+describe('a database of a release that did not remember it', () => {
+  test('is judged by its signing keys', async () => {
+    await service.signIn();
+    await forget();
+    expect(await claimPepper(foreign)).toBe(false);
+    expect(await claimPepper(service.context)).toBe(true);
+    expect(await claimPepper(foreign)).toBe(false);
+  });
+
+  test('without any, the first one that starts counts, whoever has asked before', async () => {
+    await forget();
+    // As /readyz asks, and the doctor.
+    expect(await hasRightPepper(foreign)).toBe(true);
+    expect(await examinePepper(foreign)).toMatchObject([{ level: 'ok' }]);
+    expect(await readiness()).toMatchObject({ status: 200 });
+    expect((await sql`select from pepper`.execute(service.context.db)).rows).toEqual([]);
+    const answers = await Promise.all([service.context, foreign].map((context) => claimPepper(context)));
+    expect(answers.toSorted()).toEqual([false, true]);
+  });
+});
+
 describe('the command line', () => {
   async function run(context: Context, ...args: string[]) {
     const unused = () => Promise.reject(new Error('not part of this test'));
@@ -100,6 +121,37 @@ describe('the command line', () => {
     expect(await run(service.context, 'pin', 'create', '--mandator', 'school')).toMatchObject({ code: 0 });
   });
 
+  test('that only reads leaves open which one counts; one that makes secrets decides it', async () => {
+    const claims = async () =>
+      (await sql<{ n: number }>`select count(*)::int as n from pepper`.execute(service.context.db)).rows[0]!
+        .n;
+    const restart = async () => {
+      await forget();
+      await sql`delete from signing_key`.execute(service.context.db);
+    };
+    for (const args of [
+      ['tenants', 'list'],
+      ['persons', 'list'],
+      ['pin', 'list'],
+      ['parameter', 'get'],
+      ['display', 'list'],
+      ['mail', 'list'],
+    ]) {
+      await restart();
+      expect(await run(foreign, ...args)).toMatchObject({ code: 0, err: '' });
+      expect([...args, await claims()]).toEqual([...args, 0]);
+    }
+    for (const args of [
+      ['pin', 'create'],
+      ['batches', '--mandator', 'school', '--base-url', service.url],
+    ]) {
+      await restart();
+      expect(await run(service.context, ...args)).toMatchObject({ code: 0, err: '' });
+      expect([...args, await claims()]).toEqual([...args, 1]);
+      expect(await run(foreign, 'tenants', 'list')).toMatchObject({ code: 78 });
+    }
+  });
+
   test('the doctor names it, and what to do', async () => {
     const secrets = async (context: Context) => {
       const { code, out } = await run(context, 'doctor', '--json');
@@ -111,27 +163,6 @@ describe('the command line', () => {
       Remedy: expect.stringMatching(/^Set Pepper to that of/),
     });
     expect(await secrets(service.context)).toMatchObject({ Level: 'ok' });
-  });
-});
-
-describe('a database of a release that did not remember it', () => {
-  test('is judged by its signing keys', async () => {
-    await service.signIn();
-    await forget();
-    expect(await claimPepper(foreign)).toBe(false);
-    expect(await claimPepper(service.context)).toBe(true);
-    expect(await claimPepper(foreign)).toBe(false);
-  });
-
-  test('without any, the first one that starts counts, whoever has asked before', async () => {
-    await forget();
-    // As /readyz asks, and the doctor.
-    expect(await hasRightPepper(foreign)).toBe(true);
-    expect(await examinePepper(foreign)).toMatchObject([{ level: 'ok' }]);
-    expect(await readiness()).toMatchObject({ status: 200 });
-    expect((await sql`select from pepper`.execute(service.context.db)).rows).toEqual([]);
-    const answers = await Promise.all([service.context, foreign].map((context) => claimPepper(context)));
-    expect(answers.toSorted()).toEqual([false, true]);
   });
 });
 

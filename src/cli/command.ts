@@ -12,9 +12,13 @@ export type Output = {
 /** What a command works with that opens the database itself. */
 export type Cli = Output & { context: Context };
 
-/** Wraps a command's work: opens settings and context first, closes them after, and turns an error into one line and exit code 1. */
+/**
+ * Wraps a command's work: opens settings and context first, closes them after, and turns an error into one line and exit code 1.
+ * @param makesSecrets that what it makes hangs on the Pepper, which then is the one of the database for all others
+ */
 export type Action = <Args extends unknown[]>(
   work: (cli: Cli, ...args: Args) => Promise<void>,
+  options?: { makesSecrets: boolean },
 ) => (...args: Args) => Promise<void>;
 
 /** What a room's `cli.ts` exports: adds its commands to the program. */

@@ -55,11 +55,15 @@ const leavesOutTenant = (command: Command) =>
 export function createProgram(host: Host): Command {
   const program = new Command('roomgate');
 
-  /** @throws ConfigError where what is made would be in vain */
+  async function insistOn(isRight: Promise<boolean>): Promise<void> {
+    if (!(await isRight)) throw new ConfigError(wrongPepper);
+  }
+
+  /** @throws ConfigError with another Pepper than that of the database */
   async function openRight() {
     const opened = await host.open();
     try {
-      if (!(await identity.claimPepper(opened.context))) throw new ConfigError(wrongPepper);
+      await insistOn(identity.hasRightPepper(opened.context));
       return opened;
     } catch (error) {
       await opened.close();
@@ -68,10 +72,11 @@ export function createProgram(host: Host): Command {
   }
 
   const action: Action =
-    (work) =>
+    (work, { makesSecrets } = { makesSecrets: false }) =>
     async (...args) => {
       const { context, close } = await openRight();
       try {
+        if (makesSecrets) await insistOn(identity.claimPepper(context));
         const command = args.at(-1);
         if (command instanceof Command && leavesOutTenant(command))
           command.setOptionValue('mandator', await tenants.getOnlyTenant(context.db));
@@ -93,7 +98,9 @@ export function createProgram(host: Host): Command {
           return context;
         }));
       async function makePin(mandator: string): Promise<string> {
-        const temporary = await identity.createTemporaryPin(await open(), mandator, 'roomgate command line');
+        const context = await open();
+        await insistOn(identity.claimPepper(context));
+        const temporary = await identity.createTemporaryPin(context, mandator, 'roomgate command line');
         afterwards.defer(temporary.remove);
         return temporary.pin;
       }

@@ -3,7 +3,7 @@ import { formatTable } from '../cli/output.ts';
 import { createPin, getFirstAdmin, getPerson, listPins, pepperOf, revokePin } from './service.ts';
 
 /** Before a command makes what nobody could prove, and for the doctor. */
-export { claimPepper, examinePepper } from './pepper.ts';
+export { claimPepper, examinePepper, hasRightPepper } from './pepper.ts';
 /** For commands that sign in by themselves. */
 export { createTemporaryPin } from './temporary-pin.ts';
 
@@ -27,19 +27,22 @@ export const addCommands: AddCommands = (program, action) => {
     .option('--label <text>', 'what it is for')
     .addHelpText('after', example('create'))
     .action(
-      action(async ({ context, print }, options: Holder & { label?: string }) => {
-        const { db, config } = context;
-        const { mandatorId, personId, email } = await findHolder(context, options);
-        const made = await createPin(db, pepperOf(config), { mandatorId, personId, label: options.label });
-        print(
-          `PIN of ${email}: ${made.pin}\nIt is shown this once. Its id, to revoke it, is ${made.pinId}.`,
-          {
-            Pin: made.pin,
-            PinId: made.pinId,
-            PersonId: made.personId,
-          },
-        );
-      }),
+      action(
+        async ({ context, print }, options: Holder & { label?: string }) => {
+          const { db, config } = context;
+          const { mandatorId, personId, email } = await findHolder(context, options);
+          const made = await createPin(db, pepperOf(config), { mandatorId, personId, label: options.label });
+          print(
+            `PIN of ${email}: ${made.pin}\nIt is shown this once. Its id, to revoke it, is ${made.pinId}.`,
+            {
+              Pin: made.pin,
+              PinId: made.pinId,
+              PersonId: made.personId,
+            },
+          );
+        },
+        { makesSecrets: true },
+      ),
     );
 
   forPerson('list')

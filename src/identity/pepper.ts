@@ -36,7 +36,7 @@ export async function hasRightPepper({ db, config }: Held): Promise<boolean> {
   return known ? known.equals(hashOf(pepper)) : await opensKeys(db, pepper);
 }
 
-/** As `hasRightPepper`, at a start: the first one leaves the check value by which all others are judged. */
+/** As `hasRightPepper`, of who makes secrets: the first one leaves the check value by which all others are judged. */
 export async function claimPepper({ db, config }: Held): Promise<boolean> {
   if (!(await hasRightPepper({ db, config }))) return false;
   await db

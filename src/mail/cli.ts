@@ -129,14 +129,17 @@ export const addCommands: AddCommands = (program, action) => {
     .addOption(tenantOption())
     .addHelpText('after', example('callback --mandator demo'))
     .action(
-      action(async ({ context, print }, options: Required<Options>) => {
-        const { kind, url } = await openCallback(context, options.mandator);
-        const text =
-          kind === 'CalDav'
-            ? `${url}\nWhoever has it can have calendars read, and nothing more. It stays the same.`
-            : `${url}\nNothing is to be done with it: the service gives it to the mail server by itself, with a secret of its own for each calendar.`;
-        print(text, { Kind: kind, Url: url, GivenByService: kind !== 'CalDav' });
-      }),
+      action(
+        async ({ context, print }, options: Required<Options>) => {
+          const { kind, url } = await openCallback(context, options.mandator);
+          const text =
+            kind === 'CalDav'
+              ? `${url}\nWhoever has it can have calendars read, and nothing more. It stays the same.`
+              : `${url}\nNothing is to be done with it: the service gives it to the mail server by itself, with a secret of its own for each calendar.`;
+          print(text, { Kind: kind, Url: url, GivenByService: kind !== 'CalDav' });
+        },
+        { makesSecrets: true },
+      ),
     );
 
   mail
