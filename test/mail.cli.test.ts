@@ -232,7 +232,15 @@ test('doctor tells of mail servers behind the database', async () => {
   const { out } = await run('doctor', '--json');
   const checks = (JSON.parse(out) as { Check: string }[]).map(({ Check }) => Check);
   expect(checks.slice(checks.indexOf('Database')).filter((check) => check !== 'Calendar')).toEqual([
-    ...['Database', 'Temporary files', 'Secrets', 'Mail callback', 'Mail callback', 'Mail callback'],
+    ...[
+      'Database',
+      'Temporary files',
+      'Batches',
+      'Secrets',
+      'Mail callback',
+      'Mail callback',
+      'Mail callback',
+    ],
     ...['Mail', 'Mail', 'Mail', 'Server'],
   ]);
 });
