@@ -303,6 +303,9 @@ describe('of what proves nothing', () => {
       if (refused) {
         expect(refused).toMatchObject({ type: 'application/problem+json; charset=utf-8' });
         expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+        expect(JSON.parse(refused.text).detail).toMatch(
+          /^More than 20 notifications, or KiB of them, without a valid secret in a minute for one address \(Limits__UnknownNotificationsPerMinute\); wait \d+ seconds\. Send them to the whole callback URL/,
+        );
       }
       answers.push(...some.map(({ status }) => status));
       return refused !== undefined;
@@ -330,10 +333,16 @@ test('what comes with the secret of a subscription is counted too, and holds up 
   const [noisy, calm] = subscriptions as [(typeof subscriptions)[0], (typeof subscriptions)[0]];
   const many = graphBody(...Array(1_000).fill({}));
   const answers: number[] = [];
+  let told = '';
   await until(async () => {
-    answers.push((await push(at(service.url, noisy.k), many)).status);
-    return answers.at(-1) === 429;
+    const { status, text } = await push(at(service.url, noisy.k), many);
+    answers.push(status);
+    told = text;
+    return status === 429;
   });
+  expect(JSON.parse(told).detail).toMatch(
+    /^More than 900 notifications, or KiB of them, in a minute for one subscription \(Limits__NotificationsPerMinute\); wait \d+ seconds\. Send the request again then/,
+  );
   expect(answers.filter((status) => status === 202).length).toBeLessThanOrEqual(2);
   expect(await push(at(service.url, calm.k), ewsBody())).toMatchObject({ status: 200 });
 });

@@ -115,7 +115,7 @@ describe('requests per token', () => {
     expect(await refused.json()).toMatchObject({
       status: 429,
       Code: 'LimitExceeded',
-      detail: `More than 20 requests in a minute for one token; wait ${wait} seconds.`,
+      detail: `More than 20 requests in a minute for one token (Limits__RequestsPerMinute); wait ${wait} seconds.`,
     });
     const overGraphql = await fetch(`${service.url}/school/graphql`, {
       method: 'POST',
@@ -180,7 +180,7 @@ describe('requests for tokens per address', () => {
     expect(await refused.json()).toEqual({
       error: 'slow_down',
       error_description: expect.stringMatching(
-        /^More than 3 requests in a minute for one address; wait \d+ seconds\.$/,
+        /^More than 3 requests for tokens in a minute for one address \(Limits__TokenRequestsPerMinute\); wait \d+ seconds\.$/,
       ),
     });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);

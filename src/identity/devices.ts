@@ -108,7 +108,10 @@ export function openDevices(context: Context): Devices {
     if (used <= wrongPerMinute) return;
     log.warn({ address }, 'wrong display tokens');
     const seconds = Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1_000));
-    throw new LimitExceeded(`Too many wrong tokens from here; wait ${seconds} seconds.`, seconds);
+    throw new LimitExceeded(
+      `More than ${wrongPerMinute} wrong tokens of displays in a minute for one address; wait ${seconds} seconds.`,
+      seconds,
+    );
   }
 
   async function refuse(hash: Buffer, isKnown: boolean, ip: string): Promise<NotAuthenticated> {

@@ -9,14 +9,28 @@ type Limit = {
   /** Stands in the headers, and sets the counts of one limit apart from another's. */
   name: string;
   most: number;
-  /** What the limit is for, in the words of the refusal. */
+  /** The refusal's words: what is counted, for whom, by which setting, and what helps besides waiting. */
+  of: string;
   each: string;
+  setting: string;
+  remedy?: string;
 };
 
 const requestLimit = ({ config }: Context): Limit => ({
   name: 'requests',
   most: config.Limits.RequestsPerMinute,
+  of: 'requests',
   each: 'token',
+  setting: 'Limits__RequestsPerMinute',
+});
+
+/** Of callers that have proven nothing yet. */
+const addressLimit = ({ config }: Pick<Context, 'config'>, name: string, of: string): Limit => ({
+  name,
+  most: config.Limits.TokenRequestsPerMinute,
+  of,
+  each: 'address',
+  setting: 'Limits__TokenRequestsPerMinute',
 });
 
 /** Whose requests are counted together. `partition` is what the headers tell of the key. */
@@ -38,10 +52,10 @@ function countedByViewer(limit: Limit, viewer: Viewer): Counted {
 
 const secondsUntil = (resetsAt: Date) => Math.max(0, Math.ceil((resetsAt.getTime() - Date.now()) / 1_000));
 
-function refusal({ most, each }: Limit, resetsAt: Date, what = 'requests'): LimitExceeded {
+function refusal({ most, of, each, setting, remedy = '' }: Limit, resetsAt: Date): LimitExceeded {
   const seconds = Math.max(1, secondsUntil(resetsAt));
   return new LimitExceeded(
-    `More than ${most} ${what} in a minute for one ${each}; wait ${seconds} seconds.`,
+    `More than ${most} ${of} in a minute for one ${each} (${setting}); wait ${seconds} seconds.${remedy}`,
     seconds,
   );
 }
@@ -79,22 +93,22 @@ export function countRequest(context: Context, viewer: Viewer, uses = 1): void {
 }
 
 /** Counts a wrong token in the address of a request, by whom it comes from. @throws LimitExceeded */
-export function countWrongToken({ rates, config }: Context, ip = ''): void {
-  const limit = { name: 'wrong-tokens', most: config.Limits.TokenRequestsPerMinute, each: 'address' };
-  const { used, resetsAt } = rates.count(countedBy(limit, ipKeyGenerator(ip, 64)).key);
+export function countWrongToken(context: Context, ip = ''): void {
+  const limit = addressLimit(context, 'wrong-tokens', 'wrong tokens');
+  const { used, resetsAt } = context.rates.count(countedBy(limit, ipKeyGenerator(ip, 64)).key);
   if (used > limit.most) throw refusal(limit, resetsAt);
 }
 
 /** Limits the requests for tokens of an address, of IPv6 the /64. */
-export function limitTokenRequests({ rates, config }: Context): RequestHandler {
-  const limit = { name: 'token-requests', most: config.Limits.TokenRequestsPerMinute, each: 'address' };
-  return limitBy(rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
+export function limitTokenRequests(context: Context): RequestHandler {
+  const limit = addressLimit(context, 'token-requests', 'requests for tokens');
+  return limitBy(context.rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
 }
 
 /** Limits the requests of devices to be paired that come from one address, of IPv6 the /64. */
-export function limitPairings({ rates, config }: Context): RequestHandler {
-  const limit = { name: 'pairings', most: config.Limits.TokenRequestsPerMinute, each: 'address' };
-  return limitBy(rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
+export function limitPairings(context: Context): RequestHandler {
+  const limit = addressLimit(context, 'pairings', 'requests to pair a device');
+  return limitBy(context.rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
 }
 
 /**
@@ -107,16 +121,33 @@ export function countNotifications(
   sender: { subscriptionId: number } | { address: string },
   cost: number,
 ): void {
-  const [limit, key] =
+  const of = 'notifications, or KiB of them,';
+  const [limit, key]: [Limit, string] =
     'address' in sender
       ? [
-          { name: 'unknown-notifications', most: Limits.UnknownNotificationsPerMinute, each: 'address' },
+          {
+            name: 'unknown-notifications',
+            most: Limits.UnknownNotificationsPerMinute,
+            of: `${of} without a valid secret`,
+            each: 'address',
+            setting: 'Limits__UnknownNotificationsPerMinute',
+            remedy:
+              ' Send them to the whole callback URL of a subscription: with its secret they are counted apart.',
+          },
           ipKeyGenerator(sender.address, 64),
         ]
       : [
-          { name: 'notifications', most: Limits.NotificationsPerMinute, each: 'subscription' },
+          {
+            name: 'notifications',
+            most: Limits.NotificationsPerMinute,
+            of,
+            each: 'subscription',
+            setting: 'Limits__NotificationsPerMinute',
+            remedy:
+              ' Send the request again then, or have the limit raised; calendars are also read without it.',
+          },
           String(sender.subscriptionId),
         ];
   const { used, resetsAt } = rates.count(countedBy(limit, key).key, cost);
-  if (used - cost >= limit.most) throw refusal(limit, resetsAt, 'notifications');
+  if (used - cost >= limit.most) throw refusal(limit, resetsAt);
 }
