@@ -82,7 +82,7 @@ module.exports = {
       [
         '^src/$1/',
         '^src/db/',
-        '^src/worker/(queue|leases)\\.ts$',
+        '^src/worker/(queue|leases|turns)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
         '^src/(config|containment|errors|finding|log|names|safe-fetch|storable|zones)\\.ts$',

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { sql } from 'kysely';
 import { requestReadings } from '../src/mail/calendars.ts';
 import { mailFigures } from '../src/mail/figures.ts';
+import { provisionTask } from '../src/mail/provisioning.ts';
 import { makeSecret } from '../src/mail/secrets.ts';
 import { doubtSubscription } from '../src/mail/subscriptions.ts';
 import { type ScriptedMailServer, startScriptedMailServer } from './_util/scripted-mail-server.ts';
@@ -339,6 +340,7 @@ describe('what the mail server holds for us', () => {
   });
 
   test('is left alone while it is just being asked for', async () => {
+    let listed = {};
     server.script.before = async (operation) => {
       if (operation !== 'subscribe') return undefined;
       const { id } = await only();
@@ -346,11 +348,15 @@ describe('what the mail server holds for us', () => {
       held('granted', `${desk.service.url}/api/webhooks/mailserver?k=${makeSecret(config, 'callback', id)}`);
       await desk.sweep();
       for (const { task, payload } of await desk.takeJobs()) await desk.run(task, payload);
-      expect([server.count('list'), server.promises.size]).toEqual([1, 1]);
+      listed = { times: server.count('list'), left: server.promises.size };
       return undefined;
     };
-    await desk.settle();
-    expect(server.count('list')).toBeGreaterThan(0);
+    await desk.alignRooms();
+    await desk.sweep();
+    // The listing that was queued with it is left to those inside: beside it, it would come at any time.
+    for (const { task, payload } of await desk.takeJobs())
+      if (task === provisionTask) await desk.run(task, payload);
+    expect(listed).toEqual({ times: 1, left: 1 });
   });
 });
 

@@ -9,6 +9,7 @@ import { bookConflicts } from '../src/mail/conflicts.ts';
 import { examineMail } from '../src/mail/health.ts';
 import type { DirtyBy } from '../src/mail/mail.ts';
 import { synchroniseCalendar } from '../src/mail/sync.ts';
+import { openTurns } from '../src/worker/turns.ts';
 import { insertBookings } from './_util/bookings-table.ts';
 import { makeDisplay } from './_util/factories.ts';
 import { heardOfAll } from './_util/graphql.ts';
@@ -31,6 +32,8 @@ let work: Database;
 let admin: MasterData;
 let user: MasterData;
 let used = 0;
+/** What every job is given. */
+const job = { runner: 'test', turns: openTurns(8) };
 
 /** A room of its own for each test. */
 let room: { mailbox: string; resourceId: number; calendarId: number; mandatorId: number };
@@ -68,7 +71,7 @@ beforeEach(async () => {
 });
 
 const run = (signal = new AbortController().signal) =>
-  synchroniseCalendar({ ...service.context, work, signal }, room);
+  synchroniseCalendar({ ...service.context, ...job, work, signal }, room);
 
 const mark = (by: DirtyBy = 'Push') => markCalendars(work, [room.calendarId], by);
 
@@ -265,7 +268,10 @@ describe('an item becomes a booking', () => {
     const lines: string[] = [];
     const log = openLog('warn', { write: (line) => void lines.push(line) });
     await mark();
-    await synchroniseCalendar({ ...service.context, log, work, signal: new AbortController().signal }, room);
+    await synchroniseCalendar(
+      { ...service.context, ...job, log, work, signal: new AbortController().signal },
+      room,
+    );
     const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(told).toMatchObject(
       Array(2).fill({ msg: 'mail item cannot be read', mailbox: room.mailbox, reason: expect.any(String) }),
@@ -606,7 +612,7 @@ describe('the thread is lost', () => {
     const fewer = { ...config, MailServer: { school: { ...config.MailServer['school']!, FutureDays: 100 } } };
     await mark();
     await synchroniseCalendar(
-      { ...service.context, config: fewer, work, signal: new AbortController().signal },
+      { ...service.context, ...job, config: fewer, work, signal: new AbortController().signal },
       room,
     );
     expect(await occupied()).toEqual([
@@ -1032,14 +1038,14 @@ describe('whoever reads it dies', () => {
     await markCalendars(work, [id], 'Push');
     const { signal } = new AbortController();
     const key = { mandatorId: room.mandatorId, calendarId: id };
-    await synchroniseCalendar({ ...service.context, work, signal }, key);
+    await synchroniseCalendar({ ...service.context, ...job, work, signal }, key);
     const state = () =>
       work.selectFrom('mail_calendar').where('id', '=', id).selectAll().executeTakeFirstOrThrow();
     expect(await state()).toMatchObject({ readings: 0, dirty_by: 'Push', not_before: expect.any(Date) });
     held.open();
     await first;
     await sql`update mail_calendar set not_before = null where id = ${id}`.execute(work);
-    await synchroniseCalendar({ ...service.context, work, signal }, key);
+    await synchroniseCalendar({ ...service.context, ...job, work, signal }, key);
     expect(await state()).toMatchObject({ readings: 1, deaths: 0, dirty_by: null });
   });
 });

@@ -1,4 +1,6 @@
 /** Readings as jobs of processes that share one database, and die. */
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
@@ -11,6 +13,7 @@ import { makeCalendar } from './_util/mail-rows.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 import { killPrograms, type Program, startProgram, until } from './_util/process.ts';
 import { eventAt, type ScriptedGraph, startScriptedGraph } from './_util/scripted-graph.ts';
+import { startScriptedMailServer } from './_util/scripted-mail-server.ts';
 
 const hour = 3_600_000;
 const tomorrow = (Math.ceil(Date.now() / hour) + 24) * hour;
@@ -18,7 +21,7 @@ const tomorrow = (Math.ceil(Date.now() / hour) + 24) * hour;
 let graph: ScriptedGraph;
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let db: Database;
-let calendars: { id: number; mailbox: string; resourceId: number }[];
+let calendars: { id: number; mailbox: string; resourceId: number }[] = [];
 
 beforeAll(async () => {
   graph = await startScriptedGraph();
@@ -39,7 +42,9 @@ afterAll(() => graph.stop());
 async function makeCalendars(count: number): Promise<void> {
   const rooms = Array.from({ length: count }, (_, index) => `R${index}`);
   const { mandatorId, resources } = await makeTenant(db, { rooms });
-  await sql`update resource set mailbox = lower(name) || '@school.example'`.execute(db);
+  await sql`update resource set mailbox = lower(name) || '@school.example' where mandator_id = ${mandatorId}`.execute(
+    db,
+  );
   calendars = await Promise.all(
     resources.map(async ({ id: resourceId, name }) => {
       const mailbox = `${name.toLowerCase()}@school.example`;
@@ -177,6 +182,39 @@ test('a mail server that does not answer for one calendar leaves the others thei
   held.open();
   await allRead();
   expect(await bookings()).toHaveLength(calendars.length);
+});
+
+test('mail servers of five tenants that accept and never answer hold nobody: others are read and subscribed meanwhile', async () => {
+  const sockets = new Set<net.Socket>();
+  const silent = net.createServer((socket) => void sockets.add(socket.on('error', () => {})));
+  await once(silent.listen(0, '127.0.0.1'), 'listening');
+  const granting = await startScriptedMailServer();
+  const { port } = silent.address() as AddressInfo;
+  const silentSettings: Record<string, string> = {};
+  for (const code of ['a', 'b', 'c', 'd', 'e']) {
+    await makeTenant(db, { code, rooms: [1, 2, 3, 4].map((room) => `${code}${room}`) });
+    for (const [name, value] of Object.entries({
+      ...{ Kind: 'Ews', Url: `http://127.0.0.1:${port}/EWS/Exchange.asmx` },
+      ...{ User: 'service', Password: 'password' },
+    }))
+      silentSettings[`MailServer__${code}__${name}`] = value;
+  }
+  await sql`update resource set mailbox = lower(name) || '@rooms.test'`.execute(db);
+  const preload = path.join(import.meta.dirname, '_util', 'no-deadlines.ts');
+  start({
+    ...{ NODE_OPTIONS: `--import ${preload}`, ...silentSettings },
+    ...granting.settings('Ews', 'subscribed'),
+  });
+  await until('all places hang', async () => sockets.size >= 8);
+  await makeTenant(db, { code: 'subscribed', rooms: ['S1'] });
+  await sql`update resource set mailbox = 's1@rooms.test' where name = 'S1'`.execute(db);
+  await makeCalendars(1);
+  graph.put(calendars[0]!.mailbox, eventAt('a', tomorrow));
+  await until('it is booked', async () => (await bookings()).length === 1);
+  await until('it is subscribed', async () => granting.promises.size === 1);
+  for (const socket of sockets) socket.destroy();
+  silent.close();
+  await granting.close();
 });
 
 test('workers whose settings differ take no calendar from each other; what is left of them then follows its own', async () => {

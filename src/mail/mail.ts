@@ -5,6 +5,7 @@
  */
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import type { Turns } from '../worker/turns.ts';
 
 /** What background work is given. */
 export type Work = Pick<Context, 'config' | 'log'> & {
@@ -12,6 +13,13 @@ export type Work = Pick<Context, 'config' | 'log'> & {
   work: Database;
   /** Aborted when the process is to stop. */
   signal: AbortSignal;
+};
+
+/** What a job is given that asks mail servers. */
+export type Job = Work & {
+  /** Who does it, as leases know it. */
+  runner: string;
+  turns: Turns;
 };
 
 /** Whose mail server it is. */

@@ -9,9 +9,10 @@ import pLimit from 'p-limit';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../log.ts';
-import type { Connector } from './connectors/connector.ts';
+import type { Turn } from '../worker/turns.ts';
+import { type Connector, hasAnswered } from './connectors/connector.ts';
 import { openConnector } from './connectors/open.ts';
-import type { Tenant, Work } from './mail.ts';
+import type { Job, Tenant, Work } from './mail.ts';
 import { beginListing, endListing, findOrphans, listingIsDue } from './orphans.ts';
 import { queueProvisioning, storedFault } from './provisioning.ts';
 import { lookAfter, takeDue } from './renewal.ts';
@@ -20,16 +21,16 @@ import {
   live,
   moveSubscriptions,
   nextLook,
-  patience,
   pauseAfter,
   replaceOlder,
   serversOf,
-  takeTurn,
 } from './subscriptions.ts';
 
 export const manageTask = 'MailSubscriptionManagement';
 
 const mostAtOnce = 4;
+/** Milliseconds after which a job leaves the rest to the next. */
+const askWithin = 3_000;
 
 /** Brings the subscriptions in line with the settings and the time; with no mail server there is nothing to do. */
 export async function sweepSubscriptions({ work, config }: Pick<Work, 'work' | 'config'>): Promise<void> {
@@ -116,28 +117,31 @@ async function queueManagement(db: Database, config: Config): Promise<void> {
 }
 
 /** Looks at all subscriptions of a tenant whose time has come. */
-export async function manageSubscriptions(context: Work, mandatorId: number): Promise<void> {
-  const { config, work, log } = context;
+export async function manageSubscriptions(context: Job, mandatorId: number): Promise<void> {
+  const { config, work, log, turns } = context;
   const mandator = await nameOf(work, mandatorId);
   const settings = config.MailServer[mandator ?? ''];
   if (mandator === undefined || !settings) return;
   const server = { mandatorId, mandator };
   await letTimeDecide(work, log, server);
   const connector = openConnector(settings, log);
-  await takeTurn(work, mandatorId, () => askServer(context, server, connector));
+  // Without a turn the sweep queues it again.
+  await turns.take(mandatorId, (turn) => askServer(context, turn, server, connector));
 }
 
 /** What the mail server has to be asked for. */
-async function askServer(context: Work, server: Tenant, connector: Connector): Promise<void> {
-  const { work, log, signal } = context;
+async function askServer(context: Work, turn: Turn, server: Tenant, connector: Connector): Promise<void> {
+  const { work, log } = context;
   const limit = pLimit(mostAtOnce);
-  while (!signal.aborted) {
+  const signal = AbortSignal.any([context.signal, turn.signal]);
+  const until = performance.now() + askWithin;
+  while (!signal.aborted && performance.now() < until) {
     const taken = await takeDue(work, server.mandatorId);
     if (taken.length === 0) break;
-    await Promise.all(taken.map((row) => limit(() => lookAfter(context, server, connector, row))));
+    await Promise.all(taken.map((row) => limit(() => lookAfter(context, turn, server, connector, row))));
     await letTimeDecide(work, log, server);
   }
-  if (!signal.aborted) await endOrphans(context, server, connector);
+  if (!signal.aborted) await endOrphans({ ...context, signal }, turn, server, connector);
 }
 
 async function nameOf(db: Database, mandatorId: number): Promise<string | undefined> {
@@ -213,6 +217,7 @@ const named = (moved: readonly { mailbox: string | null }[]) => ({
 /** Ends what the mail server holds for us in vain, when it is time to look for that. */
 async function endOrphans(
   { config, work, log, signal }: Work,
+  turn: Turn,
   server: Tenant,
   { subscriptions }: Connector,
 ): Promise<void> {
@@ -221,14 +226,15 @@ async function endOrphans(
   const triedAt = await beginListing(work, server.mandatorId);
   if (!triedAt) return;
   const limit = pLimit(mostAtOnce);
-  const within = () => AbortSignal.any([signal, AbortSignal.timeout(patience)]);
   try {
-    const orphans = await findOrphans(work, config, server, await list(within()));
-    await Promise.all(orphans.map((orphan) => limit(() => end(orphan, within()))));
+    const orphans = await findOrphans(work, config, server, await list(signal));
+    turn.answered();
+    await Promise.all(orphans.map((orphan) => limit(() => end(orphan, signal))));
     await endListing(work, server.mandatorId, triedAt);
     if (orphans.length > 0)
       log.info({ mandator: server.mandator, count: orphans.length }, 'orphaned mail subscriptions ended');
   } catch (error) {
+    if (hasAnswered(error)) turn.answered();
     const { text } = storedFault(error);
     log.debug({ mandator: server.mandator, text }, 'mail subscriptions were not listed');
   }

@@ -6,12 +6,13 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../log.ts';
+import type { Turn } from '../worker/turns.ts';
 import { endOthersWaits } from './attempts.ts';
 import { markCalendars } from './calendars.ts';
 import { withSecret } from './callback-url.ts';
-import { type Granted, ServerFault } from './connectors/connector.ts';
+import { type Granted, hasAnswered, ServerFault } from './connectors/connector.ts';
 import { openConnector } from './connectors/open.ts';
-import type { Fault, Work } from './mail.ts';
+import type { Fault, Job } from './mail.ts';
 import { makeSecret } from './secrets.ts';
 import {
   coming,
@@ -21,12 +22,10 @@ import {
   faultText,
   forgetAttempts,
   nextLook,
-  patience,
   pauseAfter,
   replaceOlder,
   serversOf,
   standing,
-  takeTurn,
 } from './subscriptions.ts';
 
 export const provisionTask = 'ProvisionMailSubscription';
@@ -151,23 +150,23 @@ async function beginAttempt(
  * while the mail server is asked: its handshake may come to this very process.
  */
 export async function provisionSubscription(
-  context: Work,
+  context: Job,
   calendar: { mandatorId: number; calendarId: number },
 ): Promise<void> {
-  const { config, work, signal } = context;
+  const { config, work, signal, turns } = context;
   let wasMade = false;
-  await takeTurn(work, calendar.mandatorId, async () => {
+  await turns.take(calendar.mandatorId, async (turn) => {
     const attempt = await beginAttempt(work, config, calendar.mandatorId, calendar.calendarId);
     if (!attempt) return;
-    await makeAttempt(context, attempt);
+    await makeAttempt(context, attempt, turn);
     await forgetAttempts(work, attempt.mandatorId, attempt.calendarId);
     wasMade = true;
   });
-  // Another one's turn; when none was made, whoever is at it queues the next.
+  // When none was made, whoever is at it queues the next, or the sweep when it is the tenant's turn.
   if (wasMade && !signal.aborted) await queueProvisioning(work, config);
 }
 
-async function makeAttempt({ config, work, log, signal }: Work, attempt: Attempt): Promise<void> {
+async function makeAttempt({ config, work, log, signal }: Job, attempt: Attempt, turn: Turn): Promise<void> {
   const { subscriptions } = openConnector(config.MailServer[attempt.mandator]!, log);
   const terms = {
     callback: withSecret(attempt.callbackUrl, makeSecret(config, 'callback', attempt.id)),
@@ -178,18 +177,16 @@ async function makeAttempt({ config, work, log, signal }: Work, attempt: Attempt
   try {
     if (!subscriptions) throw new Error(`no subscriptions for ${attempt.mandator}`);
     const remote = { mailbox: attempt.mailbox, address: attempt.address };
-    granted = await subscriptions.subscribe(
-      remote,
-      terms,
-      AbortSignal.any([signal, AbortSignal.timeout(patience)]),
-    );
+    granted = await subscriptions.subscribe(remote, terms, AbortSignal.any([signal, turn.signal]));
   } catch (error) {
     if (!signal.aborted && !(error instanceof ServerFault))
       log.error({ err: (error as Error).stack }, 'a mail server was asked for a subscription in vain');
     const fault = signal.aborted ? interrupted : storedFault(error);
+    if (hasAnswered(error)) turn.answered();
     await failAttempt(work, log, attempt, fault);
     return;
   }
+  turn.answered();
   await storeGranted(work, log, attempt, granted, subscriptions.heartbeat);
 }
 

@@ -1,11 +1,12 @@
 /** Subscriptions that expire are renewed in time, and between that their mail server is asked whether it still has them. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import type { Turn } from '../worker/turns.ts';
 import { endOthersWaits } from './attempts.ts';
-import type { Connector } from './connectors/connector.ts';
+import { type Connector, hasAnswered } from './connectors/connector.ts';
 import type { Tenant, Work } from './mail.ts';
 import { halfOf, notBefore, storedFault } from './provisioning.ts';
-import { moveSubscriptions, nextLook, patience, standing } from './subscriptions.ts';
+import { moveSubscriptions, nextLook, standing } from './subscriptions.ts';
 
 /** Rows that are taken at a time: within their five minutes all of them have been asked for. */
 const mostTaken = 16;
@@ -39,6 +40,7 @@ export async function takeDue(db: Database, mandatorId: number): Promise<Taken[]
 /** Renews one, or asks whether it is still there. */
 export async function lookAfter(
   context: Work,
+  turn: Turn,
   server: Tenant,
   { kind, subscriptions }: Connector,
   row: Taken,
@@ -47,12 +49,15 @@ export async function lookAfter(
   const act = row.isRenewal ? subscriptions?.renew : subscriptions?.probe;
   if (!act || row.kind !== kind) return;
   try {
-    const answer = await act(row.externalId, AbortSignal.any([signal, AbortSignal.timeout(patience)]));
+    const answer = await act(row.externalId, AbortSignal.any([signal, turn.signal]));
+    turn.answered();
     if (answer === 'Gone') await buryGone(context, server, row);
     else if (answer === 'Alive') await storeLook(work, server, row, null);
     else await storeLook(work, server, row, answer.expiresAt);
   } catch (error) {
-    await storeFault(context, server, row, error);
+    if (hasAnswered(error)) turn.answered();
+    if (signal.aborted || turn.signal.aborted) await giveBack(work, server, row);
+    else await storeFault(context, server, row, error);
   }
 }
 
@@ -88,6 +93,13 @@ async function storeLook(
   });
 }
 
+/** It was not given its time. */
+async function giveBack(db: Database, { mandatorId }: Tenant, { id }: Taken): Promise<void> {
+  await sql`
+    update mail_subscription set due_at = now()
+    where mandator_id = ${mandatorId} and id = ${id} and state in ${standing}`.execute(db);
+}
+
 const endsSoon = 'It ends within a day, and this was the last answer: ';
 
 /**
@@ -95,32 +107,30 @@ const endsSoon = 'It ends within a day, and this was the last answer: ';
  * ends within a day.
  */
 async function storeFault(
-  { work, log, signal }: Work,
+  { work, log }: Work,
   { mandatorId, mandator }: Tenant,
   { id, mailbox, fault: before, failures }: Taken,
   error: unknown,
 ): Promise<void> {
   const { fault, text, retryAt } = storedFault(error);
-  if (fault === null && !signal.aborted)
+  if (fault === null)
     log.error({ err: (error as Error).stack }, 'a mail server was asked about a subscription in vain');
-  const minutes = signal.aborted ? 0 : ([1, 5][failures] ?? 15);
+  const minutes = [1, 5][failures] ?? 15;
   const pause = sql`now() + least(${minutes} * interval '1 minute' * (0.9 + 0.2 * random()),
     greatest((expires_at - now()) / 4, interval '10 seconds'))`;
   const { rows } = await sql<{ endsSoon: boolean; wasSaid: boolean }>`
     with known as materialized (
       select id, coalesce(starts_with(fault_text, ${endsSoon}), false) as was_said,
-        not ${signal.aborted}::boolean and expires_at < now() + interval '1 day' as ends_soon
+        expires_at < now() + interval '1 day' as ends_soon
       from mail_subscription where mandator_id = ${mandatorId} and id = ${id} for no key update
     )
     update mail_subscription as tried set
-      failures = failures + ${signal.aborted ? 0 : 1}, due_at = least(${notBefore(pause, retryAt)}, expires_at),
-      fault = ${signal.aborted ? sql`fault` : fault},
-      fault_text = case when ${signal.aborted}::boolean then fault_text when ends_soon then ${endsSoon}::text || ${text}
-        else ${text} end
+      failures = failures + 1, due_at = least(${notBefore(pause, retryAt)}, expires_at),
+      fault = ${fault}, fault_text = case when ends_soon then ${endsSoon}::text || ${text} else ${text} end
     from known where tried.mandator_id = ${mandatorId} and tried.id = known.id and tried.state in ${standing}
     returning ends_soon as "endsSoon", was_said as "wasSaid"`.execute(work);
   const [stored] = rows;
-  if (!stored || signal.aborted) return;
+  if (!stored) return;
   const isNews = fault !== before || (stored.endsSoon && !stored.wasSaid);
   const level = !isNews ? 'debug' : fault === 'AccessLost' || stored.endsSoon ? 'error' : 'warn';
   log[level](

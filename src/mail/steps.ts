@@ -12,9 +12,9 @@ import { type Calendar, type Continuation, forgetSteps, isUnchanged, Overtaken }
 
 const day = 86_400_000;
 const mostItems = 20_000;
-/** After so many items, or milliseconds, a step ends with the next page. */
+/** After so many items, or milliseconds, a step ends with the next page: soon enough for a quick turn. */
 const itemsOfStep = 2_000;
-const stepWithin = 10_000;
+const stepWithin = 3_000;
 
 export type Step = {
   window: Window;

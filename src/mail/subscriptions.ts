@@ -17,28 +17,6 @@ export const standing = sql`('Active', 'Suspect')`;
 export const live = sql`('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect')`;
 export const ended = sql`('Dead', 'Failed', 'Replaced', 'Disabled')`;
 
-/** How long a mail server may take to answer, within the time after which an attempt counts as forgotten. */
-export const patience = 60_000;
-
-/** Of the jobs of a process, and of these of one tenant: a mail server that does not answer must leave room for others. */
-const mostAtOnce = 3;
-const mostOfTenant = 2;
-const busy = new WeakMap<Database, number[]>();
-
-/** Runs what asks a mail server, unless this process is already at enough of that: the sweep then queues it again. */
-export async function takeTurn(db: Database, mandatorId: number, run: () => Promise<void>): Promise<void> {
-  const others = busy.get(db) ?? [];
-  busy.set(db, others);
-  const own = others.filter((other) => other === mandatorId).length;
-  if (others.length >= mostAtOnce || own >= mostOfTenant) return;
-  others.push(mandatorId);
-  try {
-    await run();
-  } finally {
-    others.splice(others.indexOf(mandatorId), 1);
-  }
-}
-
 /** The mail servers that the settings name, as a query of (mandator_id, code, kind, server_url, callback_url). */
 export function serversOf(config: Config): RawBuilder<unknown> {
   const servers = Object.entries(config.MailServer).map(([mandator, { Kind, Url }]) => ({

@@ -9,17 +9,17 @@ import type { Database, Transaction } from '../db/database.ts';
 import { isLockTimeout, transactWithin } from '../db/locks.ts';
 import { isOutage } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { Turn } from '../worker/turns.ts';
 import { markCalendars } from './calendars.ts';
-import { type CalendarChanges, type CalendarPage, ServerFault } from './connectors/connector.ts';
+import { type CalendarChanges, type CalendarPage, hasAnswered, ServerFault } from './connectors/connector.ts';
 import { openConnector } from './connectors/open.ts';
 import { mergePages } from './connectors/pages.ts';
 import { endLeftNotes, readNoted } from './deaths.ts';
-import type { Work } from './mail.ts';
+import type { Job, Work } from './mail.ts';
 import { type Calendar, forgetSteps, noContinuation, Overtaken } from './reading.ts';
 import { type Reconciled, reconcile } from './reconcile.ts';
 import { describeConflict } from './standing.ts';
 import { isComplete, isFirst, itemsSoFar, keepStep, readKept, readStep, type Step } from './steps.ts';
-import { inTurn } from './turns.ts';
 
 /** Faults after which a reading goes on where it was: what was told so far holds. After all others it begins anew. */
 const passing = new Set<ServerFault['fault']>(['Unreachable', 'Throttled', 'AccessLost']);
@@ -28,8 +28,12 @@ const isPassing = (fault: unknown) => fault instanceof ServerFault && passing.ha
 const lockWithin = 200;
 const roomWithin = 5_000;
 const roomAgain = 1_000;
-/** Milliseconds until a job comes back whose turn it was not. */
-const turnAgain = 1_000;
+/** Milliseconds until a calendar comes back at which others have died, while another one is read alone. */
+const suspectAgain = 1_000;
+/** Seconds over which the calendars of a slow mail server come back. */
+const allAgainWithin = 5;
+/** Of the time until one comes back whose turn it was not. */
+const jitter = () => 0.5 + Math.random();
 /** Milliseconds after the first fault, doubled at each further one. */
 const firstBackOff = 5_000;
 const longestBackOff = 30 * 60_000;
@@ -50,25 +54,25 @@ class RoomHeld extends Error {}
  * server's side is written down at the calendar, which is read again later.
  */
 export async function synchroniseCalendar(
-  context: Work,
+  context: Job,
   key: { mandatorId: number; calendarId: number },
 ): Promise<void> {
-  const { work, signal } = context;
-  const again = turnAgain * (0.5 + Math.random());
-  const read = async () => {
+  const { work, signal, turns } = context;
+  const refusal = await turns.take(key.mandatorId, async (turn) => {
     try {
       await endLeftNotes(work);
       const calendar = await readCalendar(work, key);
       if (!calendar || calendar.dirtyBy === null || calendar.isHeldBack) return;
       if (await isRoomHeld(work, calendar)) return await putOff(work, key, roomAgain);
-      if (!(await readNoted(context, calendar, () => readOne(context, calendar))))
-        await putOff(work, key, again);
+      if (!(await readNoted(context, calendar, () => readOne(context, turn, calendar))))
+        await putOff(work, key, suspectAgain * jitter());
     } catch (error) {
       if (error instanceof RoomHeld) await putOff(work, key, roomAgain);
       else if (!(error instanceof Overtaken || signal.aborted)) throw error;
     }
-  };
-  if (!(await inTurn(work, key.mandatorId, read))) await putOff(work, key, again);
+  });
+  if (refusal?.isForAll) await putOffAll(work, key.mandatorId, refusal.againMs);
+  else if (refusal) await putOff(work, key, refusal.againMs * jitter());
 }
 
 /** Has a calendar read a little later. */
@@ -83,6 +87,21 @@ async function putOff(
       where mandator_id = ${mandatorId} and id = ${calendarId} and dirty_by is not null
       returning dirty_by as by`.execute(trx);
     for (const { by } of rows) await markCalendars(trx, [calendarId], by);
+  });
+}
+
+/** Has those calendars of a tenant read later that wait to be read: its mail server is left alone. */
+async function putOffAll(work: Database, mandatorId: number, milliseconds: number): Promise<void> {
+  await work.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ id: number }>`
+      update mail_calendar set not_before = greatest(not_before, now() + make_interval(secs => ${milliseconds / 1_000}))
+      where mandator_id = ${mandatorId} and id in (
+        select id from mail_calendar
+        where mandator_id = ${mandatorId} and dirty_by is not null and reading_since is null
+        order by id for no key update skip locked)
+      returning id`.execute(trx);
+    const ids = rows.map(({ id }) => id);
+    await markCalendars(trx, ids, 'Poll', { spread: ids.length > 1 ? allAgainWithin : 0 });
   });
 }
 
@@ -115,7 +134,7 @@ async function isRoomHeld(db: Database, { mandatorId, resourceId }: Calendar): P
   return rows.length === 0;
 }
 
-async function readOne(context: Work, calendar: Calendar): Promise<void> {
+async function readOne(context: Work, turn: Turn, calendar: Calendar): Promise<void> {
   const { config, log, work, signal } = context;
   const settings = config.MailServer[calendar.mandator];
   // Retired at any moment.
@@ -128,10 +147,14 @@ async function readOne(context: Work, calendar: Calendar): Promise<void> {
     items: 0,
     isAnew: false,
   };
-  const step = await contain(() => readStep(connector, calendar, settings, signal)).catch(
+  const within = AbortSignal.any([signal, turn.signal]);
+  const step = await contain(() => readStep(connector, calendar, settings, within)).catch(
     (fault: unknown): Step => ({ ...nothing, fault }),
   );
   if (signal.aborted) return;
+  if (step.fault === undefined || hasAnswered(step.fault)) turn.answered();
+  // What was brought until then is worth a turn; the next goes on from there.
+  if (turn.signal.aborted && step.pages.length > 0) delete step.fault;
   if (!isComplete(step)) return await readInPart(context, calendar, step);
   const answered = performance.now();
   try {

@@ -23,6 +23,7 @@ import { areHeld, holdRunner, mostCounted, releaseTheDead, unlockAll } from './l
 import { watchPulse } from './pulse.ts';
 import { openQueuePool, queueFigures } from './queue.ts';
 import type { Figure, Lane, Sweep, SweepContext, Task, TaskContext } from './task.ts';
+import { openTurns, type Turns } from './turns.ts';
 
 export type WorkerHandle = {
   /** Whether jobs are being taken right now, as the database sees it too. */
@@ -74,13 +75,13 @@ export function openFigures(
   );
 }
 
-/** `isTaking` is there while a runner is at work. */
-type State = { isTaking?: (() => Promise<boolean>) | undefined };
+/** `isTaking` is there while a runner is at work; `turns` are of the process, as runners come and go. */
+type State = { isTaking?: (() => Promise<boolean>) | undefined; turns: Turns };
 
 /** @param work connections for what takes minutes: for the tasks, and for this runner's own lock */
 export function startWorker(context: Context, work: Database): WorkerHandle {
   const stopping = new AbortController();
-  const state: State = {};
+  const state: State = { turns: openTurns(lanes.outside.places) };
   // Beside the queue, whose outages they outlive.
   const sweeping = allSweeps.map((sweep) => repeat(sweep, { ...context, work, signal: stopping.signal }));
   const supervised = (async () => {
@@ -161,7 +162,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
       }
       for (const pool of pools) await holdRunner(session, pool);
       await holdFingerprint(session, fingerprintOf(context.config, allSweeps));
-      held.resolve({ ...sweepContext, runner: pools[0]! });
+      held.resolve({ ...sweepContext, runner: pools[0]!, turns: state.turns });
       state.isTaking = async () => isBeating() && (await areHeld(context.db, pools));
       await tidyUntilEnd(sweepContext, session, pools, isBeating);
     } finally {

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import type { Turns } from './turns.ts';
 
 /** What background work is given. */
 export type SweepContext = Context & {
@@ -15,6 +16,8 @@ export type SweepContext = Context & {
 export type TaskContext = SweepContext & {
   /** Who runs it, for sessions that are to end with it: see leases. */
   runner: string;
+  /** For whoever asks servers outside: of this process, see turns. */
+  turns: Turns;
 };
 
 /** What operators watch, of the whole installation: a number, or with a label one for each of its values. */

@@ -62,7 +62,8 @@ export async function startScriptedMailServer() {
   }
 
   function grantPush(body: string): Reply {
-    const callback = /<t:URL>([^<]+)<\/t:URL>/.exec(body)![1]!.replaceAll('&amp;', '&');
+    const callback = /<t:URL>([^<]+)<\/t:URL>/.exec(body)?.[1]?.replaceAll('&amp;', '&');
+    if (callback === undefined) return { status: 400 };
     const mailbox = /<t:(?:PrimarySmtpAddress|EmailAddress)>([^<]+)</.exec(body)![1]!;
     const id = `ews-${++made}`;
     promises.set(id, { id, mailbox, callback, clientState: '', expiresAt: Number.POSITIVE_INFINITY });

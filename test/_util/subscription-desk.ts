@@ -5,6 +5,7 @@ import { alignCalendars } from '../../src/mail/calendars.ts';
 import { manageSubscriptions, manageTask, sweepSubscriptions } from '../../src/mail/management.ts';
 import { provisionSubscription, provisionTask } from '../../src/mail/provisioning.ts';
 import { synchroniseCalendar } from '../../src/mail/sync.ts';
+import { openTurns } from '../../src/worker/turns.ts';
 import type { LogLine } from './process.ts';
 import { startService, testConfig } from './service.ts';
 
@@ -34,7 +35,8 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
 
   const lines: LogLine[] = [];
   const log = openLog('info', { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const work = () => ({ ...context, config, log, work: db, signal: stop.signal });
+  const job = { runner: 'desk', turns: openTurns(8) };
+  const work = () => ({ ...context, ...job, config, log, work: db, signal: stop.signal });
   const tasks: Record<string, (payload: { mandatorId: number; calendarId: number }) => Promise<void>> = {
     [provisionTask]: (payload) => provisionSubscription(work(), payload),
     [manageTask]: (payload) => manageSubscriptions(work(), payload.mandatorId),

@@ -126,3 +126,7 @@ export class ServerFault extends Error {
     this.retryAt = retryAt;
   }
 }
+
+/** Whether a mail server has said something itself, so that others need not wait for it. */
+export const hasAnswered = (fault: unknown): boolean =>
+  fault instanceof ServerFault && fault.fault !== 'Unreachable';

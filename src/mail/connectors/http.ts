@@ -117,5 +117,16 @@ export function openHttp(settings: MailServerSettings, log: Log): Ask {
     }
   }
 
-  return (question, signal) => limit(() => ask(question, signal));
+  return async (question, signal) => {
+    // It ends also while it waits for others, or for a token.
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const end = () => reject(networkFault(signal.reason, base.origin));
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    try {
+      return await Promise.race([aborted, limit(() => ask(question, signal))]);
+    } finally {
+      signal.removeEventListener('abort', end);
+    }
+  };
 }
