@@ -205,7 +205,7 @@ const commonProblems: Record<number, string> = {
   406: '`Accept` allows nothing that can be answered.',
   429: 'A limit is reached; `Retry-After` says when to go on.',
   500: 'Something went wrong on the side of the server; quote the `TraceId`.',
-  503: 'The database does not answer at the moment; send the same request again.',
+  503: 'Others hold what this needs, too many such requests are under way, or the database does not answer; send the same request again after `Retry-After`.',
 };
 
 /** And those of operations that read a JSON body. */

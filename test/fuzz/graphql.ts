@@ -20,6 +20,7 @@ import type { Dice } from '../_util/dice.ts';
 import { project } from '../_util/generate.ts';
 import * as hostile from './hostile.ts';
 import { bytesOf, membersNamed, type Sent, schemas } from './rest.ts';
+import type { Known } from './right.ts';
 import { dateNear, instantNear, type Maker, valueFor } from './values.ts';
 import { tenantCode, type World } from './world.ts';
 
@@ -141,14 +142,20 @@ const oddDocuments = [
   ],
 ];
 
-export function makeOperation(dice: Dice, world: World, { operation, field }: Field): Operation {
+export function makeOperation(
+  dice: Dice,
+  world: World,
+  { operation, field }: Field,
+  known?: Known,
+): Operation {
   const maker: Maker = { dice, world, schemas };
   const isSubscription = operation === 'subscription';
-  if (dice.roll() < 0.03) return { isSubscription: false, params: { query: dice.oneOf(oddDocuments) } };
+  if (!known && dice.roll() < 0.03)
+    return { isSubscription: false, params: { query: dice.oneOf(oddDocuments) } };
   const args = field.args.filter((arg) => isRequired(arg) || dice.roll() < 0.6);
   const values = args.map((arg) => {
-    let value = inputFor(arg.name, arg.type, maker);
-    if (dice.roll() < 0.25) value = hostile.spoil({ value }, dice);
+    let value = known?.members[arg.name] ?? inputFor(arg.name, arg.type, maker);
+    if (!known && dice.roll() < 0.25) value = hostile.spoil({ value }, dice);
     else value = { value };
     return (value as { value?: unknown } | null)?.value;
   });
@@ -171,9 +178,9 @@ export function makeOperation(dice: Dice, world: World, { operation, field }: Fi
 }
 
 /** The same over HTTP; what streams asks for events. */
-export function makeGraphqlRequest(dice: Dice, world: World, field: Field): Sent {
-  const { isSubscription, params } = makeOperation(dice, world, field);
-  const { name, authorization } = dice.oneOf(world.callers);
+export function makeGraphqlRequest(dice: Dice, world: World, field: Field, known?: Known): Sent {
+  const { isSubscription, params } = makeOperation(dice, world, field, known);
+  const { name, authorization } = known?.caller ?? dice.oneOf(world.callers);
   const whole = dice.roll() < 0.04 ? hostile.spoil(params, dice) : params;
   const { body, headers } = bytesOf(whole, 'application/json', dice);
   return {
@@ -184,5 +191,6 @@ export function makeGraphqlRequest(dice: Dice, world: World, field: Field): Sent
       ...(authorization && { Authorization: authorization }),
     },
     body,
+    mayBeUnavailable: true,
   };
 }

@@ -3,11 +3,13 @@ import { openContext } from '../../src/context.ts';
 import { openLog } from '../../src/log.ts';
 import { killPrograms, startProgram } from '../_util/process.ts';
 import { pepper, testConfig } from '../_util/service.ts';
+import type { Window } from './loop.ts';
 import type { Finding } from './run.ts';
 import { openWorld } from './world.ts';
 
 export async function openFuzz(databaseUrl: string) {
   const program = startProgram(databaseUrl, {
+    NODE_OPTIONS: `--import ${new URL('./loop.ts', import.meta.url).href}`,
     LogLevel: 'warn',
     Limits__RequestsPerMinute: '1000000',
     Limits__TokenRequestsPerMinute: '1000000',
@@ -40,6 +42,11 @@ export async function openFuzz(databaseUrl: string) {
           : []),
       ].map(({ place, fault, told }) => ({ place, caller: 'worker', fault, request: JSON.stringify(told) }));
     },
+    /** How late the server's event loop was, in the windows that have begun since then. */
+    loop: (since: number): Window[] =>
+      program.lines
+        .flatMap(({ window }) => (window ? [window as Window] : []))
+        .filter((one) => one.since >= since),
     async close(): Promise<void> {
       await close();
       await killPrograms();

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { documentFile } from '../_util/contract-proxy.ts';
 import type { Dice } from '../_util/dice.ts';
 import * as hostile from './hostile.ts';
+import type { Known } from './right.ts';
 import { type Maker, type Schema, valueFor } from './values.ts';
 import { tenantCode, type World } from './world.ts';
 
@@ -15,12 +16,15 @@ export type Sent = {
   path: string;
   headers: Record<string, string | string[]>;
   body: Buffer | undefined;
+  /** Whether the document says that it may be answered 503. */
+  mayBeUnavailable: boolean;
 };
 
 type Parameter = { $ref?: string; name: string; in: 'path' | 'query' | 'header'; schema: Schema };
 type Operation = {
   parameters?: Parameter[];
   requestBody?: { content: Record<string, { schema: Schema; example?: unknown }> };
+  responses: Record<string, unknown>;
 };
 type Route = { method: string; template: string; operation: Operation };
 
@@ -100,12 +104,17 @@ function queryFor(parameters: Parameter[], maker: Maker): string {
   return parts.join('&').slice(0, 14_000);
 }
 
-function headersFor(parameters: Parameter[], maker: Maker): Record<string, string | string[]> {
+function headersFor(
+  parameters: Parameter[],
+  maker: Maker,
+  version: number | undefined,
+): Record<string, string | string[]> {
   const { dice } = maker;
   const headers: Record<string, string | string[]> = {};
   for (const { name, schema } of parameters) {
     const chance = dice.roll();
-    if (name === 'If-Match' && chance < 0.6) headers[name] = '*';
+    if (name === 'If-Match' && version !== undefined) headers[name] = `"${version}"`;
+    else if (name === 'If-Match' && chance < 0.6) headers[name] = '*';
     else if (chance < 0.4) continue;
     else if (name === 'If-Match' && chance < 0.8)
       headers[name] = dice.oneOf(['*', '"1"', '"2"', `"${dice.below(9)}"`]);
@@ -148,13 +157,14 @@ export function bytesOf(value: unknown, type: string, dice: Dice): Bodied {
   return { body, headers };
 }
 
-function bodyFor({ requestBody }: Operation, maker: Maker): Bodied | undefined {
+function bodyFor({ requestBody }: Operation, maker: Maker, known: Known | undefined): Bodied | undefined {
   const { dice } = maker;
   const types = Object.entries(requestBody?.content ?? {});
-  if (types.length === 0 || dice.roll() < 0.03) return undefined;
+  if (types.length === 0 || (!known && dice.roll() < 0.03)) return undefined;
   const [type, { schema, example }] = dice.oneOf(types);
-  let value = example !== undefined && dice.roll() < 0.3 ? example : valueFor('', schema, maker);
-  for (let times = dice.below(5); times > 2; times--) value = spoiled(value, dice);
+  let value =
+    known?.body ?? (example !== undefined && dice.roll() < 0.3 ? example : valueFor('', schema, maker));
+  if (!known) for (let times = dice.below(5); times > 2; times--) value = spoiled(value, dice);
   if (type === 'application/x-www-form-urlencoded') {
     const pairs = Object.entries((value ?? {}) as object).map(
       ([name, one]) => `${name}=${encode(asText(one))}`,
@@ -167,22 +177,28 @@ function bodyFor({ requestBody }: Operation, maker: Maker): Bodied | undefined {
 
 const spoiled = (value: unknown, dice: Dice) => hostile.spoil(value, dice);
 
-export function makeRestRequest(dice: Dice, world: World, { method, template, operation }: Route): Sent {
+export function makeRestRequest(
+  dice: Dice,
+  world: World,
+  { method, template, operation }: Route,
+  known?: Known,
+): Sent {
   const maker = { dice, world, schemas };
   const parameters = (operation.parameters ?? []).map(resolved);
   const inPlace = (place: Parameter['in']) => parameters.filter((one) => one.in === place);
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name) => {
+    if (known) return name === 'mandator' ? tenantCode : String(known.members[name]);
     const parameter = parameters.find((one) => one.name === name);
     return segmentFor(parameter ?? { name, in: 'path', schema: {} }, maker);
   });
   const query = queryFor(inPlace('query'), maker);
-  const bodied = bodyFor(operation, maker);
-  const { name, authorization } = dice.oneOf(world.callers);
+  const bodied = bodyFor(operation, maker, known);
+  const { name, authorization } = known?.caller ?? dice.oneOf(world.callers);
   return {
-    ...{ caller: name, method },
+    ...{ caller: name, method, mayBeUnavailable: '503' in operation.responses },
     path: `${path}${query && `?${query}`}`,
     headers: {
-      ...headersFor(inPlace('header'), maker),
+      ...headersFor(inPlace('header'), maker, known?.version),
       ...(authorization && { Authorization: authorization }),
       ...bodied?.headers,
     },

@@ -21,10 +21,30 @@ const isMasked = (text: string) => text.includes('INTERNAL_ERROR') || text.inclu
 /** GraphQL says in a 200 what went wrong, also by the type of a result. */
 const isData = (text: string) => !/"errors":\[\{|"__typename":"\w+Problem"/.test(text);
 
-function judge(status: number, headers: http.IncomingHttpHeaders, text: string): string | undefined {
-  if (isMasked(text)) return text.slice(0, 600);
-  if (status < 500) return undefined;
-  return status === 503 && headers['retry-after'] ? undefined : `${status} ${text.slice(0, 600)}`;
+/** Why something is answered 503 because of others: they have the places and turns, hold the record, or changed rights. */
+const ofOthers = [
+  /are (under way|waiting) already; send the same request again\./,
+  /is held by another change, such as an import of lessons that has not ended; send the same request again\./,
+  /What you may see or do has changed; subscribe again\./,
+];
+const isUnavailable = (text: string) => /"code":"(UNAVAILABLE|Unavailable)"/i.test(text);
+
+/**
+ * A fault of ours: all that is masked, a 503 that the document does not tell of, and one for any other reason, such as a
+ * database that is not slow but for what was sent.
+ */
+function judge(
+  status: number,
+  text: string,
+  {
+    mayBeUnavailable = true,
+    retryAfter,
+  }: { mayBeUnavailable?: boolean; retryAfter?: string | undefined } = {},
+): string | undefined {
+  if (!isMasked(text) && status < 500 && !isUnavailable(text)) return undefined;
+  const isPromised = status < 500 || (status === 503 && mayBeUnavailable && retryAfter !== undefined);
+  const isRight = !isMasked(text) && isPromised && ofOthers.some((reason) => reason.test(text));
+  return isRight ? undefined : `${status} ${text.slice(0, 600)}`;
 }
 
 function learnFrom(world: World, type: string, text: string): void {
@@ -50,14 +70,21 @@ export async function sendHttp(sent: Sent, world: World, agent: http.Agent): Pro
     const type = String(told['content-type'] ?? '');
     let text = '';
     const finish = () => {
+      const verdict = () =>
+        judge(statusCode, text, { mayBeUnavailable: sent.mayBeUnavailable, retryAfter: told['retry-after'] });
       if (statusCode < 300 && isData(text)) learnFrom(world, type, text);
-      end(String(statusCode), statusCode < 300 && isData(text), judge(statusCode, told, text));
+      end(String(statusCode), statusCode < 300 && isData(text), verdict());
     };
     answer.setEncoding('utf8').on('data', (chunk: string) => {
       if (text.length < 1_000_000) text += chunk;
     });
     answer.on('end', finish).on('error', finish);
-    if (type.startsWith('text/event-stream')) setTimeout(() => request.destroy(), streamMs);
+    // It has opened; what it is for may come later.
+    if (type.startsWith('text/event-stream'))
+      setTimeout(() => {
+        end('left', statusCode === 200 && isData(text), judge(statusCode, text));
+        request.destroy();
+      }, streamMs);
   });
   request.setTimeout(longestAnswerMs, () =>
     request.destroy(new Error(`no answer for ${longestAnswerMs} ms`)),
@@ -118,7 +145,7 @@ export async function sendOverSocket(
       await Promise.race([once(socket, 'close'), sleep(4 * streamMs)]);
     }
   }
-  const isFaulty = faultyCodes.has(code) || isMasked(text);
+  const isFaulty = faultyCodes.has(code) || judge(200, text) !== undefined;
   socket.terminate();
   return {
     ...{ caller: name, message },

@@ -8,6 +8,9 @@ import * as hostile from './hostile.ts';
 
 export const tenantCode = 'school';
 const rooms = ['R001', 'R002', 'R003'];
+const doors = ['D001', 'D002', 'D003'];
+/** Of rooms that are only booked at their door signs. */
+export const doorIds = doors.map((_, at) => rooms.length + 1 + at);
 
 export type Caller = { name: string; authorization: string | undefined };
 export type World = Awaited<ReturnType<typeof openWorld>>;
@@ -15,23 +18,43 @@ export type World = Awaited<ReturnType<typeof openWorld>>;
 /** @param url of the server; the context is of its database */
 export async function openWorld(url: string, context: Pick<Context, 'db' | 'config'>, pepper: string) {
   const { db, config } = context;
-  const tenant = await makeTenant(db, { code: tenantCode, rooms });
+  const tenant = await makeTenant(db, { code: tenantCode, rooms: [...rooms, ...doors] });
   const stranger = await makeTenant(db, { code: 'stranger' });
 
   const pool = openPool();
 
+  const formOf = (apikey: string) => ({
+    ...{ grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey },
+  });
+  const signIn = await createPin(db, pepper, {
+    mandatorId: tenant.mandatorId,
+    personId: tenant.person('User').id,
+  });
+
   async function tokenOf(of: typeof tenant, role: string): Promise<string> {
     const { pin } = await createPin(db, pepper, { mandatorId: of.mandatorId, personId: of.person(role).id });
     pool.learn({ apikey: pin });
-    const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
+    const form = formOf(pin);
     const answer = await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
     return ((await answer.json()) as { access_token: string }).access_token;
   }
 
-  const device = `rgd_${'fuzz'.repeat(11)}`;
+  /** What a right call is answered; undefined for one that is refused. */
+  async function ask({ authorization = '' }: Caller, method: string, path: string, body?: unknown) {
+    const answer = await fetch(`${url}/${tenantCode}/api/${path}`, {
+      method,
+      headers: { Authorization: authorization, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const told = JSON.parse(await answer.text());
+    return answer.ok ? told : undefined;
+  }
+
+  const deviceToken = `rgd_${'fuzz'.repeat(11)}`;
   const { displayId, personId } = await makeDisplay(db, tenant, {
-    tokenHash: hashDisplayToken(config, device),
+    tokenHash: hashDisplayToken(config, deviceToken),
   });
+  const device: Caller = { name: 'device', authorization: `Bearer ${deviceToken}` };
   const admin: Caller = { name: 'Admin', authorization: `Bearer ${await tokenOf(tenant, 'Admin')}` };
   const user: Caller = { name: 'User', authorization: `Bearer ${await tokenOf(tenant, 'User')}` };
   // So that there is something to change, to check in and to release from the beginning on.
@@ -40,28 +63,28 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
     .set({ check_in_minutes: 60 })
     .where('mandator_id', '=', tenant.mandatorId)
     .execute();
-  for (const { id } of tenant.resources)
-    await fetch(`${url}/${tenantCode}/api/v1.0/bookings`, {
-      method: 'POST',
-      headers: { Authorization: user.authorization as string, 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        ...{ ResourceId: id, Subject: 'Now' },
-        ...{ Start: new Date(Date.now() - 60_000), End: new Date(Date.now() + 3_600_000) },
-      }),
+  for (const { id } of tenant.resources.slice(0, rooms.length))
+    await ask(user, 'POST', 'v1.0/bookings', {
+      ...{ ResourceId: id, Subject: 'Now' },
+      ...{ Start: new Date(Date.now() - 60_000), End: new Date(Date.now() + 3_600_000) },
     });
   // Who may do more comes more often.
   const callers: readonly Caller[] = [
     ...[admin, admin, admin, admin, user, user, user],
     { name: 'Display', authorization: `Bearer ${await tokenOf(tenant, 'Display')}` },
-    { name: 'device', authorization: `Bearer ${device}` },
+    device,
     { name: 'stranger', authorization: `Bearer ${await tokenOf(stranger, 'Admin')}` },
     { name: 'anonymous', authorization: undefined },
   ];
 
   return {
     url,
-    callers,
-    pool,
+    ...{ callers, admin, device, ask, pool, form: formOf(signIn.pin) },
+    /** Leaves nothing in the way of a booking that is made now. */
+    async clear(resourceId: number): Promise<void> {
+      await sql`update booking set status = 'Cancelled' where resource_id = ${resourceId}
+        and status in ('Confirmed', 'Tentative') and upper(occupied) > now()`.execute(db);
+    },
     /** Gives the callers back what Admins among them have taken from each other. */
     async restore(): Promise<void> {
       for (const { id, role } of [tenant, stranger].flatMap((of) =>
@@ -69,11 +92,12 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
       ))
         await db.updateTable('person').set({ role, active: true }).where('id', '=', id).execute();
       await db.updateTable('person').set({ active: true }).where('id', '=', personId).execute();
-      await sql`update pin set revoked_at = null, expires_at = null where id <= 4`.execute(db);
+      await sql`update pin set revoked_at = null, expires_at = null where id <= 5`.execute(db);
       await sql`update display set revoked_at = null, expires_at = now() + interval '90 days', may_book = true
         where id = ${displayId}`.execute(db);
       await sql`update location set active = true where name = 'Campus'`.execute(db);
-      await sql`update resource set active = true where id <= ${rooms.length}`.execute(db);
+      await sql`update resource set active = true, check_in_minutes = 60
+        where id <= ${rooms.length + doors.length}`.execute(db);
     },
   };
 }
