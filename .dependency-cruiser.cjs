@@ -137,7 +137,8 @@ module.exports = {
     ]),
     onlyTo('request-body', '^src/request-body\\.ts$', ['^src/errors\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|storable)\\.ts$']),
-    onlyTo('ground', '^src/(config|containment|errors|finding|log|names|safe-fetch|storable|zones)\\.ts$', [
+    onlyTo('config', '^src/config\\.ts$', ['^src/settings\\.ts$']),
+    onlyTo('ground', '^src/(containment|errors|finding|log|names|safe-fetch|settings|storable|zones)\\.ts$', [
       '^src/names\\.ts$',
     ]),
     onlyTo('src-without-tests', '^src/', ['^src/']),

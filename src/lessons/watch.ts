@@ -1,4 +1,4 @@
-/** Watching batches: what a stream reads at the start, and again at each notification (design 4, flow 1). */
+/** Watching batches: what a stream reads at the start, and again at each notification (docs/architecture.md#three-flows). */
 import { isDeepStrictEqual } from 'node:util';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import type { Database } from '../db/database.ts';

@@ -2,6 +2,7 @@
 import { type ExecException, exec } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { findDocumentFaults } from './documents.ts';
 import { generators, project } from './generate.ts';
 
 type Finish = (error: ExecException | null, stdout: string, stderr: string) => void;
@@ -75,6 +76,13 @@ process.chdir(project);
 const results = await Promise.all([
   ...Object.entries(tools).map(([name, check]) => run(name, check)),
   run('tests without clocks', findClocks),
+  run(
+    'documents',
+    async () =>
+      findDocumentFaults('.')
+        .map((fault) => `${fault}\n`)
+        .join('') || undefined,
+  ),
   ...Object.entries(generators).map(([name, generate]) => run(name, () => findStale(generate))),
 ]);
 process.exitCode = results.every(Boolean) ? 0 : 1;

@@ -48,6 +48,14 @@ export const generators: Record<string, () => Promise<GeneratedFile[]>> = {
     return [{ file: 'src/rest/openapi.json', text: `${JSON.stringify(document, null, 2)}\n` }];
   },
 
+  async 'pages of docs'() {
+    const { commandLinePage, settingsPage } = await import('./pages.ts');
+    return [
+      { file: 'docs/settings.md', text: settingsPage() },
+      { file: 'docs/command-line.md', text: commandLinePage() },
+    ];
+  },
+
   async 'GraphQL operation types'() {
     const context = await loadContext(path.join(project, 'codegen.yml'));
     context.updateConfig({ silent: true });

@@ -1,0 +1,337 @@
+/**
+ * Which settings there are, what each may be, and what it is until it is set. `npm run generate` writes docs/settings.md
+ * of the descriptions.
+ */
+import { z } from 'zod';
+import { mailboxForm, reservedNames } from './names.ts';
+
+const text = z.string().min(1);
+const flag = z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })], {
+  error: 'must be true or false',
+});
+const url = z.url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' });
+const networkNames = z.enum(['loopback', 'linklocal', 'uniquelocal']);
+const network = z.union([networkNames, z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+
+/** Not coerced: that would read null, [] and '' as 0, and true as 1. */
+function wholeNumber(least: number, most: number) {
+  const error = `must be a whole number from ${least} to ${most}`;
+  const digits = z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number);
+  return z
+    .union([z.int(), digits], { error })
+    .refine((number) => number >= least && number <= most, { error });
+}
+
+const wrongProxy =
+  'must be a number of hops from 0 to 10, or addresses and networks with commas between them';
+const networks = z
+  .string()
+  .refine((text) => text.split(',').every((part) => network.safeParse(part.trim()).success), wrongProxy);
+const mebibyte = 1024 * 1024;
+
+const limit = (preset: number, most: number, meaning: string) =>
+  wholeNumber(1, most).default(preset).describe(meaning);
+
+export const limitSettings = z.strictObject({
+  JobBodyBytes: limit(
+    32 * mebibyte,
+    1024 * mebibyte,
+    'The largest body of lesson jobs in bytes, after inflating.',
+  ),
+  BodyBytes: limit(mebibyte, 64 * mebibyte, 'The largest other body in bytes.'),
+  WebhookBodyBytes: limit(
+    mebibyte,
+    16 * mebibyte,
+    'The largest notification of a mail server in bytes; several of them must fit in memory at once.',
+  ),
+  BodySeconds: limit(
+    15,
+    3_600,
+    'For how many seconds a body may bring no byte, and how long it may take beyond what its bytes are given; then 408.',
+  ),
+  BodyBytesPerSecond: limit(
+    32 * 1024,
+    1024 * mebibyte,
+    'How many bytes give a body one more second: 1 MiB has 47 seconds in all, 32 MiB has 17 minutes.',
+  ),
+  JobsPerBatch: limit(10_000, 1_000_000, 'Jobs of a batch; past them it fails with `LimitExceeded`.'),
+  LessonsPerBatch: limit(100_000, 10_000_000, 'Lessons of a batch; past them it fails with `LimitExceeded`.'),
+  OpenBatches: limit(20, 10_000, 'Batches of a tenant that wait or run; past them 429.'),
+  BatchDays: limit(90, 10_000, 'Days for which an ended batch and its errors are kept.'),
+  WrongPins: limit(10, 1_000, 'Wrong PINs per client and address within 15 minutes; past them 429.'),
+  StreamsPerToken: limit(50, 10_000, 'GraphQL streams that one token may hold open on one process.'),
+  StalledReaderSeconds: limit(
+    60,
+    3_600,
+    'For how many seconds the reader of a stream may take nothing of it; then it is cut.',
+  ),
+  RequestsPerMinute: limit(
+    600,
+    1_000_000,
+    'Requests per token, over all processes; in GraphQL each field of a mutation is one.',
+  ),
+  NotificationsPerMinute: limit(
+    6_000,
+    10_000_000,
+    'Notifications of one subscription of a mail server, or KiB of them where these are more.',
+  ),
+  UnknownNotificationsPerMinute: limit(
+    6_000,
+    10_000_000,
+    'The same of notifications without a valid secret, per address.',
+  ),
+  TokenRequestsPerMinute: limit(
+    30,
+    1_000_000,
+    'Requests for tokens per address (of IPv6 per /64), over all processes.',
+  ),
+});
+
+const isLoopback = ({ hostname }: URL) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+
+/** Secrets and keys travel there: without TLS only inside this machine. */
+function isSafeAuthority(text: string): boolean {
+  const url = URL.parse(text);
+  if (!url || url.username || url.password || url.search || url.hash) return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url));
+}
+
+const notSafe = 'must be an https URL (http on this machine only), without query or password';
+
+export const identityProvider = z
+  .strictObject({
+    Mode: z
+      .enum(['Embedded', 'None', 'External'])
+      .default('Embedded')
+      .describe(
+        '`Embedded`: the service issues its own tokens. `External`: an outside OpenID provider does. `None`: each call carries the PIN in the header `APIKEY` (legacy mode).',
+      ),
+    Authority: z
+      .string()
+      .refine(isSafeAuthority, notSafe)
+      .optional()
+      .describe('External: the issuer; discovery leads to the rest.'),
+    Audience: text
+      .default('service_api')
+      .describe('External: what tokens must be made for; their scope must hold `service_api`.'),
+    ClientId: text
+      .optional()
+      .describe(
+        'External: as whom the provider is asked about opaque tokens; without it only JWTs are taken.',
+      ),
+    ClientSecret: text.optional().describe('External: the secret that goes with ClientId.'),
+    TenantClaim: text.default('tenant').describe('External: the claim that names the mandator.'),
+    EmailClaim: text
+      .default('email')
+      .describe('External: the claim with the e-mail address of one of its active persons.'),
+  })
+  .refine(({ Mode, Authority }) => Mode !== 'External' || Authority !== undefined, {
+    path: ['Authority'],
+    error: 'must be the URL of the identity provider when Mode is External',
+  })
+  .refine(({ ClientId, ClientSecret }) => ClientSecret === undefined || ClientId !== undefined, {
+    path: ['ClientId'],
+    error: 'must be set beside ClientSecret',
+  });
+
+export const clientSettings = z.strictObject({
+  Enabled: flag.default(true).describe('Whether it may ask for tokens.'),
+  ClientId: text.describe('Its name in requests for tokens.'),
+  ClientName: z.string().default('').describe('Its name for people.'),
+  ClientSecrets: z
+    .array(z.strictObject({ Value: text }))
+    .default([])
+    .describe(
+      'Objects with the member `Value`: the secret itself, or `sha256:` and its hash in base64. Any of them will do.',
+    ),
+  AllowedGrantTypes: z.array(z.string()).describe('Must contain `apikey`.'),
+  AllowedScopes: z.array(z.string()).describe('Must contain `service_api`.'),
+  RequireConsent: flag.default(false).describe('Read and not used: there is no page that asks for consent.'),
+  RequirePkce: flag.default(true).describe('Read and not used: there is no authorization code to protect.'),
+  RequireClientSecret: flag
+    .default(true)
+    .describe('Where it is false, a secret that is sent is ignored. A string or a boolean.'),
+});
+
+export const mailCalendar = z.strictObject({
+  Mailbox: z
+    .string()
+    .max(254)
+    .regex(mailboxForm, 'must be an e-mail address or the name of an account')
+    .describe("The room's address on the mail server."),
+  ResourceName: text.describe('The name of the resource.'),
+  LocationName: text.optional().describe('Its location, where several have a resource of this name.'),
+});
+
+type SignInSetting = 'User' | 'Password' | 'ClientId' | 'ClientSecret' | 'TokenUrl';
+
+/** How a tenant's mail server is reached (contract 7). */
+export const mailServer = z
+  .strictObject(
+    {
+      Kind: z.enum(['Ews', 'Graph', 'CalDav']).describe('Which protocol it speaks.'),
+      Url: z
+        .string({ error: notSafe })
+        .refine(isSafeAuthority, notSafe)
+        .describe(
+          'Ews: `https://…/EWS/Exchange.asmx`. Graph: `https://graph.microsoft.com/v1.0`. CalDav: its root, or the address of a calendar with `{user}` or `{mailbox}` in it.',
+        ),
+      User: text.optional().describe("Ews, CalDav: the account that reads the rooms' calendars."),
+      Password: text.optional().describe('Ews, CalDav: its password.'),
+      TokenUrl: z
+        .string()
+        .refine(isSafeAuthority, notSafe)
+        .optional()
+        .describe('Graph, and Ews with tokens: the token endpoint (OAuth 2.0 client credentials).'),
+      ClientId: text.optional().describe('Graph, and Ews with tokens: as whom a token is asked for.'),
+      ClientSecret: text
+        .optional()
+        .describe('Graph, and Ews with tokens: the secret that goes with ClientId.'),
+      Scope: text
+        .optional()
+        .describe(
+          'Graph, and Ews with tokens: the scope that is asked for, where the usual one is not right.',
+        ),
+      Calendars: z
+        .array(mailCalendar, { error: 'must be a list, which an environment variable holds as JSON' })
+        .max(10_000)
+        .optional()
+        .describe(
+          'Which calendars are read; when left out, those of all active resources with a `Mailbox`. In a variable as JSON.',
+        ),
+      PastDays: wholeNumber(0, 31).default(1).describe('Days before today that are booked.'),
+      FutureDays: wholeNumber(1, 1_098).default(365).describe('Days after today that are booked.'),
+    },
+    {
+      error:
+        'must be an object with the settings of one mandator: {"MailServer": {"<mandator>": {"Kind": …}}}; a variable names one of them: MailServer__<mandator>__Password',
+    },
+  )
+  .superRefine((server, context) => {
+    const missing = (name: SignInSetting, message: string) =>
+      context.addIssue({ code: 'custom', path: [name], message });
+    const tokens = ['ClientId', 'ClientSecret', 'TokenUrl'] as const;
+    if (server.Kind === 'Graph' || server.ClientId !== undefined) {
+      for (const name of tokens)
+        if (server[name] === undefined)
+          missing(
+            name,
+            `must be set together with ${tokens.filter((other) => other !== name).join(' and ')}`,
+          );
+      return;
+    }
+    for (const [name, other] of [
+      ['User', 'Password'],
+      ['Password', 'User'],
+    ] as const)
+      if (server[name] === undefined)
+        missing(name, `must be set together with ${other}, or ClientId, ClientSecret and TokenUrl instead`);
+  });
+
+const mandator = z
+  .string()
+  .refine((code) => !reservedNames.has(code.toLowerCase()), {
+    error: 'no mandator can have this name, it is reserved',
+    abort: true,
+  })
+  .regex(/^[a-z0-9_-]{1,64}$/i, 'a mandator is named by 1 to 64 of a-z, 0-9, - and _');
+
+/** By mandator, which may be written in any case and is kept in lower case. */
+const mailServers = z
+  .record(mandator, mailServer)
+  .superRefine((servers, context) => {
+    const seen = new Map<string, string>();
+    for (const name of Object.keys(servers)) {
+      const other = seen.get(name.toLowerCase());
+      if (other !== undefined)
+        context.addIssue({
+          ...{ code: 'custom', path: [name], params: { isAboutName: true } },
+          message: `it is the same mandator as ${other}; keep one of them`,
+        });
+      seen.set(name.toLowerCase(), name);
+    }
+  })
+  .transform((servers) =>
+    Object.fromEntries(Object.entries(servers).map(([name, server]) => [name.toLowerCase(), server])),
+  );
+
+/** Mail servers add their own query to it. */
+const endpoint = z.string().refine((text) => {
+  const url = URL.parse(text);
+  return url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash;
+}, 'must be an absolute http or https URL, without a password and without #');
+
+export const settings = z.strictObject({
+  Host: text.default('127.0.0.1').describe('The address to listen on.'),
+  Port: wholeNumber(0, 65_535).default(8080).describe('The port to listen on; 0 takes a free one.'),
+  BaseUrl: url
+    .optional()
+    .describe('The root of REST and GraphQL as clients see it; `http://Host:Port` when left out.'),
+  IdpUrl: url.optional().describe('The same of the identity provider and the webhook.'),
+  RoomsHost: url.optional().describe("The same of the former product's paths."),
+  DatabaseUrl: z
+    .string()
+    .regex(/^(postgres(ql)?:\/\/.+)?$/, 'must be empty or a URL that begins with postgres://')
+    .default('')
+    .describe(
+      '`postgres://user:password@host:port/database` (PostgreSQL 16 to 18). Empty: a local PostgreSQL from npm packages.',
+    ),
+  Role: z
+    .enum(['All', 'Web', 'Worker'])
+    .default('All')
+    .describe('`Web` serves only, `Worker` works on the queue only.'),
+  Pepper: z
+    .string()
+    .min(32, 'must have at least 32 characters')
+    .optional()
+    .describe(
+      'Keys the hashes of PINs and tokens and encrypts the signing keys. Required with DatabaseUrl, the same on every process, random, and never changed lightly. The local database keeps one of its own.',
+    ),
+  IdentityProvider: identityProvider.prefault({}),
+  LegacyApiKeyEnabled: flag
+    .default(false)
+    .describe('Takes the header `APIKEY` beside bearer tokens, in the modes Embedded and External.'),
+  IdentitySettingsFile: text
+    .default('identitysettings.json')
+    .describe('The file with the clients that may ask for tokens, relative to the settings file.'),
+  SwaggerEnabled: flag
+    .default(false)
+    .describe('API documentation for a browser at `/swagger`. True in the shipped file.'),
+  GraphiQLEnabled: flag
+    .default(false)
+    .describe('GraphiQL for a browser at `/{mandator}/graphql`. True in the shipped file.'),
+  Limits: limitSettings.prefault({}),
+  MailServer: mailServers.prefault({}),
+  MailServerPushNotificationEndpointUrl: endpoint
+    .optional()
+    .describe('Where mail servers send their notifications, instead of the path below IdpUrl.'),
+  MailServerPushNotificationUseLegacyEndpoint: flag
+    .default(false)
+    .describe("They send them to the former product's path below RoomsHost."),
+  DemoPin: z
+    .string()
+    .refine(
+      (pin) => pin.replace(/[\s-]/g, '').length >= 8,
+      'must have at least 8 characters besides spaces and dashes',
+    )
+    .optional()
+    .describe('The PIN of the demo tenant, for scripts; a random one when left out.'),
+  LogLevel: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('The least severe lines that are logged.'),
+  TrustProxy: z
+    .union([wholeNumber(0, 10), networks], { error: wrongProxy })
+    .default(0)
+    .describe('Which proxies may say who is calling.'),
+});
+
+export const identitySettings = z.strictObject({ Clients: z.array(clientSettings) });
+
+const secretSettings = /^(DatabaseUrl|Pepper|DemoPin)\b|\b(ClientSecrets?|Password)\b|^MailServer(\.[^.]*)?$/;
+
+/** Whether a setting, by its dotted name, may be shown to nobody. */
+export const isSecret = (name: string): boolean => secretSettings.test(name);

@@ -1,0 +1,150 @@
+/** The pages of docs/ that are generated: what they list is read from the code that means it. */
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import { createProgram, type Host } from '../../src/cli/program.ts';
+import {
+  clientSettings,
+  identityProvider,
+  isSecret,
+  limitSettings,
+  mailCalendar,
+  mailServer,
+  settings,
+} from '../../src/settings.ts';
+
+const note = (source: string) =>
+  `<!-- Generated from ${source} by \`npm run generate\`. Change it there, or in test/_util/pages.ts. -->`;
+
+type Shape = Record<string, z.ZodType>;
+
+/** What is allowed, in the words with which a wrong value is refused. */
+function allowed(schema: z.ZodType): string {
+  const issue = schema.safeParse('?').error?.issues[0];
+  if (issue?.code === 'invalid_value') return issue.values.map((value) => `\`${String(value)}\``).join(', ');
+  if (issue?.code === 'invalid_type') return issue.expected === 'array' ? 'a list' : issue.expected;
+  return issue ? issue.message.replace(/^must (be )?/, '').replace(/^have /, '') : 'a text';
+}
+
+function presetOf(schema: z.ZodType): string {
+  const result = schema.safeParse(undefined);
+  if (!result.success) return 'required';
+  if (result.data === undefined || result.data === '') return '';
+  return `\`${typeof result.data === 'string' ? result.data : JSON.stringify(result.data)}\``;
+}
+
+function table(shape: Shape, path: string[]): string {
+  const rows = Object.entries(shape).flatMap(([name, schema]) => {
+    if (schema.description === undefined) return [];
+    const secret = isSecret([...path, name].join('.')) ? ' Secret.' : '';
+    const cells = [
+      `\`${[...path, name].join('__')}\``,
+      presetOf(schema),
+      allowed(schema),
+      schema.description + secret,
+    ];
+    return `| ${cells.join(' | ')} |`;
+  });
+  return ['| Setting | Default | Allowed | Meaning |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+export const settingsPage = () => `${note('src/settings.ts')}
+# Settings
+
+Settings stand in \`appsettings.json\`, or in environment variables of the same name in any case. Names within a group are
+joined by two underscores: \`Limits__LessonsPerBatch=5000\` sets \`LessonsPerBatch\` in \`Limits\`. The environment wins; an empty
+variable leaves the default. A wrong value stops the start with a line for each fault and exit code 78. The environment
+variable \`APPSETTINGS_FILE\` names another file.
+
+## General
+
+${table(settings.shape, [])}
+
+\`TrustProxy\` as addresses and networks also takes the names \`loopback\`, \`linklocal\` and \`uniquelocal\`.
+
+## Identity provider
+
+${table(identityProvider.shape, ['IdentityProvider'])}
+
+What the modes mean: [api.md](api.md#signing-in).
+
+## Mail servers
+
+Each tenant has its own, by its mandator: \`MailServer__muni__Kind=Ews\`. How to set one up:
+[mail-servers.md](mail-servers.md).
+
+${table(mailServer.shape, ['MailServer', '{mandator}'])}
+
+The members of a calendar in \`Calendars\`:
+
+${table(mailCalendar.shape, [])}
+
+## Limits
+
+${table(limitSettings.shape, ['Limits'])}
+
+## Clients
+
+The programs that may ask for tokens stand in \`identitysettings.json\`, as the list \`Clients\`. The members of each:
+
+${table(clientSettings.shape, [])}
+`;
+
+/** The commands that do something, with their whole names, in the order of the help. */
+const commandsOf = (command: Command, path: string[] = []): [path: string[], command: Command][] =>
+  command.commands.flatMap((inner) => {
+    const innerPath = [...path, inner.name()];
+    return inner.commands.length > 0 ? commandsOf(inner, innerPath) : [[innerPath, inner]];
+  });
+
+const asSentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+/** The help of a command without what is the same for all of them. */
+function helpOf(command: Command, path: string[]): string {
+  let help = '';
+  command.configureHelp({ showGlobalOptions: false, helpWidth: 120 }).helpOption(false);
+  command.configureOutput({ writeOut: (text) => (help += text) });
+  command.outputHelp();
+  const examples = help.split(/^Examples?:\n/m)[1] ?? '';
+  const helper = command.createHelp();
+  const terms: [term: string, meaning: string][] = [
+    ...command.registeredArguments.map((one): [string, string] => [
+      helper.argumentTerm(one),
+      helper.argumentDescription(one),
+    ]),
+    ...helper
+      .visibleOptions(command)
+      .map((one): [string, string] => [helper.optionTerm(one), helper.optionDescription(one)]),
+  ];
+  const width = Math.max(0, ...terms.map(([term]) => term.length)) + 2;
+  return [
+    `roomgate ${path.join(' ')} ${command.usage()}`.replace(/ \[options\]$/, terms.length > 0 ? '$&' : ''),
+    ...terms.map(([term, meaning]) => `  ${term.padEnd(width)}${meaning}`),
+    ...examples
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.trim()),
+  ]
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+export function commandLinePage(): string {
+  const program = createProgram({} as Host);
+  const commands = commandsOf(program);
+  return `${note("the rooms' cli.ts")}
+# Command line
+
+\`./roomgate COMMAND\` works from every folder when it is called with its path; \`npx roomgate\` does the same inside of the
+project. The examples work in the demo.
+
+- All commands take \`--json\`.
+- Exit codes: 0; 1 for an error or a failed import; 2 for a mistake on the command line; 78 for wrong settings.
+- Where there is only one tenant, \`--mandator\` may be left out.
+- \`pin create\` without \`--person\` makes a PIN for the tenant's first Admin.
+- \`import\` and \`batches\` go through the REST API. They sign in with \`--pin\`, else with the environment variable
+  \`ROOMGATE_PIN\`. On a machine that reaches the database they need neither: they make a PIN of the tenant's first Admin and
+  remove it afterwards. With an outside identity provider they take one of its tokens, by \`--token\` or \`ROOMGATE_TOKEN\`.
+
+${commands.map(([path, command]) => `## ${path.join(' ')}\n\n${asSentence(command.description())}\n\n\`\`\`\n${helpOf(command, path)}\n\`\`\``).join('\n\n')}
+`;
+}
