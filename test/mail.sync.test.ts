@@ -6,9 +6,12 @@ import { watchRoom } from '../src/displays/live.ts';
 import { openLog } from '../src/log.ts';
 import { alignCalendars, endPauses, markCalendars, requestReadings } from '../src/mail/calendars.ts';
 import { bookConflicts } from '../src/mail/conflicts.ts';
+import { readNoted } from '../src/mail/deaths.ts';
 import { examineMail } from '../src/mail/health.ts';
 import type { DirtyBy } from '../src/mail/mail.ts';
+import type { Calendar } from '../src/mail/reading.ts';
 import { synchroniseCalendar } from '../src/mail/sync.ts';
+import { holdRunner, unlockAll } from '../src/worker/leases.ts';
 import { openTurns } from '../src/worker/turns.ts';
 import { insertBookings } from './_util/bookings-table.ts';
 import { makeDisplay } from './_util/factories.ts';
@@ -16,6 +19,7 @@ import { heardOfAll } from './_util/graphql.ts';
 import { hold, releaseAll } from './_util/hold.ts';
 import { makeSubscription } from './_util/mail-rows.ts';
 import { type MasterData, masterData } from './_util/master-data.ts';
+import { until } from './_util/process.ts';
 import { eventAt, type ScriptedGraph, startScriptedGraph } from './_util/scripted-graph.ts';
 import { type Service, startService } from './_util/service.ts';
 
@@ -40,7 +44,7 @@ let room: { mailbox: string; resourceId: number; calendarId: number; mandatorId:
 
 beforeAll(async () => {
   graph = await startScriptedGraph();
-  const rooms = Array.from({ length: 60 }, (_, index) => `R${index}`);
+  const rooms = Array.from({ length: 70 }, (_, index) => `R${index}`);
   service = await startService({ Role: 'Web', ...graph.settingsOf('school') }, rooms);
   const { context, databaseUrl, tenant } = service;
   work = openDatabase(databaseUrl, { max: 6, log: context.log, statementTimeout: 0 });
@@ -938,9 +942,9 @@ describe('whoever reads it dies', () => {
     sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
   /** As whoever was killed in the middle leaves it. */
   const die = (deaths = 0) =>
-    sql`update mail_calendar set reading_since = now(), deaths = deaths + ${deaths} where id = ${room.calendarId}`.execute(
-      work,
-    );
+    sql`
+      update mail_calendar set reading_since = now(), reading_by = 'dead', deaths = deaths + ${deaths}
+      where id = ${room.calendarId}`.execute(work);
   const minutesOfRest = async () => {
     const { not_before: until } = await calendar();
     return until && (until.getTime() - Date.now()) / 60_000;
@@ -1015,11 +1019,87 @@ describe('whoever reads it dies', () => {
     const reading = sync();
     await held.reached;
     await sql`
-      update mail_calendar set readings = readings + 1, deaths = 1, reading_since = clock_timestamp()
+      update mail_calendar set readings = readings + 1, deaths = 1, reading_since = clock_timestamp(), reading_by = 'heir'
       where id = ${room.calendarId}`.execute(work);
     held.open();
     await reading;
     expect(await calendar()).toMatchObject({ deaths: 1, reading_since: expect.any(Date) });
+  });
+
+  describe('or does not', () => {
+    const leave = (by: string | null, since = sql`now()`) =>
+      sql`
+        update mail_calendar set deaths = 2, reading_by = ${by}, reading_since = ${since}
+        where id = ${room.calendarId}`.execute(work);
+
+    test.each<[string, () => Promise<unknown>]>([
+      ['another worker that lives has lost the link', () => leave('living')],
+      [
+        'PostgreSQL was started since',
+        () => leave('dead', sql`pg_postmaster_start_time() - interval '1 second'`),
+      ],
+      ['a worker of an older release does not say who it was', () => leave(null)],
+    ])('%s: that is no death', async (_name, leaveNote) => {
+      graph.put(room.mailbox, eventAt('a', at(1, 8)));
+      await leaveNote();
+      await work.connection().execute(async (session) => {
+        await holdRunner(session, 'living');
+        await sync();
+        await unlockAll(session);
+      });
+      // A third one would have had it rest.
+      expect(await calendar()).toMatchObject({ deaths: 0, fault: null, reading_by: null, dirty_by: null });
+      expect(await occupied()).toHaveLength(1);
+    });
+
+    test('who was taken for dead and is not takes that back, and leaves the note of its heir', async () => {
+      const held = graph.hold();
+      const reading = sync();
+      await held.reached;
+      const heldAgain = graph.hold();
+      const { signal } = new AbortController();
+      const heir = synchroniseCalendar({ ...service.context, ...job, runner: 'heir', work, signal }, room);
+      await heldAgain.reached;
+      expect(await calendar()).toMatchObject({ deaths: 1, death_of: 'test', reading_by: 'heir' });
+      held.open();
+      await reading;
+      expect(await calendar()).toMatchObject({ deaths: 0, death_of: null, reading_by: 'heir' });
+      heldAgain.open();
+      await heir;
+      expect(await calendar()).toMatchObject({ deaths: 0, reading_since: null, reading_by: null });
+    });
+
+    test('who is asked to stop ends its note at once, not with what it still writes', async () => {
+      const stop = new AbortController();
+      const written = Promise.withResolvers<void>();
+      const { readings } = await calendar();
+      const { mandatorId, calendarId: id, mailbox } = room;
+      const left = { leftBy: null, leftSince: null, isLeftBeforeStart: false };
+      const noted = {
+        ...left,
+        mandatorId,
+        mandator: 'school',
+        id,
+        mailbox,
+        readings,
+        deaths: 0,
+        dirtyBy: 'Push',
+      };
+      let isDone = false;
+      const reading = readNoted(
+        { ...service.context, ...job, work, signal: stop.signal },
+        noted as Calendar,
+        () => written.promise,
+      ).then(() => {
+        isDone = true;
+      });
+      await until('it is noted', async () => (await calendar()).reading_by === 'test');
+      stop.abort();
+      await until('it is not any more', async () => (await calendar()).reading_by === null);
+      expect(isDone).toBe(false);
+      written.resolve();
+      await reading;
+    });
   });
 
   test('of calendars at which somebody has died one is read at a time, so that it shows which of them it was', async () => {
@@ -1034,7 +1114,9 @@ describe('whoever reads it dies', () => {
       .where('resource_id', '=', other.id)
       .select('id')
       .executeTakeFirstOrThrow();
-    await sql`update mail_calendar set reading_since = now() where id = ${id}`.execute(work);
+    await sql`update mail_calendar set reading_since = now(), reading_by = 'dead' where id = ${id}`.execute(
+      work,
+    );
     await markCalendars(work, [id], 'Push');
     const { signal } = new AbortController();
     const key = { mandatorId: room.mandatorId, calendarId: id };

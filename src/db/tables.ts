@@ -253,6 +253,7 @@ export interface MailCalendar {
   continuation_since: Timestamp | null;
   created_at: Generated<Timestamp>;
   cursor: string | null;
+  death_of: string | null;
   deaths: Generated<number>;
   dirty_by: string | null;
   dirty_since: Timestamp | null;
@@ -270,6 +271,7 @@ export interface MailCalendar {
   queued_for: Timestamp | null;
   read_at: Timestamp | null;
   read_whole_at: Timestamp | null;
+  reading_by: string | null;
   reading_since: Timestamp | null;
   readings: Generated<number>;
   resource_id: number;

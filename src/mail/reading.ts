@@ -28,8 +28,11 @@ export type Calendar = {
   continuation: Continuation | null;
   /** How many items its steps have brought so far. */
   continuationItems: number;
-  /** Another reading of it has begun, and not ended. */
-  isLeft: boolean;
+  /** Another reading of it has begun, and not ended: since when, and by which runner if that is known. */
+  leftSince: string | null;
+  leftBy: string | null;
+  /** PostgreSQL has been started since. */
+  isLeftBeforeStart: boolean;
   /** Of the room's location. */
   timeZone: string;
   /** It is not to be read before `not_before`. */

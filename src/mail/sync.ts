@@ -113,7 +113,9 @@ async function readCalendar(
     select calendar.mandator_id as "mandatorId", mandator.code as mandator, mandator.uid as "mandatorUid", calendar.id,
       resource_id as "resourceId", calendar.kind, calendar.mailbox, address, cursor, window_start as "windowStart",
       window_end as "windowEnd",
-      dirty_by as "dirtyBy", marks, readings, failures, deaths, reading_since is not null as "isLeft",
+      dirty_by as "dirtyBy", marks, readings, failures, deaths, reading_since::text as "leftSince",
+      case when reading_since is not null then reading_by end as "leftBy",
+      coalesce(reading_since < pg_postmaster_start_time(), false) as "isLeftBeforeStart",
       continuation::json as continuation, continuation_items as "continuationItems",
       coalesce(not_before > now(), false) as "isHeldBack",
       location.time_zone as "timeZone"

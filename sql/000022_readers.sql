@@ -1,0 +1,7 @@
+-- A death at a calendar is counted for the very worker that was reading it, and taken back when that worker turns out to live.
+
+alter table mail_calendar
+  -- The runner that reads it, as leases name it; null beside `reading_since`: one of an older release.
+  add column reading_by text,
+  -- The runner whose end was counted in `deaths` last; null: there is none to take back.
+  add column death_of text;
