@@ -138,9 +138,12 @@ module.exports = {
     onlyTo('request-body', '^src/request-body\\.ts$', ['^src/errors\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|storable)\\.ts$']),
     onlyTo('config', '^src/config\\.ts$', ['^src/settings\\.ts$']),
-    onlyTo('ground', '^src/(containment|errors|finding|log|names|safe-fetch|settings|storable|zones)\\.ts$', [
-      '^src/names\\.ts$',
-    ]),
+    onlyTo('settings', '^src/settings\\.ts$', ['^src/(names|setting-values)\\.ts$']),
+    onlyTo(
+      'ground',
+      '^src/(containment|errors|finding|log|names|safe-fetch|setting-values|storable|zones)\\.ts$',
+      ['^src/names\\.ts$'],
+    ),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),

@@ -3,34 +3,20 @@
  * of the descriptions.
  */
 import { z } from 'zod';
-import { mailboxForm, reservedNames } from './names.ts';
-
-const text = z.string().min(1);
-const flag = z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })], {
-  error: 'must be true or false',
-});
-const url = z.url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' });
-const networkNames = z.enum(['loopback', 'linklocal', 'uniquelocal']);
-const network = z.union([networkNames, z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
-
-/** Not coerced: that would read null, [] and '' as 0, and true as 1. */
-function wholeNumber(least: number, most: number) {
-  const error = `must be a whole number from ${least} to ${most}`;
-  const digits = z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number);
-  return z
-    .union([z.int(), digits], { error })
-    .refine((number) => number >= least && number <= most, { error });
-}
-
-const wrongProxy =
-  'must be a number of hops from 0 to 10, or addresses and networks with commas between them';
-const networks = z
-  .string()
-  .refine((text) => text.split(',').every((part) => network.safeParse(part.trim()).success), wrongProxy);
-const mebibyte = 1024 * 1024;
+import { mailboxForm } from './names.ts';
+import {
+  endpoint,
+  flag,
+  isSafeAuthority,
+  mandator,
+  mebibyte,
+  networks,
+  notSafe,
+  text,
+  url,
+  wholeNumber,
+  wrongProxy,
+} from './setting-values.ts';
 
 const limit = (preset: number, most: number, meaning: string) =>
   wholeNumber(1, most).default(preset).describe(meaning);
@@ -89,17 +75,6 @@ export const limitSettings = z.strictObject({
     'Requests for tokens per address (of IPv6 per /64), over all processes.',
   ),
 });
-
-const isLoopback = ({ hostname }: URL) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-
-/** Secrets and keys travel there: without TLS only inside this machine. */
-function isSafeAuthority(text: string): boolean {
-  const url = URL.parse(text);
-  if (!url || url.username || url.password || url.search || url.hash) return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url));
-}
-
-const notSafe = 'must be an https URL (http on this machine only), without query or password';
 
 export const identityProvider = z
   .strictObject({
@@ -231,14 +206,6 @@ export const mailServer = z
         missing(name, `must be set together with ${other}, or ClientId, ClientSecret and TokenUrl instead`);
   });
 
-const mandator = z
-  .string()
-  .refine((code) => !reservedNames.has(code.toLowerCase()), {
-    error: 'no mandator can have this name, it is reserved',
-    abort: true,
-  })
-  .regex(/^[a-z0-9_-]{1,64}$/i, 'a mandator is named by 1 to 64 of a-z, 0-9, - and _');
-
 /** By mandator, which may be written in any case and is kept in lower case. */
 const mailServers = z
   .record(mandator, mailServer)
@@ -257,12 +224,6 @@ const mailServers = z
   .transform((servers) =>
     Object.fromEntries(Object.entries(servers).map(([name, server]) => [name.toLowerCase(), server])),
   );
-
-/** Mail servers add their own query to it. */
-const endpoint = z.string().refine((text) => {
-  const url = URL.parse(text);
-  return url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash;
-}, 'must be an absolute http or https URL, without a password and without #');
 
 export const settings = z.strictObject({
   Host: text.default('127.0.0.1').describe('The address to listen on.'),

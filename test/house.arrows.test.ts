@@ -66,9 +66,10 @@ const planted: Record<string, [importer: string, imported: string][]> = {
   'request-body': [['src/request-body.ts', 'src/input.ts']],
   input: [['src/input.ts', 'src/log.ts']],
   config: [['src/config.ts', 'src/log.ts']],
+  settings: [['src/settings.ts', 'src/config.ts']],
   ground: [
     ['src/errors.ts', 'src/log.ts'],
-    ['src/settings.ts', 'src/config.ts'],
+    ['src/setting-values.ts', 'src/settings.ts'],
   ],
   'src-without-tests': [
     ['src/lessons/service.ts', 'test/_util/factories.ts'],

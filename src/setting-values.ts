@@ -1,0 +1,55 @@
+/** What a setting may be: its kinds of values, each with the words that refuse a wrong one. */
+import { z } from 'zod';
+import { reservedNames } from './names.ts';
+
+export const text = z.string().min(1);
+export const flag = z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })], {
+  error: 'must be true or false',
+});
+export const url = z.url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' });
+const networkNames = z.enum(['loopback', 'linklocal', 'uniquelocal']);
+const network = z.union([networkNames, z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+
+/** Not coerced: that would read null, [] and '' as 0, and true as 1. */
+export function wholeNumber(least: number, most: number) {
+  const error = `must be a whole number from ${least} to ${most}`;
+  const digits = z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number);
+  return z
+    .union([z.int(), digits], { error })
+    .refine((number) => number >= least && number <= most, { error });
+}
+
+export const wrongProxy =
+  'must be a number of hops from 0 to 10, or addresses and networks with commas between them';
+export const networks = z
+  .string()
+  .refine((text) => text.split(',').every((part) => network.safeParse(part.trim()).success), wrongProxy);
+export const mebibyte = 1024 * 1024;
+
+const isLoopback = ({ hostname }: URL) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+
+/** Secrets and keys travel there: without TLS only inside this machine. */
+export function isSafeAuthority(text: string): boolean {
+  const url = URL.parse(text);
+  if (!url || url.username || url.password || url.search || url.hash) return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url));
+}
+
+export const notSafe = 'must be an https URL (http on this machine only), without query or password';
+
+export const mandator = z
+  .string()
+  .refine((code) => !reservedNames.has(code.toLowerCase()), {
+    error: 'no mandator can have this name, it is reserved',
+    abort: true,
+  })
+  .regex(/^[a-z0-9_-]{1,64}$/i, 'a mandator is named by 1 to 64 of a-z, 0-9, - and _');
+
+/** Mail servers add their own query to it. */
+export const endpoint = z.string().refine((text) => {
+  const url = URL.parse(text);
+  return url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash;
+}, 'must be an absolute http or https URL, without a password and without #');
