@@ -240,14 +240,29 @@ describe('a no-show', () => {
     expect(await releaseNoShows(desk.db)).toBe(1);
   });
 
-  test('is found by its index', async () => {
-    const { rows } = await desk.db.transaction().execute(async (trx) => {
-      await sql`set local enable_seqscan = off`.execute(trx);
-      return await sql<{ 'QUERY PLAN': string }>`
-        explain select from booking where check_in_until <= now() and checked_in_at is null
+  test('is found by its index among thousands of bookings, whose pages it does not read', async () => {
+    await bookNow(-30, 30, [-45, -1]);
+    const trx = await desk.db.startTransaction().execute();
+    try {
+      await sql`
+        insert into booking (mandator_id, resource_id, kind, status, origin, subject, occupied)
+        select ${school.mandatorId}, ${school.roomId('A')}, 'Lesson', 'Confirmed', 'Import', 'No. ' || n,
+          tstzrange(start, start + interval '1 hour')
+        from generate_series(0, 4999) as n
+        cross join lateral (select timestamptz '2001-01-01' + interval '2 hours' * n as start) as slot`.execute(
+        trx,
+      );
+      await sql`analyze booking`.execute(trx);
+      const { rows } = await sql<{ 'QUERY PLAN': string }>`
+        explain (analyze, buffers) select from booking where check_in_until <= now() and checked_in_at is null
           and status in ('Confirmed', 'Tentative')`.execute(trx);
-    });
-    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('booking_no_show');
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      expect(plan).toContain('booking_no_show');
+      // Of more than a hundred that the bookings lie on.
+      expect(Number(/shared hit=(\d+)/.exec(plan)?.[1])).toBeLessThan(20);
+    } finally {
+      await trx.rollback().execute();
+    }
   });
 
   const releaseOf = async (id: number) =>
