@@ -8,7 +8,7 @@ const room = `(?!(?:${floors})/)[^/]+`;
 /** A face of many records is made of parts, by their nouns: rest.ts of device-rest.ts. */
 const part = '(?:|[a-z]+-)';
 const face = `${part}(?:rest|graphql|tasks|cli)`;
-const errorsAndLog = '^src/(errors|input|log|request-body|storable)\\.ts$';
+const errorsAndLog = '^src/(body-memory|errors|input|log|request-body|storable)\\.ts$';
 const context = '^src/context\\.ts$';
 /** A plain value type: what one page of a list is. */
 const paging = '^src/db/paging\\.ts$';
@@ -85,7 +85,7 @@ module.exports = {
         '^src/worker/(queue|leases|turns)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(config|containment|errors|finding|log|names|safe-fetch|storable|zones)\\.ts$',
+        '^src/(body-memory|config|containment|errors|finding|log|names|request-body|safe-fetch|storable|zones)\\.ts$',
       ],
     ),
     {
@@ -107,7 +107,7 @@ module.exports = {
       },
       [
         '^src/$1/',
-        '^src/(errors|finding|input|request-body|storable|context|config|log|safe-fetch)\\.ts$',
+        '^src/(body-memory|errors|finding|input|request-body|storable|context|config|log|safe-fetch)\\.ts$',
         paging,
       ],
     ),
@@ -135,7 +135,8 @@ module.exports = {
       '^src/db/',
       '^src/(config|containment|errors|finding|log|storable|zones)\\.ts$',
     ]),
-    onlyTo('request-body', '^src/request-body\\.ts$', ['^src/errors\\.ts$']),
+    onlyTo('request-body', '^src/request-body\\.ts$', ['^src/(body-memory|errors)\\.ts$']),
+    onlyTo('body-memory', '^src/body-memory\\.ts$', ['^src/errors\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|storable)\\.ts$']),
     onlyTo('config', '^src/config\\.ts$', ['^src/settings\\.ts$']),
     onlyTo('settings', '^src/settings\\.ts$', ['^src/(names|setting-values)\\.ts$']),

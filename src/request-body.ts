@@ -1,5 +1,6 @@
 /** The bytes of request bodies: the one place where a client is waited for, and given up when it keeps us waiting. */
 import type { IncomingMessage } from 'node:http';
+import { type BodySender, mostOfImport, openMemory } from './body-memory.ts';
 import { RequestTimeout } from './errors.ts';
 
 /** How slowly a body may come; settings, under `Limits`. */
@@ -9,6 +10,13 @@ export type Pace = {
   /** Bytes that give a body one more second. */
   BodyBytesPerSecond: number;
 };
+
+/** How slowly bodies may come, and how large those are that are kept in memory. */
+export type BodyLimits = Pace & { BodyBytes: number; WebhookBodyBytes: number };
+
+/** Bytes of the largest body that any route keeps in memory. */
+export const largestOf = ({ BodyBytes, WebhookBodyBytes }: BodyLimits): number =>
+  Math.max(BodyBytes, WebhookBodyBytes, mostOfImport);
 
 /** RFC 9112, 6.3. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
@@ -65,28 +73,33 @@ function openClock({ BodySeconds, BodyBytesPerSecond }: Pace, onSlow: (error: Re
 /**
  * A whole body, as it was sent. What is too much of it is read past: the client must be able to hear so.
  * @param tooLarge the error for more than `most` bytes
- * @throws RequestTimeout for one that comes too slowly
+ * @throws RequestTimeout for one that comes too slowly; LimitExceeded, Unavailable as `openMemory`
  */
 export function readBytes(
   request: IncomingMessage,
-  pace: Pace,
-  { most, tooLarge }: { most: number; tooLarge: () => Error },
+  limits: BodyLimits,
+  { most, sender, tooLarge }: { most: number; sender: BodySender; tooLarge: () => Error },
 ): Promise<Buffer> {
   if (Number(request.headers['content-length']) > most) throw tooLarge();
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const clock = openClock(pace, fail);
-  const chunks: Buffer[] = [];
+  const clock = openClock(limits, fail);
+  const memory = openMemory(sender, largestOf(limits));
   let size = 0;
   // Not as an async iterator, which costs as much as the rest of reading.
   function onData(chunk: Buffer): void {
     size += chunk.length;
     clock.count(chunk.length);
-    if (size > most) fail(tooLarge());
-    else chunks.push(chunk);
+    try {
+      if (size > most) throw tooLarge();
+      memory.append(chunk);
+    } catch (error) {
+      fail(error as Error);
+    }
   }
   function onEnd(): void {
+    const body = memory.bytes();
     leave();
-    resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    resolve(body);
   }
   function fail(error: Error): void {
     leave();
@@ -95,6 +108,7 @@ export function readBytes(
   /** A stream keeps its request, which would keep the bytes. */
   function leave(): void {
     clock.stop();
+    memory.clear();
     request.off('data', onData).off('end', onEnd).off('error', fail);
   }
   request.on('data', onData).on('end', onEnd).on('error', fail);

@@ -5,16 +5,27 @@ import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { addressSends, openMemory, personSends } from '../src/body-memory.ts';
 import { RequestTimeout } from '../src/errors.ts';
 import { readBytes, streamBytes } from '../src/request-body.ts';
 import { hold, releaseAll } from './_util/hold.ts';
 import { makeJobs } from './_util/lessons.ts';
 import { webhookPath } from './_util/notifications.ts';
+import { until } from './_util/process.ts';
 import { type Service, startService } from './_util/service.ts';
 
 describe('the pace of a body', () => {
-  const pace = { BodySeconds: 15, BodyBytesPerSecond: 1_000 };
-  const limit = { most: 1_000_000, tooLarge: () => new Error('too large') };
+  const pace = {
+    BodySeconds: 15,
+    BodyBytesPerSecond: 1_000,
+    BodyBytes: 1_000_000,
+    WebhookBodyBytes: 1_000_000,
+  };
+  const limit = {
+    most: 1_000_000,
+    sender: addressSends('192.0.2.1'),
+    tooLarge: () => new Error('too large'),
+  };
   let client: PassThrough;
   let request: IncomingMessage;
 
@@ -99,6 +110,133 @@ describe('the pace of a body', () => {
     await pass(2);
     expect([outcome(), jest.getTimerCount()]).toEqual([slow, 0]);
   });
+});
+
+describe('the memory of bodies that arrive', () => {
+  const largest = 100_000;
+  const part = Buffer.alloc(largest);
+  /** Whether there is room for one more body of the largest size, and what gives it back. */
+  function fill(mandatorId: number, personId: number) {
+    const memory = openMemory(personSends({ mandatorId, personId }), largest);
+    try {
+      memory.append(part);
+      return { refused: undefined, memory };
+    } catch (error) {
+      memory.clear();
+      return { refused: (error as Error).message, memory };
+    }
+  }
+  /** As many as there is room for. */
+  function fillUp(mandatorId: number, persons: readonly number[]) {
+    const filled = persons.flatMap((person) => {
+      const own: ReturnType<typeof fill>[] = [];
+      for (let next = fill(mandatorId, person); !next.refused; next = fill(mandatorId, person))
+        own.push(next);
+      return own;
+    });
+    return { bodies: filled.length, clear: () => filled.map(({ memory }) => memory.clear()) };
+  }
+
+  test('is bounded for a person, a tenant and in all; what is given back is there again', () => {
+    const persons = [1, 2, 3, 4];
+    const counted = largest - 16_384;
+    const fitting = (bodies: number) => Math.floor((bodies * largest) / counted);
+    const person = fillUp(1, [1]);
+    expect(person.bodies).toBe(fitting(16));
+    expect(fill(1, 1).refused).toMatch(/^Bodies of this person that are still arriving hold 1600000 bytes/);
+    const small = openMemory(personSends({ mandatorId: 1, personId: 1 }), largest);
+    small.append(Buffer.alloc(16_384));
+    small.clear();
+    person.clear();
+    const tenant = fillUp(1, persons);
+    expect(tenant.bodies).toBe(fitting(32));
+    expect(fill(1, 5).refused).toMatch(/^Bodies of this tenant /);
+    const others = [2, 3, 4, 5].map((mandatorId) => fillUp(mandatorId, persons));
+    expect(tenant.bodies + others.reduce((sum, { bodies }) => sum + bodies, 0)).toBe(fitting(128));
+    expect(fill(6, 1).refused).toMatch(/hold all the memory/);
+    for (const { clear } of [tenant, ...others]) clear();
+    const again = fillUp(6, [1]);
+    expect(again.bodies).toBe(fitting(16));
+    again.clear();
+  });
+
+  test('holds a body in crumbs at about its size', () => {
+    const memory = openMemory(addressSends('192.0.2.1'), largest);
+    for (let at = 0; at < 10_000; at++) memory.append(Buffer.from([at % 256]));
+    const bytes = memory.bytes();
+    expect([bytes.length, bytes[9_999]]).toEqual([10_000, 9_999 % 256]);
+    expect(bytes.buffer.byteLength).toBeLessThanOrEqual(20_000);
+    memory.clear();
+  });
+});
+
+describe('bodies below 1 MiB whose ends do not come', () => {
+  let service: Service;
+  let tokens: string[];
+  beforeAll(async () => {
+    service = await startService({ Role: 'Web', Limits__BodySeconds: '300' }, ['R1']);
+    tokens = [await service.signIn(), await service.signIn(service.tenant, 'Admin')];
+  });
+  afterAll(() => service.stop());
+
+  const size = 1_048_000;
+  const spaces = Buffer.concat([Buffer.from('['), Buffer.alloc(size, ' ')]);
+  const packed = gzipSync(spaces);
+  const json = 'Content-Type: application/json\r\n';
+  /** What is sent, of which so much. */
+  const routes: [name: string, path: string, headers: string, body: Buffer, sent: number][] = [
+    ['REST', '/school/api/v1.0/bookings', json, spaces, size],
+    ['GraphQL', '/school/graphql', json, spaces, size],
+    ['an import', '/school/api/v2.0/jobs/create', json, spaces, size],
+    [
+      'an import as gzip',
+      '/school/api/v2.0/jobs/create',
+      `${json}Content-Encoding: gzip\r\n`,
+      packed,
+      packed.length - 1,
+    ],
+    ['a notification', webhookPath, 'Content-Type: text/xml\r\n', spaces, size],
+  ];
+
+  test.each(routes)(
+    'hold 16 MiB of a sender at most, others and small ones none: %s',
+    async (_name, path, headers, body, sent) => {
+      const { port } = new URL(service.url);
+      const [own, other] = tokens as [string, string];
+      const refused: string[] = [];
+      const sockets = await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          const socket = net.connect(Number(port), '127.0.0.1');
+          await once(socket, 'connect');
+          socket.on('error', () => {}).on('data', (data) => refused.push(String(data)));
+          socket.write(
+            `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own}\r\n${headers}Content-Length: ${body.length}\r\n\r\n`,
+          );
+          socket.write(body.subarray(0, sent));
+          return socket;
+        }),
+      );
+      const post = async (token: string, bytes: Buffer) => {
+        const init = {
+          method: 'POST',
+          headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        };
+        return (await fetch(`${service.url}${path}`, { ...init, body: new Uint8Array(bytes) })).status;
+      };
+      // 17 of them are more than there is room for.
+      await until('the others are refused', async () => refused.length >= 4);
+      for (const answer of refused) {
+        expect(answer).toMatch(/^HTTP\/1\.1 429 .*\r\nRetry-After: 10\r\n/is);
+        expect(answer).toMatch(/that are still arriving hold 16777216 bytes already/);
+      }
+      // Answered by what is in them, not by whose they are.
+      expect(await post(own, Buffer.from('[1]'))).toBeLessThan(429);
+      if (path !== webhookPath) expect(await post(other, spaces)).toBeLessThan(429);
+      for (const socket of sockets) socket.destroy();
+      await until('what they held is free', async () => (await post(own, spaces)) < 429);
+    },
+    60_000,
+  );
 });
 
 describe('every route that reads a body', () => {

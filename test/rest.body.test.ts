@@ -54,7 +54,14 @@ beforeAll(() => {
     next();
   });
   const context = {
-    config: { Limits: { BodyBytes: mostBytes, BodySeconds: 15, BodyBytesPerSecond: 1_000 } },
+    config: {
+      Limits: {
+        BodyBytes: mostBytes,
+        WebhookBodyBytes: mostBytes,
+        BodySeconds: 15,
+        BodyBytesPerSecond: 1_000,
+      },
+    },
   } as Context;
   app.use(mountRoutes(context, [checked, streamed]));
   app.use(handleErrors(openLog('silent')));

@@ -1,6 +1,7 @@
 /** GraphQL at `/{mandator}/graphql` (contract 8): HTTP, with streams over SSE, here; WebSocket in `websocket.ts`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
+import { personSends } from '../body-memory.ts';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { readBytes } from '../request-body.ts';
@@ -33,10 +34,11 @@ type Limits = Context['config']['Limits'];
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-async function readText(request: IncomingMessage, { BodyBytes: most, ...pace }: Limits): Promise<string> {
+async function readText(request: IncomingMessage, viewer: Viewer, limits: Limits): Promise<string> {
+  const most = limits.BodyBytes;
   const tooLarge = () =>
     new TooLarge(`A GraphQL call may have ${most} bytes; send larger imports through REST.`);
-  const bytes = await readBytes(request, pace, { most, tooLarge });
+  const bytes = await readBytes(request, limits, { most, sender: personSends(viewer), tooLarge });
   try {
     return utf8.decode(bytes);
   } catch {
@@ -132,11 +134,12 @@ export function createGraphqlServer(
   return {
     async handler(request, response) {
       checkRequest(request);
-      const body = await readText(request, context.config.Limits);
+      const viewer = response.locals['viewer'] as Viewer;
+      const body = await readText(request, viewer, context.config.Limits);
       const call: Call = {
         context,
         streams,
-        viewer: response.locals['viewer'] as Viewer,
+        viewer,
         requestId: String(response.locals['requestId']),
         credentials: response.locals['credentials'] as Credentials,
         client: response,

@@ -3,8 +3,8 @@ import { type ErrorRequestHandler, type Request, Router } from 'express';
 import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
 import { asDomainError, MethodNotAllowed, NotFound } from '../errors.ts';
-import { type Pace, readBytes } from '../request-body.ts';
-import { limitTokenRequests } from '../rest/limits.ts';
+import { type BodyLimits, readBytes } from '../request-body.ts';
+import { anonymousSender, limitTokenRequests } from '../rest/limits.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { id, paging } from '../rest/parameters.ts';
 import { type Route, readIdempotencyKey, route } from '../rest/route.ts';
@@ -92,7 +92,7 @@ function readRequest(request: Request, form: ReadonlyMap<string, string>): Token
 const mostFormBytes = 16 * 1024;
 
 /** RFC 6749, 3.2: an empty parameter counts as absent, and none may come twice. */
-async function readForm(request: Request, pace: Pace): Promise<Map<string, string>> {
+async function readForm(request: Request, limits: BodyLimits): Promise<Map<string, string>> {
   const type = 'application/x-www-form-urlencoded';
   if (!request.is(type)) throw new OAuthError('invalid_request', `Send the parameters as ${type}.`);
   const { 'content-encoding': encoding = 'identity' } = request.headers;
@@ -100,7 +100,9 @@ async function readForm(request: Request, pace: Pace): Promise<Map<string, strin
     throw new OAuthError('invalid_request', 'Send the parameters without Content-Encoding.', 415);
   const tooLarge = () =>
     new OAuthError('invalid_request', `The form is larger than ${mostFormBytes} bytes.`, 413);
-  const body = (await readBytes(request, pace, { most: mostFormBytes, tooLarge })).toString();
+  const body = (
+    await readBytes(request, limits, { most: mostFormBytes, sender: anonymousSender(request.ip), tooLarge })
+  ).toString();
   const form = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(body)) {
     if (form.has(name)) throw new OAuthError('invalid_request', 'A parameter was sent twice.');

@@ -1,10 +1,12 @@
 /** Accepting a batch (contract 4.2): its body is taken in, then stored and queued in one transaction. */
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
+import { personSends } from '../body-memory.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
 import { LimitExceeded } from '../errors.ts';
+import { largestOf } from '../request-body.ts';
 import { type BatchKey, type ConflictRule, type Operation, openStatuses } from './batch.ts';
 import { openPlaces, type Places } from './places.ts';
 import { checkRole, nudge } from './service.ts';
@@ -55,7 +57,11 @@ export async function createBatch(
   const { operation, validateOnly = false, onConflict = 'Fail' } = submission;
   const { JobBodyBytes, JobsPerBatch } = context.config.Limits;
   const body = await openBody(submission.body, `${operation} ${validateOnly} ${onConflict}`, {
-    ...{ mostBytes: JobBodyBytes, mostJobs: JobsPerBatch, log: context.log },
+    mostBytes: JobBodyBytes,
+    mostJobs: JobsPerBatch,
+    sender: personSends(viewer),
+    largest: largestOf(context.config.Limits),
+    log: context.log,
   });
   const accept = (db: Database) =>
     db.transaction().execute((trx) => storeBatch(context, trx, viewer, submission, body));

@@ -1,6 +1,7 @@
 /** Taking a request body in: a small one in memory, a large one in a file until all of it is here, then into the database. */
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
+import { type BodySender, mostOfImport, openMemory } from '../body-memory.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Log } from '../log.ts';
 import type { BatchKey } from './batch.ts';
@@ -24,18 +25,24 @@ export type OpenBody = {
   close(): Promise<void>;
 };
 
-/** Bytes of a body that this process keeps in memory. */
-const mostInMemory = 1_048_576;
+type Limits = {
+  mostBytes: number;
+  /** Past them jobs are counted, not kept: the batch fails anyway. */
+  mostJobs: number;
+  sender: BodySender;
+  /** As `openMemory` wants it. */
+  largest: number;
+  log: Log;
+};
 
 /**
  * Reads the beginning of a body, and nothing more until it is told to.
- * @param limits.mostJobs past them jobs are counted, not kept: the batch fails anyway
- * @throws Malformed, TooLarge as `openSplitter`; what `bytes` throws
+ * @throws Malformed, TooLarge as `openSplitter`; LimitExceeded, Unavailable as `openMemory`; what `bytes` throws
  */
 export async function openBody(
   bytes: AsyncIterable<Uint8Array>,
   purpose: string,
-  { mostBytes, mostJobs, log }: { mostBytes: number; mostJobs: number; log: Log },
+  { mostBytes, mostJobs, sender, largest, log }: Limits,
 ): Promise<OpenBody> {
   const hash = createHash('sha256').update(`${purpose}\n`);
   const splitter = openSplitter(mostBytes);
@@ -59,12 +66,18 @@ export async function openBody(
     keep(splitter.end());
   }
   const chunks = checked();
-  const beginning = openMemory();
+  const beginning = openMemory(sender, largest);
   let complete = false;
-  while (!complete && beginning.bytes().length <= mostInMemory) {
-    const next = await chunks.next();
-    if (next.done) complete = true;
-    else beginning.append(next.value);
+  try {
+    while (!complete && beginning.bytes().length <= mostOfImport) {
+      const next = await chunks.next();
+      if (next.done) complete = true;
+      else beginning.append(next.value);
+    }
+  } catch (error) {
+    beginning.clear();
+    chunks.return(undefined).catch(() => {});
+    throw error;
   }
 
   /** As a JSON array. */
@@ -94,31 +107,10 @@ export async function openBody(
     },
     fingerprint: () => hash.digest(),
     async close() {
+      beginning.clear();
       // Not awaited: what is still to come is read past while the client hears what was wrong.
       chunks.return(undefined).catch(() => {});
       await spool?.close();
-    },
-  };
-}
-
-/** One piece of memory, however small the parts are in which bytes come. */
-function openMemory() {
-  let memory = Buffer.alloc(0);
-  let size = 0;
-  return {
-    append(bytes: Uint8Array): void {
-      if (size + bytes.length > memory.length) {
-        const larger = Buffer.allocUnsafe(Math.max(size + bytes.length, 2 * size));
-        memory.copy(larger, 0, 0, size);
-        memory = larger;
-      }
-      memory.set(bytes, size);
-      size += bytes.length;
-    },
-    bytes: () => memory.subarray(0, size),
-    clear(): void {
-      memory = Buffer.alloc(0);
-      size = 0;
     },
   };
 }

@@ -23,6 +23,8 @@ export type Post = {
   body: Buffer;
   contentType: string | undefined;
   address: string;
+  /** As `findSender` has it of the address. */
+  sender: Sender;
   requestId: string;
 };
 
@@ -59,8 +61,8 @@ function readQuery(url: string): CallbackQuery {
  */
 export async function receive(receiver: Receiver, post: Post): Promise<Acknowledgement> {
   const query = readQuery(post.url);
-  const caller = callerOf(receiver, query);
-  const sender = caller === undefined ? { address: post.address } : { subscriptionId: caller };
+  const { sender } = post;
+  const caller = 'subscriptionId' in sender ? sender.subscriptionId : undefined;
   const kibibytes = Math.ceil(post.body.length / 1_024) || 1;
   // Before its body is read, which costs more.
   receiver.count(sender, kibibytes);
@@ -72,13 +74,16 @@ export async function receive(receiver: Receiver, post: Post): Promise<Acknowled
   return await receiveReading(receiver, post, caller, reading);
 }
 
-/** The subscription that the callback's secret proves. */
-function callerOf({ config }: Receiver, { secrets }: CallbackQuery): number | undefined {
-  for (const secret of secrets) {
-    const id = subscriptionOf(config, 'callback', secret);
-    if (id !== undefined) return id;
+/** Who sends a request: the subscription that the secret of the callback URL proves, or else an address. @throws Malformed */
+export function findSender(
+  config: Context['config'],
+  { url, address }: Pick<Post, 'url' | 'address'>,
+): Sender {
+  for (const secret of readQuery(url).secrets) {
+    const subscriptionId = subscriptionOf(config, 'callback', secret);
+    if (subscriptionId !== undefined) return { subscriptionId };
   }
-  return undefined;
+  return { address };
 }
 
 type Kept = Pick<Row, 'body' | 'bodyBytes' | 'bodyHash'>;

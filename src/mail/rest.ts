@@ -1,13 +1,14 @@
 /** Where mail servers notify us: anybody may call, and every body is taken as it is, whatever type it says to be. */
 import { type Request, type RequestHandler, Router } from 'express';
+import { type BodySender, subscriptionSends } from '../body-memory.ts';
 import type { Context } from '../context.ts';
 import { MethodNotAllowed, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { readBytes } from '../request-body.ts';
 import { markDeprecated } from '../rest/deprecation.ts';
-import { countNotifications } from '../rest/limits.ts';
+import { anonymousSender, countNotifications } from '../rest/limits.ts';
 import { legacyPath, webhookPath } from './callback-url.ts';
 import { type Inbox, openInbox } from './inbox.ts';
-import { receive, type Sender } from './receiving.ts';
+import { findSender, receive, type Sender } from './receiving.ts';
 
 const allowed = 'POST';
 
@@ -24,7 +25,7 @@ export type Webhook = {
 };
 
 /** The body, as it was sent. */
-function readRaw(request: Request, { Limits }: Context['config']): Promise<Buffer> {
+function readRaw(request: Request, sender: BodySender, { Limits }: Context['config']): Promise<Buffer> {
   const encoding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding !== 'identity')
     throw new UnsupportedMediaType(
@@ -32,22 +33,29 @@ function readRaw(request: Request, { Limits }: Context['config']): Promise<Buffe
     );
   const most = Limits.WebhookBodyBytes;
   return readBytes(request, Limits, {
-    ...{ most, tooLarge: () => new TooLarge(`The body is larger than ${most} bytes.`) },
+    most,
+    sender,
+    tooLarge: () => new TooLarge(`The body is larger than ${most} bytes.`),
   });
 }
 
 function answerPosts(context: Context, inbox: Inbox): RequestHandler {
   const receiver = {
-    ...{ config: context.config, inbox },
+    config: context.config,
+    inbox,
     count: (sender: Sender, cost: number) => countNotifications(context, sender, cost),
   };
   return async (request, response) => {
-    const body = await readRaw(request, context.config);
+    const { url, ip: address = '' } = request;
+    const sender = findSender(context.config, { url, address });
+    const counted = 'address' in sender ? anonymousSender(address) : subscriptionSends(sender.subscriptionId);
+    const body = await readRaw(request, counted, context.config);
     const answer = await receive(receiver, {
-      url: request.url,
+      url,
       body,
       contentType: request.headers['content-type'],
-      address: request.ip ?? '',
+      address,
+      sender,
       requestId: response.locals['requestId'],
     });
     response.statusCode = answer.status;

@@ -2,9 +2,10 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { Request } from 'express';
 import type { z } from 'zod';
+import { type BodySender, openMemory } from '../body-memory.ts';
 import { Malformed, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { readInput } from '../input.ts';
-import { hasBody, type Pace, streamBytes } from '../request-body.ts';
+import { type BodyLimits, hasBody, largestOf, type Pace, streamBytes } from '../request-body.ts';
 
 /**
  * The bytes of a JSON request body as they arrive, inflated when they came with `Content-Encoding: gzip`.
@@ -44,25 +45,30 @@ async function* inflate(sent: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
 /**
  * A JSON body as it was sent and as its schema gives it, read whole: names in both spellings, faults as `readInput` tells
  * them.
- * @param mayBeEmpty without a body it is an object without members
+ * With `mayBeEmpty`, a missing body is read as `{}`.
  * @param limits BodyBytes holds after inflating; past them: TooLarge
- * @throws UnsupportedMediaType; Malformed when it is not JSON in UTF-8; InvalidInput with every fault
+ * @throws LimitExceeded, Unavailable as `openMemory`; UnsupportedMediaType; Malformed when it is not JSON in UTF-8; InvalidInput with every fault
  */
 export async function readJson<T extends z.ZodType>(
   request: Request,
   { schema, mayBeEmpty = false }: { schema: T; mayBeEmpty?: boolean },
-  { BodyBytes, ...pace }: Pace & { BodyBytes: number },
+  sender: BodySender,
+  limits: BodyLimits,
 ): Promise<{ sent: unknown; body: z.output<T> }> {
   if (mayBeEmpty && !hasBody(request)) return { sent: {}, body: readInput(schema, {}) };
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of requestBody(request, pace)) {
-    size += chunk.length;
-    if (size > BodyBytes) throw new TooLarge(`The body is larger than ${BodyBytes} bytes.`);
-    chunks.push(chunk);
+  const memory = openMemory(sender, largestOf(limits));
+  try {
+    let size = 0;
+    for await (const chunk of requestBody(request, limits)) {
+      size += chunk.length;
+      if (size > limits.BodyBytes) throw new TooLarge(`The body is larger than ${limits.BodyBytes} bytes.`);
+      memory.append(chunk);
+    }
+    const sent = parseJson(memory.bytes());
+    return { sent, body: readInput(schema, sent) };
+  } finally {
+    memory.clear();
   }
-  const sent = parseJson(Buffer.concat(chunks));
-  return { sent, body: readInput(schema, sent) };
 }
 
 function parseJson(bytes: Buffer): unknown {

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
+import { addressSends, type BodySender } from '../body-memory.ts';
 import type { Context, Viewer } from '../context.ts';
 import { LimitExceeded } from '../errors.ts';
 
@@ -110,6 +111,9 @@ export function limitPairings(context: Context): RequestHandler {
   const limit = addressLimit(context, 'pairings', 'requests to pair a device');
   return limitBy(context.rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
 }
+
+/** Whose bodies are counted together where nobody has proven who is calling. */
+export const anonymousSender = (ip = ''): BodySender => addressSends(ipKeyGenerator(ip, 64));
 
 /**
  * Counts what mail servers send, by the subscription that its secret proves, or else by whom it comes from.

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
+import { personSends } from '../body-memory.ts';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import {
   type FieldError,
@@ -14,6 +15,7 @@ import { idempotencyKey, respell } from '../input.ts';
 import { isStorable } from '../storable.ts';
 import { readJson } from './body.ts';
 import { writeJson, writeTagged } from './json.ts';
+import { anonymousSender } from './limits.ts';
 import { signalOf } from './request.ts';
 
 /** One call of a route, with its input already checked. */
@@ -225,7 +227,12 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
         };
         const { sent, ...said } =
           body && !body.streamed
-            ? await readJson(request, body, context.config.Limits)
+            ? await readJson(
+                request,
+                body,
+                definition.anonymous ? anonymousSender(request.ip) : personSends(read.viewer),
+                context.config.Limits,
+              )
             : { sent: undefined, body: undefined };
         try {
           const answer = await definition.handle(context, {
