@@ -92,7 +92,8 @@ async function findLost(db: Database, used: readonly { zone: string; place: stri
       ? []
       : [
           {
-            ...{ check: 'Time zones', level },
+            check: 'Time zones',
+            level,
             text: `${listed(zones.map(({ zone, place }) => `${zone} of ${place}`))}: ${text}`,
             remedy: 'Give it the name that the zone has today, such as Europe/Zurich.',
           },

@@ -1,7 +1,7 @@
 /**
- * Subscriptions: where their frames come from, and what each frame is for a document. A field that declares
- * `extensions: { sharesFrames: true }` promises that nothing below its frames depends on the viewer, and that what is the
- * same for all is the same object: then each distinct operation is executed once per frame, however many watch.
+ * Executes subscriptions: opens the source of frames, and executes the document once for each frame. A field that declares
+ * `extensions: { sharesFrames: true }` promises that its frames do not depend on the viewer, and that all subscribers get the
+ * same frame as the same object. Each distinct operation is then executed once per frame, however many subscribers it has.
  */
 import { serialize } from 'node:v8';
 import {
@@ -26,7 +26,7 @@ import type { Call } from './builder.ts';
 import { presentError } from './errors.ts';
 import type { Execution, Result } from './execution.ts';
 
-/** What a subscription has for its client. */
+/** The results of one subscription. */
 export type Frames = {
   /** Waits for the next one; undefined at the end. Never fails: an error is a frame, and the last one. */
   next(): Promise<Execution | undefined>;
@@ -34,19 +34,19 @@ export type Frames = {
   leave(): void;
 };
 
-/** Why it is refused, or what it has. */
+/** The reasons for a refusal, or the results. */
 export type Opened = { errors: readonly GraphQLError[] } | Frames;
 
 type Operation = {
   args: ValidatedSubscriptionArgs;
-  /** By frame; undefined where every reader has frames of its own. */
+  /** Results by frame; undefined where each subscriber has frames of its own. */
   shared: WeakMap<object, Execution> | undefined;
 };
 
-/** What does not change between two subscribers of the same operation of a document. */
+/** The properties of an operation that are the same for all its subscribers. */
 type Shape = {
   sharesFrames: boolean;
-  /** The variables that count below the root field. */
+  /** The variables that are used below the root field. */
   variables: readonly string[];
 };
 
@@ -54,7 +54,7 @@ function fragmentsOf({ definitions }: DocumentNode): FragmentDefinitionNode[] {
   return definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION) as FragmentDefinitionNode[];
 }
 
-/** The root field: validation allows one alone. */
+/** Validation allows a subscription only one root field. */
 function rootFieldOf(document: DocumentNode, { selections }: SelectionSetNode): string | undefined {
   const [selection] = selections;
   if (selection?.kind === Kind.FIELD) return selection.name.value;
@@ -64,7 +64,10 @@ function rootFieldOf(document: DocumentNode, { selections }: SelectionSetNode): 
   return below && 'selectionSet' in below ? rootFieldOf(document, below.selectionSet) : undefined;
 }
 
-/** Those of the root field's own arguments choose the frames and nothing else; in a fragment they count all the same. */
+/**
+ * The variables that can change a result. Those in the root field's own arguments only select the frames, and are left out
+ * unless the field stands in a fragment.
+ */
 function variablesBelow(document: DocumentNode, operation: OperationDefinitionNode): string[] {
   const names = new Set<string>();
   const collect = (node: ASTNode) => visit(node, { Variable: ({ name }) => void names.add(name.value) });
@@ -83,30 +86,28 @@ function shapeOf(schema: GraphQLSchema, document: DocumentNode, operation: Opera
 }
 
 /**
- * The same for the same values alone. JSON has one text for values that GraphQL tells apart: null, undefined and numbers
- * beyond its range; and 0 and -0.
+ * Two lists have the same key only if their values are identical. JSON would not do: it writes null, undefined and infinite
+ * numbers alike, and 0 and -0.
  */
 const exactKey = (values: readonly unknown[]) => serialize(values).toString('latin1');
 
-/** What is one for all who subscribe to it keeps no single one of them. */
+/** A shared operation holds no reference to any one subscriber's response. */
 const nobody = { closed: false, on() {}, off() {} };
 
-/**
- * @param refuse the limits of what may be run
- */
+/** @param refuse checks an operation against the limits of depth and cost; returns the errors of one that exceeds them */
 export function createSubscriptions(
   log: Log,
   refuse: (args: ExecutionArgs) => readonly GraphQLError[] | undefined,
 ) {
   const shapes = new WeakMap<OperationDefinitionNode, Shape>();
-  // By what they are; those whose streams are open live on without it.
+  // By content. An evicted operation lives on in the streams that are open.
   const operations = new LRUCache<string, Operation>({
     max: 1_000,
     maxSize: 1_000_000,
     sizeCalculation: (_operation, key) => key.length,
   });
 
-  /** The operation of these arguments, or the same one of somebody who came before. */
+  /** Returns the operation of an earlier subscriber where it is the same. */
   function operationOf(args: ValidatedSubscriptionArgs): Operation {
     const { schema, document, operation, rawVariableValues: sent } = args;
     let shape = shapes.get(operation);
@@ -153,7 +154,7 @@ export function createSubscriptions(
     return execution;
   }
 
-  /** Without async functions: of each stream that waits, all that they keep would be kept. */
+  /** Uses no async functions: each waiting stream would keep their frames, and what those refer to, in memory. */
   function follow(source: AsyncIterator<unknown>, operation: Operation): Frames {
     let isOver = false;
     function onFailure(cause: Error): Execution {

@@ -190,7 +190,9 @@ export const routes: Route[] = [
       const { Label, ExpiresAt } = call.body;
       const idempotencyKey = readIdempotencyKey(call.request);
       const made = await createPinFor(context, call, call.params.id, {
-        ...{ label: Label, expiresAt: ExpiresAt, idempotencyKey },
+        label: Label,
+        expiresAt: ExpiresAt,
+        idempotencyKey,
       });
       return { status: 201, body: toCreatedPin(made) };
     },

@@ -1,6 +1,7 @@
 /**
- * Where what mail servers send is recorded before it is answered: what arrives while a statement runs goes into the next one,
- * and nobody waits for company. So a storm costs few commits, and each notification is in the database when its sender hears so.
+ * Records the notifications of mail servers before their requests are answered. Requests that arrive while a statement runs
+ * are recorded together by the next one; none waits for others to arrive. So a storm costs few commits, and a notification
+ * that was acknowledged is in the database.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
@@ -18,7 +19,7 @@ export type Inbox = {
    */
   record(rows: readonly Row[]): Promise<Recorded[]>;
   figures(): InboxFigures;
-  /** Resolves when all that waits is recorded. */
+  /** Resolves when every waiting request is recorded. */
   close(): Promise<void>;
 };
 
@@ -44,17 +45,17 @@ const mostWaiting = 32 * 1024 * 1024;
 const mostTogether = { rows: 256, bytes: 4 * 1024 * 1024 };
 /** Subscriptions whose tenant is remembered. */
 const mostTenants = 50_000;
-/** After a failure all calendars are marked as soon as that is possible, but not again and again. */
+/** Milliseconds from a failure to the marking of all calendars, and from one marking to the next. */
 const recovery = { first: 1_000, next: 30_000 };
 
-/** Not now, rather than never. */
+/** Whether the same notification could be recorded later. */
 const isPassing = (error: unknown) => isOutage(error) || isSchemaMissing(error);
 const busy = () => new Unavailable('The notification could not be recorded; send it again.');
 
-/** @param db connections of its own, so that it does not wait for those of readers */
+/** @param db a pool of its own, so that recording does not wait for connections that readers hold */
 export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   const lanes = openLanes<Post>(mostWaiting);
-  /** Of subscriptions; told by the statements that record what they send. */
+  /** Tenants by subscription, as the recording statements return them. */
   const tenants = new LRUCache<number, number>({ max: mostTenants });
   const running = new Set<readonly Post[]>();
   let runners: Promise<void>[] = [];
@@ -74,7 +75,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
     if (post.isProven) recoverSoon();
   }
 
-  /** What is still waiting is not recorded any more; what is under way may be, and its sender sends it twice. */
+  /** Refuses requests past their deadline. One that is being recorded may be stored all the same; its repetition is a duplicate. */
   function expire(): void {
     const now = performance.now();
     const late = (post: Post) => post.deadline <= now;
@@ -106,7 +107,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
     } catch (error) {
       const passes = isPassing(error);
       if (group.length > 1 && !passes) {
-        // One of them cannot be stored; the others can.
+        // One request cannot be stored; recorded one by one, the others can.
         for (const post of group) await recordTogether([post]);
         return;
       }
@@ -127,7 +128,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
     }
   }
 
-  /** In the next turn of the event loop, which those that arrive in this one share. */
+  /** Starts in the next turn of the event loop, so that requests of the same turn share a statement. */
   function runSoon(): void {
     if (scheduled || running.size >= mostAtOnce) return;
     scheduled = true;
@@ -140,7 +141,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
     });
   }
 
-  /** What was missed is not known: so all calendars are read, once the database takes that. */
+  /** Which notifications were lost is unknown, so all calendars are marked to be read once the database accepts writes. */
   function recoverSoon(): void {
     recovering ??= recover().finally(() => {
       recovering = undefined;
@@ -159,12 +160,12 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
         log.info('mail notifications can be recorded again; all calendars are read');
         return;
       } catch {
-        // Why is told by what cannot be recorded.
+        // The reason is logged where the recording itself fails.
       }
     }
   }
 
-  /** Where it waits: with its tenant's, or as what proves nothing with what comes from its address. */
+  /** A proven request waits in the lane of its tenant, any other in that of its sender's address. */
   function laneOf(rows: readonly Row[]): Pick<Post, 'lane' | 'isProven'> {
     const id = rows.find(({ claim }) => claim === 'Proven')?.subscriptionId ?? undefined;
     if (id === undefined) return { lane: `address ${rows[0]?.address}`, isProven: false };

@@ -89,7 +89,9 @@ export function findSender(
 type Kept = Pick<Row, 'body' | 'bodyBytes' | 'bodyHash'>;
 
 const keep = (body: Buffer): Kept => ({
-  ...{ body, bodyBytes: body.length, bodyHash: hash('sha256', body, 'buffer') },
+  body,
+  bodyBytes: body.length,
+  bodyHash: hash('sha256', body, 'buffer'),
 });
 
 /** The parts of a row that are of the request, and what is recorded of it when nothing is known of it. */
@@ -97,9 +99,16 @@ function rowOf(post: Post, of: Partial<Omit<Row, keyof Kept>>, kept = keep(post.
   const { contentType, address, requestId } = post;
   return {
     ...notification({}),
-    ...{ id: makeId(), dialect: 'Unknown', subscriptionId: null, claim: 'Unrecognised', count: 1 },
-    ...{ contentType: contentType?.slice(0, 200) ?? null, address, requestId },
-    ...{ ...of, ...kept },
+    id: makeId(),
+    dialect: 'Unknown',
+    subscriptionId: null,
+    claim: 'Unrecognised',
+    count: 1,
+    contentType: contentType?.slice(0, 200) ?? null,
+    address,
+    requestId,
+    ...of,
+    ...kept,
     // A copy, as a part would keep all of the body in memory while it waits.
     body: of.claim === 'Proven' ? kept.body : Buffer.from(kept.body.subarray(0, keptBytes)),
   };
