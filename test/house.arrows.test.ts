@@ -63,6 +63,7 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/db/database.ts', 'src/context.ts'],
     ['src/db/database.ts', 'src/lessons/service.ts'],
   ],
+  'body-memory': [['src/body-memory.ts', 'src/log.ts']],
   'request-body': [['src/request-body.ts', 'src/input.ts']],
   input: [['src/input.ts', 'src/log.ts']],
   config: [['src/config.ts', 'src/log.ts']],
