@@ -3,7 +3,7 @@
  * test/house.arrows.test.ts plants a violation of each rule.
  */
 const hallways = 'rest|graphql|worker|cli|web';
-const floors = `${hallways}|db`;
+const floors = `${hallways}|db|time`;
 const room = `(?!(?:${floors})/)[^/]+`;
 /** A face of many records is made of parts, by their nouns: rest.ts of device-rest.ts. */
 const part = '(?:|[a-z]+-)';
@@ -81,11 +81,11 @@ module.exports = {
       },
       [
         '^src/$1/',
-        '^src/db/',
+        '^src/(db|time)/',
         '^src/worker/(queue|leases|turns)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(body-memory|config|containment|errors|finding|log|names|request-body|safe-fetch|storable|zones)\\.ts$',
+        '^src/(body-memory|config|containment|errors|finding|log|names|request-body|safe-fetch|storable)\\.ts$',
       ],
     ),
     {
@@ -133,18 +133,18 @@ module.exports = {
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
     onlyTo('db', '^src/db/', [
       '^src/db/',
-      '^src/(config|containment|errors|finding|log|storable|zones)\\.ts$',
+      '^src/time/',
+      '^src/(config|containment|errors|finding|log|storable)\\.ts$',
     ]),
+    onlyTo('time', '^src/time/', ['^src/time/', '^src/errors\\.ts$']),
     onlyTo('request-body', '^src/request-body\\.ts$', ['^src/(body-memory|errors)\\.ts$']),
     onlyTo('body-memory', '^src/body-memory\\.ts$', ['^src/errors\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|storable)\\.ts$']),
     onlyTo('config', '^src/config\\.ts$', ['^src/settings\\.ts$']),
     onlyTo('settings', '^src/settings\\.ts$', ['^src/(names|setting-values)\\.ts$']),
-    onlyTo(
-      'ground',
-      '^src/(containment|errors|finding|log|names|safe-fetch|setting-values|storable|zones)\\.ts$',
-      ['^src/names\\.ts$'],
-    ),
+    onlyTo('ground', '^src/(containment|errors|finding|log|names|safe-fetch|setting-values|storable)\\.ts$', [
+      '^src/names\\.ts$',
+    ]),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),
@@ -166,7 +166,6 @@ module.exports = {
     home('home-of-identity', 'jose|openid-client', '^src/(identity|mail/connectors)/'),
     home('home-of-xml', 'saxes', '^src/mail/'),
     home('home-of-the-command-line', 'commander', ['^src/cli/', `^src/${room}/cli\\.ts$`]),
-    home('home-of-time-zones', 'temporal-polyfill', '^src/((opening-hours|bookings|demo)/|zones\\.ts$)'),
 
     { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
     {

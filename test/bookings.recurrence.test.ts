@@ -206,6 +206,30 @@ describe('expandRule: the dates of a rule', () => {
     ]);
   });
 
+  test('days of the year, and numbered weekdays of it, choose among others', () => {
+    expect(dates('FREQ=YEARLY;BYYEARDAY=244,245;BYMONTHDAY=1;COUNT=3', '2026-09-01T09:00')).toEqual([
+      ...['2026-09-01', '2027-09-01', '2028-09-01'],
+    ]);
+    expect(dates('FREQ=YEARLY;BYYEARDAY=1,2,3,4,5,6,7;BYDAY=MO;COUNT=3', '2026-01-05T09:00')).toEqual([
+      ...['2026-01-05', '2027-01-04', '2028-01-03'],
+    ]);
+    expect(dates('FREQ=YEARLY;BYYEARDAY=-1,60;BYMONTH=12;COUNT=2', '2026-12-31T09:00')).toEqual([
+      ...['2026-12-31', '2027-12-31'],
+    ]);
+    expect(dates('FREQ=YEARLY;BYYEARDAY=1;BYWEEKNO=53;UNTIL=20331231', '2027-01-01T09:00')).toEqual([
+      ...['2027-01-01', '2033-01-01'],
+    ]);
+    expect(dates('FREQ=YEARLY;BYWEEKNO=45,46;BYMONTHDAY=6,9;COUNT=4', '2024-11-06T09:00')).toEqual([
+      ...['2024-11-06', '2024-11-09', '2025-11-06', '2025-11-09'],
+    ]);
+    expect(dates('FREQ=YEARLY;BYDAY=1MO,-1MO,1TU;COUNT=4', '2026-01-05T09:00')).toEqual([
+      ...['2026-01-05', '2026-01-06', '2026-12-28', '2027-01-04'],
+    ]);
+    expect(dates('FREQ=YEARLY;BYDAY=-1TU,TH;BYMONTHDAY=29,31;COUNT=4', '2026-01-29T09:00')).toEqual([
+      ...['2026-01-29', '2026-10-29', '2026-12-29', '2026-12-31'],
+    ]);
+  });
+
   test('366 occurrences at most', () => {
     expect(dates('FREQ=DAILY;COUNT=366', '2026-09-01T09:00')).toHaveLength(366);
     expect(dates('FREQ=DAILY;UNTIL=20270901', '2026-09-01T09:00')).toHaveLength(366);
@@ -317,13 +341,9 @@ const drawn: fc.Arbitrary<Drawn> = fc
     const numbers = freq === 'MONTHLY' || freq === 'YEARLY';
     const weekdays = numbers ? byDay : byDay.map((each) => ({ ...each, nth: 0 }));
     const monthDays = freq === 'WEEKLY' ? [] : byMonthDay;
-    // Numbered weekdays of a year beside other days are refused.
-    const mixed =
-      weekdays.some(({ nth }) => nth !== 0) &&
-      (monthDays.length > 0 || weekdays.some(({ nth }) => nth === 0));
     return {
       ...{ freq, interval, byDay: weekdays, byMonthDay: monthDays },
-      byMonth: freq === 'YEARLY' && mixed && byMonth.length === 0 ? [2] : byMonth,
+      byMonth,
       bySetPos: weekdays.length + monthDays.length > 0 && freq !== 'DAILY' ? bySetPos : [],
     };
   });
@@ -388,9 +408,6 @@ describe('expandRule refuses', () => {
     ['FREQ=MONTHLY;BYWEEKNO=36;COUNT=2', 'BYWEEKNO goes with'],
     ['FREQ=MONTHLY;BYYEARDAY=244;COUNT=2', 'BYYEARDAY goes with'],
     ['FREQ=YEARLY;BYWEEKNO=36;BYDAY=1TU;COUNT=2', 'does not go with BYWEEKNO'],
-    ['FREQ=YEARLY;BYYEARDAY=244,245;BYMONTHDAY=1;COUNT=2', 'BYYEARDAY does not go with BYMONTHDAY'],
-    ['FREQ=YEARLY;BYDAY=TU,-1MO;COUNT=2', 'goes with other days in a year only'],
-    ['FREQ=YEARLY;BYDAY=-1TU;BYMONTHDAY=29;COUNT=2', 'goes with other days in a year only'],
     ['FREQ=MONTHLY;BYSETPOS=1;COUNT=2', 'BYSETPOS needs'],
     ['FREQ=WEEKLY;BYDAY=MO;COUNT=2', 'its first occurrence must be Start'],
     ['FREQ=DAILY;UNTIL=20260831', 'its first occurrence must be Start'],

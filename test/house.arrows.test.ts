@@ -64,6 +64,10 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/db/database.ts', 'src/lessons/service.ts'],
   ],
   'body-memory': [['src/body-memory.ts', 'src/log.ts']],
+  time: [
+    ['src/time/zones.ts', 'src/log.ts'],
+    ['src/time/rule.ts', 'src/opening-hours/service.ts'],
+  ],
   'request-body': [['src/request-body.ts', 'src/input.ts']],
   input: [['src/input.ts', 'src/log.ts']],
   config: [['src/config.ts', 'src/log.ts']],
@@ -100,7 +104,6 @@ const planted: Record<string, [importer: string, imported: string][]> = {
   ],
   'home-of-xml': [['src/calendar-feed/service.ts', 'saxes']],
   'home-of-the-command-line': [['src/main.ts', 'commander']],
-  'home-of-time-zones': [['src/lessons/service.ts', 'temporal-polyfill']],
   'no-cycle': [['src/bookings/recurrence.ts', 'src/bookings/service.ts']],
   // Imported by nobody but itself.
   'no-orphan': [

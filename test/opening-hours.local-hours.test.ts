@@ -1,11 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  localDateOf,
-  type OpeningException,
-  type OpeningRule,
-  openIntervals,
-} from '../src/opening-hours/local-hours.ts';
+import { type OpeningException, type OpeningRule, openIntervals } from '../src/opening-hours/local-hours.ts';
 import { costOf } from './_util/growth.ts';
 
 const everyDay = [1, 2, 3, 4, 5, 6, 7];
@@ -445,11 +440,4 @@ test('a term of 200 days takes little time', () => {
   const run = () => openIntervals(hours, 'Europe/Zurich', '2026-09-01', '2027-03-20');
   expect(run()).toHaveLength((201 - 11) * 2);
   expect(costOf(run)).toBeLessThan(3);
-});
-
-test('the local date of an instant', () => {
-  const instant = new Date('2026-03-28T23:30:00Z');
-  expect(
-    ['UTC', 'Europe/Berlin', 'Pacific/Kiritimati', 'Pacific/Niue'].map((zone) => localDateOf(instant, zone)),
-  ).toEqual([...['2026-03-28', '2026-03-29', '2026-03-29', '2026-03-28']]);
 });

@@ -2,6 +2,7 @@
  * When resources can be booked (contract 5.2). **Busy** is what their active bookings occupy, setup and teardown included;
  * **free** is when they are open and not busy. Both lie within the window that is asked for, and end at its edges.
  */
+
 import { type RawBuilder, sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -9,12 +10,12 @@ import { executePrepared } from '../db/prepared.ts';
 import { type FieldError, Malformed } from '../errors.ts';
 import { listOpenIntervals, type OpenStretch } from '../opening-hours/service.ts';
 import { checkReader, type ResourceFilter, selectResources } from '../tenants/service.ts';
+import { dayLength } from '../time/days.ts';
 import { clip, type Spans, subtract } from './spans.ts';
 
 export const mostResources = 500;
 export const mostDays = 92;
 const minute = 60_000;
-const day = 24 * 60 * minute;
 
 export type AvailabilityQuery = {
   from: Date;
@@ -124,7 +125,7 @@ const tooMany = () =>
 
 function checkWindow({ from, to }: AvailabilityQuery): void {
   if (to <= from) throw refuse('To', 'InvalidValue', 'must be after From.');
-  if (to.getTime() - from.getTime() > mostDays * day)
+  if (to.getTime() - from.getTime() > mostDays * dayLength)
     throw refuse('To', 'LimitExceeded', `must be at most ${mostDays} days after From; ask in parts.`);
 }
 

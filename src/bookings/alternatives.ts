@@ -1,9 +1,11 @@
 /** Where and when a booking would be possible whose place is occupied. */
+
 import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Alternative } from '../errors.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
+import { dayLength } from '../time/days.ts';
 import { occupiedBy, readOpenness, type Wanted } from './occupation.ts';
 
 const mostAlternatives = 5;
@@ -15,7 +17,6 @@ const mostPlaces = 10_000;
 const daysAhead = 7;
 
 const minute = 60_000;
-const day = 24 * 60 * minute;
 
 /**
  * Up to 5 places for a wanted booking: first up to 3 other active resources of the location, of the same kind and at least
@@ -91,7 +92,7 @@ async function findTimes(
   const length = wanted.end.getTime() - wanted.start.getTime();
   // Who looks for a time from now on gets whole minutes.
   const first = Math.max(wanted.start.getTime(), Math.ceil(now.getTime() / minute) * minute);
-  const last = first + daysAhead * day;
+  const last = first + daysAhead * dayLength;
   const [open, { rows }] = await Promise.all([
     listOpenIntervals(db, mandatorId, [resourceId], new Date(first), new Date(last + length)),
     sql<{ name: string; from: Date | null; to: Date | null }>`

@@ -4,10 +4,20 @@
  * An occurrence begins at the clock time of the first one on the clocks of the location. Where these skip that time, it
  * begins as much later (02:30 becomes 03:30), and where they show it twice, at the first of the two.
  */
-import { RRuleTemporal } from 'rrule-temporal';
-import { Temporal } from 'temporal-polyfill';
 import { InvalidInput } from '../errors.ts';
-import { zoneFor } from '../zones.ts';
+import {
+  civil,
+  dateText,
+  dayLength,
+  dayOf,
+  dayOfWall,
+  readWall,
+  timeOfWall,
+  type Wall,
+} from '../time/days.ts';
+import { fitsStart, listDays, readRule } from '../time/rule.ts';
+import type { Zone } from '../time/zone.ts';
+import { localDateOf, zoneFor } from '../time/zones.ts';
 
 const mostOccurrences = 366;
 const mostYears = 10;
@@ -53,7 +63,7 @@ function invalidRule(text: string): InvalidInput {
 }
 
 /** The parts of a rule by name. @throws InvalidInput */
-function readRule(rule: string): Map<string, string> {
+function readParts(rule: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const text of rule.split(';')) {
     const [name = '', value = ''] = text.split('=', 2);
@@ -84,94 +94,65 @@ function checkCombination(found: ReadonlyMap<string, string>, frequency: string)
   only('BYWEEKNO', 'YEARLY');
   only('BYYEARDAY', 'YEARLY');
   only('BYMONTHDAY', 'DAILY', 'MONTHLY', 'YEARLY');
-  // rrule-temporal 2.2.7 would add their days to each other instead of choosing among them.
-  const beside = ['BYMONTH', 'BYMONTHDAY', 'BYWEEKNO', 'BYDAY'].find((name) => found.has(name));
-  if (found.has('BYYEARDAY') && beside) throw invalidRule(`BYYEARDAY does not go with ${beside}`);
   const weekdays = found.get('BYDAY')?.split(',') ?? [];
   const numbered = weekdays.some((each) => /\d/.test(each));
   if (numbered && !['MONTHLY', 'YEARLY'].includes(frequency))
     throw invalidRule('BYDAY with numbers goes with FREQ=MONTHLY or YEARLY only');
   if (numbered && found.has('BYWEEKNO')) throw invalidRule('BYDAY with numbers does not go with BYWEEKNO');
-  // rrule-temporal 2.2.7 would look at the numbered weekdays of a year alone.
-  const others = found.has('BYMONTHDAY') || !weekdays.every((each) => /\d/.test(each));
-  if (numbered && others && frequency === 'YEARLY' && !found.has('BYMONTH'))
-    throw invalidRule(
-      'BYDAY with numbers goes with other days in a year only where BYMONTH names the months',
-    );
   if (found.has('BYSETPOS') && ![...found.keys()].some((name) => /^BY(?!SETPOS)/.test(name)))
     throw invalidRule('BYSETPOS needs another part that begins with BY');
 }
 
+/** The same date and clock time so many years later; 28 February for a 29th that is not there. */
+function addYears(wall: Wall, years: number): Wall {
+  const { year, month, date } = civil(dayOfWall(wall));
+  const day = Math.min(dayOf(year + years, month, date), dayOf(year + years, month + 1, 1) - 1);
+  return day * dayLength + timeOfWall(wall);
+}
+
 /** The last instant that a rule may have. @throws InvalidInput for a date that cannot be */
-function readUntil(until: string, timeZone: string): Temporal.ZonedDateTime {
-  try {
-    if (until.includes('T')) return Temporal.Instant.from(until).toZonedDateTimeISO(timeZone);
-    return Temporal.PlainDate.from(until)
-      .add({ days: 1 })
-      .toZonedDateTime(timeZone)
-      .subtract({ milliseconds: 1 });
-  } catch {
-    throw invalidRule(`UNTIL=${until} is not in the calendar`);
-  }
+function readUntil(until: string, zone: Zone): number {
+  const wall = readWall(until.replace('Z', ''));
+  if (wall === null) throw invalidRule(`UNTIL=${until} is not in the calendar`);
+  return until.includes('T') ? wall : zone.earliest(wall + dayLength) - 1;
 }
 
 /**
  * The starts of a series, in order; the first is `start` itself.
  * @param rule the value of an RRULE (RFC 5545, 3.3.10) with COUNT or UNTIL, without `RRULE:`
- * @param zone the IANA zone whose clocks count
+ * @param timeZone the IANA zone whose clocks count
  * @throws InvalidInput that says what is wrong with the rule: it cannot be read, `start` is not one of its occurrences, it
  * has more than 366 or reaches further than 10 years
  */
-export function expandRule(rule: string, start: Date, zone: string): Date[] {
-  const timeZone = zoneFor(zone);
-  const found = readRule(rule);
-  const first = atClock(start, timeZone);
-  const date = first.toPlainDate();
-  const horizon = first.add({ years: mostYears });
-  const last = found.has('UNTIL') ? readUntil(found.get('UNTIL')!, timeZone) : horizon;
+export function expandRule(rule: string, start: Date, timeZone: string): Date[] {
+  const parts = readParts(rule);
+  const days = readRule(rule);
+  const zone = zoneFor(timeZone);
+  const first = zone.wallOf(start.getTime());
+  const date = dayOfWall(first);
+  const horizon = zone.instantOf(addYears(first, mostYears));
+  const last = parts.has('UNTIL') ? readUntil(parts.get('UNTIL')!, zone) : horizon;
   const tooFar = `must end within ${mostYears} years of Start`;
-  if (Temporal.ZonedDateTime.compare(last, horizon) > 0) throw invalidRule(tooFar);
+  if (last > horizon) throw invalidRule(tooFar);
   // Before the years are searched for dates that may never come.
-  if (Temporal.ZonedDateTime.compare(last, first) < 0 || !listDates(found, date, date)[0]?.equals(date))
+  if (last < start.getTime() || !fitsStart(days, date))
     throw invalidRule(
-      `its first occurrence must be Start, and ${date} is none of its dates; choose Start or the rule so that they meet`,
+      `its first occurrence must be Start, and ${dateText(date)} is none of its dates; choose Start or the rule so that they meet`,
     );
-  const starts = listDates(found, date, last.toPlainDate())
-    .map((each) =>
-      each.equals(date) ? first : each.toZonedDateTime({ timeZone, plainTime: first.toPlainTime() }),
-    )
-    .filter((each) => Temporal.ZonedDateTime.compare(each, last) <= 0);
+  const starts = listDays(days, date, date, dayOfWall(zone.wallOf(last)))
+    .map((day) => (day === date ? start.getTime() : zone.instantOf(day * dayLength + timeOfWall(first))))
+    .filter((instant) => instant <= last);
   if (starts.length > mostOccurrences)
     throw invalidRule(
       `must have at most ${mostOccurrences} occurrences; end it earlier and make another series`,
     );
-  if (starts.length < Number(found.get('COUNT') ?? 0)) throw invalidRule(tooFar);
-  return starts.map(({ epochMilliseconds }) => new Date(epochMilliseconds));
+  if (starts.length < Number(parts.get('COUNT') ?? 0)) throw invalidRule(tooFar);
+  return starts.map((instant) => new Date(instant));
 }
-
-/** The local dates of a rule from `first` to `last`, of more than may be one too many. */
-function listDates(
-  found: ReadonlyMap<string, string>,
-  first: Temporal.PlainDate,
-  last: Temporal.PlainDate,
-): Temporal.PlainDate[] {
-  const bounded = [...found].filter(([name]) => name !== 'UNTIL');
-  // In UTC, where no clock changes: a library that knows the zone leaves out the days that skip the clock time.
-  const rule = new RRuleTemporal({
-    rruleString: bounded.map((part) => part.join('=')).join(';'),
-    dtstart: first.toZonedDateTime('UTC'),
-    until: last.toZonedDateTime('UTC'),
-    temporal: Temporal,
-  });
-  return rule.all((_date, index) => index <= mostOccurrences).map((date) => date.toPlainDate());
-}
-
-const atClock = (instant: Date, timeZone: string) =>
-  Temporal.Instant.fromEpochMilliseconds(instant.getTime()).toZonedDateTimeISO(zoneFor(timeZone));
 
 /** Whether the clocks of a zone show the same date at both instants. */
 export function areOnSameDate(one: Date, other: Date, timeZone: string): boolean {
-  return atClock(one, timeZone).toPlainDate().equals(atClock(other, timeZone).toPlainDate());
+  return localDateOf(one, timeZone) === localDateOf(other, timeZone);
 }
 
 /**
@@ -182,19 +163,14 @@ export function atSameClock(
   occurrence: Date,
   start: Date,
   end: Date,
-  zone: string,
+  timeZone: string,
 ): { start: Date; end: Date } {
-  const timeZone = zoneFor(zone);
-  const [from, to, here] = [start, end, occurrence].map((instant) => atClock(instant, timeZone)) as [
-    Temporal.ZonedDateTime,
-    Temporal.ZonedDateTime,
-    Temporal.ZonedDateTime,
-  ];
-  if (here.toPlainDate().equals(from.toPlainDate())) return { start, end };
-  const begins = here.toPlainDate().toZonedDateTime({ timeZone, plainTime: from.toPlainTime() });
-  const shown = from.toPlainDateTime().until(to.toPlainDateTime());
+  if (areOnSameDate(occurrence, start, timeZone)) return { start, end };
+  const zone = zoneFor(timeZone);
+  const [from, to] = [zone.wallOf(start.getTime()), zone.wallOf(end.getTime())];
+  const date = dayOfWall(zone.wallOf(occurrence.getTime()));
+  const begins = zone.instantOf(date * dayLength + timeOfWall(from));
   // While the clocks are set back, they may show an earlier time at the end than at the start.
-  const lasts = shown.sign > 0 ? shown : from.until(to);
-  const ends = begins.toPlainDateTime().add(lasts).toZonedDateTime(timeZone);
-  return { start: new Date(begins.epochMilliseconds), end: new Date(ends.epochMilliseconds) };
+  const lasts = to > from ? to - from : end.getTime() - start.getTime();
+  return { start: new Date(begins), end: new Date(zone.instantOf(zone.wallOf(begins) + lasts)) };
 }

@@ -1,11 +1,12 @@
 /** What every booking keeps to, whether it is made or changed (contract 5.2). */
+
 import type { Viewer } from '../context.ts';
 import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
+import { dayLength } from '../time/days.ts';
 import type { BookingKind } from './booking.ts';
 import { occupiedBy, type Room, type Wanted } from './occupation.ts';
 
 const minute = 60_000;
-const day = 24 * 60 * minute;
 const mostDays: Partial<Record<BookingKind, number>> = { Booking: 1, Block: 366 };
 const earliest = new Date('2000-01-01T00:00:00Z');
 const mostDaysAhead = 3 * 366;
@@ -25,10 +26,10 @@ export function checkTimes(
   const fault = (field: 'Start' | 'End', code: string, text: string) =>
     faults.push({ field, pointer: `/${field}`, code, message: `${field}: ${text}.` });
   const most = mostDays[kind] ?? 1;
-  if (start < earliest || start.getTime() > now.getTime() + mostDaysAhead * day)
+  if (start < earliest || start.getTime() > now.getTime() + mostDaysAhead * dayLength)
     fault('Start', 'InvalidTime', 'must be between the year 2000 and three years from now');
   if (end <= start) fault('End', 'InvalidTime', 'must be after Start');
-  else if (end.getTime() - start.getTime() > most * day)
+  else if (end.getTime() - start.getTime() > most * dayLength)
     fault('End', 'TooLong', `must be at most ${most === 1 ? '24 hours' : `${most} days`} after Start`);
   else if (viewer.role !== 'Admin' && end <= now)
     fault('End', 'InPast', 'is over already; only an Admin books what has been');

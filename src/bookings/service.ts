@@ -15,12 +15,14 @@
  * - What a private booking is about leaves this room only for its organizer, who made it, and Admins; what any booking is
  *   about, for a display, only if it made it.
  */
+
 import { z } from 'zod';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Forbidden, Malformed, NotFound } from '../errors.ts';
 import { checkReader, mayShow } from '../tenants/service.ts';
+import { dayLength } from '../time/days.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import {
   type BookingKey,
@@ -47,7 +49,6 @@ export {
 export { lockRooms, type Room } from './occupation.ts';
 export { bookingKind, checkIn as checkInRecord } from './wire.ts';
 
-const day = 86_400_000;
 const defaultDays = 31;
 const mostDays = 366;
 /** Of one resource: what takes the event loop a few milliseconds. */
@@ -162,12 +163,12 @@ function withWindow(filter: BookingFilter): ListFilter {
   const { from: begin, to: end, seriesId } = filter;
   if (!begin && !end && seriesId !== undefined) return { ...filter, seriesId };
   const from = begin ?? new Date();
-  const to = end ?? new Date(from.getTime() + defaultDays * day);
+  const to = end ?? new Date(from.getTime() + defaultDays * dayLength);
   if (to <= from)
     throw new Malformed('To must be after From, which is now when it is left out.', [
       { field: 'To', pointer: null, code: 'InvalidValue', message: 'To: must be after From.' },
     ]);
-  if (to.getTime() - from.getTime() > mostDays * day)
+  if (to.getTime() - from.getTime() > mostDays * dayLength)
     throw new Malformed(`From and To may be at most ${mostDays} days apart; ask in parts.`, [
       {
         field: 'To',

@@ -6,6 +6,7 @@
  * long as nobody has revoked it and its person is active and no display. One that does not count, for whatever reason,
  * is refused in the same words.
  */
+
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { hashForResource, listForResource } from '../bookings/service.ts';
@@ -15,6 +16,7 @@ import { idKey, type List, type Page, type PageRequest, toPage } from '../db/pag
 import { Conflict, isUnwritable, NotAuthenticated, NotFound } from '../errors.ts';
 import { deriveKey, pepperOf } from '../identity/service.ts';
 import { checkReader, getResource } from '../tenants/service.ts';
+import { dayLength } from '../time/days.ts';
 import { edition, writeCalendar } from './calendar.ts';
 
 export type CalendarToken = {
@@ -41,7 +43,6 @@ export const pathOfFeed = (resourceId: string | number) => `/v1.0/resources/${re
 export const mostTokens = 20;
 /** 192 bits. */
 const tokenBytes = 24;
-const day = 86_400_000;
 const daysBack = 31;
 const daysAhead = 366;
 /** More than 50 on each day. */
@@ -221,7 +222,11 @@ export async function readFeed(
   const today = new Date().setUTCHours(0, 0, 0, 0);
   const { name } = await getResource(db, viewer, resourceId);
   const wanted = {
-    ...{ resourceId, from: new Date(today - daysBack * day), to: new Date(today + daysAhead * day) },
+    ...{
+      resourceId,
+      from: new Date(today - daysBack * dayLength),
+      to: new Date(today + daysAhead * dayLength),
+    },
     most: mostEvents,
   };
   const state = [edition, name, await hashForResource(db, viewer, wanted)];

@@ -2,7 +2,8 @@
 import fs from 'node:fs';
 import { sql } from 'kysely';
 import type { Finding } from '../finding.ts';
-import { isTimeZone } from '../zones.ts';
+import { dayLength } from '../time/days.ts';
+import { isTimeZone, zoneFor } from '../time/zones.ts';
 import type { Database } from './database.ts';
 
 /** PostgreSQL does not tell its release: each of these rules came with the release that is named. Minutes from UTC. */
@@ -18,20 +19,10 @@ const tellingRules = [
 ];
 /** Of Debian and most others; not there where the package tzdata is not installed. */
 const machineRules = '/usr/share/zoneinfo/tzdata.zi';
-const day = 86_400_000;
 const comparedDays = 730;
 const remedy = 'docs/time-zones.md tells how to bring newer rules to both.';
 
 type Sample = { zone: string; at: Date; offset: number };
-
-/** What Node.js has at an instant, in minutes from UTC. */
-function openOffsets(timeZone: string): (at: Date) => number {
-  const clock = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
-  return (at) => {
-    const [, sign = '+', hours = 0, minutes = 0] = /GMT(?:([+-])(\d\d):(\d\d))?/.exec(clock.format(at)) ?? [];
-    return (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1);
-  };
-}
 
 /** What PostgreSQL has differently, of what it knows at all; by zone the first instant. */
 async function compare(db: Database, samples: readonly Sample[]): Promise<Map<string, Date>> {
@@ -70,10 +61,10 @@ function* sampleZones(used: ReadonlySet<string>, from: number): Generator<Sample
   // A name without a slash may be an abbreviation to PostgreSQL, which has no summer time.
   const zones = new Set([...Intl.supportedValuesOf('timeZone'), ...used].filter((zone) => /\//.test(zone)));
   for (const zone of zones) {
-    const offsetAt = openOffsets(zone);
+    const { offsetAt } = zoneFor(zone);
     for (let days = 0; days < comparedDays; days += used.has(zone) ? 1 : 28) {
-      const at = new Date(from + days * day);
-      yield { zone, at, offset: offsetAt(at) };
+      const at = new Date(from + days * dayLength);
+      yield { zone, at, offset: offsetAt(at.getTime()) / 60_000 };
     }
   }
 }

@@ -1,6 +1,7 @@
 /** A believable timetable for the demo tenant, as the body of a lesson import (contract 4.1). Pure. */
-import { Temporal } from 'temporal-polyfill';
 import type { TenantFile } from '../tenants/service.ts';
+import { dateText, dayLength, minutesOf, readDate, weekdayOf, weekOf } from '../time/days.ts';
+import { localDateOf, zoneFor } from '../time/zones.ts';
 
 type DemoLesson = {
   LektionId: string;
@@ -108,22 +109,20 @@ export function demoTimetable(today: Date, tenant: TenantFile): DemoJob[] {
   return plans.flatMap((plan) => {
     const location = tenant.Locations.find(({ Name }) => Name === plan.standort);
     if (!location) return [];
-    const date = Temporal.Instant.fromEpochMilliseconds(today.getTime())
-      .toZonedDateTimeISO(location.TimeZone)
-      .toPlainDate();
-    const monday = date.subtract({ days: date.dayOfWeek - 1 });
-    return Array.from({ length: weeks }, (_, week) =>
-      listJobs(plan, location, monday.add({ weeks: week })),
-    ).flat();
+    const day = readDate(localDateOf(today, location.TimeZone));
+    const monday = day - ((weekdayOf(day) + 6) % 7);
+    return Array.from({ length: weeks }, (_, week) => listJobs(plan, location, monday + 7 * week)).flat();
   });
 }
 
 function listJobs(
   { standort, times, courses }: Plan,
   { TimeZone: timeZone, OpeningExceptions }: TenantFile['Locations'][number],
-  monday: Temporal.PlainDate,
+  monday: number,
 ): DemoJob[] {
-  const week = `${monday.yearOfWeek}-W${String(monday.weekOfYear).padStart(2, '0')}`;
+  const ofYear = weekOf(monday, 1);
+  const week = `${ofYear.year}-W${String(ofYear.week).padStart(2, '0')}`;
+  const zone = zoneFor(timeZone);
   const jobs = new Map<string, DemoJob>();
   const isRegular = (date: string) =>
     !OpeningExceptions.some(({ FromDate, ToDate }) => FromDate <= date && date <= ToDate);
@@ -134,11 +133,13 @@ function listJobs(
     for (const at of when.split(' ')) {
       const [weekday = '', letter = ''] = at;
       const [beginn, ende] = times[letter]!;
-      const date = monday.add({ days: Number(weekday) - 1 });
-      const lastDate = ende < beginn ? date.add({ days: 1 }) : date;
-      if (!isRegular(date.toString()) || !isRegular(lastDate.toString())) continue;
-      const utc = (day: Temporal.PlainDate, plainTime: string) =>
-        day.toZonedDateTime({ timeZone, plainTime }).toInstant().toString();
+      const day = monday + Number(weekday) - 1;
+      const lastDay = ende < beginn ? day + 1 : day;
+      if (!isRegular(dateText(day)) || !isRegular(dateText(lastDay))) continue;
+      const utc = (day: number, clock: string) =>
+        new Date(zone.instantOf(day * dayLength + minutesOf(clock) * 60_000))
+          .toISOString()
+          .replace('.000Z', 'Z');
       const jobId = `demo-${week}-${klasse}`;
       const job = jobs.get(jobId) ?? {
         ...{
@@ -151,7 +152,7 @@ function listJobs(
       };
       jobs.set(jobId, job);
       job.LektionList.push({
-        ...{ LektionId: `${week}-${klasse}-${at}`, Beginn: utc(date, beginn), Ende: utc(lastDate, ende) },
+        ...{ LektionId: `${week}-${klasse}-${at}`, Beginn: utc(day, beginn), Ende: utc(lastDay, ende) },
         ...{ RessourceName: raum, Titel: titel, Fach: fach },
         ...{ Klassen: klassen, Lehrpersonen: lehrpersonen.split('+') },
       });

@@ -3,7 +3,8 @@
  * or the day is over there.
  */
 import type { Database } from '../db/database.ts';
-import { listOffsets, listOpenIntervals } from '../opening-hours/service.ts';
+import { listOpenIntervals } from '../opening-hours/service.ts';
+import { zoneFor } from '../time/zones.ts';
 import type { StoredPlan } from './plan.ts';
 
 type Stretch = { start: number; end: number };
@@ -26,6 +27,11 @@ type Days = {
   zoneOffsets: Offset[];
   open: Map<number, Stretch[]>;
 };
+
+function listOffsets(timeZone: string, start: number, end: number): Offset[] {
+  const offsets = zoneFor(timeZone).offsetsIn(start, end);
+  return offsets.map(({ from, offset }) => ({ from, offsetMinutes: offset / 60_000 }));
+}
 
 export type LocalDays = {
   /** Adds to these plans of a tenant what is known of their days; a room without known hours is open throughout. */

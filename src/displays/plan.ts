@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import type { BookingKind } from '../bookings/service.ts';
 import type { Database } from '../db/database.ts';
 import { runPrepared, type Statement } from '../db/prepared.ts';
-import { addDays, localDateOf, startOfDate } from '../opening-hours/service.ts';
+import { addDays } from '../time/days.ts';
+import { localDateOf, startOfDate } from '../time/zones.ts';
 
 /** One of the coupled lessons of a booking. */
 export type StoredLesson = {

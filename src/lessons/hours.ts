@@ -1,7 +1,9 @@
 /** Opening hours beside the lessons of a batch: a lesson outside of them is worth a warning. */
+
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import * as openingHours from '../opening-hours/service.ts';
+import { dayLength } from '../time/days.ts';
 import type { BatchKey } from './batch.ts';
 
 /** Opening hours are looked up this many days around today; lessons beyond are not warned about. */
@@ -14,9 +16,8 @@ export async function layOpeningHours(
   { resourceIds, earliest, latest }: { resourceIds: number[]; earliest: Date | null; latest: Date | null },
 ): Promise<boolean> {
   if (!earliest || !latest) return false;
-  const day = 86_400_000;
-  const from = new Date(Math.max(earliest.getTime() - day, Date.now() - horizonDays * day));
-  const to = new Date(Math.min(latest.getTime() + day, Date.now() + horizonDays * day));
+  const from = new Date(Math.max(earliest.getTime() - dayLength, Date.now() - horizonDays * dayLength));
+  const to = new Date(Math.min(latest.getTime() + dayLength, Date.now() + horizonDays * dayLength));
   if (from >= to) return false;
   const open = await openingHours.listOpenIntervals(trx, batch.mandatorId, resourceIds, from, to);
   if (open.size === 0) return false;

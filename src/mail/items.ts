@@ -1,7 +1,9 @@
 /** What items of a calendar come to here. Pure: what the mail server says is not to be trusted with anything but its room. */
+
 import { createHash } from 'node:crypto';
 import type { MailBooking } from '../bookings/service.ts';
-import { startOfDate } from '../opening-hours/service.ts';
+import { dayLength } from '../time/days.ts';
+import { startOfDate } from '../time/zones.ts';
 import type { CalendarChanges, RemoteGroup, RemoteItem, Window } from './connectors/connector.ts';
 import { boundId, cutText } from './connectors/values.ts';
 
@@ -41,7 +43,7 @@ export type Surroundings = {
 
 /** What stands for a group that cannot be read; no occurrence of any is called so. */
 const wholeGroup = '!';
-const longestItem = 366 * 86_400_000;
+const longestItem = 366 * dayLength;
 const longest = { uid: 1_000, email: 254, reason: 500 };
 
 /** The instants of an item; of whole days those at which they begin on the clocks of the room, however short they are. */

@@ -2,15 +2,16 @@
  * A reading that takes long is done in steps: what each has brought is kept, with where the reading goes on, and others get
  * their turn in between. All of it is taken over at its end, in one transaction, as if it had come at once.
  */
+
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { dayLength } from '../time/days.ts';
 import { markCalendars } from './calendars.ts';
 import { type CalendarPage, type Connector, ServerFault, type Window } from './connectors/connector.ts';
 import { withoutVoid } from './connectors/pages.ts';
 import { countItems } from './items.ts';
 import { type Calendar, type Continuation, forgetSteps, isUnchanged, Overtaken } from './reading.ts';
 
-const day = 86_400_000;
 const mostItems = 20_000;
 /** After so many items, or milliseconds, a step ends with the next page: soon enough for a quick turn. */
 const itemsOfStep = 2_000;
@@ -70,7 +71,10 @@ export async function readStep(
   }
 
   const now = Date.now();
-  const whole = { start: new Date(now - days.PastDays * day), end: new Date(now + days.FutureDays * day) };
+  const whole = {
+    start: new Date(now - days.PastDays * dayLength),
+    end: new Date(now + days.FutureDays * dayLength),
+  };
   const anew = (): Step => ({ window: whole, pages: [], items: 0, isAnew: true });
   if ((cursor === null && continuation === null) || !windowStart || !windowEnd) return await read(anew());
   const step = await read({ ...anew(), window: { start: windowStart, end: windowEnd }, isAnew: false });

@@ -1,5 +1,6 @@
 /** Clock times that cover each other, by the clock times alone. Pure. */
-import { minutesOf, type Period } from './local-hours.ts';
+import { minutesOf } from '../time/days.ts';
+import type { Period } from './local-hours.ts';
 
 /** A period that starts on some days of a circle of days, between two local dates. */
 export type Repeated = Period & {

@@ -8,7 +8,9 @@ import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type FieldError, Malformed, NotFound } from '../errors.ts';
 import { mayShow } from '../tenants/service.ts';
-import { addDays, localDateOf, type OpenInterval, openIntervals } from './local-hours.ts';
+import { addDays, dayLength } from '../time/days.ts';
+import { localDateOf } from '../time/zones.ts';
+import { type OpenInterval, openIntervals } from './local-hours.ts';
 import {
   hoursByResource,
   keyOf,
@@ -18,13 +20,8 @@ import {
   type StoredRule,
 } from './stored.ts';
 
-// Other rooms see this one through its service alone.
-export { addDays, listOffsets, localDateOf, startOfDate } from './local-hours.ts';
-
 /** An unbroken time of being open. */
 export type OpenStretch = { start: Date; end: Date };
-
-const day = 24 * 60 * 60_000;
 
 /**
  * When resources are open around [from, to], in the zones of their own locations: whole stretches, also beyond its edges,
@@ -43,7 +40,7 @@ export async function listOpenIntervals(
   const open = new Map<number, OpenStretch[]>();
   for (const location of await readHours(db, mandatorId, { resourceIds })) {
     const { timeZone, resources } = location;
-    const firstDate = localDateOf(new Date(from.getTime() - day), timeZone);
+    const firstDate = localDateOf(new Date(from.getTime() - dayLength), timeZone);
     const lastDate = localDateOf(to, timeZone);
     const hoursOf = hoursByResource(location);
     const convert = remember((hours) => merge(openIntervals(hours, timeZone, firstDate, lastDate), from, to));

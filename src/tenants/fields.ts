@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { mailboxForm } from '../names.ts';
 import { isStorable } from '../storable.ts';
-import { isTimeZone } from '../zones.ts';
+import { isTimeZone } from '../time/zones.ts';
 
 /** Trimmed and in Unicode NFC. */
 export const text = (most: number) =>

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { InvalidInput } from '../errors.ts';
-import { currentNameOf } from '../zones.ts';
+import { currentNameOf } from '../time/zones.ts';
 
 /** In lower case, as of a while ago: asking reads the files of all zones there. */
 let names: { known: ReadonlySet<string>; until: number } | undefined;

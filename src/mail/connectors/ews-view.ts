@@ -1,5 +1,7 @@
 /** What is in a calendar of Exchange, and whether anything has changed there. */
+
 import { LRUCache } from 'lru-cache';
+import { dayLength } from '../../time/days.ts';
 import { childOf, escapeXml, textOf, type XmlElement } from '../xml.ts';
 import { ServerFault, type Window } from './connector.ts';
 import { type Found, itemProperties, lacksPlace, readFound, readOrganizer, readPlace } from './ews-items.ts';
@@ -11,7 +13,7 @@ const mostFound = 500;
 const mostChanges = 512;
 const longestState = 1_048_576;
 const itemsAtOnce = 50;
-const [mostOrganizers, organizersFor] = [20_000, 86_400_000];
+const [mostOrganizers, organizersFor] = [20_000, dayLength];
 
 export type EwsView = {
   /** The items of the window from a place on, slice by slice. @throws ServerFault */

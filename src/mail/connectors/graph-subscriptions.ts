@@ -1,11 +1,12 @@
 import type { Subscription } from '@microsoft/microsoft-graph-types';
 import { z } from 'zod';
+import { dayLength } from '../../time/days.ts';
 import { type Connector, ServerFault } from './connector.ts';
 import type { GraphApi } from './graph-api.ts';
 import { readInstant } from './values.ts';
 
 /** Of at most 7 days that Graph gives (10,080 minutes). */
-const life = 6 * 86_400_000;
+const life = 6 * dayLength;
 /** Graph calls back twice before it answers, and waits 10 s each time. */
 const deadline = 30_000;
 const pageSize = 100;

@@ -1,4 +1,7 @@
 /** The times of a component: its start, its length, and which occurrences of a series there are (RFC 5545, 3.8.2 and 3.8.5). */
+import { dayLength, dayOfWall, timeOfWall, type Wall } from '../../time/days.ts';
+import { listDays, type Rule, readRule } from '../../time/rule.ts';
+import { utc, type Zone } from '../../time/zone.ts';
 import {
   type Component,
   contentOf,
@@ -7,8 +10,7 @@ import {
   propertyOf,
   Unreadable,
 } from './ical-lines.ts';
-import { dayLength, listDays, type Rule, readRule } from './ical-rule.ts';
-import { readWall, utc, type Wall, type Zone, type Zones } from './ical-zones.ts';
+import { readWall, type Zones } from './ical-zones.ts';
 
 /** A date, or a time on the clocks of a zone. */
 export type Moment = {
@@ -78,12 +80,10 @@ export function spanOf(start: Moment, length: Length | null): Span {
 
 /** What stands for an occurrence of a series, as the series counts: a date for a date, on the clocks of its start else. */
 function alignTo(series: Moment, moment: Moment): Moment {
-  if (series.zone === null) return { ...series, wall: Math.floor(moment.wall / dayLength) * dayLength };
-  if (moment.zone === null) return { ...series, wall: moment.wall + timeOf(series.wall) };
+  if (series.zone === null) return { ...series, wall: dayOfWall(moment.wall) * dayLength };
+  if (moment.zone === null) return { ...series, wall: moment.wall + timeOfWall(series.wall) };
   return moment.isFloating ? { ...series, wall: moment.wall } : moment;
 }
-
-const timeOf = (wall: Wall) => wall - Math.floor(wall / dayLength) * dayLength;
 
 /** The original start of what an exception replaces, and whether of all that follow, too (3.2.13). @throws Unreadable */
 export function readOriginal(
@@ -100,7 +100,7 @@ export function readOriginal(
 
 /** What the clocks of `zone` show then; null: the date. */
 function wallIn(zone: Zone | null, moment: Moment): Wall {
-  if (zone === null) return Math.floor(moment.wall / dayLength) * dayLength;
+  if (zone === null) return dayOfWall(moment.wall) * dayLength;
   return moment.zone === null || moment.zone === zone ? moment.wall : zone.wallOf(instantOf(moment));
 }
 
@@ -166,7 +166,7 @@ export function readExcluded(
   // Thousands of them are no work before somebody asks for their days.
   const byDay = new Map<number, Moment[]>();
   for (const { moment } of readDates(component, 'EXDATE', start, zones)) {
-    const day = Math.floor(moment.wall / dayLength);
+    const day = dayOfWall(moment.wall);
     const others = byDay.get(day);
     if (others) others.push(moment);
     else byDay.set(day, [moment]);
@@ -178,7 +178,7 @@ export function readExcluded(
     return found;
   }
   return (original) => {
-    const day = Math.floor(original / dayLength);
+    const day = dayOfWall(original);
     return [day - 1, day, day + 1].some((each) => byDay.has(each) && instantsOf(each).has(original));
   };
 }
@@ -216,9 +216,9 @@ export function listOccurrences(
   for (const rule of rules) {
     checkClock(rule, start);
     const until = readUntil(rule, start);
-    const time = timeOf(start.wall);
-    const last = Math.floor(Math.min(to, until.wall, until.instant + dayLength) / dayLength);
-    for (const day of listDays(rule, (start.wall - time) / dayLength, Math.floor(from / dayLength), last)) {
+    const time = timeOfWall(start.wall);
+    const last = dayOfWall(Math.min(to, until.wall, until.instant + dayLength));
+    for (const day of listDays(rule, dayOfWall(start.wall), dayOfWall(from), last)) {
       const moment = { ...start, wall: day * dayLength + time };
       if (moment.wall <= until.wall && instantOf(moment) <= until.instant) add(moment, null);
     }

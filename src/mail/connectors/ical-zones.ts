@@ -1,85 +1,14 @@
 /** Local times of iCalendar as instants: by the zones of this machine, those of Windows, and those that a text defines. */
+import { dayLength, dayOfWall, readWall as findWall, timeOfWall, type Wall } from '../../time/days.ts';
+import { listDays, readRule } from '../../time/rule.ts';
+import { makeZone, utc, type Zone } from '../../time/zone.ts';
+import { findZone } from '../../time/zones.ts';
 import type { Window } from './connector.ts';
 import { type Component, contentOf, propertiesOf, readText, Unreadable } from './ical-lines.ts';
-import { dayLength, listDays, readRule } from './ical-rule.ts';
 import { windowsZones } from './windows-zones.ts';
-
-/** What clocks show, as the instant at which clocks in UTC would, in milliseconds. */
-export type Wall = number;
-
-export type Zone = {
-  /**
-   * The first instant at which its clocks show this; where they skip it, as much later as they are set forward (RFC 5545,
-   * 3.3.5).
-   */
-  instantOf(wall: Wall): number;
-  wallOf(instant: number): Wall;
-};
 
 /** By the TZID of a text; null for a time without one. @throws Unreadable for a zone that nobody knows */
 export type Zones = (tzid: string | null) => Zone;
-
-export const utc: Zone = { instantOf: (wall) => wall, wallOf: (instant) => instant };
-
-/** How far clocks are ahead of UTC, in milliseconds. */
-type Offsets = (instant: number) => number;
-
-function makeZone(offsetAt: Offsets): Zone {
-  return {
-    wallOf: (instant) => instant + offsetAt(instant),
-    instantOf(wall) {
-      const before = offsetAt(wall - dayLength);
-      const after = offsetAt(wall + dayLength);
-      if (before === after) return wall - before;
-      const meeting = [wall - before, wall - after].filter((instant) => instant + offsetAt(instant) === wall);
-      return meeting.length > 0 ? Math.min(...meeting) : wall - before;
-    },
-  };
-}
-
-// Beyond, the clocks of this machine show what is as good as any other.
-const [earliest, latest] = [Date.UTC(1970, 0), Date.UTC(2200, 0)];
-
-const week = 7 * dayLength;
-
-/** Asked by weeks, in none of which clocks are set twice: a daily series asks often. */
-function offsetsOf(clock: Intl.DateTimeFormat): Offsets {
-  const known = new Map<number, number>();
-  function ask(instant: number): number {
-    const found = /GMT([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(clock.format(instant));
-    if (!found) return 0;
-    const [, sign, hours, minutes, seconds = '0'] = found;
-    return Number(`${sign}1`) * ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
-  }
-  function askOnce(instant: number): number {
-    let offset = known.get(instant);
-    if (offset === undefined) known.set(instant, (offset = ask(instant)));
-    return offset;
-  }
-  return (instant) => {
-    const at = Math.min(Math.max(instant, earliest), latest);
-    const first = Math.floor(at / week) * week;
-    const offset = askOnce(first);
-    return offset === askOnce(first + week) ? offset : ask(at);
-  };
-}
-
-const longestName = 100;
-
-/** A zone of this machine, in any case; undefined for another name. */
-function findZone(name: string): Zone | undefined {
-  if (name === '' || name.length > longestName) return undefined;
-  try {
-    const clock = new Intl.DateTimeFormat('en-US', {
-      timeZone: name,
-      timeZoneName: 'longOffset',
-      year: 'numeric',
-    });
-    return makeZone(offsetsOf(clock));
-  } catch {
-    return undefined;
-  }
-}
 
 /** When clocks are set to another offset. */
 type Onset = { at: number; from: number; to: number };
@@ -119,14 +48,8 @@ function repeated(text: string, start: Wall, window: Window): Wall[] {
   const end = Math.ceil((window.end.getTime() + 2 * year) / (10 * year)) * 10 * year;
   const last = Math.min(end, until);
   const first = Math.min(last, window.start.getTime()) - 2 * year;
-  const time = start - Math.floor(start / dayLength) * dayLength;
-  return listDays(
-    rule,
-    Math.floor(start / dayLength),
-    Math.floor(first / dayLength),
-    Math.floor(last / dayLength),
-  )
-    .map((day) => day * dayLength + time)
+  return listDays(rule, dayOfWall(start), dayOfWall(first), dayOfWall(last))
+    .map((day) => day * dayLength + timeOfWall(start))
     .filter((wall) => wall <= until + dayLength);
 }
 
@@ -135,30 +58,30 @@ function defineZone(timeZone: Component, window: Window): Zone {
     .filter(({ name }) => name === 'STANDARD' || name === 'DAYLIGHT')
     .flatMap((observance) => onsetsOf(observance, window))
     .sort((one, other) => one.at - other.at);
-  const first = onsets[0];
+  const [first] = onsets;
   if (!first) throw new Unreadable('its VTIMEZONE is empty');
+  // Clocks that are set twice a day are not known anywhere.
+  const changes = onsets.filter(({ at }, index) => !((onsets[index + 1]?.at ?? Number.NaN) - at < dayLength));
   return makeZone((instant) => {
-    let [low, high] = [0, onsets.length];
+    let [low, high] = [0, changes.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (onsets[middle]!.at <= instant) low = middle + 1;
+      if (changes[middle]!.at <= instant) low = middle + 1;
       else high = middle;
     }
-    return low === 0 ? first.from : onsets[low - 1]!.to;
+    return {
+      from: changes[low - 1]?.at ?? Number.NEGATIVE_INFINITY,
+      to: changes[low]?.at ?? Number.POSITIVE_INFINITY,
+      offset: changes[low - 1]?.to ?? first.from,
+    };
   });
 }
 
 /** The local time of `20261201T093000` or the midnight of `20261201`. @throws Unreadable */
 export function readWall(text: string): Wall {
-  const found = /^(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2}))?$/.exec(text);
-  const [years, months, days, hours = 0, minutes = 0, seconds = 0] =
-    found?.slice(1).map((part) => Number(part ?? 0)) ?? [];
-  const at = new Date(0);
-  at.setUTCFullYear(years!, months! - 1, days!);
-  const isDate = found && at.getUTCMonth() === months! - 1 && at.getUTCDate() === days;
-  if (!isDate || hours > 23 || minutes > 59 || seconds > 60)
-    throw new Unreadable('it has a date that is not in the calendar');
-  return at.getTime() + ((hours * 60 + minutes) * 60 + Math.min(seconds, 59)) * 1000;
+  const wall = findWall(text);
+  if (wall === null) throw new Unreadable('it has a date that is not in the calendar');
+  return wall;
 }
 
 /** What is written as a TEXT in one place and as a parameter in another, and by some in other letters, or with quotes twice. */

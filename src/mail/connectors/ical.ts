@@ -2,6 +2,8 @@
  * What one calendar object of a CalDAV server (RFC 4791, 4.1) says: an appointment, or a series with its exceptions, as the
  * items of a window. Anybody who invites a room writes it: what is too much of it is not expanded.
  */
+import { dayLength } from '../../time/days.ts';
+import { WrongRule } from '../../time/rule.ts';
 import type { RemoteGroup, RemoteItem, Window } from './connector.ts';
 import {
   type Component,
@@ -12,7 +14,6 @@ import {
   readText,
   Unreadable,
 } from './ical-lines.ts';
-import { dayLength } from './ical-rule.ts';
 import {
   instantOf,
   type Length,
@@ -47,7 +48,7 @@ export function readCalendarObject(id: string, text: string, reader: Reader): Re
   try {
     return { id, items: readItems(id, text, reader) };
   } catch (error) {
-    if (error instanceof Unreadable)
+    if (error instanceof Unreadable || error instanceof WrongRule)
       return { id, items: [], unreadable: `It cannot be read: ${error.message}.` };
     throw error;
   }

@@ -1,10 +1,11 @@
 /** Views that servers cut off, or are slow to give, are read in slices of time, each whole. */
+
 import { z } from 'zod';
+import { dayLength } from '../../time/days.ts';
 import { ServerFault, type Window } from './connector.ts';
 import { TimedOut } from './faults.ts';
 
-const day = 86_400_000;
-const [longest, least, slowest] = [61 * day, 15 * 60_000, day];
+const [longest, least, slowest] = [61 * dayLength, 15 * 60_000, dayLength];
 
 /** Where the reading of a window goes on, how long its next slice is, and may become; in milliseconds. */
 export const slicePlace = z.strictObject({ at: z.number(), length: z.number(), most: z.number() });

@@ -2,7 +2,10 @@
  * The dates of a rule of RFC 5545, 3.3.10, as numbers of days since 1970. Pure, and cheap for whatever a stranger writes: a
  * rule is bounded before it is expanded, and is never searched outside of the dates that are asked for.
  */
-import { Unreadable } from './ical-lines.ts';
+import { type CivilDay, civil, dayOf, weekdayOf, weekOf } from './days.ts';
+
+/** What is wrong with a rule, as a clause of which the rule's owner is the subject. */
+export class WrongRule extends Error {}
 
 const frequencies = ['DAILY', 'WEEKLY', 'MONTHLY', 'YEARLY'] as const;
 const weekdays = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'];
@@ -35,14 +38,14 @@ function readList(text: string | undefined, name: string, least: number, most: n
   );
   for (const each of list)
     if (!(Math.abs(each) >= least && Math.abs(each) <= most))
-      throw new Unreadable(`its rule has a wrong ${name}`);
+      throw new WrongRule(`its rule has a wrong ${name}`);
   return [...list];
 }
 
 function readNumber(text: string | undefined, name: string, least: number): number | null {
   if (text === undefined) return null;
   const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(number >= least)) throw new Unreadable(`its rule has a wrong ${name}`);
+  if (!(number >= least)) throw new WrongRule(`its rule has a wrong ${name}`);
   return number;
 }
 
@@ -51,7 +54,7 @@ function readParts(text: string): Map<string, string> {
   for (const part of text.toUpperCase().split(';', 40)) {
     const [name = '', value = ''] = part.split('=', 2);
     if (name === '') continue;
-    if (parts.has(name)) throw new Unreadable(`its rule has ${name.slice(0, 20)} twice`);
+    if (parts.has(name)) throw new WrongRule(`its rule has ${name.slice(0, 20)} twice`);
     parts.set(name, value);
   }
   return parts;
@@ -60,18 +63,18 @@ function readParts(text: string): Map<string, string> {
 const known =
   /^(FREQ|INTERVAL|COUNT|UNTIL|WKST|BYMONTH|BYMONTHDAY|BYYEARDAY|BYWEEKNO|BYDAY|BYSETPOS|BYHOUR|BYMINUTE|BYSECOND)$/;
 
-/** @throws Unreadable */
+/** @throws WrongRule */
 export function readRule(text: string): Rule {
   const parts = readParts(text);
   const part = (name: string) => parts.get(name);
   if (part('RSCALE') === 'GREGORIAN') parts.delete('RSCALE');
   if (part('SKIP') === 'OMIT') parts.delete('SKIP');
   for (const name of parts.keys())
-    if (!known.test(name)) throw new Unreadable(`its rule has ${name.slice(0, 20)}, which is not understood`);
+    if (!known.test(name)) throw new WrongRule(`its rule has ${name.slice(0, 20)}, which is not understood`);
   const frequency = frequencies.find((each) => each === part('FREQ'));
-  if (!frequency) throw new Unreadable('it repeats otherwise than by days, weeks, months or years');
+  if (!frequency) throw new WrongRule('it repeats otherwise than by days, weeks, months or years');
   const until = part('UNTIL') ?? null;
-  if (until !== null && !untilForm.test(until)) throw new Unreadable('its rule has a wrong UNTIL');
+  if (until !== null && !untilForm.test(until)) throw new WrongRule('its rule has a wrong UNTIL');
   const days = (part('BYDAY')?.split(',', 1_000) ?? []).map(readWeekday);
   const rule: Rule = {
     frequency,
@@ -98,14 +101,14 @@ function readWeekday(text: string): { weekday: number; nth: number } {
   const [, nth = '', name = ''] = /^([+-]?\d{1,2})?([A-Z]{2})$/.exec(text) ?? [];
   const weekday = weekdays.indexOf(name);
   if (weekday < 0 || Math.abs(Number(nth)) > 53 || (nth !== '' && Number(nth) === 0))
-    throw new Unreadable('its rule has a wrong BYDAY or WKST');
+    throw new WrongRule('its rule has a wrong BYDAY or WKST');
   return { weekday, nth: Number(nth) };
 }
 
 /** One of them alone: several a day are no series of bookings. */
 function readClock(text: string | undefined, name: string): number | null {
   const list = readList(text, name, 0, 60);
-  if (list.length > 1) throw new Unreadable('it repeats several times a day');
+  if (list.length > 1) throw new WrongRule('it repeats several times a day');
   return list[0] ?? null;
 }
 
@@ -125,31 +128,14 @@ function checkCombination({
     (monthDays.size > 0 && frequency === 'WEEKLY') ||
     (numberedWeekdays.size > 0 && (frequency === 'DAILY' || frequency === 'WEEKLY' || weeks.size > 0)) ||
     (rule.count !== null && rule.until !== null);
-  if (wrong) throw new Unreadable('its rule has parts that do not go together');
+  if (wrong) throw new WrongRule('its rule has parts that do not go together');
   const others = [rule.months, monthDays, yearDays, weeks, rule.weekdays, numberedWeekdays];
   if (positions.length > 0 && others.every((set) => set.size === 0))
-    throw new Unreadable('its rule has BYSETPOS alone');
-}
-
-type CivilDay = { day: number; year: number; month: number; date: number };
-
-export const dayLength = 86_400_000;
-
-function civil(day: number): CivilDay {
-  const at = new Date(day * dayLength);
-  return { day, year: at.getUTCFullYear(), month: at.getUTCMonth() + 1, date: at.getUTCDate() };
-}
-
-/** The day of a date; of one that is beyond its month's end, as many days later. Months count from 1 and may run over. */
-export function dayOf(year: number, month: number, date: number): number {
-  const at = new Date(0);
-  at.setUTCFullYear(year, month - 1, date);
-  return at.getTime() / dayLength;
+    throw new WrongRule('its rule has BYSETPOS alone');
 }
 
 const monthLength = (year: number, month: number) => dayOf(year, month + 1, 1) - dayOf(year, month, 1);
 const yearLength = (year: number) => dayOf(year + 1, 1, 1) - dayOf(year, 1, 1);
-const weekdayOf = (day: number): number => (((day + 4) % 7) + 7) % 7;
 
 /** Whether `number` or, counted from the end of so many, its place from there is in the set. */
 function isAmong(set: ReadonlySet<number>, number: number, length: number): boolean {
@@ -163,18 +149,9 @@ function isNumbered(set: ReadonlySet<number>, day: number, first: number, length
   return set.has(weekday + 7 * fromStart) || set.has(weekday + 7 * fromEnd);
 }
 
-/** The first day of week 1 of a year, which has at least four days in it (3.3.10, BYWEEKNO). */
-function firstWeek(year: number, weekStart: number): number {
-  const newYear = dayOf(year, 1, 1);
-  const since = (weekdayOf(newYear) - weekStart + 7) % 7;
-  return since <= 3 ? newYear - since : newYear - since + 7;
-}
-
-function isInWeeks(rule: Rule, { day, year }: CivilDay): boolean {
-  const starts = [year - 1, year, year + 1, year + 2].map((each) => firstWeek(each, rule.weekStart));
-  const of = starts.findLastIndex((start) => start <= day);
-  const length = (starts[of + 1]! - starts[of]!) / 7;
-  return isAmong(rule.weeks, Math.floor((day - starts[of]!) / 7) + 1, length);
+function isInWeeks({ weeks, weekStart }: Rule, day: number): boolean {
+  const of = weekOf(day, weekStart);
+  return isAmong(weeks, of.week, of.weeks);
 }
 
 /** What the rule leaves to its start. */
@@ -184,15 +161,14 @@ function defaultsOf(rule: Rule, start: CivilDay): Defaults {
   const none = { month: null, date: null, weekday: null };
   const hasWeekdays = rule.weekdays.size + rule.numberedWeekdays.size > 0;
   if (hasWeekdays) return none;
-  if (rule.frequency === 'WEEKLY' || rule.weeks.size > 0) return { ...none, weekday: weekdayOf(start.day) };
   if (rule.frequency === 'DAILY' || rule.monthDays.size + rule.yearDays.size > 0) return none;
+  if (rule.frequency === 'WEEKLY' || rule.weeks.size > 0) return { ...none, weekday: weekdayOf(start.day) };
   const month = rule.frequency === 'YEARLY' && rule.months.size === 0 ? start.month : null;
   return { month, date: start.date, weekday: null };
 }
 
 function isDay(rule: Rule, defaults: Defaults, day: number): boolean {
-  const at = civil(day);
-  const { year, month, date } = at;
+  const { year, month, date } = civil(day);
   if (rule.months.size > 0 && !rule.months.has(month)) return false;
   if (defaults.month !== null && defaults.month !== month) return false;
   if (defaults.date !== null && defaults.date !== date) return false;
@@ -200,7 +176,7 @@ function isDay(rule: Rule, defaults: Defaults, day: number): boolean {
   if (rule.monthDays.size > 0 && !isAmong(rule.monthDays, date, monthLength(year, month))) return false;
   const newYear = () => dayOf(year, 1, 1);
   if (rule.yearDays.size > 0 && !isAmong(rule.yearDays, day - newYear() + 1, yearLength(year))) return false;
-  if (rule.weeks.size > 0 && !isInWeeks(rule, at)) return false;
+  if (rule.weeks.size > 0 && !isInWeeks(rule, day)) return false;
   if (rule.weekdays.size + rule.numberedWeekdays.size === 0 || rule.weekdays.has(weekdayOf(day))) return true;
   if (rule.numberedWeekdays.size === 0) return false;
   const ofYear = rule.frequency === 'YEARLY' && rule.months.size === 0;
@@ -249,17 +225,23 @@ function daysOfPeriod(
   return days.filter((day) => chosen.has(day));
 }
 
+/** Whether a rule itself has the day that a series starts on. */
+export function fitsStart(rule: Rule, startDay: number): boolean {
+  const start = civil(startDay);
+  return daysOfPeriod(rule, defaultsOf(rule, start), periodOf(rule, start, 0)).includes(startDay);
+}
+
 /**
  * The days of a rule from `from` to `to`, both included, in order. The start is always one of them, and the first of its
  * COUNT (3.8.5.3); UNTIL is left to the caller, who knows the clock.
  * @param most of days between the start and `to`; 50 years
- * @throws Unreadable where there are more, for a rule that must be counted
+ * @throws WrongRule where there are more, for a rule that must be counted
  */
 export function listDays(rule: Rule, startDay: number, from: number, to: number, most = 18_300): number[] {
   const start = civil(startDay);
   const defaults = defaultsOf(rule, start);
   if (rule.count !== null && to - startDay > most)
-    throw new Unreadable('it begins too long ago to be counted');
+    throw new WrongRule('it begins too long ago to be counted');
   const days: number[] = startDay >= from && startDay <= to ? [startDay] : [];
   let left = (rule.count ?? Number.POSITIVE_INFINITY) - 1;
   const skipped = Math.floor((from - startDay) / (longestPeriod[rule.frequency] * rule.interval)) - 1;
