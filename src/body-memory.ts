@@ -66,6 +66,28 @@ function checkRoom({ own, group }: BodySender, bytes: number, largest: number): 
     );
 }
 
+export type BodyAccount = {
+  /** Says how many bytes there are now. @throws LimitExceeded, Unavailable when there is no room for them */
+  hold(bytes: number): void;
+};
+
+/**
+ * What one body, or one message of a WebSocket, holds while it arrives.
+ * @param largest bytes of the largest body that any route takes in memory
+ */
+export function openAccount(sender: BodySender, largest: number): BodyAccount {
+  let counted = 0;
+  return {
+    hold(bytes) {
+      const more = Math.max(0, bytes - uncounted) - counted;
+      if (more === 0) return;
+      if (more > 0) checkRoom(sender, more, largest);
+      count(sender, more);
+      counted += more;
+    },
+  };
+}
+
 export type BodyMemory = {
   /** @throws LimitExceeded, Unavailable when there is no room for it */
   append(bytes: Uint8Array): void;
@@ -80,23 +102,14 @@ export const mostOfImport = 1_048_576;
 
 const nothing = Buffer.alloc(0);
 
-/**
- * One piece of memory, however small the parts are in which bytes come.
- * @param largest bytes of the largest body that any route takes in memory
- */
+/** One piece of memory, however small the parts are in which bytes come; parameters as of `openAccount`. */
 export function openMemory(sender: BodySender, largest: number): BodyMemory {
   let memory = nothing;
   let size = 0;
-  let counted = 0;
-  function take(bytes: number): void {
-    if (bytes <= 0) return;
-    checkRoom(sender, bytes, largest);
-    count(sender, bytes);
-    counted += bytes;
-  }
+  const account = openAccount(sender, largest);
   return {
     append(bytes) {
-      take(size + bytes.length - uncounted - counted);
+      account.hold(size + bytes.length);
       if (size + bytes.length > memory.length) {
         // Not of the pool: a small body would keep a whole slab of it.
         const larger = Buffer.allocUnsafeSlow(Math.max(size + bytes.length, 2 * size));
@@ -108,8 +121,8 @@ export function openMemory(sender: BodySender, largest: number): BodyMemory {
     },
     bytes: () => memory.subarray(0, size),
     clear() {
-      if (counted > 0) count(sender, -counted);
-      [memory, size, counted] = [nothing, 0, 0];
+      account.hold(0);
+      [memory, size] = [nothing, 0];
     },
   };
 }

@@ -237,6 +237,50 @@ describe('bodies below 1 MiB whose ends do not come', () => {
     },
     60_000,
   );
+  test('messages of WebSockets too, whatever comes between their parts', async () => {
+    const { port } = new URL(service.url);
+    const [own] = tokens as [string];
+    /** A frame of a client, of which so much is sent; masked with zeros. */
+    const frame = (first: number, payload: Buffer, length = payload.length) => {
+      const head = Buffer.alloc(14);
+      head.writeUInt16BE((first << 8) | 0xff);
+      head.writeBigUInt64BE(BigInt(length), 2);
+      return Buffer.concat([head, payload]);
+    };
+    const pong = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
+    let refused = 0;
+    const open = async () => {
+      const socket = net.connect(Number(port), '127.0.0.1');
+      await once(socket, 'connect');
+      let heard = '';
+      socket
+        .on('error', () => {})
+        .on('data', (data) => {
+          heard += data;
+        });
+      socket.write(
+        `GET /school/graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\nAuthorization: Bearer ${own}\r\n\r\n`,
+      );
+      await until('it is open', async () => heard.includes('101 Switching'));
+      socket.write(frame(0x81, Buffer.from('{"type":"connection_init"}')));
+      await until('it is let in', async () => heard.includes('connection_ack'));
+      socket.on('data', (data) => {
+        if (data.includes('Try again later')) refused += 1;
+      });
+      return socket;
+    };
+    const sockets = await Promise.all(Array.from({ length: 20 }, open));
+    // Small ones, and pongs, are forgotten with their ends.
+    for (const socket of sockets) {
+      for (let n = 0; n < 100; n++)
+        socket.write(frame(0x81, Buffer.from(`{"type":"pong"${' '.repeat(400)}}`)));
+      socket.write(frame(0x01, spaces.subarray(0, size / 2)));
+      socket.write(pong);
+      socket.write(frame(0x80, spaces.subarray(size / 2), size / 2 + 100));
+    }
+    await until('the others are refused', async () => refused >= 4);
+    for (const socket of sockets) socket.destroy();
+  }, 60_000);
 });
 
 describe('every route that reads a body', () => {

@@ -12,9 +12,10 @@ import {
 import type { Context as Connection, SubscribePayload } from 'graphql-ws';
 import { type Extra, useServer } from 'graphql-ws/use/ws';
 import { WebSocket, WebSocketServer } from 'ws';
+import { openAccount, personSends } from '../body-memory.ts';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { asDomainError, Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
-import { hasBody } from '../request-body.ts';
+import { hasBody, largestOf } from '../request-body.ts';
 import type { Call } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
 import { resultOf } from './execution.ts';
@@ -173,8 +174,8 @@ export function createWebSockets(
       subscribe,
       async onConnect(link) {
         try {
-          await authenticate(link);
-          lettingIn.get(link.extra.socket)?.();
+          const viewer = await authenticate(link);
+          lettingIn.get(link.extra.socket)?.(viewer);
           return true;
         } catch (error) {
           if (!asDomainError(error)) log.error({ err: String(error) }, 'unexpected error');
@@ -203,29 +204,66 @@ export function createWebSockets(
   );
 
   /** By what nobody has let in yet: how to let it in. */
-  const lettingIn = new WeakMap<WebSocket, () => void>();
+  const lettingIn = new WeakMap<WebSocket, (viewer: Viewer) => void>();
+
+  /** Nothing more of it is read, not even its goodbye. */
+  function refuse(opened: WebSocket, code: number, reason: string): void {
+    opened.close(code, reason);
+    opened.pause();
+    setTimeout(() => WebSocket.prototype.terminate.call(opened), goodbyeTimeout).unref();
+  }
+
+  /** A message is kept until its end has come, which a client may take its time over. */
+  function countMessages(opened: WebSocket, socket: Duplex, viewer: Viewer): void {
+    const account = openAccount(personSends(viewer), largestOf(config.Limits));
+    let bytes = 0;
+    function hold(now: number): void {
+      bytes = Math.max(0, now);
+      account.hold(bytes);
+    }
+    function count(chunk: Buffer): void {
+      try {
+        hold(bytes + chunk.length);
+      } catch {
+        forget();
+        refuse(opened, 1013, 'Try again later');
+      }
+    }
+    function forget(): void {
+      socket.off('data', count);
+      hold(0);
+    }
+    // A frame of a client has six bytes beside what it says. It may come within a message.
+    const leaveOut = (said: Buffer) => hold(bytes - said.length - 6);
+    // Before ws, which tells of a message as soon as it has all of it.
+    socket.prependListener('data', count).once('close', forget);
+    opened
+      .on('message', () => hold(0))
+      .on('ping', leaveOut)
+      .on('pong', leaveOut);
+  }
 
   /** ws itself has one limit for all messages, before a credential is accepted and after. */
   function keepOutside(opened: WebSocket, socket: Duplex, head: Buffer): void {
     let bytes = head.length;
-    function letIn(): void {
+    function leave(): void {
       clearTimeout(timeout);
       socket.off('data', count);
     }
-    function refuse(code: number, reason: string): void {
-      letIn();
-      opened.close(code, reason);
-      // Nothing more of it is read, not even its goodbye.
-      opened.pause();
-      setTimeout(() => WebSocket.prototype.terminate.call(opened), goodbyeTimeout).unref();
+    function keepOut(code: number, reason: string): void {
+      leave();
+      refuse(opened, code, reason);
     }
     function count(chunk: Buffer): void {
       bytes += chunk.length;
-      if (bytes > outside.bytes) refuse(1009, 'Too much before connection_init is accepted');
+      if (bytes > outside.bytes) keepOut(1009, 'Too much before connection_init is accepted');
     }
-    const timeout = setTimeout(() => refuse(4408, 'Not let in in time'), outside.milliseconds).unref();
-    socket.on('data', count).once('close', letIn);
-    lettingIn.set(opened, letIn);
+    const timeout = setTimeout(() => keepOut(4408, 'Not let in in time'), outside.milliseconds).unref();
+    socket.on('data', count).once('close', leave);
+    lettingIn.set(opened, (viewer) => {
+      leave();
+      countMessages(opened, socket, viewer);
+    });
   }
 
   function open(request: IncomingMessage, socket: Duplex, head: Buffer): void {
