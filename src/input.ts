@@ -4,6 +4,9 @@ import { DomainError, type FieldError, InvalidInput, Malformed } from './errors.
 import { isStorable, mostId, mostLongId } from './storable.ts';
 
 const deepest = 32;
+/** What no schema has, and takes long to look through. */
+const mostMembers = 2_000;
+const mostValues = 50_000;
 /** More than anybody reads; the problem body ends there too. */
 const mostFaults = 1_000;
 const mostInMessage = 20;
@@ -34,24 +37,45 @@ function unreadable(keys: Keys, text: string): Malformed {
   ]);
 }
 
+/** Looks no further than at one too many. */
+function hasTooManyMembers(value: object): boolean {
+  let members = 0;
+  for (const _ in value) if (++members > mostMembers) return true;
+  return false;
+}
+
 /** The value with its names in Pascal case. @throws Malformed for what no schema may see */
-function inPascalCase(value: unknown, keys: Keys = []): unknown {
-  if (typeof value === 'string' && !isStorable(value))
-    throw unreadable(keys, 'a text must not hold U+0000 or half of a surrogate pair');
-  if (typeof value !== 'object' || value === null) return value;
-  if (keys.length === deepest) throw unreadable(keys, `nested deeper than ${deepest} levels`);
-  if (Array.isArray(value)) return value.map((item, index) => inPascalCase(item, [...keys, index]));
-  const names = new Set<string>();
-  // Defines members, also one called `__proto__`, where an assignment would not.
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => {
-      const name = upperFirst(key);
-      if (!isStorable(key)) throw unreadable(keys, 'a name must not hold U+0000 or half of a surrogate pair');
-      if (names.has(name)) throw unreadable([...keys, key], `stands there in two spellings; send one`);
-      names.add(name);
-      return [name, inPascalCase(member, [...keys, key])];
-    }),
-  );
+function inPascalCase(sent: unknown): unknown {
+  let values = 0;
+  const keys: (string | number)[] = [];
+  function inner(key: string | number, value: unknown): unknown {
+    keys.push(key);
+    const read = convert(value);
+    keys.pop();
+    return read;
+  }
+  function convert(value: unknown): unknown {
+    if (++values > mostValues) throw unreadable([], `holds more than ${mostValues} values`);
+    if (typeof value === 'string' && !isStorable(value))
+      throw unreadable(keys, 'a text must not hold U+0000 or half of a surrogate pair');
+    if (typeof value !== 'object' || value === null) return value;
+    if (keys.length === deepest) throw unreadable(keys, `nested deeper than ${deepest} levels`);
+    if (Array.isArray(value)) return value.map((item, index) => inner(index, item));
+    if (hasTooManyMembers(value)) throw unreadable(keys, `has more than ${mostMembers} members`);
+    const names = new Set<string>();
+    // Defines members, also one called `__proto__`, where an assignment would not.
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => {
+        const name = upperFirst(key);
+        if (!isStorable(key))
+          throw unreadable(keys, 'a name must not hold U+0000 or half of a surrogate pair');
+        if (names.has(name)) throw unreadable([...keys, key], `stands there in two spellings; send one`);
+        names.add(name);
+        return [name, inner(key, member)];
+      }),
+    );
+  }
+  return convert(sent);
 }
 
 /** How the names of an object were sent. */

@@ -302,6 +302,9 @@ describe('a call of 900 KB that fails', () => {
   const batches = 'query ($f: BatchFilter, $n: Int) { batches(filter: $f, first: $n) { nodes { id } } }';
   const ids =
     'query ($ids: [ID!]) { availability(input: { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z", resourceIds: $ids }) { resourceId } }';
+  const exceptions =
+    'mutation ($items: [OpeningExceptionInput!]!) { setOpeningExceptions(resourceId: 1, version: 0, items: $items) { __typename } }';
+  const jobs = 'mutation ($jobs: [LessonJobInput!]!) { createLessonJobs(jobs: $jobs) { __typename } }';
   const calls: [name: string, body: unknown][] = [
     ['a text', long],
     ['a number', Number('1'.repeat(300))],
@@ -322,6 +325,15 @@ describe('a call of 900 KB that fails', () => {
     ['unknown members of an input', { query: batches, variables: { f: members } }],
     ['wrong members of a list', { query: ids, variables: { ids: many.map(() => ({})) } }],
     ['members of a list that are no ids', { query: ids, variables: { ids: many.map(() => 'x') } }],
+    [
+      'a record for each three bytes',
+      { query: exceptions, variables: { items: range(290_000).map(() => ({})) } },
+    ],
+    ['a job for each three bytes', { query: jobs, variables: { jobs: range(290_000).map(() => ({})) } }],
+    [
+      'lists in lists',
+      { query: ids, variables: { ids: JSON.parse(`${'['.repeat(3_000)}${']'.repeat(3_000)}`) } },
+    ],
   ];
   const valid = { query: 'query ($id: ID!) { batch(id: $id) { id } }', variables: { id: long } };
 

@@ -8,7 +8,7 @@ import { readInput } from '../src/input.ts';
 import { openLog } from '../src/log.ts';
 import { handleErrors } from '../src/rest/errors.ts';
 import { mountRoutes, type Route, route } from '../src/rest/route.ts';
-import { growthOf } from './_util/growth.ts';
+import { costOf, growthOf, ratioOf } from './_util/growth.ts';
 
 const schema = z.strictObject({
   Name: z.string().max(10),
@@ -21,6 +21,10 @@ const schema = z.strictObject({
 });
 
 const mostBytes = 3_000;
+/** So many members that nothing has. */
+const unknown = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1]));
+
 let received: unknown;
 let close: () => void;
 let url: string;
@@ -203,6 +207,22 @@ describe('400 for what cannot be read', () => {
     expect((await send(nested(31))).status).toBe(422);
   });
 
+  test.each([
+    ['members', 2_000, unknown],
+    ['values', 50_000, (count: number) => ({ Rows: Array.from({ length: count }, () => ({})) })],
+  ])('more %s than any body has, before it is looked through', (what, most, make) => {
+    const sent = make(90_000);
+    const read = () => readInput(schema, sent);
+    expect(read).toThrow(new RegExp(`more than ${most} ${what}`));
+    const refuse = () => {
+      try {
+        read();
+      } catch {}
+    };
+    expect(costOf(refuse)).toBeLessThan(10);
+    expect(() => readInput(schema, make(most - 2))).not.toThrow(/more than \d+ (members|values)/);
+  });
+
   test('a name in both spellings', async () => {
     const { status, faults } = await send('{"name":"a","Inner":{"Odd":1,"odd":3},"Name":"b"}');
     expect([status, faults.map(({ Pointer }) => Pointer)]).toEqual([400, ['/Inner/odd']]);
@@ -211,6 +231,23 @@ describe('400 for what cannot be read', () => {
   test('broken gzip', async () => {
     expect((await send('{"Name":"a"}', { 'Content-Encoding': 'gzip' })).status).toBe(400);
   });
+});
+
+test('a parameter of the query that comes thousands of times costs no more than one that is as long', async () => {
+  const status = async (query: string) => (await fetch(`${url}/checked?${query}`, { method: 'PUT' })).status;
+  const times = 3_900;
+  expect(await status('A=1&'.repeat(times))).toBe(400);
+  const many = () => status('A=1&'.repeat(times));
+  const one = () => status(`A=${'1'.repeat(4 * times)}`);
+  expect(await ratioOf(many, one)).toBeLessThan(8);
+});
+
+test('`__proto__` is a parameter as unknown as others', async () => {
+  const answer = await fetch(`${url}/checked?__proto__=1`, { method: 'PUT' });
+  expect([answer.status, ((await answer.json()) as { detail: string }).detail]).toEqual([
+    400,
+    '__proto__ is not a query parameter of this route.',
+  ]);
 });
 
 test('413 for more bytes than the limit, also when gzip hides them', async () => {
@@ -230,7 +267,10 @@ test.each(['text/plain', 'application/xml', 'multipart/form-data', 'application/
 );
 
 test.each<[string, (size: number) => unknown]>([
-  ['unknown members', (size) => Object.fromEntries(Array.from({ length: size }, (_, at) => [`k${at}`, 1]))],
+  [
+    'unknown members',
+    (size) => ({ Name: 'x', Rows: Array.from({ length: size / 1_000 }, () => unknown(1_000)) }),
+  ],
   ['wrong items of a list', (size) => ({ Name: 'x', Rows: Array(size).fill(1) })],
   ['items without members', (size) => ({ Name: 'x', Rows: Array.from({ length: size }, () => ({})) })],
 ])('twice as many faults cost no more than in proportion: %s', (_name, make) => {

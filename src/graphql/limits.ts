@@ -27,7 +27,15 @@ import type { Viewer } from '../context.ts';
 import type { Call } from './builder.ts';
 import { pageCost } from './connection.ts';
 
-const most = { tokens: 1_000, depth: 10, fields: 200, cost: 10_000, faults: 20, faultsOfVariables: 1 };
+const most = {
+  tokens: 1_000,
+  depth: 10,
+  fields: 200,
+  cost: 10_000,
+  faults: 20,
+  faultsOfVariables: 1,
+  values: 20_000,
+};
 
 /** The variables of an operation, or their first fault: it quotes what was sent, which may be all of it. */
 export const readVariables = (
@@ -41,6 +49,19 @@ export const readVariables = (
   });
 
 const refusal = (message: string) => new GraphQLError(message, { extensions: { code: 'LIMIT' } });
+
+/** Counts no further than it must, of values nested however deep. */
+function hasTooManyValues(variables: unknown): boolean {
+  const left = [variables];
+  for (let counted = 0; left.length > 0; counted++) {
+    const value = left.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const inner = Object.values(value);
+    if (counted + left.length + inner.length > most.values) return true;
+    for (const one of inner) left.push(one);
+  }
+  return false;
+}
 
 /**
  * Introspection has no cost of its own: without aliases each of its fields is resolved once, so what it can ask for is no
@@ -163,6 +184,11 @@ export function createLimits(countRequest: (viewer: Viewer, uses: number) => voi
   function refuse(args: ExecutionArgs): GraphQLError[] | undefined {
     const { schema, document, operationName, variableValues } = args;
     const operation = getOperationAST(document, operationName);
+    // Each is read several times, before execution and by it.
+    if (hasTooManyValues(variableValues))
+      return [
+        refusal(`The variables hold more than ${most.values} values; send larger imports through REST.`),
+      ];
     // Execution says which operations there are.
     if (!operation || isAffordable(args)) return undefined;
     // Reckoning the cost reads them again, and would tell each of a million faults.

@@ -196,9 +196,9 @@ export function planQuery(schema: GraphQLSchema, document: DocumentNode, limits:
     const sent = params.variables ?? {};
     if ((params.operationName ?? name?.value) !== name?.value) return undefined;
     try {
+      if (limits.refuse({ schema, document, variableValues: sent, contextValue: call })) return undefined;
       const { variableValues: variables } = readVariables(schema, variableDefinitions, sent);
-      const args = { schema, document, variableValues: sent, contextValue: call };
-      if (!variables || limits.refuse(args)) return undefined;
+      if (!variables) return undefined;
       const run: Run = { call, variables, pending: [], failed: false };
       const data = complete(undefined, run) as object;
       // Each may bring further ones.

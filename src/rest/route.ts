@@ -115,9 +115,9 @@ function readParams<T extends z.ZodType>(schema: T, request: Request): z.output<
   return result.data;
 }
 
-/** Names in the schema's spelling; a name given twice keeps its values as a list and so fails the schema. */
+/** Names in the schema's spelling; a name given twice keeps its values as a list, which fails a schema of one value. */
 function splitQuery({ url }: Request): Record<string, unknown> {
-  const query: Record<string, unknown> = {};
+  const query: Record<string, string | string[]> = Object.create(null);
   const cut = url.indexOf('?');
   if (cut < 0) return query;
   const text = url.slice(cut + 1);
@@ -128,7 +128,9 @@ function splitQuery({ url }: Request): Record<string, unknown> {
   }
   for (const [name, value] of new URLSearchParams(text)) {
     const key = name.charAt(0).toUpperCase() + name.slice(1);
-    query[key] = key in query ? [query[key], value].flat() : value;
+    const before = query[key];
+    if (Array.isArray(before)) before.push(value);
+    else query[key] = before === undefined ? value : [before, value];
   }
   return query;
 }

@@ -91,8 +91,16 @@ export const rules: readonly string[] = [
   ],
 ];
 
+/** More than anything has, in bodies that are not too long. */
+const heaps: readonly unknown[] = [
+  Array.from({ length: 200_000 }, () => ({})),
+  Array.from({ length: 300_000 }, () => 0),
+  Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`k${at}`, 1])),
+];
+
 /** Anything at all, as JSON can write it. */
 export function anything({ roll, below, oneOf }: Dice): unknown {
+  if (roll() < 0.003) return oneOf(heaps);
   const kind = below(9);
   if (kind < 4) return oneOf([texts, texts, dates, instants, zones][below(5)] as readonly string[]);
   if (kind === 4) return oneOf(numbers);

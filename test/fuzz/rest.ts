@@ -100,6 +100,7 @@ function queryFor(parameters: Parameter[], maker: Maker): string {
   });
   if (dice.roll() < 0.05)
     parts.push(dice.oneOf(['%', 'x=%ff', '=', '&&', 'A[]=1', '__proto__=1', 'limit=%00']));
+  if (dice.roll() < 0.005) parts.push('A=1&'.repeat(3_000));
   if (dice.roll() < 0.05) return parts.join('&').replaceAll(/(^|&)([A-Z])/g, (first) => first.toLowerCase());
   return parts.join('&').slice(0, 14_000);
 }
