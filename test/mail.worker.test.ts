@@ -184,9 +184,15 @@ test('a mail server that does not answer for one calendar leaves the others thei
   expect(await bookings()).toHaveLength(calendars.length);
 });
 
-test('mail servers of five tenants that accept and never answer hold nobody: others are read and subscribed meanwhile', async () => {
+test('mail servers of five tenants that accept and never answer, or trickle, hold nobody: others are read and subscribed meanwhile', async () => {
   const sockets = new Set<net.Socket>();
-  const silent = net.createServer((socket) => void sockets.add(socket.on('error', () => {})));
+  const silent = net.createServer((socket) => {
+    sockets.add(socket.on('error', () => {}));
+    if (sockets.size % 2 === 0) return;
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n');
+    const trickle = setInterval(() => socket.write(' '), 100);
+    socket.on('close', () => clearInterval(trickle));
+  });
   await once(silent.listen(0, '127.0.0.1'), 'listening');
   const granting = await startScriptedMailServer();
   const { port } = silent.address() as AddressInfo;
