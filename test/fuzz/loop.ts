@@ -5,7 +5,7 @@
  */
 import { subscribe } from 'node:diagnostics_channel';
 import fs from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 
@@ -36,11 +36,10 @@ function readWaited(): number | null {
 
 function watch(): void {
   subscribe('http.server.request.start', (told) => {
-    underWay.add((told as { request: IncomingMessage }).request);
-  });
-  subscribe('http.server.response.finish', (told) => {
+    const { request, response } = told as { request: IncomingMessage; response: ServerResponse };
+    underWay.add(request);
     // After the turn in which it was answered.
-    setTimeout(() => underWay.delete((told as { request: IncomingMessage }).request), lookMs);
+    response.once('close', () => setTimeout(() => underWay.delete(request), lookMs));
   });
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
