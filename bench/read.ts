@@ -21,7 +21,7 @@ const longest = 30;
 const options = readOptions(
   {
     rounds: { about: 'rounds that count', read: whole(), usual: '5', smoke: '1' },
-    seconds: { about: 'how long a side is asked', read: seconds, usual: '1', smoke: '0.1' },
+    seconds: { about: 'how long a side is asked', read: seconds, usual: '1', smoke: '0.05' },
     connections: { about: 'how many ask', read: whole(), usual: '32', smoke: '4' },
     rooms: { about: 'rooms of the tenant', read: whole(), usual: '500', smoke: '10' },
     stored: { about: 'bookings that are stored', read: whole(), usual: '1000000', smoke: '1000' },

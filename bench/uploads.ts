@@ -13,7 +13,7 @@ import { readOptions, whole } from './_util/options.ts';
 
 const options = readOptions({
   slow: { about: 'slow uploads', read: whole(), usual: '12', smoke: '3' },
-  lessons: { about: 'lessons of the large import', read: whole(), usual: '100000', smoke: '15000' },
+  lessons: { about: 'lessons of the large import', read: whole(), usual: '100000', smoke: '1000' },
   mebibytes: { about: 'how long it is at the least', read: whole(), usual: '32', smoke: '1' },
   rounds: { about: 'imports alone, and as many beside the slow ones', read: whole(), usual: '5', smoke: '1' },
 });

@@ -4,13 +4,12 @@
  * one run and in turns. Then, with a worker and a mail server: how often a mailbox is read after 500 notifications in two
  * seconds, and how long 1,000 a second wait for their answers while clients read bookings.
  */
-import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../src/config.ts';
 import { makeSecret } from '../src/mail/secrets.ts';
 import { startMailServer } from '../test/_util/mail-server.ts';
 import { ewsBody, webhookPath } from '../test/_util/notifications.ts';
-import { pepper } from '../test/_util/service.ts';
+import { pepper } from '../test/_util/pepper.ts';
 import { cpuOf, cpuOfPostgres, median, quantile, say, show } from './_util/figures.ts';
 import { answerOf, load, openBench } from './_util/harness.ts';
 import type { Outcome } from './_util/load.ts';
@@ -18,10 +17,10 @@ import { list, partOf, readOptions, seconds, whole } from './_util/options.ts';
 
 const options = readOptions({
   rounds: { about: 'rounds that count', read: whole(), usual: '7', smoke: '1' },
-  seconds: { about: 'how long notifications are sent to a side', read: seconds, usual: '1', smoke: '0.1' },
+  seconds: { about: 'how long notifications are sent to a side', read: seconds, usual: '1', smoke: '0.05' },
   connections: { about: 'how many send at once', read: list(whole()), usual: '64,1', smoke: '4' },
   rooms: { about: 'mailboxes', read: whole(), usual: '100', smoke: '2' },
-  storm: { about: 'how many seconds the storm lasts', read: seconds, usual: '10', smoke: '0.3' },
+  storm: { about: 'how many seconds the storm lasts', read: seconds, usual: '10', smoke: '0.1' },
   only: {
     about: 'parts with this in their names',
     read: partOf('bare', 'readings', 'storm'),
@@ -43,6 +42,7 @@ const bench = await openBench(rooms, options, {
   MailServer__school__FutureDays: '14',
 });
 const { client, tenant } = bench;
+const generator = bench.start('load.ts');
 const mailboxOf = (index: number) => `room${index}@rooms.test`;
 async function countOf(from: string): Promise<number> {
   const { rows } = await client.query<{ n: number }>(`select count(*)::int as n from ${from}`);
@@ -96,12 +96,7 @@ const requestsOf = (subscriptions: readonly { id: number }[]) =>
 type Side = { name: string; port: number; pid: number; requests: string[]; table: string };
 
 /** Notifications per second of the sides, in turns; each has stored what it has answered. */
-async function compare(
-  generator: ChildProcess,
-  name: string,
-  sides: Side[],
-  connections: number,
-): Promise<void> {
+async function compare(name: string, sides: Side[], connections: number): Promise<void> {
   const rates = new Map<Side, number[]>(sides.map((side) => [side, []]));
   const costs = new Map<Side, number[]>(sides.map((side) => [side, []]));
   const databaseCosts = new Map<Side, number[]>(sides.map((side) => [side, []]));
@@ -154,7 +149,6 @@ async function compareWithBare(subscriptions: { id: number }[]): Promise<void> {
       address text not null, body bytea not null);
     create index on bare_notification (received_at);
     update mail_calendar set not_before = now() + interval '1 hour'`);
-  const generator = bench.start('load.ts');
   const server = bench.start('bare-webhook.ts');
   const barePort = await answerOf<number>(server);
   const bare: Side = {
@@ -166,7 +160,6 @@ async function compareWithBare(subscriptions: { id: number }[]): Promise<void> {
   });
   for (const connections of options.connections)
     await compare(
-      generator,
       'Exchange notifications',
       [bare, ours('one mailbox', subscriptions.slice(0, 1)), ours(`${rooms} mailboxes`, subscriptions)],
       connections,
@@ -189,7 +182,7 @@ async function countReadings(subscriptions: { id: number; calendarId: number }[]
   // What was sent before has the same watermarks.
   await client.query('truncate mail_notification');
   const before = await readings();
-  const { answers, waits = [] } = await load(bench.start('load.ts'), {
+  const { answers, waits = [] } = await load(generator, {
     ...{
       port,
       requests: requestsOf([first]),
@@ -211,7 +204,7 @@ async function storm(subscriptions: { id: number }[]): Promise<void> {
     ({ id }) =>
       `GET /school/api/v1.0/resources/${id} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}\r\n\r\n`,
   );
-  const [reader, sender] = [bench.start('load.ts'), bench.start('load.ts')];
+  const reader = bench.start('load.ts');
   const read = (milliseconds: number) =>
     load(reader, { port, requests: reads, connections: 8, milliseconds });
   const lasting = options.storm * 1_000;
@@ -220,7 +213,7 @@ async function storm(subscriptions: { id: number }[]): Promise<void> {
   await client.query('truncate mail_notification');
   const [busy, sent] = await Promise.all([
     read(lasting),
-    load(sender, {
+    load(generator, {
       ...{
         port,
         requests: requestsOf(subscriptions),

@@ -26,7 +26,8 @@ import { makeTenant } from './_util/factories.ts';
 import { project } from './_util/generate.ts';
 import { lessonClient } from './_util/lessons.ts';
 import { masterData } from './_util/master-data.ts';
-import { pepper, type Service, startService } from './_util/service.ts';
+import { pepper } from './_util/pepper.ts';
+import { type Service, startService } from './_util/service.ts';
 
 const nouns = [
   ...(['resource', 'location', 'person', 'pin', 'token', 'batch', 'series', 'booking', 'display'] as const),

@@ -9,7 +9,8 @@ import { openLog } from '../src/log.ts';
 import { startServer } from '../src/server.ts';
 import { makeTenant } from './_util/factories.ts';
 import { type MasterData, masterData } from './_util/master-data.ts';
-import { longWindow, pepper, type Service, startService, testConfig } from './_util/service.ts';
+import { pepper } from './_util/pepper.ts';
+import { longWindow, type Service, startService, testConfig } from './_util/service.ts';
 
 type Tree = Record<string, unknown>;
 

@@ -9,7 +9,8 @@ import { makeTenant } from './_util/factories.ts';
 import { until } from './_util/graphql.ts';
 import { startIdentity } from './_util/identity.ts';
 import { type MasterData, masterData } from './_util/master-data.ts';
-import { pepper, type Service, startService } from './_util/service.ts';
+import { pepper } from './_util/pepper.ts';
+import { type Service, startService } from './_util/service.ts';
 
 let service: Service;
 let admin: MasterData;

@@ -8,7 +8,8 @@ import WebSocket from 'ws';
 import type { Transaction } from '../src/db/database.ts';
 import { createPin } from '../src/identity/service.ts';
 import { until } from './_util/graphql.ts';
-import { pepper, type Service, startService } from './_util/service.ts';
+import { pepper } from './_util/pepper.ts';
+import { type Service, startService } from './_util/service.ts';
 
 type Role = 'Admin' | 'User' | 'Display';
 type Frame = { data?: Record<string, unknown> | null; errors?: { extensions?: { code?: string } }[] };

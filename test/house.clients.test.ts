@@ -11,8 +11,9 @@ import { createPin } from '../src/identity/service.ts';
 import { openLog } from '../src/log.ts';
 import { startServer } from '../src/server.ts';
 import { makeJobs } from './_util/lessons.ts';
+import { pepper } from './_util/pepper.ts';
 import { describeReal, findMissing } from './_util/real-servers.ts';
-import { pepper, type Service, startService, testConfig } from './_util/service.ts';
+import { type Service, startService, testConfig } from './_util/service.ts';
 
 const run = promisify(execFile);
 const clients = path.join(import.meta.dirname, '_util', 'clients');

@@ -7,7 +7,8 @@ import WebSocket from 'ws';
 import { createPin } from '../src/identity/service.ts';
 import { lessonClient, makeJobs } from './_util/lessons.ts';
 import { BatchStatusDocument, type BatchStatusSubscription } from './_util/operations/generated/graphql.ts';
-import { pepper, type Service, startService } from './_util/service.ts';
+import { pepper } from './_util/pepper.ts';
+import { type Service, startService } from './_util/service.ts';
 
 const rooms = Array.from({ length: 40 }, (_, number) => `R${number + 1}`);
 let service: Service;

@@ -13,8 +13,9 @@ import { until } from './_util/graphql.ts';
 import { type IdentityServer, startIdentity } from './_util/identity.ts';
 import { audience, makeKey, resourceClient, startProvider } from './_util/oidc-provider.ts';
 import { watchOutgoing } from './_util/outgoing.ts';
+import { pepper } from './_util/pepper.ts';
 import { cloneDatabase } from './_util/postgres.ts';
-import { pepper, type Service, startService } from './_util/service.ts';
+import { type Service, startService } from './_util/service.ts';
 
 const ada = { tenant: 'School', email: 'USER@school.example' };
 let provider: Awaited<ReturnType<typeof startProvider>>;

@@ -10,8 +10,9 @@ import { releaseClock, setClock } from './_util/clock.ts';
 import { makeTenant } from './_util/factories.ts';
 import { until } from './_util/graphql.ts';
 import { type IdentityServer, pepper as identityPepper, startIdentity } from './_util/identity.ts';
+import { pepper } from './_util/pepper.ts';
 import { cloneDatabase } from './_util/postgres.ts';
-import { pepper, type Service, startService } from './_util/service.ts';
+import { type Service, startService } from './_util/service.ts';
 
 const batches = '/school/api/v2.0/jobs/batches';
 const embedded = { TenantClaim: '', EmailClaim: '', Audience: '' };

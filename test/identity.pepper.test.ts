@@ -9,7 +9,8 @@ import { examinePepper } from '../src/identity/pepper.ts';
 import { createPin } from '../src/identity/service.ts';
 import { openLog } from '../src/log.ts';
 import { startServer } from '../src/server.ts';
-import { pepper, type Service, startService, testConfig } from './_util/service.ts';
+import { pepper } from './_util/pepper.ts';
+import { type Service, startService, testConfig } from './_util/service.ts';
 
 const another = 'another Pepper, which is as long as the first';
 const silent = openLog('silent');

@@ -15,9 +15,9 @@ import { freePort } from './_util/free-port.ts';
 import { type Acts, disturbServer, editSomething } from './_util/mail-acts.ts';
 import type { Truth } from './_util/mail-server/ledger.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
+import { pepper } from './_util/pepper.ts';
 import { cloneDatabase } from './_util/postgres.ts';
 import { killPrograms, type Program, startProgram } from './_util/process.ts';
-import { pepper } from './_util/service.ts';
 
 const runs = Number(process.env['MODEL_RUNS'] ?? 1);
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 1_000_000);

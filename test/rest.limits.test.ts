@@ -7,8 +7,9 @@ import { openRates, type Rates } from '../src/db/rates.ts';
 import { createPin } from '../src/identity/service.ts';
 import { openLog } from '../src/log.ts';
 import { type Server, startServer } from '../src/server.ts';
+import { pepper } from './_util/pepper.ts';
 import { until } from './_util/process.ts';
-import { longWindow, pepper, type Service, startService, testConfig } from './_util/service.ts';
+import { longWindow, type Service, startService, testConfig } from './_util/service.ts';
 
 const most = 20;
 const settings = {

@@ -16,8 +16,9 @@ import { hold, releaseAll } from './_util/hold.ts';
 import { lessonClient } from './_util/lessons.ts';
 import { masterData } from './_util/master-data.ts';
 import { ewsBody, stateChange } from './_util/notifications.ts';
+import { pepper } from './_util/pepper.ts';
 import { cloneDatabase } from './_util/postgres.ts';
-import { pepper, type Service, startService, testConfig } from './_util/service.ts';
+import { type Service, startService, testConfig } from './_util/service.ts';
 import { openWire } from './_util/wire.ts';
 
 type Operation = {

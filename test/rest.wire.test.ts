@@ -27,7 +27,8 @@ import { createPin } from '../src/identity/service.ts';
 import { openLog } from '../src/log.ts';
 import { handleErrors } from '../src/rest/errors.ts';
 import { type LessonClient, lessonClient } from './_util/lessons.ts';
-import { pepper, type Service, startService } from './_util/service.ts';
+import { pepper } from './_util/pepper.ts';
+import { type Service, startService } from './_util/service.ts';
 
 let service: Service;
 let client: LessonClient;

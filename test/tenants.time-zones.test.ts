@@ -11,7 +11,8 @@ import { makeTenant } from './_util/factories.ts';
 import { project } from './_util/generate.ts';
 import { readZoneRules, rewriteZoneRules } from './_util/icu.ts';
 import { type MasterData, masterData } from './_util/master-data.ts';
-import { pepper, type Service, startService } from './_util/service.ts';
+import { pepper } from './_util/pepper.ts';
+import { type Service, startService } from './_util/service.ts';
 
 let service: Service;
 let admin: MasterData;

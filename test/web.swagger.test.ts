@@ -4,7 +4,8 @@ import { createPin } from '../src/identity/service.ts';
 import { launchBrowser } from './_util/browser.ts';
 import { makeTenant } from './_util/factories.ts';
 import { describeInBrowser } from './_util/in-browser.ts';
-import { pepper, type Service, startService } from './_util/service.ts';
+import { pepper } from './_util/pepper.ts';
+import { type Service, startService } from './_util/service.ts';
 
 /** A service with the tenant of the examples, and a PIN of its importer. */
 async function startDemo(settings: Record<string, string>) {

@@ -9,8 +9,8 @@ import { createPin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from '../../test/_util/factories.ts';
 import { freePort } from '../../test/_util/free-port.ts';
+import { pepper } from '../../test/_util/pepper.ts';
 import { cloneDatabase, startTestPostgres } from '../../test/_util/postgres.ts';
-import { pepper } from '../../test/_util/service.ts';
 import { cpuOf, cpuOfPostgres } from './figures.ts';
 import type { Outcome, Run } from './load.ts';
 
@@ -38,7 +38,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
 /** One process of the service, and the address that it listens on. */
 async function startProcess(
   databaseUrl: string,
-  role: 'Web' | 'Worker',
+  role: 'Web' | 'Worker' | 'All',
   port: number,
   url: string,
   settings: Record<string, string>,
@@ -100,7 +100,8 @@ export async function openBench(
 ) {
   await using opening = new AsyncDisposableStack();
   const databaseUrl = await openBenchDatabase(smoke, opening);
-  const db = openDatabase(databaseUrl, { max: 2, log: openLog('warn'), statementTimeout: 0 });
+  // Who asks gets what goes wrong.
+  const db = openDatabase(databaseUrl, { max: 2, log: openLog('silent'), statementTimeout: 0 });
   opening.defer(() => db.destroy());
   const client = new pg.Client(databaseUrl);
   await client.connect();
@@ -118,12 +119,15 @@ export async function openBench(
   });
   const webPort = await freePort();
   const url = `http://127.0.0.1:${webPort}`;
-  const startWeb = () => startProcess(databaseUrl, 'Web', webPort, url, settings);
+  // With --smoke one process is both: most of what a bench costs then is the start of processes.
+  const startWeb = () => startProcess(databaseUrl, smoke ? 'All' : 'Web', webPort, url, settings);
   opening.defer(async () => {
     await Promise.all([...children].map((child) => end(child, 'SIGTERM')));
   });
   let web = await startWeb();
-  const worker = await startProcess(databaseUrl, 'Worker', await freePort(), url, settings);
+  const worker = smoke
+    ? undefined
+    : await startProcess(databaseUrl, 'Worker', await freePort(), url, settings);
   const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
   const { access_token: token } = (await (
     await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) })
@@ -148,7 +152,10 @@ export async function openBench(
       return web.pid as number;
     },
     /** Microseconds that the service has spent: its processes, and PostgreSQL. */
-    cpu: async () => cpuOf(web.pid as number) + cpuOf(worker.pid as number) + (await cpuOfPostgres(client)),
+    async cpu(): Promise<number> {
+      const own = [web, worker].reduce((sum, child) => sum + (child?.pid ? cpuOf(child.pid) : 0), 0);
+      return own + (await cpuOfPostgres(client));
+    },
     /** A program of this folder as a process of its own, which ends with the bench. */
     start(program: string, env: Record<string, string> = {}, execArgv: string[] = []): ChildProcess {
       const file = path.join(import.meta.dirname, program);
@@ -191,6 +198,7 @@ export async function openBench(
     forget: () => client.query('truncate booking, lesson_job, batch_job, batch_error cascade'),
     /** Does what PostgreSQL would do in the background, so that it does not do it while something is measured. */
     async settle(): Promise<void> {
+      if (smoke) return;
       await client.query('vacuum analyze');
       await client.query('checkpoint');
     },

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { readConfig } from '../../src/config.ts';
 import { hashDisplayToken, makeDisplayToken } from '../../src/identity/service.ts';
-import { pepper } from '../../test/_util/service.ts';
+import { pepper } from '../../test/_util/pepper.ts';
 import type { Bench } from './harness.ts';
 import type { Sign } from './sign-readers.ts';
 

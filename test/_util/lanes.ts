@@ -8,7 +8,8 @@ import { makeTenant } from './factories.ts';
 import { type Call, type Credential, type Front, graphqlFront, restFront } from './fronts.ts';
 import { hold } from './hold.ts';
 import { lessonClient } from './lessons.ts';
-import { pepper, type Service } from './service.ts';
+import { pepper } from './pepper.ts';
+import type { Service } from './service.ts';
 
 /** Persons of the tenant, nobody, somebody with a wrong credential, a user of another tenant. */
 export type Caller = 'user' | 'colleague' | 'admin' | 'display' | 'nobody' | 'forger' | 'stranger';

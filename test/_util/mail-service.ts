@@ -7,9 +7,9 @@ import { type Database, openDatabase } from '../../src/db/database.ts';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from './factories.ts';
 import { freePort } from './free-port.ts';
+import { pepper } from './pepper.ts';
 import { cloneDatabase } from './postgres.ts';
 import { type Program, startProgram } from './process.ts';
-import { pepper } from './service.ts';
 
 const main = path.join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 const code = 'school';

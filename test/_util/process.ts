@@ -7,12 +7,12 @@ import type { Database } from '../../src/db/database.ts';
 import { createPin } from '../../src/identity/service.ts';
 import type { makeTenant } from './factories.ts';
 import { type LessonClient, lessonClient } from './lessons.ts';
-import { pepper } from './service.ts';
+import { pepper } from './pepper.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
 const main = path.join(project, 'src', 'main.ts');
 /** Halves what a start costs; kept from run to run. */
-const compileCache = path.join(project, 'node_modules', '.cache', 'roomgate-compiled');
+export const compileCache = path.join(project, 'node_modules', '.cache', 'roomgate-compiled');
 
 export type LogLine = { level: string; msg: string; err?: string } & Record<string, unknown>;
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };

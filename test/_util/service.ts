@@ -4,14 +4,13 @@ import { createPin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
 import { makeTenant } from './factories.ts';
+import { pepper } from './pepper.ts';
 import { cloneDatabase } from './postgres.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
 
 /** Of limits per minute, so that a test does not end in another minute than it began. */
 export const longWindow = 86_400_000;
-
-export const pepper = 'the pepper of the tests, which is long enough';
 
 /** Settings as a test needs them: a free port, quiet, and no local PostgreSQL. `settings` is written like the environment. */
 export function testConfig(databaseUrl: string, settings: Record<string, string> = {}) {

@@ -6,7 +6,7 @@ import { createPin } from '../../src/identity/service.ts';
 import type { Dice } from '../_util/dice.ts';
 import { makeTenant } from '../_util/factories.ts';
 import type { MailServer } from '../_util/mail-server.ts';
-import { pepper } from '../_util/service.ts';
+import { pepper } from '../_util/pepper.ts';
 import { startBookings } from './bookings.ts';
 import { openClient } from './client.ts';
 import { followChanges } from './feed.ts';

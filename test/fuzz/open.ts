@@ -1,8 +1,9 @@
 /** The program that is tried, as a process of its own, with the limits wide open: they have tests of their own. */
 import { openContext } from '../../src/context.ts';
 import { openLog } from '../../src/log.ts';
+import { pepper } from '../_util/pepper.ts';
 import { killPrograms, startProgram } from '../_util/process.ts';
-import { pepper, testConfig } from '../_util/service.ts';
+import { testConfig } from '../_util/service.ts';
 import type { Window } from './loop.ts';
 import type { Finding } from './run.ts';
 import { openWorld } from './world.ts';

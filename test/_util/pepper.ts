@@ -1,0 +1,1 @@
+export const pepper = 'the pepper of the tests, which is long enough';
