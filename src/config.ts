@@ -30,7 +30,7 @@ export class ConfigError extends Error {}
 
 /** For a Pepper that is well-formed, and not the one of the database. */
 export const wrongPepper =
-  'Pepper: is not the one that the secrets of this database were made with, so that no PIN, token or display would count; set that one again, or see "Restoring a backup" in the README if it is lost';
+  'Pepper: is not the one that the secrets of this database were made with, so that no PIN, token or display would count; set that one again, or see docs/operating.md#restoring-a-backup if it is lost';
 
 /** `setting` is the one that names another file. */
 function readJson(file: string, setting: string): unknown {

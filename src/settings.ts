@@ -22,17 +22,13 @@ const limit = (preset: number, most: number, meaning: string) =>
   wholeNumber(1, most).default(preset).describe(meaning);
 
 export const limitSettings = z.strictObject({
-  JobBodyBytes: limit(
-    32 * mebibyte,
-    1024 * mebibyte,
-    'The largest body of lesson jobs in bytes, after inflating.',
-  ),
-  BodyBytes: limit(mebibyte, 64 * mebibyte, 'The largest other body in bytes.'),
-  WebhookBodyBytes: limit(
+  JobBodyBytes: limit(32 * mebibyte, 1024 * mebibyte, 'Bytes of the largest body of lesson jobs, inflated.'),
+  BodyBytes: limit(
     mebibyte,
-    16 * mebibyte,
-    'The largest notification of a mail server in bytes; several of them must fit in memory at once.',
+    64 * mebibyte,
+    'The largest other body in bytes. One of JSON may hold 50,000 values, each of its objects 2,000 members, and the variables of a GraphQL call 20,000 values.',
   ),
+  WebhookBodyBytes: limit(mebibyte, 16 * mebibyte, 'The largest notification of a mail server in bytes.'),
   BodySeconds: limit(
     15,
     3_600,

@@ -9,14 +9,16 @@ import { type Service, startService } from './_util/service.ts';
 
 let service: Service;
 let token: string;
-let readme: string;
+let examples: string;
 let directory: string;
 let script: string;
 beforeAll(async () => {
   service = await startService({}, ['R001', 'R002', 'Aula', 'HS 101']);
   token = await service.signIn();
-  readme = fs.readFileSync(path.join(import.meta.dirname, '..', 'README.md'), 'utf8');
-  const [, source = ''] = /```js\n(\/\/ follow\.mjs.*?)```/s.exec(readme) ?? [];
+  const project = path.join(import.meta.dirname, '..');
+  const pages = ['README.md', 'docs/lesson-import.md'];
+  examples = pages.map((page) => fs.readFileSync(path.join(project, page), 'utf8')).join('');
+  const [, source = ''] = /```js\n(\/\/ follow\.mjs.*?)```/s.exec(examples) ?? [];
   directory = fs.mkdtempSync(path.join(os.tmpdir(), 'roomgate-readme-'));
   script = path.join(directory, 'follow.mjs');
   fs.writeFileSync(script, source);
@@ -37,9 +39,9 @@ async function follow(batchId: string, credential = token) {
   return { lines: output.trim().split('\n'), errors, code };
 }
 
-test("the README's lessons can be imported, changed and deleted as it says", async () => {
+test('the lessons of the README can be imported, changed and deleted as it and docs/lesson-import.md say', async () => {
   const client = lessonClient(service, token);
-  const calls = [...readme.matchAll(/jobs\/(create|update|delete) .*?-d '(\[.*?\])'/gs)];
+  const calls = [...examples.matchAll(/jobs\/(create|update|delete) .*?-d '(\[.*?\])'/gs)];
   const states = async () =>
     (await client.lessons('JobID=README-1')).Items.map((item) => [
       ...[item['RessourceName'], item['Status'], item['Lehrpersonen']],
@@ -63,7 +65,7 @@ test("the README's lessons can be imported, changed and deleted as it says", asy
   ]);
 });
 
-describe("the README's polling client", () => {
+describe('the polling client of docs/lesson-import.md', () => {
   async function send(jobs: unknown): Promise<string> {
     const answer = await lessonClient(service, token).post(jobs);
     return ((await answer.json()) as { BatchId: string }).BatchId;

@@ -45,7 +45,7 @@ test.each(['All', 'Web', 'Worker'])('no process starts with another one: Role=%s
   const told = await fetch(`${server.context.config.BaseUrl}/readyz`);
   await server.stop();
   expect(failed).toBeInstanceOf(ConfigError);
-  expect((failed as Error).message).toMatch(/^Pepper: is not the one .*Restoring a backup/);
+  expect((failed as Error).message).toMatch(/^Pepper: is not the one .*restoring-a-backup/);
   expect((failed as Error).message).not.toContain(another);
   expect(told.status).toBe(503);
 });

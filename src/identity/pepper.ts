@@ -60,6 +60,6 @@ export const examinePepper = (context: Held): Promise<Finding[]> =>
           level: 'fault',
           text: 'the Pepper is not the one that the secrets of this database were made with: no PIN, token, display, calendar feed or callback of a mail server counts',
           remedy:
-            'Set Pepper to that of the installation which the database comes from; if it is lost, see "Restoring a backup" in the README.',
+            'Set Pepper to that of the installation which the database comes from; if it is lost, see docs/operating.md#restoring-a-backup.',
         },
   );

@@ -21,7 +21,7 @@ const sources = [
 ];
 /** Plants violations in texts of its own. */
 const notRead = /^package-lock\.json$|\/generated\/|^test\/house\.documents\.test\.ts$/;
-const mostLines = { readme: 900, page: 250 };
+const mostLines = { readme: 220, page: 250 };
 
 function read(project: string, patterns: readonly string[]): Texts {
   const files = fs.globSync(patterns, { cwd: project }).filter((file) => !notRead.test(file));
