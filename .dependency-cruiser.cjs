@@ -85,13 +85,13 @@ module.exports = {
         '^src/worker/(queue|leases|turns)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(body-memory|config|containment|errors|finding|log|names|request-body|safe-fetch|storable)\\.ts$',
+        '^src/(access|body-memory|config|containment|errors|finding|log|names|request-body|safe-fetch|storable)\\.ts$',
       ],
     ),
     {
       name: 'room-knows-context-as-type',
       severity: 'error',
-      from: { path: `^src/(${room})/`, pathNot: `^src/[^/]+/(${face})\\.ts$` },
+      from: { path: [`^src/(${room})/`, '^src/access\\.ts$'], pathNot: `^src/[^/]+/(${face})\\.ts$` },
       to: { path: '^src/(context|config)\\.ts$', dependencyTypesNot: ['type-only'] },
     },
     onlyTo('authenticate', '^src/identity/authenticate\\.ts$', [
@@ -130,6 +130,7 @@ module.exports = {
       `^src/${room}/cli\\.ts$`,
       '^src/(errors|finding|context|config|log)\\.ts$',
     ]),
+    onlyTo('access', '^src/access\\.ts$', ['^src/db/', context, '^src/errors\\.ts$']),
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
     onlyTo('db', '^src/db/', [
       '^src/db/',

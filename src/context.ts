@@ -35,6 +35,12 @@ export type Viewer = {
   expiresAt: Date;
 };
 
+/** Who changes something, in which request. */
+export type Act = { viewer: Viewer; requestId: string };
+
+/** The versions that a change is meant for; undefined for whichever there is. */
+export type Versions = readonly number[] | undefined;
+
 /** Somebody who waits for an answer, and may have lost its rights by the time at which there is one. */
 export type Waiter = {
   viewer: Viewer;

@@ -34,6 +34,7 @@ const planted: Record<string, [importer: string, imported: string][]> = {
   face: [
     ['src/lessons/job-rest.ts', 'src/bookings/service.ts'],
     ['src/lessons/rest.ts', 'src/bookings/service.ts'],
+    ['src/lessons/rest.ts', 'src/access.ts'],
     ['src/lessons/rest.ts', 'src/graphql/builder.ts'],
     ['src/lessons/graphql.ts', 'src/db/database.ts'],
     ['src/lessons/cli.ts', 'src/rest/route.ts'],
@@ -47,7 +48,10 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/lessons/service.ts', 'src/bookings/recurrence.ts'],
     ['src/lessons/import.ts', 'src/worker/runner.ts'],
   ],
-  'room-knows-context-as-type': [['src/lessons/service.ts', 'src/context.ts']],
+  'room-knows-context-as-type': [
+    ['src/lessons/service.ts', 'src/context.ts'],
+    ['src/access.ts', 'src/context.ts'],
+  ],
   authenticate: [['src/identity/authenticate.ts', 'src/db/database.ts']],
   hallway: [
     ['src/rest/route.ts', 'src/lessons/service.ts'],
@@ -58,6 +62,10 @@ const planted: Record<string, [importer: string, imported: string][]> = {
   worker: [['src/worker/queue.ts', 'src/lessons/service.ts']],
   'worker-runner': [['src/worker/runner.ts', 'src/lessons/service.ts']],
   'cli-program': [['src/cli/program.ts', 'src/lessons/service.ts']],
+  access: [
+    ['src/access.ts', 'src/tenants/service.ts'],
+    ['src/access.ts', 'src/log.ts'],
+  ],
   context: [['src/context.ts', 'src/lessons/service.ts']],
   db: [
     ['src/db/database.ts', 'src/context.ts'],
@@ -206,4 +214,20 @@ test('no type is imported inside an expression, where the checker does not see i
   expect(sources.filter((file) => hidden.test(fs.readFileSync(path.join(project, file), 'utf8')))).toEqual(
     [],
   );
+});
+
+/** Where something is decided, by what would decide it elsewhere. Pages run in browsers. */
+const oneHome: [subject: string, home: string, elsewhere: RegExp][] = [
+  ['what a role may do', 'src/access.ts', /\bviewer\.role [!=]==|\{[^{}]*\brole\b[^{}]*\}: Viewer\b/],
+  [
+    'what clocks show',
+    'src/time/zones.ts',
+    /\bIntl\.DateTimeFormat\b|\bTemporal\.|\.getTimezoneOffset\(|\.getHours\(/,
+  ],
+  ['how long a day is', 'src/time/days.ts', /\b86_?400_?000\b/],
+];
+test.each(oneHome)('%s is told by %s alone', (_subject, home, elsewhere) => {
+  const sources = fs.globSync('src/**/*.ts', { cwd: project, exclude: ['src/web/**'] });
+  const telling = sources.filter((file) => elsewhere.test(fs.readFileSync(path.join(project, file), 'utf8')));
+  expect(telling).toEqual([home]);
 });

@@ -2,14 +2,14 @@
  * When resources can be booked (contract 5.2). **Busy** is what their active bookings occupy, setup and teardown included;
  * **free** is when they are open and not busy. Both lie within the window that is asked for, and end at its edges.
  */
-
 import { type RawBuilder, sql } from 'kysely';
+import { checkReader } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { executePrepared } from '../db/prepared.ts';
 import { type FieldError, Malformed } from '../errors.ts';
 import { listOpenIntervals, type OpenStretch } from '../opening-hours/service.ts';
-import { checkReader, type ResourceFilter, selectResources } from '../tenants/service.ts';
+import { type ResourceFilter, selectResources } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { clip, type Spans, subtract } from './spans.ts';
 

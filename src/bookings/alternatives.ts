@@ -1,5 +1,4 @@
 /** Where and when a booking would be possible whose place is occupied. */
-
 import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';

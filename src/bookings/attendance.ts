@@ -1,11 +1,12 @@
 /** Who comes, who goes early, who stays longer, and who never comes. */
 import { sql } from 'kysely';
+import { checkActor } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/locks.ts';
 import { Conflict } from '../errors.ts';
 import type { Booking } from './booking.ts';
-import { checkActor, checkIsOn } from './door.ts';
+import { checkIsOn } from './door.ts';
 import { checkIsActive, checkNotOver, type Held, holdBookings } from './held.ts';
 import { readBack } from './service.ts';
 import { keepUndo } from './undo.ts';

@@ -1,4 +1,5 @@
 /** What a booking is, here and on the wire (contract 5.2). */
+import { maySee } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Lektion } from './lektion.ts';
 
@@ -62,18 +63,6 @@ export type StoredBooking = Booking;
 
 /** Occupies its resource. */
 export const isActive = ({ status }: { status: string }) => status === 'Confirmed' || status === 'Tentative';
-
-type Somebody = { personId: number | null } | null;
-
-/** Whether somebody may see what a booking is about: of a private one not everybody, and a display only of what it made. */
-export function maySee(
-  viewer: Viewer,
-  { isPrivate, organizer, createdBy }: { isPrivate: boolean; organizer: Somebody; createdBy: Somebody },
-): boolean {
-  if (viewer.role === 'Display') return createdBy?.personId === viewer.personId;
-  const own = [organizer?.personId, createdBy?.personId].includes(viewer.personId);
-  return !isPrivate || own || viewer.role === 'Admin';
-}
 
 /** What others see of a private booking, and displays of any: that it is there. */
 export const occupiedOnly = {

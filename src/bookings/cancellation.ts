@@ -1,12 +1,12 @@
 /** Bookings that are given up by those who made them. */
 import { sql } from 'kysely';
-import type { Viewer } from '../context.ts';
+import { checkBooker, checkVersion } from '../access.ts';
+import type { Versions, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { checkVersion, type Versions } from '../tenants/service.ts';
 import { type Booking, isActive, type Scope } from './booking.ts';
 import { checkIsActive, checkNotOver, holdBookings } from './held.ts';
 import { writeBookings } from './occupation.ts';
-import { checkBooker, getBooking } from './service.ts';
+import { getBooking } from './service.ts';
 
 /**
  * Cancels a booking, or with a scope what is left of its series: what is over stays as it is. Again it changes nothing,

@@ -1,13 +1,13 @@
 /** Bookings that get another place, time or text: one, or what is left of a series. */
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
-import type { Viewer } from '../context.ts';
+import { checkActor, checkBooker, checkVersion, mayBookAnytime } from '../access.ts';
+import type { Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { Conflict, InvalidInput, PreconditionFailed, type RoomConflict } from '../errors.ts';
-import { checkVersion, type Versions } from '../tenants/service.ts';
 import { suggestAlternatives } from './alternatives.ts';
 import type { Booking, BookingChanges, ConflictHandling, Scope } from './booking.ts';
-import { checkActor, checkEndAtDoor, checkIsOn, inReach } from './door.ts';
+import { checkEndAtDoor, checkIsOn, inReach } from './door.ts';
 import { checkIsActive, checkNotOver, type Held, type Holding, holdBookings } from './held.ts';
 import {
   checkOpeningHours,
@@ -21,7 +21,7 @@ import {
 } from './occupation.ts';
 import { areOnSameDate, atSameClock } from './recurrence.ts';
 import { checkActive, checkApart, checkInOf, checkTimes } from './rules.ts';
-import { checkBooker, getBooking, readBack } from './service.ts';
+import { getBooking, readBack } from './service.ts';
 import { isExtendedAlready, keepUndo } from './undo.ts';
 
 const minute = 60_000;
@@ -246,7 +246,7 @@ async function checkPlaces(
   if (!first) return;
   for (const { old, to } of moved) {
     checkActive(roomOf(rooms, to.resourceId));
-    if (viewer.role !== 'Admin') checkNotOver(old, now);
+    if (!mayBookAnytime(viewer)) checkNotOver(old, now);
   }
   // As of a series that is made: its first decides.
   const timed = moved.filter(hasOtherTimes).map(({ to }) => to);

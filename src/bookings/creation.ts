@@ -1,14 +1,14 @@
 /** New bookings, one or a series. */
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
+import { checkActor, checkOnBehalf, isDisplay, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
-import { type Conflict, type FieldError, Forbidden, InvalidInput, type RoomConflict } from '../errors.ts';
-import { mayShow } from '../tenants/service.ts';
+import { type Conflict, type FieldError, InvalidInput, type RoomConflict } from '../errors.ts';
 import { suggestAlternatives } from './alternatives.ts';
 import { asSeenBy, type Booking, type NewBooking, type StoredBooking } from './booking.ts';
-import { checkActor, checkWalkIn } from './door.ts';
+import { checkWalkIn } from './door.ts';
 import {
   checkOpeningHours,
   findConflicts,
@@ -61,7 +61,7 @@ export async function createBooking(
   { idempotencyKey }: { idempotencyKey?: string | undefined },
 ): Promise<Created> {
   checkActor(viewer);
-  if (viewer.role === 'User') checkUser(viewer, wanted);
+  checkOnBehalf(viewer, wanted);
   const outcome = await writeBookings(db, viewer, async (trx): Promise<Made | Refused> => {
     const claim = idempotencyKey ? await claimIdempotencyKey<Made>(trx, viewer, idempotencyKey) : undefined;
     const fingerprint = fingerprintOf(wanted);
@@ -87,13 +87,6 @@ export async function createBooking(
         ? { seriesId, recurrenceRule, bookingIds: ids, skipped }
         : null,
   };
-}
-
-/** @throws Forbidden */
-function checkUser({ personId }: Viewer, { kind, organizerId = personId }: NewBooking): void {
-  if (kind === 'Block') throw new Forbidden('Only an Admin blocks a resource; ask one of yours.');
-  if (organizerId !== personId)
-    throw new Forbidden('Only an Admin books for somebody else; leave OrganizerId out to book for yourself.');
 }
 
 /** Of the members in the order of their names, whatever order they came in. */
@@ -123,7 +116,7 @@ function restore({ ids, seriesId, skipped }: Made): Made {
 
 async function refuse(db: Database, viewer: Viewer, { conflicts, places }: Refused): Promise<Conflict> {
   // They would tell a display of other rooms.
-  if (viewer.role === 'Display') return roomOccupied(conflicts);
+  if (isDisplay(viewer)) return roomOccupied(conflicts);
   const [first, ...others] = places as [Wanted, ...Wanted[]];
   return roomOccupied(conflicts, await suggestAlternatives(db, viewer, first, others));
 }
@@ -145,7 +138,7 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
   }
   const ids = [mayShow(viewer, wanted.resourceId) ? wanted.resourceId : nobodys];
   const rooms = await gather(() => readRooms(trx, viewer.mandatorId, ids));
-  if (viewer.role === 'Display') await gather(() => checkWalkIn(viewer, wanted, new Date()));
+  if (isDisplay(viewer)) await gather(() => checkWalkIn(viewer, wanted, new Date()));
   else {
     await gather(() => checkOrganizer(trx, viewer, wanted));
     await gather(() => checkTimes(viewer, wanted.kind, wanted, new Date()));
@@ -219,17 +212,18 @@ async function make(
 /** All bookings and their series in one statement. Who books at the door is there. */
 async function insert(
   trx: Transaction,
-  { mandatorId, personId, role }: Viewer,
+  viewer: Viewer,
   wanted: NewBooking,
   room: Room,
   places: readonly Wanted[],
 ): Promise<{ ids: number[]; seriesId: number | null }> {
+  const { mandatorId, personId } = viewer;
   const { kind, status, subject, description, isPrivate, setupMinutes, teardownMinutes } = wanted;
   const { organizerId = personId, recurrenceRule = null } = wanted;
   const occupied = places.map(occupiedBy);
   const now = new Date();
   const checkIns = places.map((place) => checkInOf(room, kind, place, now));
-  const [origin, hasCome] = role === 'Display' ? ['Display', true] : ['Api', false];
+  const [origin, hasCome] = isDisplay(viewer) ? ['Display', true] : ['Api', false];
   const { rows } = await sql<{ id: number; seriesId: number | null }>`
     with series as (
       insert into booking_series (mandator_id, recurrence_rule)

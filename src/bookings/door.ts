@@ -3,8 +3,9 @@
  * and check in, extend and end early what is on, whoever organizes it.
  */
 import { type RawBuilder, sql } from 'kysely';
+import { isDisplay, roomsShown } from '../access.ts';
 import type { Viewer } from '../context.ts';
-import { Conflict, type FieldError, Forbidden, InvalidInput } from '../errors.ts';
+import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
 import type { BookingKind, NewBooking } from './booking.ts';
 
 const minute = 60_000;
@@ -13,20 +14,10 @@ const mostFromNow = 5 * minute;
 const shortest = 5 * minute;
 const longest = 240 * minute;
 
-/** @throws Forbidden for a display that may not book */
-export function checkActor({ role, display }: Viewer): void {
-  if (role !== 'Display' || display?.mayBook) return;
-  throw new Forbidden(
-    display
-      ? 'This display shows its rooms and books nothing; ask an Admin to allow booking for this display.'
-      : 'A display books, changes and releases nothing; use the PIN of a user.',
-  );
-}
-
 /** What `mayShow` says as a condition of a query, to stand behind others. */
-export function inReach({ role, display }: Viewer, table = 'booking'): RawBuilder<unknown> {
-  if (role !== 'Display') return sql``;
-  return sql`and ${sql.ref(`${table}.resource_id`)} = any (${display?.resourceIds ?? []}::integer[])`;
+export function inReach(viewer: Viewer, table = 'booking'): RawBuilder<unknown> {
+  const shown = roomsShown(viewer);
+  return shown ? sql`and ${sql.ref(`${table}.resource_id`)} = any (${shown}::integer[])` : sql``;
 }
 
 type Members = Partial<Record<keyof NewBooking, { name: string; isRight: boolean; remedy: string }>>;
@@ -81,7 +72,7 @@ type Turn = {
 
 /** @throws Conflict at a display for what neither occupies its room now nor is to be checked in */
 export function checkIsOn(viewer: Viewer, booking: Turn, now: Date): void {
-  if (viewer.role !== 'Display') return;
+  if (!isDisplay(viewer)) return;
   const { start, end, setupMinutes, teardownMinutes, checkInFrom, checkInUntil } = booking;
   const isNow = (from: number, to: number) => from <= now.getTime() && now.getTime() < to;
   if (isNow(start.getTime() - setupMinutes * minute, end.getTime() + teardownMinutes * minute)) return;
@@ -92,8 +83,8 @@ export function checkIsOn(viewer: Viewer, booking: Turn, now: Date): void {
 }
 
 /** @throws InvalidInput at a display for a booking that would go on for more than four hours */
-export function checkEndAtDoor({ role }: Viewer, end: Date, now: Date): void {
-  if (role !== 'Display' || end.getTime() - now.getTime() <= longest) return;
+export function checkEndAtDoor(viewer: Viewer, end: Date, now: Date): void {
+  if (!isDisplay(viewer) || end.getTime() - now.getTime() <= longest) return;
   const message = 'Minutes: a booking may end at most 4 hours from now at a display; use the PIN of a user.';
   throw new InvalidInput(message, [{ field: 'Minutes', pointer: '/Minutes', code: 'TooLong', message }]);
 }

@@ -1,8 +1,9 @@
 /** Bookings that are held for a change: nobody else changes them until the transaction ends. */
 import { sql } from 'kysely';
+import { checkOwner } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { Conflict, Forbidden, NotFound } from '../errors.ts';
+import { Conflict, NotFound } from '../errors.ts';
 import { type BookingKind, type BookingStatus, isActive, type Scope } from './booking.ts';
 import { inReach, refuseAtDoor } from './door.ts';
 import type { Wanted } from './occupation.ts';
@@ -59,8 +60,7 @@ export async function holdBookings(
   if (!named) throw new NotFound('There is no booking of this id.');
   if (viewer.display && named.kind !== 'Booking') throw refuseAtDoor(named.kind);
   if (named.kind === 'Lesson' || named.kind === 'MailItem') throw await refuseForeign(trx, mandatorId, named);
-  if (viewer.role === 'User' && ![named.organizerId, named.createdBy].includes(viewer.personId))
-    throw new Forbidden('This booking is another person’s; ask its organizer or an Admin.');
+  checkOwner(viewer, [named.organizerId, named.createdBy]);
   const { now } = named;
   if (scope === 'This') return { named, meant: [named], now };
   const isMeant = (row: Held) =>

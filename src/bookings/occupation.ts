@@ -5,12 +5,13 @@
  */
 import { sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
+import { isDisplay, mayBookAnytime, maySee } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { heldByOthers, isLockTimeout, transactWithin } from '../db/locks.ts';
 import { type Alternative, Conflict, InvalidInput, type RoomConflict, Unavailable } from '../errors.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
-import { type BookingKind, maySee, occupiedOnly } from './booking.ts';
+import { type BookingKind, occupiedOnly } from './booking.ts';
 
 /** A resource, as far as its bookings must know it. */
 export type Room = {
@@ -151,7 +152,7 @@ export async function findConflicts(
       organizer: organizerId === null ? null : { personId: organizerId },
       createdBy: createdBy === null ? null : { personId: createdBy },
     };
-    const isShown = viewer.role !== 'Display' && maySee(viewer, { isPrivate, ...owners });
+    const isShown = !isDisplay(viewer) && maySee(viewer, { isPrivate, ...owners });
     return {
       ...{ bookingId: id, resourceId, kind },
       subject: isShown ? subject : occupiedOnly.subject,
@@ -183,7 +184,7 @@ export async function checkOpeningHours(
   wanted: readonly Wanted[],
   kind: BookingKind,
 ): Promise<void> {
-  if (viewer.role === 'Admin' || kind === 'Block' || wanted.length === 0) return;
+  if (mayBookAnytime(viewer) || kind === 'Block' || wanted.length === 0) return;
   const isOpen = await readOpenness(db, viewer.mandatorId, wanted);
   const closed = wanted.find((each) => !isOpen(each));
   if (!closed) return;

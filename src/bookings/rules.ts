@@ -1,5 +1,5 @@
 /** What every booking keeps to, whether it is made or changed (contract 5.2). */
-
+import { mayBookAnytime } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
 import { dayLength } from '../time/days.ts';
@@ -31,7 +31,7 @@ export function checkTimes(
   if (end <= start) fault('End', 'InvalidTime', 'must be after Start');
   else if (end.getTime() - start.getTime() > most * dayLength)
     fault('End', 'TooLong', `must be at most ${most === 1 ? '24 hours' : `${most} days`} after Start`);
-  else if (viewer.role !== 'Admin' && end <= now)
+  else if (!mayBookAnytime(viewer) && end <= now)
     fault('End', 'InPast', 'is over already; only an Admin books what has been');
   if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
 }

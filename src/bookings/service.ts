@@ -15,13 +15,12 @@
  * - What a private booking is about leaves this room only for its organizer, who made it, and Admins; what any booking is
  *   about, for a display, only if it made it.
  */
-
 import { z } from 'zod';
+import { checkReader, maySeeAll, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { Forbidden, Malformed, NotFound } from '../errors.ts';
-import { checkReader, mayShow } from '../tenants/service.ts';
+import { Malformed, NotFound } from '../errors.ts';
 import { dayLength } from '../time/days.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import {
@@ -66,12 +65,6 @@ export const bookingList: List<Listed, BookingKey> = {
   ]),
   keyOf: ({ key }) => key,
 };
-
-/** @throws Forbidden for a display, also for one that may book */
-export function checkBooker({ role }: Viewer): void {
-  if (role === 'Display')
-    throw new Forbidden('A display changes and cancels no bookings; use the PIN of a user.');
-}
 
 /** @throws Forbidden for a display */
 export async function findBooking(db: Database, viewer: Viewer, id: number): Promise<Booking | undefined> {
@@ -155,7 +148,7 @@ export async function hashForResource(
 ): Promise<string> {
   checkReader(viewer);
   const stored = await hashStored(db, viewer, filter, { limit: most - 1, after: undefined });
-  return `${viewer.role === 'Admin' ? 'all' : viewer.personId} ${stored}`;
+  return `${maySeeAll(viewer) ? 'all' : viewer.personId} ${stored}`;
 }
 
 /** The 31 days from now on unless the filter says others; of a series all of it. */

@@ -1,5 +1,6 @@
 /** Bookings as they are stored, with the names around them: by their ids, and as a list. */
 import { type RawBuilder, sql } from 'kysely';
+import { maySeeAll } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { type Asked, readById } from '../db/coalesce.ts';
 import type { Database } from '../db/database.ts';
@@ -204,8 +205,9 @@ export async function hashStored(
 }
 
 /** Whose a private booking is, and of which series, stays hidden from a filter as it is from a record (`maySee`). */
-function amongVisible({ role, personId }: Viewer): RawBuilder<unknown> {
-  if (role === 'Admin') return sql``;
+function amongVisible(viewer: Viewer): RawBuilder<unknown> {
+  if (maySeeAll(viewer)) return sql``;
+  const { personId } = viewer;
   return sql`and (not booking.is_private or booking.organizer_id = ${personId} or booking.created_by = ${personId})`;
 }
 

@@ -1,11 +1,11 @@
 /** What a display did last with a booking, and how it is taken back: fingers slip at a door. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Viewer } from '../context.ts';
+import { checkActor, isDisplay } from '../access.ts';
+import type { Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { Conflict, Forbidden } from '../errors.ts';
-import type { Versions } from '../tenants/service.ts';
 import type { Booking } from './booking.ts';
-import { checkActor, inReach } from './door.ts';
+import { inReach } from './door.ts';
 import { checkNotOver, type Held, holdBookings } from './held.ts';
 import { findConflicts, lockRooms, occupiedBy, roomOccupied, writeBookings } from './occupation.ts';
 import { checkActive } from './rules.ts';
@@ -76,7 +76,7 @@ export async function undoBooking(
   versions: Versions,
 ): Promise<Booking> {
   checkActor(viewer);
-  if (viewer.role !== 'Display')
+  if (!isDisplay(viewer))
     throw new Forbidden('Only a display takes back what it did; change or cancel the booking instead.');
   await writeBookings(db, viewer, async (trx) => {
     const resourceId = await findRoomToRetake(trx, viewer, id);

@@ -1,11 +1,11 @@
 /** Watching bookings: the `bookings` subscription (contract 8). */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkReader } from '../access.ts';
 import { cursorAt, findEnd, readChangePage, readTogether, type Stretch } from '../changes/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Change } from '../db/notifications.ts';
 import { outlast } from '../db/outlast.ts';
-import { checkReader } from '../tenants/service.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import { findStored } from './stored.ts';
 

@@ -6,16 +6,16 @@
  * long as nobody has revoked it and its person is active and no display. One that does not count, for whatever reason,
  * is refused in the same words.
  */
-
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
+import { checkReader, maySeeAll } from '../access.ts';
 import { hashForResource, listForResource } from '../bookings/service.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, isUnwritable, NotAuthenticated, NotFound } from '../errors.ts';
 import { deriveKey, pepperOf } from '../identity/service.ts';
-import { checkReader, getResource } from '../tenants/service.ts';
+import { getResource } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { edition, writeCalendar } from './calendar.ts';
 
@@ -118,7 +118,7 @@ export async function listTokens(
     .selectFrom('calendar_token')
     .where('mandator_id', '=', viewer.mandatorId)
     .where('resource_id', '=', resourceId)
-    .$if(viewer.role !== 'Admin', (query) => query.where('person_id', '=', viewer.personId))
+    .$if(!maySeeAll(viewer), (query) => query.where('person_id', '=', viewer.personId))
     .$if(after !== undefined, (query) => query.where('id', '>', after as number))
     .select(columns)
     .orderBy('id')
@@ -145,7 +145,7 @@ export async function revokeToken(
     .where('mandator_id', '=', viewer.mandatorId)
     .where('id', '=', id)
     .$if(resourceId !== undefined, (query) => query.where('resource_id', '=', resourceId as number))
-    .$if(viewer.role !== 'Admin', (query) => query.where('person_id', '=', viewer.personId))
+    .$if(!maySeeAll(viewer), (query) => query.where('person_id', '=', viewer.personId))
     .returning(columns)
     .executeTakeFirst();
   if (!revoked) throw new NotFound('There is no calendar token of this id.');

@@ -11,11 +11,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
+import { checkReader } from '../access.ts';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { isCursorOf, type List, longIdKey, readPage, toCursor } from '../db/paging.ts';
 import { Conflict, isUnwritable } from '../errors.ts';
-import { checkReader } from '../tenants/service.ts';
 
 export const changeKinds = ['Booking', 'Batch', 'Resource', 'Location', 'Display'] as const;
 export type ChangeKind = (typeof changeKinds)[number];

@@ -14,8 +14,7 @@ const batchLine = ({ ImportStatus, ProcessedCount, LessonCount }: Awaited<Return
 
 /** One command that imports a lesson into a room that is free then; its JobID is new at each call. */
 function exampleCall({ config }: Context, pin: string, today: Date): string {
-  const inHalfAYear = new Date(today.getTime() + 182 * 86_400_000);
-  const day = inHalfAYear.toISOString().slice(0, 10);
+  const day = demo.exampleDate(today);
   const token = `$(curl -s ${config.IdpUrl}/connect/token -d grant_type=apikey -d scope=service_api -d client_id=timetable-import -d apikey=${pin} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`;
   const credential =
     config.IdentityProvider.Mode === 'Embedded' ? `"Authorization: Bearer ${token}"` : `'APIKEY: ${pin}'`;

@@ -7,6 +7,7 @@ import type { Database } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { createPin, pepperOf } from '../identity/service.ts';
 import { getPerson, readTenantFile, type TenantFile, writeTenant } from '../tenants/service.ts';
+import { addDays } from '../time/days.ts';
 import { demoTimetable } from './timetable.ts';
 
 export type Example = { resourceId: number; resourceName: string; locationId: number; locationName: string };
@@ -72,6 +73,9 @@ export async function awaitsTimetable(db: Database): Promise<boolean> {
 export function exampleRoom(): string {
   return readDemoTenant().Locations[0]?.Resources[0]?.Name ?? '';
 }
+
+/** A date for a first lesson: in half a year, when the room is free. */
+export const exampleDate = (today: Date): string => addDays(today.toISOString().slice(0, 10), 182);
 
 /** The room for a first lesson, and its location, in the database; undefined where the tenants are other ones. */
 export async function findExample(db: Database): Promise<Example | undefined> {

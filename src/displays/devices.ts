@@ -1,10 +1,10 @@
 /** Paired devices over the API: Admins list, change and revoke them; each knows itself. */
 import { sql } from 'kysely';
-import type { Context, Viewer } from '../context.ts';
+import { checkAdmin, checkVersion, recordAct } from '../access.ts';
+import type { Act, Context, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, Forbidden, NotFound } from '../errors.ts';
-import { type Act, checkAdmin, checkVersion, recordAct, type Versions } from '../tenants/service.ts';
 import type { Display, Health } from './display.ts';
 import { hear } from './hearing.ts';
 import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';

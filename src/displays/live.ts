@@ -1,7 +1,7 @@
 /** Rooms as they are now and as they change, for signs, boards and whoever else may see them (contract 8 and 9). */
+import { mayShow, mayShowSome } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Source } from '../db/notifications.ts';
-import { mayShow } from '../tenants/service.ts';
 import type { Heartbeat, Snapshot } from './display.ts';
 import { type Figures, type Hub, openHub } from './hub.ts';
 import { checkRoom, levelOf, unknownLocation, unknownRoom } from './service.ts';
@@ -67,7 +67,7 @@ export async function readLocation(
   const ids = await hubOf(context).withBoard(viewer.mandatorId, locationId, true, ({ resourceIds }) =>
     resourceIds.filter((id) => mayShow(viewer, id)),
   );
-  if (!ids || (viewer.role === 'Display' && ids.length === 0)) throw unknownLocation();
+  if (!ids || !mayShowSome(viewer, ids)) throw unknownLocation();
   const level = levelOf(viewer);
   const snapshots = await Promise.all(
     ids.map((id) => hubOf(context).withRoom(viewer.mandatorId, id, true, (room) => room.snapshot(level))),
@@ -88,7 +88,7 @@ export async function watchLocation(
 ): Promise<Source<Snapshot | Heartbeat>> {
   const source = await hub.withBoard(viewer.mandatorId, locationId, false, (board) => {
     const isShown = (id: number) => mayShow(viewer, id);
-    if (viewer.role === 'Display' && !board.resourceIds.some(isShown)) return undefined;
+    if (!mayShowSome(viewer, board.resourceIds)) return undefined;
     return readBoard(board, levelOf(viewer), isShown);
   });
   if (!source) throw unknownLocation();

@@ -1,9 +1,9 @@
 /** For commands that the operator runs without a credential: they act as the tenant's first Admin, and name things. */
 import { sql } from 'kysely';
+import type { Act } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { InvalidInput, NotFound } from '../errors.ts';
 import { getFirstAdmin } from '../identity/service.ts';
-import type { Act } from '../tenants/service.ts';
 
 /** @throws NotFound when there is no such tenant, or no active Admin in it */
 export async function openOffice(db: Database, mandator: string): Promise<Act> {

@@ -5,11 +5,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ipKeyGenerator } from 'express-rate-limit';
 import { sql } from 'kysely';
-import type { Context } from '../context.ts';
+import { checkAdmin, recordAct } from '../access.ts';
+import type { Act, Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { InvalidInput, NotFound } from '../errors.ts';
 import { hashDisplayToken, makeDisplayToken, normalizeAddress } from '../identity/service.ts';
-import { type Act, checkAdmin, recordAct } from '../tenants/service.ts';
 import { getDevice } from './devices.ts';
 import type { Display, Privacy } from './display.ts';
 import { daysUnheard } from './hearing.ts';

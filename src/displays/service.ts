@@ -13,9 +13,9 @@
  * - A private booking says at no level more than that, and until when, the room is taken.
  * - A display sees the rooms of its grant; every other room is answered as one that does not exist.
  */
+import { mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { NotFound } from '../errors.ts';
-import { mayShow } from '../tenants/service.ts';
 import type { Privacy } from './display.ts';
 
 export const unknownRoom = () => new NotFound('There is no resource of this id.');

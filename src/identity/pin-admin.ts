@@ -3,12 +3,13 @@
  * one and does not tell the first again either, for then it would have to be stored.
  */
 import { createHash } from 'node:crypto';
-import type { Context, Viewer } from '../context.ts';
+import { checkAdmin, recordAct } from '../access.ts';
+import type { Act, Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotFound } from '../errors.ts';
-import { type Act, checkAdmin, getPersonById, recordAct } from '../tenants/service.ts';
+import { getPersonById } from '../tenants/service.ts';
 import { createPin, type Pin, pepperOf, revokePin, selectPins } from './pins.ts';
 
 export const pinList: List<Pin> = { name: 'pins', key: idKey, keyOf: ({ pinId }) => pinId };

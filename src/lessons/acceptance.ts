@@ -1,6 +1,7 @@
 /** Accepting a batch (contract 4.2): its body is taken in, then stored and queued in one transaction. */
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
+import { checkBatchUser } from '../access.ts';
 import { personSends } from '../body-memory.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -9,7 +10,7 @@ import { LimitExceeded } from '../errors.ts';
 import { largestOf } from '../request-body.ts';
 import { type BatchKey, type ConflictRule, type Operation, openStatuses } from './batch.ts';
 import { openPlaces, type Places } from './places.ts';
-import { checkRole, nudge } from './service.ts';
+import { nudge } from './service.ts';
 import { type OpenBody, openBody } from './submission.ts';
 
 export type Submission = {
@@ -53,7 +54,7 @@ export async function createBatch(
   viewer: Viewer,
   submission: Submission,
 ): Promise<Accepted> {
-  checkRole(viewer);
+  checkBatchUser(viewer);
   const { operation, validateOnly = false, onConflict = 'Fail' } = submission;
   const { JobBodyBytes, JobsPerBatch } = context.config.Limits;
   const body = await openBody(submission.body, `${operation} ${validateOnly} ${onConflict}`, {

@@ -1,5 +1,4 @@
 /** Opening hours beside the lessons of a batch: a lesson outside of them is worth a warning. */
-
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import * as openingHours from '../opening-hours/service.ts';

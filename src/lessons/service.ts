@@ -6,10 +6,11 @@
  * 4.3. A tenant's batches run one at a time in order of arrival. The batch row is the truth; the queue's job is a nudge.
  */
 import { type RawBuilder, sql } from 'kysely';
+import { checkBatchUser } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { Conflict, Forbidden, NotFound } from '../errors.ts';
+import { Conflict, NotFound } from '../errors.ts';
 import { addJob } from '../worker/queue.ts';
 import {
   type Batch,
@@ -49,17 +50,11 @@ export async function nudgeLong(trx: Transaction, mandatorId: number): Promise<v
   await addJob(trx, longBatchTask, { mandatorId }, `${longBatchTask}:${mandatorId}`);
 }
 
-/** @throws Forbidden for a display */
-export function checkRole({ role }: Viewer): void {
-  if (role === 'Display')
-    throw new Forbidden('A display has nothing to do with lesson batches; use the PIN of a user.');
-}
-
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** @throws Forbidden for a display; NotFound also for another tenant's id and for what is no id at all */
 export async function getBatch(db: Database, viewer: Viewer, batchId: string): Promise<Batch> {
-  checkRole(viewer);
+  checkBatchUser(viewer);
   const row = uuidPattern.test(batchId)
     ? await selectBatches(db)
         .where('batch.mandator_id', '=', viewer.mandatorId)
@@ -87,7 +82,7 @@ export async function listBatches(
   filter: BatchFilter,
   page: PageRequest,
 ): Promise<Page<Batch>> {
-  checkRole(viewer);
+  checkBatchUser(viewer);
   const rows = await selectBatchPage(db, viewer, filter, page).execute();
   return toPage(batchList, rows.map(toBatch), page.limit);
 }

@@ -1,12 +1,12 @@
 /** The timetable as it has been imported: jobs and their lessons, read by contract 4. */
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
+import { checkBatchUser, maySeePrivate } from '../access.ts';
 import type { LessonOrigin } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { storableText } from '../storable.ts';
-import { checkRole } from './service.ts';
 
 // What lessons have, for GraphQL.
 export { type Booking, getBooking } from '../bookings/service.ts';
@@ -92,7 +92,7 @@ export async function listJobs(
   filter: { jobId?: string | undefined },
   page: PageRequest,
 ): Promise<Page<Job>> {
-  checkRole(viewer);
+  checkBatchUser(viewer);
   const rows = await selectJobs(db, viewer, filter, page).execute();
   const jobs = rows.map((row) => ({
     id: row.id,
@@ -149,11 +149,11 @@ export async function listLessons(
   filter: LessonFilter,
   page: PageRequest<LessonKey>,
 ): Promise<Page<Lesson>> {
-  checkRole(viewer);
+  checkBatchUser(viewer);
   const { rows } = await selectLessons(viewer, filter, page).execute(db);
   const lessons = rows.map(({ micros, job, sender, ...lesson }): Lesson => {
     const key: LessonKey = [micros, job, lesson.lektionId];
-    const hidden = lesson.privat && viewer.role !== 'Admin' && viewer.personId !== sender;
+    const hidden = lesson.privat && !maySeePrivate(viewer, [sender]);
     return { key, ...lesson, ...(hidden && occupiedOnly) };
   });
   return toPage(lessonList, lessons, page.limit);

@@ -2,14 +2,13 @@ import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { faults, type ServerKind, serverKinds, subscriptionStates } from './mail.ts';
 import {
   type CalendarStatus,
-  checkOverseer,
   getResource,
-  listCalendars,
   listConflicts,
   listStateChanges,
   listUnreadable,
   type MailConflict,
   most,
+  overseeCalendars,
   pushWorks,
   type Resource,
   type StateChange,
@@ -227,8 +226,7 @@ export const addTypes: AddTypes = (builder) => {
       description:
         'How the calendars of the tenant on its mail server are doing, by the names of their rooms; none without one. For Admins.',
       resolve: async (_root, _args, { context, viewer }) => {
-        checkOverseer(viewer);
-        const calendars = await listCalendars(context.db, viewer.mandatorId);
+        const calendars = await overseeCalendars(context.db, viewer);
         const together: Together = { calendars };
         return calendars.map((calendar) => ({ ...calendar, together }));
       },

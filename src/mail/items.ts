@@ -1,5 +1,4 @@
 /** What items of a calendar come to here. Pure: what the mail server says is not to be trusted with anything but its room. */
-
 import { createHash } from 'node:crypto';
 import type { MailBooking } from '../bookings/service.ts';
 import { dayLength } from '../time/days.ts';

@@ -1,8 +1,8 @@
 /** How the calendars of a tenant are doing, for its Admins and for operators. */
 import { sql } from 'kysely';
+import { checkOverseer } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { Forbidden } from '../errors.ts';
 import type { Fault, ServerKind, SubscriptionState } from './mail.ts';
 import { nextRead } from './polling.ts';
 import { standing } from './subscriptions.ts';
@@ -84,14 +84,6 @@ export type StateChange = {
 /** Of one calendar, and of all together: more is counted and not listed. */
 export const most = { conflicts: 100, unreadable: 100, changes: 20, together: 10_000 };
 
-/** @throws Forbidden for whoever is no Admin */
-export function checkOverseer({ role }: Viewer): void {
-  if (role !== 'Admin')
-    throw new Forbidden(
-      'Only an Admin sees how the calendars of the mail server are doing; ask one of yours.',
-    );
-}
-
 /** Whether a subscription belongs to a calendar: its own, or the one that CalDav has for all of a tenant. */
 export const belongs = sql<boolean>`subscription.mandator_id = calendar.mandator_id and subscription.kind = calendar.kind
   and (subscription.calendar_id = calendar.id or (subscription.calendar_id is null and calendar.kind = 'CalDav'))`;
@@ -133,6 +125,12 @@ export async function listCalendars(db: Database, mandatorId: number | null): Pr
     where calendar.retired_at is null and (${mandatorId}::integer is null or calendar.mandator_id = ${mandatorId})
     order by mandator.code, resource.name_key, calendar.id`.execute(db);
   return rows;
+}
+
+/** Those of the caller's tenant. @throws Forbidden for whoever is no Admin */
+export async function overseeCalendars(db: Database, viewer: Viewer): Promise<CalendarStatus[]> {
+  checkOverseer(viewer);
+  return await listCalendars(db, viewer.mandatorId);
 }
 
 /** Whether pushes are expected to come. */

@@ -2,7 +2,6 @@
  * A reading that takes long is done in steps: what each has brought is kept, with where the reading goes on, and others get
  * their turn in between. All of it is taken over at its end, in one transaction, as if it had come at once.
  */
-
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { dayLength } from '../time/days.ts';

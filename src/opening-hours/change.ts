@@ -3,11 +3,11 @@
  * ids each time, by tenant files too: the greatest id is the version of a list, 0 that of an empty one.
  */
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
-import type { Viewer } from '../context.ts';
+import { checkAdmin, checkVersion, recordAct } from '../access.ts';
+import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/locks.ts';
 import { NotFound } from '../errors.ts';
-import { type Act, checkAdmin, checkVersion, recordAct, type Versions } from '../tenants/service.ts';
 import type { OpeningRule } from './local-hours.ts';
 import { type StoredException, type StoredRule, storedExceptions, storedRules } from './stored.ts';
 

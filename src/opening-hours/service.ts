@@ -4,10 +4,10 @@
  * both cover, the resource's counts, and of several the one of the fewest days.
  */
 import { sql } from 'kysely';
+import { mayShow, mayShowSome, roomsShown } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type FieldError, Malformed, NotFound } from '../errors.ts';
-import { mayShow } from '../tenants/service.ts';
 import { addDays, dayLength } from '../time/days.ts';
 import { localDateOf } from '../time/zones.ts';
 import { type OpenInterval, openIntervals } from './local-hours.ts';
@@ -121,8 +121,8 @@ export async function listForLocation(
     query.timezoneLocationId === undefined ? undefined : readZone(db, viewer, query.timezoneLocationId),
   ]);
   const resources = location?.resources.filter(({ id }) => mayShow(viewer, id)) ?? [];
-  if (!location || (viewer.role === 'Display' && resources.length === 0))
-    throw new NotFound('There is no location of this id.');
+  const ids = resources.map(({ id }) => id);
+  if (!location || !mayShowSome(viewer, ids)) throw new NotFound('There is no location of this id.');
   const timeZone = named ?? (viewer.timeZone || location.timeZone);
   const { from, to } = readDates(query, timeZone);
   const hoursOf = hoursByResource(location);
@@ -145,21 +145,18 @@ export async function listForLocation(
 }
 
 /** @throws Malformed that does not tell an unknown id from another tenant's */
-async function readZone(
-  db: Database,
-  { mandatorId, role, display }: Viewer,
-  locationId: number,
-): Promise<string> {
+async function readZone(db: Database, viewer: Viewer, locationId: number): Promise<string> {
+  const shown = roomsShown(viewer);
   const found = await db
     .selectFrom('location')
-    .where('mandator_id', '=', mandatorId)
+    .where('mandator_id', '=', viewer.mandatorId)
     .where('id', '=', locationId)
-    .$if(role === 'Display', (query) =>
+    .$if(shown !== null, (query) =>
       query.where(
         sql<boolean>`exists (
           select from resource
           where resource.mandator_id = location.mandator_id and resource.location_id = location.id and resource.active
-            and resource.id = any(${display?.resourceIds ?? []}))`,
+            and resource.id = any(${shown}))`,
       ),
     )
     .select('time_zone')

@@ -1,6 +1,6 @@
 import type { InputRef, ObjectRef } from '@pothos/core';
 import type { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Act, Context, Versions } from '../context.ts';
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
 import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
@@ -15,7 +15,6 @@ import {
 } from '../graphql/record.ts';
 import { textArgument } from '../graphql/texts.ts';
 import { readId } from '../input.ts';
-import type { Act, Versions } from './access.ts';
 import type { Location } from './locations.ts';
 import * as locations from './locations.ts';
 import * as persons from './persons.ts';

@@ -1,18 +1,11 @@
 /** Locations over the API: everybody but displays reads them, Admins make, change and retire them. */
-import type { Viewer } from '../context.ts';
+import { checkAdmin, checkReader, checkVersion, recordAct } from '../access.ts';
+import type { Act, Versions, Viewer } from '../context.ts';
 import { readById } from '../db/coalesce.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotFound } from '../errors.ts';
-import {
-  type Act,
-  checkAdmin,
-  checkReader,
-  checkVersion,
-  recordAct,
-  refuseDuplicate,
-  type Versions,
-} from './access.ts';
+import { refuseDuplicate } from './duplicates.ts';
 import { checkTimeZone } from './time-zones.ts';
 
 export type Location = { id: number; name: string; timeZone: string; active: boolean; version: number };

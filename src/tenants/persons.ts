@@ -1,11 +1,12 @@
 /** Persons over the API: each reads itself, Admins read, make, change and retire all. A tenant keeps an active Admin. */
 import { sql } from 'kysely';
-import type { Viewer } from '../context.ts';
+import { checkAdmin, checkVersion, recordAct } from '../access.ts';
+import type { Act, Versions, Viewer } from '../context.ts';
 import { readById } from '../db/coalesce.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotFound } from '../errors.ts';
-import { type Act, checkAdmin, checkVersion, recordAct, refuseDuplicate, type Versions } from './access.ts';
+import { refuseDuplicate } from './duplicates.ts';
 import { getMandator } from './mandators.ts';
 import { checkTimeZone } from './time-zones.ts';
 

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Act, Context, Versions } from '../context.ts';
 import { readPage } from '../db/paging.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { flag, id, paging, resourceFilter } from '../rest/parameters.ts';
 import { type DescribedAnswer, type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
-import type { Act, Versions } from './access.ts';
 import * as examples from './examples.ts';
 import * as locations from './locations.ts';
 import * as persons from './persons.ts';

@@ -10,15 +10,6 @@ import { fault, readTenantFile, type TenantFile } from './tenant-file.ts';
 import { findUnknownZones } from './time-zones.ts';
 
 // Other rooms see this one through its service alone.
-export {
-  type Act,
-  checkAdmin,
-  checkReader,
-  checkVersion,
-  mayShow,
-  recordAct,
-  type Versions,
-} from './access.ts';
 export { getLocation, type Location } from './locations.ts';
 export { getMandator, getOnlyTenant, listTenants, setParameter } from './mandators.ts';
 export { getPersonById, listPersonsOf } from './persons.ts';

@@ -1,5 +1,4 @@
 /** What is in a calendar of Exchange, and whether anything has changed there. */
-
 import { LRUCache } from 'lru-cache';
 import { dayLength } from '../../time/days.ts';
 import { childOf, escapeXml, textOf, type XmlElement } from '../xml.ts';

@@ -1,5 +1,4 @@
 /** Views that servers cut off, or are slow to give, are read in slices of time, each whole. */
-
 import { z } from 'zod';
 import { dayLength } from '../../time/days.ts';
 import { ServerFault, type Window } from './connector.ts';
