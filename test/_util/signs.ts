@@ -60,7 +60,14 @@ export async function openSign(browser: Browser, origin: string, address: string
       await page.goto(address).catch(() => page.goto(address));
     },
     /** Waits until it shows a state such as FREE. */
-    status: (name: string) => page.locator(`html[data-status="${name}"]`).waitFor({ state: 'attached' }),
+    async status(name: string) {
+      await page
+        .locator(`html[data-status="${name}"]`)
+        .waitFor({ state: 'attached' })
+        .catch(async (error: Error) => {
+          throw new Error(`${error.message}\nIt shows ${await sign.statusNow()}: ${await sign.text()}`);
+        });
+    },
     /** Waits until a text stands on it. */
     shows: (text: string | RegExp) => page.getByText(text).filter({ visible: true }).first().waitFor(),
     /** All that it says. */
