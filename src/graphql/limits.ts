@@ -34,7 +34,7 @@ const most = {
   cost: 10_000,
   faults: 20,
   faultsOfVariables: 1,
-  values: 20_000,
+  values: 50_000,
 };
 
 /** The variables of an operation, or their first fault: it quotes what was sent, which may be all of it. */

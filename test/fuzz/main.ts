@@ -49,7 +49,7 @@ say(
 );
 for (const { place, ms } of outcome.slowest) say(`slow: ${Math.round(ms)} ms  ${place}`);
 for (const { place, caller, fault, request } of findings)
-  say(`FOUND (seed ${seed}) ${place} by ${caller}: ${fault}\n  ${request}`);
+  say(`FOUND (seed ${seed}) ${place} by ${caller}: ${fault.text}\n  ${request}`);
 const never = unsuccessful(outcome);
 if (never.length > 0) say(`never did what it is for: ${never.join(', ')}`);
 const byOwn = windows.toSorted((one, other) => other.own - one.own);

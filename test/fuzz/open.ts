@@ -41,7 +41,12 @@ export async function openFuzz(databaseUrl: string) {
         ...(program.noise.length > 0
           ? [{ place: 'standard error', fault: program.noise.join('\n'), told: null }]
           : []),
-      ].map(({ place, fault, told }) => ({ place, caller: 'worker', fault, request: JSON.stringify(told) }));
+      ].map(({ place, fault, told }) => ({
+        place,
+        caller: 'worker',
+        fault: { text: fault, isPromised: false },
+        request: JSON.stringify(told),
+      }));
     },
     /** How late the server's event loop was, in the windows that have begun since then. */
     loop: (since: number): Window[] =>

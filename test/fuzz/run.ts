@@ -5,10 +5,10 @@ import { openDice } from '../_util/dice.ts';
 import { fields, makeGraphqlRequest } from './graphql.ts';
 import { makeRestRequest, routes, type Sent } from './rest.ts';
 import { prepare } from './right.ts';
-import { sendHttp, sendOverSocket, type Verdict } from './wire.ts';
+import { type Fault, sendHttp, sendOverSocket, type Verdict } from './wire.ts';
 import type { World } from './world.ts';
 
-export type Finding = { place: string; caller: string; fault: string; request: string };
+export type Finding = { place: string; caller: string; fault: Fault; request: string };
 
 export type Outcome = {
   /** By route or field. */

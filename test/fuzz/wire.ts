@@ -9,8 +9,10 @@ import * as hostile from './hostile.ts';
 import type { Sent } from './rest.ts';
 import { tenantCode, type World } from './world.ts';
 
+/** `isPromised`: the document tells of it, and a machine or database that is slow may be the reason. */
+export type Fault = { text: string; isPromised: boolean };
 /** `fault`: why it is an error of ours; `status`: what it counts as. */
-export type Verdict = { status: string; isSuccess: boolean; fault: string | undefined; ms: number };
+export type Verdict = { status: string; isSuccess: boolean; fault: Fault | undefined; ms: number };
 
 /** For the frames of a stream; then it is left. */
 const streamMs = 40;
@@ -40,11 +42,12 @@ function judge(
     mayBeUnavailable = true,
     retryAfter,
   }: { mayBeUnavailable?: boolean; retryAfter?: string | undefined } = {},
-): string | undefined {
+): Fault | undefined {
   if (!isMasked(text) && status < 500 && !isUnavailable(text)) return undefined;
-  const isPromised = status < 500 || (status === 503 && mayBeUnavailable && retryAfter !== undefined);
-  const isRight = !isMasked(text) && isPromised && ofOthers.some((reason) => reason.test(text));
-  return isRight ? undefined : `${status} ${text.slice(0, 600)}`;
+  const isPromised =
+    !isMasked(text) && (status < 500 || (status === 503 && mayBeUnavailable && retryAfter !== undefined));
+  const isRight = isPromised && ofOthers.some((reason) => reason.test(text));
+  return isRight ? undefined : { text: `${status} ${text.slice(0, 600)}`, isPromised };
 }
 
 function learnFrom(world: World, type: string, text: string): void {
@@ -60,7 +63,7 @@ export async function sendHttp(sent: Sent, world: World, agent: http.Agent): Pro
   const { hostname, port } = new URL(world.url);
   const started = performance.now();
   const { promise, resolve } = Promise.withResolvers<Verdict>();
-  const end = (status: string, isSuccess = false, fault?: string) =>
+  const end = (status: string, isSuccess = false, fault?: Fault) =>
     resolve({ status, isSuccess, fault, ms: performance.now() - started });
   const { method, path, body } = sent;
   // Of a GET with a body Node's client tells no length.
@@ -92,7 +95,7 @@ export async function sendHttp(sent: Sent, world: World, agent: http.Agent): Pro
   request.on('error', (error: NodeJS.ErrnoException) => {
     // An idle connection may be closed at the moment in which it is used again.
     if (request.reusedSocket && error.code === 'ECONNRESET') resolve(sendHttp(sent, world, agent));
-    else end('none', false, `no answer: ${error.message}`);
+    else end('none', false, { text: `no answer: ${error.message}`, isPromised: false });
   });
   request.on('close', () => end('left'));
   request.end(body);
@@ -145,12 +148,15 @@ export async function sendOverSocket(
       await Promise.race([once(socket, 'close'), sleep(4 * streamMs)]);
     }
   }
-  const isFaulty = faultyCodes.has(code) || judge(200, text) !== undefined;
+  const fault = judge(200, text);
+  const isFaulty = faultyCodes.has(code) || fault !== undefined;
   socket.terminate();
   return {
     ...{ caller: name, message },
     ...{ status: `ws ${code || 'open'}`, isSuccess: text.includes('"type":"next"') && isData(text) },
     ms: performance.now() - started,
-    fault: isFaulty ? `closed with ${code}: ${text.slice(0, 600)}` : undefined,
+    fault: isFaulty
+      ? { text: `closed with ${code}: ${text.slice(0, 600)}`, isPromised: fault?.isPromised === true }
+      : undefined,
   };
 }
