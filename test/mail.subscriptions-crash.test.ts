@@ -40,11 +40,11 @@ test('workers that are killed while they ask, before and after the mail server h
   const web = startProgram(database.url, { Role: 'Web', ...server.settings('Graph') });
   const settings = { Role: 'Worker', IdpUrl: await web.ready, ...server.settings('Graph') };
 
-  server.script.before = (operation) => (operation === 'token' ? forever() : undefined);
+  server.script.before = (operation) => (operation === 'subscribe' ? forever() : undefined);
   const first = startProgram(database.url, settings);
-  await until('it asks', async () => server.count('token') > 0 && (await statesOf(db))['Provisioning']);
+  await until('it asks', async () => server.count('subscribe') > 0 && (await statesOf(db))['Provisioning']);
   await first.end('SIGKILL');
-  expect([server.count('subscribe'), await statesOf(db)]).toEqual([0, { Provisioning: expect.any(Number) }]);
+  expect([server.promises.size, await statesOf(db)]).toEqual([0, { Provisioning: expect.any(Number) }]);
 
   delete server.script.before;
   server.script.after = (operation) => (operation === 'subscribe' ? forever() : Promise.resolve());
