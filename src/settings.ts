@@ -26,7 +26,7 @@ export const limitSettings = z.strictObject({
   BodyBytes: limit(
     mebibyte,
     64 * mebibyte,
-    'The largest other body in bytes. One of JSON may hold 50,000 values, each of its objects 2,000 members, and the variables of a GraphQL call 20,000 values.',
+    'The largest other body in bytes. One of JSON, and the variables of a GraphQL call, may hold 50,000 values, each object of JSON 2,000 members.',
   ),
   WebhookBodyBytes: limit(mebibyte, 16 * mebibyte, 'The largest notification of a mail server in bytes.'),
   BodySeconds: limit(
