@@ -9,6 +9,7 @@ const prefix = 'roomgate-disk-';
 /** It takes memory only as it is filled. */
 const size = 8 * 2 ** 30;
 const sparePages = 2_048;
+const mostSparePages = 2 ** 17;
 
 function mount(...args: string[]): void {
   const { status, stderr, error } = spawnSync('mount', args, { encoding: 'utf8' });
@@ -34,10 +35,17 @@ export function openDisk() {
   process.on('exit', remove);
   return {
     directory,
-    /** Leaves it what is on it, and little more: others are writing meanwhile. */
+    /** Leaves it what is on it, and little more: others are writing meanwhile, sometimes more than that little. */
     fill() {
-      const { blocks, bfree, bsize } = fs.statfsSync(directory);
-      resize((blocks - bfree + sparePages) * bsize);
+      for (let spare = sparePages; ; spare *= 2) {
+        const { blocks, bfree, bsize } = fs.statfsSync(directory);
+        try {
+          resize((blocks - bfree + spare) * bsize);
+          return;
+        } catch (error) {
+          if (spare >= mostSparePages) throw error;
+        }
+      }
     },
     empty: () => resize(size),
     remove,
