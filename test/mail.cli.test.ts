@@ -167,7 +167,10 @@ describe('mail callback', () => {
 
   test.each([
     ['bare', /^Tenant bare has no calendar yet; give its resources a Mailbox/],
-    ['without', /^Tenant without has no mail server; set MailServer\.without/],
+    [
+      'without',
+      /^Tenant without has no mail server; set MailServer\.without .*, restart roomgate, and run this again\./,
+    ],
     ['nobody', /^There is no tenant "nobody"/],
   ])('%s has none, and what to do', async (mandator, message) => {
     const { code, out, err } = await run('mail', 'callback', '--mandator', mandator);

@@ -23,7 +23,7 @@ export async function openCallback(
   const server = config.MailServer[code];
   if (!server)
     throw new NotFound(
-      `Tenant ${code} has no mail server; set MailServer.${code} (Kind, Url, User, Password).`,
+      `Tenant ${code} has no mail server; set MailServer.${code} (Kind, Url, User, Password) in appsettings.json or by variables (MailServer__${code}__Url=...), restart roomgate, and run this again.`,
     );
   const url = callbackUrl(config, code);
   if (server.Kind !== 'CalDav') return { kind: server.Kind, url };
