@@ -47,8 +47,8 @@ const covers = ({ fromDate, toDate }: OpeningException, date: string) => fromDat
 function listPeriods(
   hours: Hours,
   day: number,
+  date: string,
 ): { source: OpenInterval['source']; periods: readonly Period[] } {
-  const date = dateText(day);
   const exception = hours.exceptions.find((candidate) => covers(candidate, date));
   if (exception) return { source: 'Exception', periods: exception.closed ? [] : exception.periods };
   const weekday = weekdayOf(day) || 7;
@@ -80,9 +80,9 @@ export function openIntervals(
   const [, ...changes] = zone.offsetsIn((first - 2) * dayLength, (last + 4) * dayLength);
   const intervals: OpenInterval[] = [];
   for (let day = first; day <= last; day++) {
-    const { source, periods } = listPeriods(hours, day);
-    if (periods.length === 0) continue;
     const localDate = dateText(day);
+    const { source, periods } = listPeriods(hours, day, localDate);
+    if (periods.length === 0) continue;
     const tomorrow = dateText(day + 1);
     const midnight = day * dayLength;
     const dayStart = zone.earliest(midnight);

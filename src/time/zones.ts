@@ -43,7 +43,8 @@ function askBlock(offsetAt: (instant: number) => number, block: number): Stretch
 }
 
 function makeClock(clock: Intl.DateTimeFormat): Zone {
-  const blocks = new LRUCache<number, Stretch[]>({ max: 50 });
+  // At most 700, of as many years.
+  const blocks = new Map<number, Stretch[]>();
   function known(instant: number): Stretch {
     const block = Math.floor(instant / blockLength);
     let stretches = blocks.get(block);
@@ -51,18 +52,24 @@ function makeClock(clock: Intl.DateTimeFormat): Zone {
     return stretches.find(({ to }) => instant < to)!;
   }
   const ancient = { from: Number.NEGATIVE_INFINITY, to: first, offset: askOffset(clock, first) };
-  return makeZone((instant) => {
+  function stretchAt(instant: number): Stretch {
     if (instant < first) return ancient;
     if (instant < last) return known(instant);
     const later = Math.floor((instant - last) / cycle + 1) * cycle;
     const { from, to, offset } = known(instant - later);
     return { from: from + later, to: to + later, offset };
+  }
+  // Most questions are about the stretch of the one before.
+  let recent: Stretch = ancient;
+  return makeZone((instant) => {
+    if (!(recent.from <= instant && instant < recent.to)) recent = stretchAt(instant);
+    return recent;
   });
 }
 
 const longestName = 100;
 /** A zone that is used is asked often, and a clock is dear to make. */
-const found = new LRUCache<string, { zone: Zone | undefined }>({ max: 300 });
+const found = new LRUCache<string, { zone: Zone | undefined }>({ max: 200 });
 
 /** Those that ICU has for the sake of Java alone: its BST is in Dhaka. */
 const ofJava = /^(AC|AE|AG|AR|AS|BE|BS|CA|CN|CS|CT|EA|EC|IE|IS|JS|MI|NE|NS|PL|PN|PR|PS|SS|VS)T$/i;
