@@ -273,7 +273,7 @@ describe('import', () => {
         'Errors    0',
         'Warnings  0',
         'Seconds   1.5',
-        'Success: the lessons are in the timetable.\n',
+        'Success: 2 of 2 lessons are in the timetable.\n',
       ].join('\n'),
     });
     expect(JSON.parse((await send('--follow', '--json')).out)).toEqual(batch);
@@ -301,9 +301,41 @@ describe('import', () => {
       'Success: what the file names is deleted; there are 2 warnings.',
     ],
     [{ ValidateOnly: true }, 'Success: nothing is wrong, and nothing was written.'],
+    [
+      { ValidateOnly: true, WarningCount: 1 },
+      'Success: there is no error, and nothing was written; there is 1 warning.',
+    ],
+    [
+      { CreatedCount: 1, WarningCount: 1 },
+      'Done: 1 of 2 lessons are in the timetable; 1 was left out; there is 1 warning.',
+    ],
   ])('--follow of %j ends with what came of it', async (changes, line) => {
     batch = { ...batch, ...changes };
     expect((await send('--follow')).out.trim().split('\n').at(-1)).toBe(line);
+  });
+
+  test('--follow, lessons left out: none is called a success, and each warning is listed', async () => {
+    batch = { ...batch, CreatedCount: 0, WarningCount: 2 };
+    errors = ['1', '2'].map((LektionId, Index) => ({
+      ...{ Severity: 'Warning', Index, JobID: 'J-1', LektionId, Field: 'RessourceName' },
+      ...{ Code: 'ResourceConflict', Message: 'A is occupied; the lesson was left out' },
+    }));
+    const { code, out } = await send('--follow', '--on-conflict', 'skip');
+    expect(code).toBe(0);
+    expect(out.split('\n').slice(8)).toEqual([
+      '',
+      'Index  JobID  LektionId  Field          Code              Message',
+      '0      J-1    1          RessourceName  ResourceConflict  A is occupied; the lesson was left out',
+      '1      J-1    2          RessourceName  ResourceConflict  A is occupied; the lesson was left out',
+      '',
+      'Done: 0 of 2 lessons are in the timetable; 2 were left out; there are 2 warnings.',
+      '',
+    ]);
+    expect(JSON.parse((await send('--follow', '--json')).out)).toEqual(batch);
+    batch = { ...batch, Operation: 'Update' };
+    expect((await send('--follow', '--operation', 'update', '--on-conflict', 'skip')).out).toContain(
+      'Done: the changes are in the timetable, without those that a warning says were left out; there are 2 warnings.',
+    );
   });
 
   test('--follow, failed: exit code 1, the first 100 errors as a table, then how many more', async () => {

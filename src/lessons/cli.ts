@@ -3,6 +3,7 @@ import fs from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import {
   type BatchRecord,
+  type Client,
   type ErrorRecord,
   hasEnded,
   type Operation,
@@ -15,7 +16,7 @@ import { openProgress } from '../cli/progress.ts';
 export { examineBatches } from './diagnosis.ts';
 export { examineSpool } from './spool.ts';
 
-const mostErrorsShown = 100;
+const mostFindingsShown = 100;
 
 const pinOption = () =>
   new Option('--pin <pin>', 'PIN to sign in with; without one, a temporary PIN of the first Admin').env(
@@ -74,16 +75,25 @@ function describeBatch(batch: BatchRecord): string {
   );
 }
 
-const done: Record<string, string> = {
-  Create: 'the lessons are in the timetable',
-  Update: 'the changes are in the timetable',
-  Delete: 'what the file names is deleted',
-};
-
-function describeSuccess({ Operation, ValidateOnly, WarningCount }: BatchRecord): string {
-  const what = ValidateOnly ? 'nothing is wrong, and nothing was written' : done[Operation];
-  const warnings = WarningCount === 0 ? '' : `; there are ${WarningCount} warnings`;
-  return `Success: ${what}${warnings}.`;
+/** What came of a batch that has not failed. */
+function describeSuccess(batch: BatchRecord, { onConflict }: ImportOptions): string {
+  const { Operation, ValidateOnly, WarningCount, CreatedCount, LessonCount } = batch;
+  const warnings =
+    WarningCount === 0
+      ? ''
+      : `; there ${WarningCount === 1 ? 'is 1 warning' : `are ${WarningCount} warnings`}`;
+  if (ValidateOnly)
+    return `Success: ${WarningCount === 0 ? 'nothing is wrong' : 'there is no error'}, and nothing was written${warnings}.`;
+  if (Operation === 'Delete') return `Success: what the file names is deleted${warnings}.`;
+  if (Operation === 'Update')
+    return onConflict === 'skip' && WarningCount > 0
+      ? `Done: the changes are in the timetable, without those that a warning says were left out${warnings}.`
+      : `Success: the changes are in the timetable${warnings}.`;
+  const total = LessonCount ?? CreatedCount;
+  const leftOut = total - CreatedCount;
+  return leftOut === 0
+    ? `Success: ${total} of ${total} lessons are in the timetable${warnings}.`
+    : `Done: ${CreatedCount} of ${total} lessons are in the timetable; ${leftOut} ${leftOut === 1 ? 'was' : 'were'} left out${warnings}.`;
 }
 
 /** The options as contract 4.2 has them. */
@@ -94,25 +104,36 @@ function queryOf({ validateOnly, onConflict }: ImportOptions): Record<string, st
   };
 }
 
-function describeErrors(errors: ErrorRecord[], { ErrorCount, OmittedErrors = [] }: BatchRecord): string {
+/** The first errors, or warnings, of a batch as a table, and how many more there are. */
+async function describeFindings(
+  client: Client,
+  { BatchId, ErrorCount, WarningCount, OmittedErrors = [] }: BatchRecord,
+  severity: ErrorRecord['Severity'],
+): Promise<string> {
+  const findings: ErrorRecord[] = [];
+  for await (const finding of client.listErrors(BatchId)) {
+    if (finding.Severity === severity) findings.push(finding);
+    if (findings.length === mostFindingsShown) break;
+  }
   const table = formatTable(
     ['Index', 'JobID', 'LektionId', 'Field', 'Code', 'Message'],
-    errors.map((error) => [
-      error.Index,
-      error.JobID,
-      error.LektionId,
-      error.Field,
-      error.Code,
-      error.Message,
+    findings.map((finding) => [
+      finding.Index,
+      finding.JobID,
+      finding.LektionId,
+      finding.Field,
+      finding.Code,
+      finding.Message,
     ]),
   );
-  if (ErrorCount <= errors.length) return table;
-  const omitted = OmittedErrors.filter(({ Severity }) => Severity === 'Error').map(
+  const more = (severity === 'Error' ? ErrorCount : WarningCount) - findings.length;
+  if (more <= 0) return table;
+  const omitted = OmittedErrors.filter(({ Severity }) => Severity === severity).map(
     ({ Code, Count }) => `${Count} ${Code}`,
   );
   const unkept =
     omitted.length > 0 ? `, of which the server has counted and not kept ${omitted.join(', ')}` : '';
-  return `${table}\n... and ${ErrorCount - errors.length} more${unkept}`;
+  return `${table}\n... and ${more} more${unkept}`;
 }
 
 /** Adds `import` and `batches`: what they do they do through the REST API (contract 1). */
@@ -163,19 +184,13 @@ export function addCommands(program: Command, action: RemoteAction): void {
           });
           progress.end();
           const succeeded = batch.ImportStatus === 'LessonsCreated';
-          remote.print(
-            succeeded ? `${describeBatch(batch)}\n${describeSuccess(batch)}` : describeBatch(batch),
-            batch,
-          );
+          const told = [describeBatch(batch)];
+          const severity = succeeded ? 'Warning' : 'Error';
+          if (!remote.json && (!succeeded || batch.WarningCount > 0))
+            told.push(`\n${await describeFindings(client, batch, severity)}\n`);
+          if (succeeded) told.push(describeSuccess(batch, options));
+          remote.print(told.join('\n'), batch);
           if (succeeded) return;
-          const errors = [];
-          if (!remote.json) {
-            for await (const error of client.listErrors(batch.BatchId)) {
-              if (error.Severity === 'Error') errors.push(error);
-              if (errors.length === mostErrorsShown) break;
-            }
-            remote.print(`\n${describeErrors(errors, batch)}\n`, errors);
-          }
           throw new CommandFailed(
             `Batch ${batch.BatchId} has failed (${batch.FailureKind}) and nothing of it was stored: correct the file and send it again.`,
           );
