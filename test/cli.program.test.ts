@@ -525,6 +525,39 @@ describe('import', () => {
       expect(close).toHaveBeenCalledTimes(2);
     });
 
+    test('an empty variable is none, and the only tenant need not be named', async () => {
+      process.env['ROOMGATE_PIN'] = process.env['ROOMGATE_TOKEN'] = '';
+      try {
+        const done = await run({ config: () => config, open }, 'import', file);
+        expect(done).toMatchObject({ code: 0, out: 'b-1\n' });
+      } finally {
+        delete process.env['ROOMGATE_PIN'];
+        delete process.env['ROOMGATE_TOKEN'];
+      }
+      expect(tokenRequests[0]?.get('apikey')).toMatch(/^\w{5}(-\w{5}){3}$/);
+    });
+
+    test.each([
+      ['--pin', pin],
+      ['--token', 'a.b.c'],
+    ])(
+      'the only tenant need not be named with %s, either, where the database can be asked',
+      async (...given) => {
+        const parts = { config: () => config, open };
+        expect(await run(parts, 'import', file, ...given)).toMatchObject({ code: 0, out: 'b-1\n' });
+        expect((await run(parts, 'batches', ...given)).out).toBe('No batch is running.\n');
+        expect(await state()).toEqual([]);
+        const away = { ...parts, open: () => Promise.reject(new ConfigError('Pepper: is missing')) };
+        expect(await run(away, 'batches', ...given)).toEqual({
+          ...{ code: 1, out: '' },
+          err: 'Name the tenant with --mandator CODE, or see that it can be looked up: Pepper: is missing\n',
+        });
+        expect((await run(parts, 'batches', ...given, '--base-url', config.BaseUrl)).err).toBe(
+          'Name the tenant with --mandator CODE: the database of this machine may not be that of --base-url.\n',
+        );
+      },
+    );
+
     test('an unknown tenant is named, with the ways out', async () => {
       const { code, err } = await run({ config: () => config, open }, 'import', file, '--mandator', 'nobody');
       expect(code).toBe(1);

@@ -82,6 +82,7 @@ export type Account = {
 export type SignIn = {
   /** May be left out on a machine that reaches the database, where that has one tenant only. */
   mandator?: string | undefined;
+  /** Empty counts as left out, and so does an empty token: variables may be set to nothing. */
   pin?: string | undefined;
   /** Of an outside identity provider; instead of a PIN. */
   token?: string | undefined;

@@ -106,13 +106,21 @@ export function createProgram(host: Host): Command {
       }
       async function tenantOf({ mandator, pin, token, baseUrl }: SignIn): Promise<string> {
         if (mandator) return mandator;
-        if (pin || token || baseUrl) throw new CommandFailed('Name the tenant with --mandator CODE.');
-        return await tenants.getOnlyTenant((await open()).db);
+        const name = 'Name the tenant with --mandator CODE';
+        if (baseUrl)
+          throw new CommandFailed(`${name}: the database of this machine may not be that of --base-url.`);
+        const context = await open().catch((error: Error) => {
+          // Who has a credential needs the database for nothing else.
+          throw pin || token
+            ? new CommandFailed(`${name}, or see that it can be looked up: ${describeError(error).message}`)
+            : error;
+        });
+        return await tenants.getOnlyTenant(context.db);
       }
       async function credential(config: Config, idpUrl: string, mandator: string, { pin, token }: SignIn) {
         if (token) return { token };
         if (!pin && !takesPins(config)) throw needsToken(config);
-        return credentialOf(config, idpUrl, pin ?? (await makePin(mandator)));
+        return credentialOf(config, idpUrl, pin || (await makePin(mandator)));
       }
       async function signIn(options: SignIn) {
         const config = host.config();

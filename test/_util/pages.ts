@@ -139,10 +139,10 @@ project. The examples work in the demo.
 
 - All commands take \`--json\`.
 - Exit codes: 0; 1 for an error or a failed import; 2 for a mistake on the command line; 78 for wrong settings.
-- Where there is only one tenant, \`--mandator\` may be left out.
+- Where the database has only one tenant, \`--mandator\` may be left out; not with \`--base-url\`, which may lead to another one.
 - \`pin create\` without \`--person\` makes a PIN for the tenant's first Admin.
 - \`import\` and \`batches\` go through the REST API. They sign in with \`--pin\`, else with the environment variable
-  \`ROOMGATE_PIN\`. On a machine that reaches the database they need neither: they make a PIN of the tenant's first Admin and
+  \`ROOMGATE_PIN\` (empty counts as unset). On a machine that reaches the database they need neither: they make a PIN of the tenant's first Admin and
   remove it afterwards. With an outside identity provider they take one of its tokens, by \`--token\` or \`ROOMGATE_TOKEN\`.
 
 ${commands.map(([path, command]) => `## ${path.join(' ')}\n\n${asSentence(command.description())}\n\n\`\`\`\n${helpOf(command, path)}\n\`\`\``).join('\n\n')}
