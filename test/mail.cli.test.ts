@@ -88,7 +88,7 @@ describe('mail list', () => {
     const { code, out } = await run('mail', 'list', '--mandator', 'School');
     expect(code).toBe(0);
     expect(out.trimEnd().split('\n')).toEqual([
-      'Mandator  Resource    Mailbox         Kind  Push    Since              Last push          Last read          By push  By poll  Conflicts  Unreadable  Fault',
+      'Mandator  Resource    Mailbox         Kind  Push    Since              Server heard       Last read          By push  By poll  Conflicts  Unreadable  Fault',
       'school    Aula        a@mail.example  Ews   Active  2026-11-20T06:00Z  2026-11-20T08:00Z  2026-11-20T08:01Z  3        0        1          2',
       'school    Bibliothek  b@mail.example  Ews   none                                          never              0        0        0          0',
       '',
@@ -212,12 +212,34 @@ describe('mail read', () => {
     await sql`update mail_calendar set fault = 'Throttled' where mailbox = 'b@mail.example'`.execute(
       context.db,
     );
-    expect((await run('mail', 'read', '--mailbox', 'B@mail.example', '--whole', '--json')).out).toBe(
-      '{"Calendars":1,"Whole":true}\n',
+    expect((await run('mail', 'read', '--mailbox', 'B@mail.example', '--whole', '--json')).out).toEqual(
+      expect.stringMatching(
+        /^\{"Calendars":1,"Whole":true,"Waiting":\[\{"Mandator":"school","Mailbox":"b@mail.example","Until":"[^"]+","Why":"the mail server has asked/,
+      ),
     );
     expect(await states()).toEqual([
       ['c', null, true, false],
       [null, 'Request', true, true],
+    ]);
+  });
+
+  test('those that wait all the same are named, until when and why', async () => {
+    const refused = (until: string) =>
+      `x answers 401; are User and Password of MailServer right? Nothing is asked as this account before ${until}.`;
+    const told = async (until: string) => {
+      await sql`update mail_calendar set fault = 'AccessLost', fault_text = ${refused(until)}
+        where mailbox = 'a@mail.example'`.execute(context.db);
+      return (await run('mail', 'read', '--mandator', 'school', '--whole')).out.split('\n');
+    };
+    expect(await told('2126-11-20T08:00:00Z')).toEqual([
+      '1 calendar is read by the worker within seconds, as a whole.',
+      'school/Aula (a@mail.example) waits until 2126-11-20T08:00:00Z: the mail server has refused the account (401).',
+      'Correct the account in MailServer and restart the workers: they then try at once.',
+      '',
+    ]);
+    expect(await told('2026-01-01T08:00:00Z')).toEqual([
+      '2 calendars are read by the worker within seconds, as a whole.',
+      '',
     ]);
   });
 

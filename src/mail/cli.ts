@@ -2,6 +2,7 @@ import { type AddCommands, type Cli, CommandFailed, tenantOption } from '../cli/
 import { formatTable } from '../cli/output.ts';
 import { requestReadings } from './calendars.ts';
 import { openCallback } from './callback.ts';
+import { pauseOf } from './connectors/lockout.ts';
 import {
   type CalendarStatus,
   getMandator,
@@ -64,7 +65,7 @@ const toRecord = (
 });
 
 const headings = [
-  ...['Mandator', 'Resource', 'Mailbox', 'Kind', 'Push', 'Since', 'Last push', 'Last read'],
+  ...['Mandator', 'Resource', 'Mailbox', 'Kind', 'Push', 'Since', 'Server heard', 'Last read'],
   ...['By push', 'By poll', 'Conflicts', 'Unreadable', 'Fault'],
 ];
 const minute = (at: Date | null) => at?.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') ?? '';
@@ -89,6 +90,35 @@ function formatUnreadable(
   return rows.length === 0
     ? ''
     : `\n\n${formatTable(['Mandator', 'Mailbox', 'Unreadable item', 'Since', 'Why'], rows)}`;
+}
+
+type Waiting = { calendar: CalendarStatus; until: Date; why: string };
+
+/** Those that are left alone for a while, whoever asks for them. */
+function findWaiting(calendar: CalendarStatus): Waiting | undefined {
+  const pause = pauseOf(calendar.fault);
+  if (pause) return { calendar, until: pause, why: 'the mail server has refused the account (401)' };
+  return calendar.fault?.kind === 'Throttled' && calendar.nextReadAt.getTime() > Date.now()
+    ? { calendar, until: calendar.nextReadAt, why: 'the mail server has asked to be left alone' }
+    : undefined;
+}
+
+const second = (at: Date) => at.toISOString().replace(/\.\d+Z$/, 'Z');
+
+function describeReadings(count: number, waiting: readonly Waiting[], whole: boolean): string {
+  const now = count - waiting.length;
+  const asWhole = whole ? ', as a whole' : '';
+  const lines = waiting.map(
+    ({ calendar, until, why }) =>
+      `${calendar.mandator}/${calendar.resourceName} (${calendar.mailbox}) waits until ${second(until)}: ${why}.`,
+  );
+  if (now > 0)
+    lines.unshift(
+      `${now} ${now === 1 ? 'calendar is' : 'calendars are'} read by the worker within seconds${asWhole}.`,
+    );
+  if (waiting.some(({ calendar }) => calendar.fault?.kind === 'AccessLost'))
+    lines.push('Correct the account in MailServer and restart the workers: they then try at once.');
+  return lines.join('\n');
 }
 
 export const addCommands: AddCommands = (program, action) => {
@@ -169,10 +199,16 @@ export const addCommands: AddCommands = (program, action) => {
             some.map(({ id }) => id),
             { whole },
           );
-        cli.print(
-          `${count} ${count === 1 ? 'calendar is' : 'calendars are'} read by the worker within seconds${whole ? ', as a whole' : ''}.`,
-          { Calendars: count, Whole: whole },
-        );
+        const waiting = calendars.flatMap((calendar) => findWaiting(calendar) ?? []);
+        cli.print(describeReadings(count, waiting, whole), {
+          ...{ Calendars: count, Whole: whole },
+          Waiting: waiting.map(({ calendar, until, why }) => ({
+            Mandator: calendar.mandator,
+            Mailbox: calendar.mailbox,
+            Until: until,
+            Why: why,
+          })),
+        });
       }),
     );
 };

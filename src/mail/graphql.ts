@@ -155,7 +155,8 @@ function addSubscription(builder: Builder) {
       lastPushAt: t.expose('lastPushAt', {
         type: 'DateTime',
         nullable: true,
-        description: 'When the mail server was heard of last; null for never.',
+        description:
+          'When the mail server was heard of last, with CalDav for any calendar of the tenant; null for never.',
       }),
       expiresAt: t.expose('expiresAt', {
         type: 'DateTime',

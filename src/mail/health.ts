@@ -3,6 +3,8 @@ import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { listSettingsFaults } from './calendars.ts';
+import { statusOf } from './connectors/faults.ts';
+import { pauseOf } from './connectors/lockout.ts';
 import { type Fault, mostDeaths, type ServerKind } from './mail.ts';
 import { examineCallback } from './reach.ts';
 import {
@@ -37,9 +39,9 @@ const toGrant: Record<ServerKind, string> = {
 /** After faults the pauses grow to hours. */
 const again = 'It is tried again by itself, at once with "roomgate mail read".';
 const refused =
-  'An account that was refused (401) is left alone until its pause is over, or the worker is started anew.';
+  'Correct the account in MailServer and restart the workers, which then try at once. Otherwise they try by themselves after that time; "roomgate mail read" does not shorten it.';
 const remedies: Record<Exclude<Fault, 'AccessLost'>, string> = {
-  Unreachable: `See that Url of MailServer is right and this machine reaches it. ${again}`,
+  Unreachable: `See that Url of MailServer is right, the mail server runs, and this machine reaches it. ${again}`,
   Throttled:
     'Nothing is to be done at once; if it stays, raise the limits of this account on the mail server.',
   StateLost: 'It is read anew by itself; if it stays, look into the log.',
@@ -47,6 +49,19 @@ const remedies: Record<Exclude<Fault, 'AccessLost'>, string> = {
     'See that Url of MailServer leads to the mail server and to nothing before it, such as a login page.',
   TooLarge: 'Lower PastDays and FutureDays of MailServer, or tidy up the calendar.',
 };
+
+/** It has answered, so it is no matter of the network. */
+const answered = {
+  wrongAddress: `The mail server answers, but not for this calendar: correct Url of MailServer, or the Mailbox of the room. ${again}`,
+  failure: `The mail server answers that it fails: look into its log. ${again}`,
+};
+
+function remedyOf(kind: ServerKind, fault: NonNullable<CalendarStatus['fault']>): string {
+  if (fault.kind === 'AccessLost') return pauseOf(fault) ? refused : `${toGrant[kind]} ${again}`;
+  const status = fault.kind === 'Unreachable' ? statusOf(fault) : undefined;
+  if (status === undefined) return remedies[fault.kind];
+  return status >= 500 ? answered.failure : answered.wrongAddress;
+}
 
 const whatKills = `The log of the worker tells what ended it ("uncaught", or the kernel: out of memory). Take what was put into this calendar last out of it. ${again}`;
 
@@ -58,7 +73,7 @@ function readingTrouble(calendar: CalendarStatus): Trouble | undefined {
     return {
       level: isLasting ? 'fault' : 'warning',
       text: `cannot be read (${fault.kind}: ${fault.text}), last read: ${since(lastReadAt)}`,
-      remedy: fault.kind === 'AccessLost' ? `${toGrant[kind]} ${again} ${refused}` : remedies[fault.kind],
+      remedy: remedyOf(kind, fault),
     };
   }
   if (reading && olderThan(dirtySince, 5 * minute))

@@ -63,8 +63,15 @@ export function faultOf(status: number, headers: Headers, origin: string, words 
       'Unreachable',
       `${said}, which leads elsewhere; is the Url of the settings right?`,
     );
-  if (status === 404) return new ServerFault('Unreachable', `${said}; is the Url of the settings right?`);
+  if (status === 404)
+    return new ServerFault('Unreachable', `${said}; are the Url of the settings and the mailbox right?`);
   return new ServerFault('Unreadable', said);
+}
+
+/** The status that the text of a fault tells of, where the server did answer. */
+export function statusOf({ text }: { text: string }): number | undefined {
+  const [, status] = / answers (\d{3})\b/.exec(text) ?? [];
+  return status === undefined ? undefined : Number(status);
 }
 
 /**

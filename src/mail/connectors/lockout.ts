@@ -15,6 +15,16 @@ const [firstPause, longestPause] = [60_000, 900_000];
 /** For how long the one that tries after a pause is alone, unless it is answered before. */
 const trial = 15_000;
 
+const untilWords = 'Nothing is asked as this account before';
+const pauseText = new RegExp(`${untilWords} (\\S+Z)\\.`);
+
+/** When the pause ends that a fault of a calendar tells of; undefined where it tells of none, or that is over. */
+export function pauseOf(fault: { text: string } | null): Date | undefined {
+  const [, when] = pauseText.exec(fault?.text ?? '') ?? [];
+  const end = when === undefined ? undefined : new Date(when);
+  return end && end.getTime() > Date.now() ? end : undefined;
+}
+
 /** Of one connector, in this process only. */
 export function openLockout({ ClientId }: Pick<MailServerSettings, 'ClientId'>): Lockout {
   const named = ClientId ? 'ClientId and ClientSecret' : 'User and Password';
@@ -23,10 +33,7 @@ export function openLockout({ ClientId }: Pick<MailServerSettings, 'ClientId'>):
   function fault(): AccountRefused {
     const again = new Date(until);
     const when = again.toISOString().replace(/\.\d+Z$/, 'Z');
-    return new AccountRefused(
-      `${said}; are ${named} of MailServer right? Nothing is asked as this account before ${when}.`,
-      again,
-    );
+    return new AccountRefused(`${said}; are ${named} of MailServer right? ${untilWords} ${when}.`, again);
   }
 
   return {
