@@ -117,8 +117,10 @@ const streamFigures = (graphql: () => GraphqlServer): NonNullable<Health['gauges
 export function createApp(context: Context, health: Health): App {
   const webhook = mail.openWebhook(context);
   const gauges = {
-    ...{ ...health.gauges, ...streamFigures(() => graphql) },
-    ...{ ...displays.figures(context), ...webhook.figures },
+    ...health.gauges,
+    ...streamFigures(() => graphql),
+    ...displays.figures(context),
+    ...webhook.figures,
   };
   const app = createExpress(context, { ...health, gauges });
   const identity = openIdentity(context);

@@ -52,7 +52,8 @@ export async function fetchBounded(
   if (body instanceof URLSearchParams && !sent.has('content-type'))
     sent.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8');
   const request = (url.protocol === 'https:' ? https : http).request(url, {
-    ...{ method, headers: Object.fromEntries(sent) },
+    method,
+    headers: Object.fromEntries(sent),
     ...(signal && { signal }),
   });
   // It may fail at any time, also when nobody waits for it any more.

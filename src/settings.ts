@@ -211,7 +211,9 @@ const mailServers = z
       const other = seen.get(name.toLowerCase());
       if (other !== undefined)
         context.addIssue({
-          ...{ code: 'custom', path: [name], params: { isAboutName: true } },
+          code: 'custom',
+          path: [name],
+          params: { isAboutName: true },
           message: `it is the same mandator as ${other}; keep one of them`,
         });
       seen.set(name.toLowerCase(), name);

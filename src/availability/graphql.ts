@@ -54,7 +54,8 @@ export const addTypes: AddTypes = (builder) => {
       resolve: async (_root, { input: wanted }, { context, viewer }) =>
         wire.toAvailabilityRecords(
           await listAvailability(context.db, viewer, {
-            ...{ from: wanted.from, to: wanted.to },
+            from: wanted.from,
+            to: wanted.to,
             ...toResourceFilter(wanted),
             resourceIds: wanted.resourceIds ? [...new Set(wanted.resourceIds.map(readId))] : undefined,
             durationMinutes: wanted.durationMinutes ?? undefined,

@@ -47,8 +47,12 @@ export const routes = [
     problems: { 403: 'A display reads the status of its own resources only.' },
     handle: async ({ db }, { viewer, query }) => {
       const found = await listAvailability(db, viewer, {
-        ...{ from: query.From, to: query.To, locationId: query.LocationId, resourceIds: query.ResourceIds },
-        ...{ minCapacity: query.MinCapacity, equipment: query.Equipment },
+        from: query.From,
+        to: query.To,
+        locationId: query.LocationId,
+        resourceIds: query.ResourceIds,
+        minCapacity: query.MinCapacity,
+        equipment: query.Equipment,
         durationMinutes: query.DurationMinutes,
       });
       return { status: 200, body: { Items: toAvailabilityRecords(found), NextCursor: null } };

@@ -65,7 +65,11 @@ export function toAvailabilityRecords(found: readonly ResourceAvailability[]) {
 export const example = {
   Items: [
     {
-      ...{ ResourceId: 2, ResourceName: 'HS 101', LocationId: 1, TimeZone: 'Europe/Zurich', Capacity: 120 },
+      ResourceId: 2,
+      ResourceName: 'HS 101',
+      LocationId: 1,
+      TimeZone: 'Europe/Zurich',
+      Capacity: 120,
       Free: [
         { Start: '2027-03-01T06:00:00.000Z', End: '2027-03-01T09:00:00.000Z' },
         { Start: '2027-03-01T10:30:00.000Z', End: '2027-03-01T19:00:00.000Z' },

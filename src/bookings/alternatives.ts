@@ -118,8 +118,10 @@ async function findTimes(
     return found;
   });
   return starts.slice(0, mostAlternatives).map((start) => ({
-    ...{ resourceId, resourceName: rows[0]!.name },
-    ...{ start: new Date(start), end: new Date(start + length) },
+    resourceId,
+    resourceName: rows[0]!.name,
+    start: new Date(start),
+    end: new Date(start + length),
   }));
 }
 

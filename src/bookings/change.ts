@@ -61,7 +61,10 @@ export async function changeBooking(
   const places = ['resourceId', 'start', 'end', 'setupMinutes', 'teardownMinutes'] as const;
   const outcome = await writeBookings(db, viewer, (trx) =>
     change(trx, viewer, {
-      ...{ id, versions, scope, conflictHandling },
+      id,
+      versions,
+      scope,
+      conflictHandling,
       room: places.some((member) => changes[member] !== undefined) ? { resourceId } : undefined,
       changesOf: () => changes,
     }),
@@ -88,7 +91,10 @@ export async function extendBooking(
   checkActor(viewer);
   const outcome = await writeBookings(db, viewer, async (trx) => {
     const changed = await change(trx, viewer, {
-      ...{ id, versions, scope: 'This', conflictHandling: 'Fail' },
+      id,
+      versions,
+      scope: 'This',
+      conflictHandling: 'Fail',
       room: { resourceId: undefined },
       changesOf(named, now) {
         checkNotOver(named, now);

@@ -107,7 +107,8 @@ function restore({ ids, seriesId, skipped }: Made): Made {
       end: new Date(end),
       conflicts: conflicts.map((conflict) => ({
         ...conflict,
-        ...{ start: new Date(conflict.start), end: new Date(conflict.end) },
+        start: new Date(conflict.start),
+        end: new Date(conflict.end),
         wantedStart: new Date(conflict.wantedStart),
       })),
     })),
@@ -180,7 +181,9 @@ function listPlaces(wanted: NewBooking, timeZone: string): Wanted[] {
   const starts = recurrenceRule === undefined ? [start] : expandRule(recurrenceRule, start, timeZone);
   const places = starts.map((occurrence) => ({
     ...atSameClock(occurrence, start, end, timeZone),
-    ...{ resourceId, setupMinutes, teardownMinutes },
+    resourceId,
+    setupMinutes,
+    teardownMinutes,
   }));
   checkApart(places);
   return places;

@@ -32,18 +32,21 @@ export function checkWalkIn(viewer: Viewer, wanted: NewBooking, now: Date): void
   const members: Members = {
     kind: { name: 'Kind', isRight: wanted.kind === 'Booking', remedy: 'must be Booking at a display' },
     status: {
-      ...{ name: 'Status', isRight: wanted.status === 'Confirmed' },
+      name: 'Status',
+      isRight: wanted.status === 'Confirmed',
       remedy: 'must be Confirmed at a display',
     },
     isPrivate: { name: 'IsPrivate', isRight: !wanted.isPrivate, remedy: 'must be false at a display' },
     setupMinutes: { name: 'SetupMinutes', ...isNone(wanted.setupMinutes) },
     teardownMinutes: { name: 'TeardownMinutes', ...isNone(wanted.teardownMinutes) },
     organizerId: {
-      ...{ name: 'OrganizerId', isRight: organizerId === viewer.personId },
+      name: 'OrganizerId',
+      isRight: organizerId === viewer.personId,
       remedy: 'is the display itself',
     },
     recurrenceRule: {
-      ...{ name: 'RecurrenceRule', isRight: wanted.recurrenceRule === undefined },
+      name: 'RecurrenceRule',
+      isRight: wanted.recurrenceRule === undefined,
       remedy: 'a display makes no series',
     },
   };

@@ -17,33 +17,54 @@ export const bookingChanges = { Subject: 'Fachschaft Physik und Chemie', Descrip
 export const extension = { Minutes: 15 };
 
 export const booking = {
-  ...{ Id: 4711, Uid: 'booking-4711@0d9f3a52-5c1e-4a43-9d5e-0f5a3f0f8d11' },
-  ...{ ...place, LocationId: 1, Subject: newBooking.Subject, Description: null },
-  ...{ ...times, TimeZone: 'Europe/Zurich', Status: 'Confirmed', Kind: 'Booking' },
+  Id: 4711,
+  Uid: 'booking-4711@0d9f3a52-5c1e-4a43-9d5e-0f5a3f0f8d11',
+  ...place,
+  LocationId: 1,
+  Subject: newBooking.Subject,
+  Description: null,
+  ...times,
+  TimeZone: 'Europe/Zurich',
+  Status: 'Confirmed',
+  Kind: 'Booking',
   Organizer: { ...person, Email: 'lukas.frei@demo.example' },
-  ...{ IsPrivate: false, SeriesId: 12, RecurrenceRule: newBooking.RecurrenceRule },
-  ...{ SetupMinutes: newBooking.SetupMinutes, TeardownMinutes: 0 },
+  IsPrivate: false,
+  SeriesId: 12,
+  RecurrenceRule: newBooking.RecurrenceRule,
+  SetupMinutes: newBooking.SetupMinutes,
+  TeardownMinutes: 0,
   CheckIn: {
-    ...{ Required: true, From: '2027-02-01T07:45:00Z', Until: '2027-02-01T08:15:00Z' },
+    Required: true,
+    From: '2027-02-01T07:45:00Z',
+    Until: '2027-02-01T08:15:00Z',
     CheckedInAt: null,
   },
   Origin: { System: 'Api', BatchId: null, JobID: null, LektionId: null, MailItemId: null },
   Lektion: null,
-  ...{ CreatedAt: '2027-01-11T09:12:00Z', CreatedBy: person, ChangedAt: '2027-01-11T09:12:00Z' },
+  CreatedAt: '2027-01-11T09:12:00Z',
+  CreatedBy: person,
+  ChangedAt: '2027-01-11T09:12:00Z',
   Version: 1,
 };
 
 export const createdBooking = {
   ...booking,
   Series: {
-    ...{ SeriesId: booking.SeriesId, RecurrenceRule: newBooking.RecurrenceRule, BookingIds: [4711, 4712] },
+    SeriesId: booking.SeriesId,
+    RecurrenceRule: newBooking.RecurrenceRule,
+    BookingIds: [4711, 4712],
     Skipped: [
       {
-        ...{ Start: '2027-02-15T08:00:00Z', End: '2027-02-15T09:30:00Z' },
+        Start: '2027-02-15T08:00:00Z',
+        End: '2027-02-15T09:30:00Z',
         Conflicts: [
           {
-            ...{ BookingId: 4205, ResourceId: place.ResourceId, Kind: 'Lesson', Subject: 'Analysis II' },
-            ...{ Start: '2027-02-15T08:15:00Z', End: '2027-02-15T09:00:00Z' },
+            BookingId: 4205,
+            ResourceId: place.ResourceId,
+            Kind: 'Lesson',
+            Subject: 'Analysis II',
+            Start: '2027-02-15T08:15:00Z',
+            End: '2027-02-15T09:00:00Z',
             WantedStart: '2027-02-15T08:00:00Z',
           },
         ],

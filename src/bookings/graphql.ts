@@ -96,10 +96,14 @@ type FilterType = ReturnType<typeof addFilter>;
 function toFilter(wanted: FilterType['$inferInput']): BookingFilter {
   const idOf = (text: string | null | undefined, read = readId) => (text == null ? undefined : read(text));
   return {
-    ...{ from: wanted.from ?? undefined, to: wanted.to ?? undefined },
-    ...{ resourceId: idOf(wanted.resourceId), locationId: idOf(wanted.locationId) },
-    ...{ personId: idOf(wanted.personId), seriesId: idOf(wanted.seriesId, readLongId) },
-    ...{ status: wanted.status ?? undefined, kind: wanted.kind ?? undefined },
+    from: wanted.from ?? undefined,
+    to: wanted.to ?? undefined,
+    resourceId: idOf(wanted.resourceId),
+    locationId: idOf(wanted.locationId),
+    personId: idOf(wanted.personId),
+    seriesId: idOf(wanted.seriesId, readLongId),
+    status: wanted.status ?? undefined,
+    kind: wanted.kind ?? undefined,
     changedAfter: wanted.changedAfter ?? undefined,
   };
 }
@@ -174,7 +178,8 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         resolve: (_root, args, { context, viewer }) => {
           const changes = wire.toChanges(readBody(wire.bookingChanges, args.input));
           return changeBooking(context.db, viewer, readLongId(args.id), [args.version], changes, {
-            ...{ scope: args.scope ?? 'This', conflictHandling: args.conflictHandling ?? 'Fail' },
+            scope: args.scope ?? 'This',
+            conflictHandling: args.conflictHandling ?? 'Fail',
           });
         },
       }),

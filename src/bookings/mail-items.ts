@@ -160,8 +160,15 @@ async function readOthers(
 function asRows(mandatorId: number, items: readonly Item[]): RawBuilder<unknown> {
   const rows = items.map(
     ({ bookingId, booking: { start, end, status, subject, isPrivate, organizer, uid } }) => ({
-      ...{ id: bookingId, start, end, status, subject, is_private: isPrivate, mail_item_id: uid },
-      ...{ name: organizer?.name ?? null, email: organizer?.email ?? null },
+      id: bookingId,
+      start,
+      end,
+      status,
+      subject,
+      is_private: isPrivate,
+      mail_item_id: uid,
+      name: organizer?.name ?? null,
+      email: organizer?.email ?? null,
     }),
   );
   return sql`(

@@ -154,9 +154,13 @@ export async function findConflicts(
     };
     const isShown = !isDisplay(viewer) && maySee(viewer, { isPrivate, ...owners });
     return {
-      ...{ bookingId: id, resourceId, kind },
+      bookingId: id,
+      resourceId,
+      kind,
       subject: isShown ? subject : occupiedOnly.subject,
-      ...{ start: row.from, end: row.to, wantedStart: row.wantedStart },
+      start: row.from,
+      end: row.to,
+      wantedStart: row.wantedStart,
     };
   });
 }

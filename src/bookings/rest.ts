@@ -64,9 +64,12 @@ function toCreatedRecord({ booking, series }: Created) {
   return {
     ...wire.toBookingRecord(booking),
     Series: series && {
-      ...{ SeriesId: series.seriesId, RecurrenceRule: series.recurrenceRule, BookingIds: series.bookingIds },
+      SeriesId: series.seriesId,
+      RecurrenceRule: series.recurrenceRule,
+      BookingIds: series.bookingIds,
       Skipped: series.skipped.map(({ start, end, conflicts }) => ({
-        ...{ Start: start, End: end },
+        Start: start,
+        End: end,
         Conflicts: conflicts.map(toConflictRecord),
       })),
     },
@@ -111,8 +114,14 @@ export const routes = [
     problems: forDisplays,
     handle: async ({ db }, { viewer, query }) => {
       const filter = {
-        ...{ from: query.From, to: query.To, resourceId: query.ResourceId, locationId: query.LocationId },
-        ...{ personId: query.PersonId, seriesId: query.SeriesId, status: query.Status, kind: query.Kind },
+        from: query.From,
+        to: query.To,
+        resourceId: query.ResourceId,
+        locationId: query.LocationId,
+        personId: query.PersonId,
+        seriesId: query.SeriesId,
+        status: query.Status,
+        kind: query.Kind,
         changedAfter: query.ChangedAfter,
       };
       const page = readPage(bookingList, query.Limit, query.Cursor);

@@ -222,11 +222,9 @@ export async function readFeed(
   const today = new Date().setUTCHours(0, 0, 0, 0);
   const { name } = await getResource(db, viewer, resourceId);
   const wanted = {
-    ...{
-      resourceId,
-      from: new Date(today - daysBack * dayLength),
-      to: new Date(today + daysAhead * dayLength),
-    },
+    resourceId,
+    from: new Date(today - daysBack * dayLength),
+    to: new Date(today + daysAhead * dayLength),
     most: mostEvents,
   };
   const state = [edition, name, await hashForResource(db, viewer, wanted)];

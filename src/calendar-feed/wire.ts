@@ -50,8 +50,13 @@ export const createdToken = z
 
 export function toTokenRecord({ id: Id, resourceId, personId, label, ...instants }: CalendarToken) {
   return {
-    ...{ Id, ResourceId: resourceId, PersonId: personId, Label: label },
-    ...{ CreatedAt: instants.createdAt, RevokedAt: instants.revokedAt, LastUsedAt: instants.lastUsedAt },
+    Id,
+    ResourceId: resourceId,
+    PersonId: personId,
+    Label: label,
+    CreatedAt: instants.createdAt,
+    RevokedAt: instants.revokedAt,
+    LastUsedAt: instants.lastUsedAt,
   };
 }
 
@@ -62,8 +67,13 @@ export const toCreatedRecord = ({ token, url, record }: CreatedToken) => ({
 });
 
 const example = {
-  ...{ Id: 4, ResourceId: 2, PersonId: 1, Label: 'Phone', CreatedAt: '2026-11-20T08:00:00.000Z' },
-  ...{ RevokedAt: null, LastUsedAt: null },
+  Id: 4,
+  ResourceId: 2,
+  PersonId: 1,
+  Label: 'Phone',
+  CreatedAt: '2026-11-20T08:00:00.000Z',
+  RevokedAt: null,
+  LastUsedAt: null,
 };
 const exampleToken = 'q0hJ7tqk2sYl8m3nV5xw9zBcDfGhJkLm';
 export const examples = {

@@ -165,7 +165,13 @@ export async function readStretch(
     const told = found.slice(0, limit);
     return {
       changes: told.map(({ position, kind, id, action, resourceId, locationId, at }) => ({
-        ...{ position, kind, id, action, resourceId, locationId, at },
+        position,
+        kind,
+        id,
+        action,
+        resourceId,
+        locationId,
+        at,
       })),
       end: told.at(-1) ?? after ?? begin,
       hasMore: found.length > limit,

@@ -45,8 +45,12 @@ const plans: readonly Plan[] = [
   {
     standort: 'Campus Zürich',
     times: {
-      ...{ a: ['08:15', '09:45'], b: ['10:15', '11:45'], c: ['13:15', '14:45'], d: ['15:15', '16:45'] },
-      ...{ e: ['17:15', '18:45'], n: ['22:00', '00:30'] },
+      a: ['08:15', '09:45'],
+      b: ['10:15', '11:45'],
+      c: ['13:15', '14:45'],
+      d: ['15:15', '16:45'],
+      e: ['17:15', '18:45'],
+      n: ['22:00', '00:30'],
     },
     courses: [
       ['INF-1A', 'Mathematik', 'Analysis I', 'HS 101', 'Dr. Lukas Frei', '1a 3a'],
@@ -142,19 +146,22 @@ function listJobs(
           .replace('.000Z', 'Z');
       const jobId = `demo-${week}-${klasse}`;
       const job = jobs.get(jobId) ?? {
-        ...{
-          JobID: jobId,
-          Bezeichnung: `Stundenplan ${klasse}, ${week}`,
-          Quelle: 'Demo',
-          Standort: standort,
-        },
+        JobID: jobId,
+        Bezeichnung: `Stundenplan ${klasse}, ${week}`,
+        Quelle: 'Demo',
+        Standort: standort,
         LektionList: [],
       };
       jobs.set(jobId, job);
       job.LektionList.push({
-        ...{ LektionId: `${week}-${klasse}-${at}`, Beginn: utc(day, beginn), Ende: utc(lastDay, ende) },
-        ...{ RessourceName: raum, Titel: titel, Fach: fach },
-        ...{ Klassen: klassen, Lehrpersonen: lehrpersonen.split('+') },
+        LektionId: `${week}-${klasse}-${at}`,
+        Beginn: utc(day, beginn),
+        Ende: utc(lastDay, ende),
+        RessourceName: raum,
+        Titel: titel,
+        Fach: fach,
+        Klassen: klassen,
+        Lehrpersonen: lehrpersonen.split('+'),
       });
     }
   }

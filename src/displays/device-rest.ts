@@ -29,7 +29,10 @@ function answerOf(display: Display, more: { status?: number; location?: string }
 }
 
 const one = (description: string, example: object = wire.examples.display): DescribedAnswer => ({
-  ...{ description, body: wire.displayRecord, example, headers: ['ETag'] },
+  description,
+  body: wire.displayRecord,
+  example,
+  headers: ['ETag'],
 });
 
 /** Before the door, because who asks has no credential yet. */
@@ -42,7 +45,8 @@ export const pairingRoutes: Route[] = [
     body: { schema: wire.pairingRequest, example: wire.examples.pairingRequest, mayBeEmpty: true },
     answers: {
       201: {
-        ...{ description: 'The code and the token.', body: wire.pairingRecord },
+        description: 'The code and the token.',
+        body: wire.pairingRecord,
         example: wire.examples.pairing,
       },
     },

@@ -243,8 +243,13 @@ const example = {
   HeardAt: '2026-11-20T09:30:00.000Z',
   SilentSince: null,
   Health: {
-    ...{ Program: 'Firefox 150', Screen: '1280x800', ClockAheadSeconds: 0, Battery: null, Reconnects: 1 },
-    ...{ StartedAt: '2026-11-20T08:01:00.000Z', Note: null },
+    Program: 'Firefox 150',
+    Screen: '1280x800',
+    ClockAheadSeconds: 0,
+    Battery: null,
+    Reconnects: 1,
+    StartedAt: '2026-11-20T08:01:00.000Z',
+    Note: null,
   },
   Version: 1,
 };

@@ -70,9 +70,14 @@ export function openHub(context: Context, pace = usualPace): Hub {
     const known = tenants.get(mandatorId);
     if (known) return known;
     const tenant: Tenant = {
-      ...{ mandatorId, rooms: new Map(), boards: new Map(), subscriptions: [] },
-      ...{ ready: Promise.resolve(), isReady: false },
-      ...{ queue: openQueue(mandatorId), boardsRead: undefined },
+      mandatorId,
+      rooms: new Map(),
+      boards: new Map(),
+      subscriptions: [],
+      ready: Promise.resolve(),
+      isReady: false,
+      queue: openQueue(mandatorId),
+      boardsRead: undefined,
     };
     tenants.set(mandatorId, tenant);
     tenant.ready = Promise.all([
@@ -135,7 +140,8 @@ export function openHub(context: Context, pace = usualPace): Hub {
     const known = tenant.rooms.get(id);
     if (known) return known;
     const room = openRoom(id, {
-      ...{ pace, isListening },
+      pace,
+      isListening,
       wantsRead(wanting, isFirst) {
         if (!wanting.isWatched) forgetRoom(tenant, wanting);
         else if (tenant.isReady && !(isFirst && tenant.queue.running.has(wanting)))
@@ -210,7 +216,8 @@ export function openHub(context: Context, pace = usualPace): Hub {
       let board = tenant.boards.get(locationId);
       if (!board) {
         board = openBoard(locationId, {
-          ...{ pace, isListening },
+          pace,
+          isListening,
           roomOf: (id) => roomOf(tenant, id),
           findRoom: (id) => tenant.rooms.get(id),
           isDone(done) {

@@ -71,7 +71,8 @@ export function keepLocalDays(db: Database): LocalDays {
           days.open.set(stored.resourceId, within(found.get(stored.resourceId), start, end));
       }
       return known.map(({ stored, days: { zoneOffsets, open } }) => ({
-        ...{ stored, zoneOffsets },
+        stored,
+        zoneOffsets,
         open: open.get(stored.resourceId) as Stretch[],
       }));
     },

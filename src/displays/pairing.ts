@@ -75,7 +75,10 @@ export async function requestPairing(
     const made = await db
       .insertInto('display_pairing')
       .values({
-        ...{ code, mandator: name, resource_id: resourceId, network },
+        code,
+        mandator: name,
+        resource_id: resourceId,
+        network,
         token_hash: hashDisplayToken(config, token),
         expires_at: sql<Date>`now() + make_interval(mins => ${codeMinutes})`,
       })
@@ -128,7 +131,9 @@ export function pairDisplay(db: Database, act: Act, wanted: NewDisplay): Promise
     const person = await trx
       .insertInto('person')
       .values({
-        ...{ mandator_id: mandatorId, name: name.slice(0, longestName), role: 'Display' },
+        mandator_id: mandatorId,
+        name: name.slice(0, longestName),
+        role: 'Display',
         email: `display-${randomUUID()}@displays.invalid`,
         time_zone: location?.timeZone ?? (resources[0]?.timeZone as string),
       })
@@ -137,8 +142,13 @@ export function pairDisplay(db: Database, act: Act, wanted: NewDisplay): Promise
     const { id } = await trx
       .insertInto('display')
       .values({
-        ...{ mandator_id: mandatorId, person_id: person.id, location_id: locationId, may_book: mayBook },
-        ...{ privacy, token_hash: pairing.tokenHash, created_by: act.viewer.personId },
+        mandator_id: mandatorId,
+        person_id: person.id,
+        location_id: locationId,
+        may_book: mayBook,
+        privacy,
+        token_hash: pairing.tokenHash,
+        created_by: act.viewer.personId,
         expires_at: sql<Date>`now() + make_interval(days => ${daysUnheard})`,
         due_at: sql<Date>`now()`,
       })

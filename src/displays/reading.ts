@@ -21,8 +21,12 @@ export type Queue = {
 };
 
 export const openQueue = (mandatorId: number): Queue => ({
-  ...{ mandatorId, wanted: new Set(), running: new Map(), waiting: new Map() },
-  ...{ failures: 0, isPaused: false },
+  mandatorId,
+  wanted: new Set(),
+  running: new Map(),
+  waiting: new Map(),
+  failures: 0,
+  isPaused: false,
 });
 
 export type Reading = {

@@ -91,7 +91,10 @@ export function openRoom(id: number, surroundings: Surroundings): Room {
     if (!plan) return;
     const { stored, open } = plan;
     const slots = stored.slots.map(({ isActive, isAway, kind, from, to, checkInFrom, checkInUntil }) => ({
-      ...{ occupies: isActive && !isAway, isBlock: kind === 'Block', from, to },
+      occupies: isActive && !isAway,
+      isBlock: kind === 'Block',
+      from,
+      to,
       checkIn: checkInFrom === null ? null : { from: checkInFrom, until: checkInUntil, isDone: false },
     }));
     ({ nextChangeAt } = stateAt({ isActive: stored.isActive, slots, open, end: stored.end }, now));

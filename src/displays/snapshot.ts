@@ -18,24 +18,44 @@ export function toContent({ stored, open, zoneOffsets }: RoomPlan, level: Privac
   const { status, until, nextChangeAt } = stateAt({ isActive, slots: schedule, open, end }, now);
   const { locationId, locationName, name, kind, capacity, equipment } = stored;
   const resource = {
-    ...{ id: stored.resourceId, name, locationId, locationName },
-    ...{ kind, capacity, equipment, isActive },
+    id: stored.resourceId,
+    name,
+    locationId,
+    locationName,
+    kind,
+    capacity,
+    equipment,
+    isActive,
   };
   const said = {
-    ...{ timeZone, zoneOffsets, resource, status, until },
-    ...{ schedule, open, start, end, nextChangeAt },
+    timeZone,
+    zoneOffsets,
+    resource,
+    status,
+    until,
+    schedule,
+    open,
+    start,
+    end,
+    nextChangeAt,
   };
   return { cursor: hash('sha256', JSON.stringify(said), 'base64url').slice(0, 22), ...said };
 }
 
 export const toSnapshot = (content: Content, serverTime: number, asOf: number): Snapshot => ({
   kind: 'snapshot',
-  ...{ serverTime, asOf, staleAfterSeconds, trustUntil: asOf + trustedFor },
+  serverTime,
+  asOf,
+  staleAfterSeconds,
+  trustUntil: asOf + trustedFor,
   ...content,
 });
 
 /** @param cursor of the snapshot that is still right; empty on a board */
 export const toHeartbeat = (cursor: string, serverTime: number, asOf: number): Heartbeat => ({
   kind: 'heartbeat',
-  ...{ cursor, serverTime, asOf, trustUntil: asOf + trustedFor },
+  cursor,
+  serverTime,
+  asOf,
+  trustUntil: asOf + trustedFor,
 });

@@ -144,8 +144,11 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
       if (validate(schema, document).length > 0) return undefined;
       if (getOperationAST(document, operationName)?.operation !== 'subscription') return undefined;
       return await subscriptions.open({
-        ...{ schema, document, contextValue: call },
-        ...{ variableValues: variables ?? {}, operationName: operationName ?? null },
+        schema,
+        document,
+        contextValue: call,
+        variableValues: variables ?? {},
+        operationName: operationName ?? null,
       });
     },
     /** Runs a query or a mutation without what Yoga does for HTTP: with its caches, plugins and masking, and nothing else. */

@@ -139,7 +139,10 @@ export function openProvider({ config: settings, log }: Context): Provider {
           throw speaksOfToken(error) ? error : unavailable(error);
         }),
       {
-        ...{ algorithms, clockTolerance, audience: Audience, issuer: config.serverMetadata().issuer },
+        algorithms,
+        clockTolerance,
+        audience: Audience,
+        issuer: config.serverMetadata().issuer,
         requiredClaims: ['exp'],
       },
     );

@@ -67,7 +67,9 @@ export const addTypes: AddTypes = (builder) => {
           ExpiresAt: expiresAt?.toISOString() ?? null,
         });
         return createPinFor(call.context, call, readId(personId), {
-          ...{ label: Label, expiresAt: ExpiresAt, idempotencyKey: idempotencyKey ?? undefined },
+          label: Label,
+          expiresAt: ExpiresAt,
+          idempotencyKey: idempotencyKey ?? undefined,
         });
       },
     }),

@@ -63,7 +63,8 @@ export async function createPinFor(
     if (!(await getPersonById(trx, viewer, personId)).active)
       throw new Conflict('The person is not active: a PIN would not count.');
     const { pin, pinId } = await createPin(trx, pepperOf(config), {
-      ...{ mandatorId, personId },
+      mandatorId,
+      personId,
       ...(label !== null && { label }),
       ...(expiresAt !== null && { expiresAt }),
     });

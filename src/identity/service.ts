@@ -106,7 +106,9 @@ function viewerBy(
     return viewer;
   }
   const entry: Verified = {
-    ...{ proof: known?.proof, last: known?.last, checkAgainAt: now + believedFor },
+    proof: known?.proof,
+    last: known?.last,
+    checkAgainAt: now + believedFor,
     viewer: Promise.resolve().then(check),
   };
   verified.set(key, entry);

@@ -16,7 +16,10 @@ export async function createTemporaryPin(
   const { mandatorId, personId } = await getFirstAdmin(db, mandator);
   const expiresAt = new Date(Date.now() + lifetime);
   const { pin, pinId } = await createPin(db, pepperOf(config), {
-    ...{ mandatorId, personId, label, expiresAt },
+    mandatorId,
+    personId,
+    label,
+    expiresAt,
   });
   return { pin, remove: () => deletePin(db, mandatorId, pinId) };
 }

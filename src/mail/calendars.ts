@@ -45,7 +45,10 @@ const settingsOf = ({ MailServer }: Config): Setting[] =>
   Object.entries(MailServer).flatMap(([mandator, { Calendars }]): Setting[] =>
     Calendars
       ? Calendars.map(({ Mailbox, ResourceName, LocationName }) => ({
-          ...{ mandator, mailbox: Mailbox.trim(), name: ResourceName, location: LocationName ?? null },
+          mandator,
+          mailbox: Mailbox.trim(),
+          name: ResourceName,
+          location: LocationName ?? null,
         }))
       : [{ mandator, mailbox: null, name: null, location: null }],
   );

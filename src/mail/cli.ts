@@ -29,11 +29,19 @@ const none = (mandator: string | undefined) =>
   );
 
 const toConflictRecord = ({ uid, subject, start, end, reason, bookingId }: MailConflict) => ({
-  ...{ Uid: uid, Subject: subject, Start: start, End: end, Reason: reason, BookingId: bookingId },
+  Uid: uid,
+  Subject: subject,
+  Start: start,
+  End: end,
+  Reason: reason,
+  BookingId: bookingId,
 });
 
 const toUnreadableRecord = ({ uid, itemId, reason, since }: UnreadableItem) => ({
-  ...{ Uid: uid, ItemId: itemId, Reason: reason, Since: since },
+  Uid: uid,
+  ItemId: itemId,
+  Reason: reason,
+  Since: since,
 });
 
 const toRecord = (

@@ -84,7 +84,8 @@ function readingTrouble(calendar: CalendarStatus): Trouble | undefined {
     };
   if (olderThan(dirtySince, 5 * minute))
     return {
-      ...{ level: 'warning', text: `what has changed since ${since(dirtySince)} is not read` },
+      level: 'warning',
+      text: `what has changed since ${since(dirtySince)} is not read`,
       remedy: 'See that a worker runs (Role=All or Role=Worker), and look into its log.',
     };
   return undefined;
@@ -207,7 +208,9 @@ function examineTenant(
   if (calendars.length === 0)
     return [
       {
-        ...{ check: 'Mail', level: 'warning', text: `${mandator}: ${kind}, no calendar is read` },
+        check: 'Mail',
+        level: 'warning',
+        text: `${mandator}: ${kind}, no calendar is read`,
         remedy: 'Give resources a Mailbox, or name them in Calendars of MailServer; a worker must run.',
       },
     ];
@@ -242,7 +245,8 @@ function examineUnset(
   return [...calendars]
     .filter(([mandator]) => !Object.hasOwn(MailServer, mandator))
     .map(([mandator, { length }]) => ({
-      ...{ check: 'Mail', level: 'warning' },
+      check: 'Mail',
+      level: 'warning',
       text: `${mandator}: ${length} ${length === 1 ? 'calendar is' : 'calendars are'} kept for a mail server that is not set here`,
       remedy:
         'The settings of the worker are others than those of this shell: run the doctor with the same variables and the same appsettings.json. If MailServer was taken away on purpose, a worker must run to retire them.',

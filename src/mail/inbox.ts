@@ -65,7 +65,11 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   let markedAt = Number.NEGATIVE_INFINITY;
   const closing = new AbortController();
   const verdicts: Record<Verdict, number> = {
-    ...{ Accepted: 0, Duplicate: 0, Rejected: 0, Unrecognised: 0, Handshake: 0 },
+    Accepted: 0,
+    Duplicate: 0,
+    Rejected: 0,
+    Unrecognised: 0,
+    Handshake: 0,
   };
   const counts = { recorded: verdicts, statements: 0, failed: 0 };
 

@@ -107,8 +107,11 @@ const withHash = (item: Omit<Item, 'hash'>): Item => ({ ...item, hash: hashOf(it
 
 /** What the room has accepted, or has made itself, comes before what it may take, and that before what it has not answered. */
 const precedences: Record<RemoteItem['response'], MailBooking['precedence']> = {
-  ...{ Accepted: 0, Organizer: 0, Tentative: 1 },
-  ...{ None: 2, Declined: 2 },
+  Accepted: 0,
+  Organizer: 0,
+  Tentative: 1,
+  None: 2,
+  Declined: 2,
 };
 
 /** An item of a group as it is taken over. */
@@ -124,31 +127,42 @@ function toItem(groupId: string, remote: RemoteItem, { timeZone, mandatorUid }: 
   const status = isTentative ? 'Tentative' : 'Confirmed';
   const isReadable = faultOf(instants) === undefined;
   return withHash({
-    ...{ groupId, occurrence: boundId(remote.occurrence), itemId: boundId(remote.id), uid },
+    groupId,
+    occurrence: boundId(remote.occurrence),
+    itemId: boundId(remote.id),
+    uid,
     booking:
       passed || !instants ? null : { ...instants, status, precedence, subject, isPrivate, organizer, uid },
-    ...{ state: passed?.state ?? null, reason: passed?.reason ?? null },
-    ...{ subject, isPrivate, isTentative, precedence, organizer, changedAt: remote.changedAt },
-    ...{
-      start: isReadable ? (instants?.start ?? null) : null,
-      end: isReadable ? (instants?.end ?? null) : null,
-    },
+    state: passed?.state ?? null,
+    reason: passed?.reason ?? null,
+    subject,
+    isPrivate,
+    isTentative,
+    precedence,
+    organizer,
+    changedAt: remote.changedAt,
+    start: isReadable ? (instants?.start ?? null) : null,
+    end: isReadable ? (instants?.end ?? null) : null,
   });
 }
 
 const unreadableGroup = (groupId: string, why: string): Item =>
   withHash({
-    ...{ groupId, occurrence: wholeGroup, itemId: groupId, uid: null, booking: null },
-    ...{ state: 'Unreadable', reason: cutText(why, longest.reason) ?? 'It cannot be read.' },
-    ...{
-      subject: null,
-      isPrivate: false,
-      isTentative: false,
-      precedence: null,
-      organizer: null,
-      changedAt: null,
-    },
-    ...{ start: null, end: null },
+    groupId,
+    occurrence: wholeGroup,
+    itemId: groupId,
+    uid: null,
+    booking: null,
+    state: 'Unreadable',
+    reason: cutText(why, longest.reason) ?? 'It cannot be read.',
+    subject: null,
+    isPrivate: false,
+    isTentative: false,
+    precedence: null,
+    organizer: null,
+    changedAt: null,
+    start: null,
+    end: null,
   });
 
 const isWithin = ({ start, end }: Item, window: Window) =>

@@ -163,33 +163,48 @@ const silence = (minutes: ReturnType<typeof sql>) =>
 async function letTimeDecide(db: Database, log: Log, { mandatorId, mandator }: Tenant): Promise<void> {
   const again = sql`now() + ${pauseAfter(failuresInARow('moved'), '30 seconds', '30 minutes')}`;
   await moveSubscriptions(db, {
-    ...{ mandatorId, from: ['Provisioning'], to: 'Failed', condition: isDue, dueAt: again },
+    mandatorId,
+    from: ['Provisioning'],
+    to: 'Failed',
+    condition: isDue,
+    dueAt: again,
     text: sql`'The service ended while it asked for it.'`,
   });
   const unheard = await moveSubscriptions(db, {
-    ...{ mandatorId, from: ['AwaitingFirstPush'], to: 'Failed', dueAt: again },
+    mandatorId,
+    from: ['AwaitingFirstPush'],
+    to: 'Failed',
+    dueAt: again,
     condition: sql`${isDue} and heartbeat_minutes is not null and seen_at is null`,
     text: sql`'No push received: the mail server has agreed to send notifications to ' || callback_url ||
       ', and none has come within two minutes. Look at its proxy for outgoing requests, whether it trusts the certificate there, and the firewalls between.'`,
   });
   const silent = await moveSubscriptions(db, {
-    ...{ mandatorId, from: ['Active', 'Suspect'], to: 'Dead' },
+    mandatorId,
+    from: ['Active', 'Suspect'],
+    to: 'Dead',
     condition: silence(sql`2 * heartbeat_minutes`),
     text: sql`'The mail server has sent nothing for ' || 2 * heartbeat_minutes || ' minutes, though it agreed to every ' ||
       heartbeat_minutes || ': it has lost the subscription, or does not reach us.'`,
   });
   await moveSubscriptions(db, {
-    ...{ mandatorId, from: ['Active'], to: 'Suspect' },
+    mandatorId,
+    from: ['Active'],
+    to: 'Suspect',
     condition: silence(sql`heartbeat_minutes + 2`),
     text: sql`'The mail server has sent nothing for ' || heartbeat_minutes + 2 || ' minutes.'`,
   });
   const expired = await moveSubscriptions(db, {
-    ...{ mandatorId, from: ['Active', 'Suspect'], to: 'Dead' },
+    mandatorId,
+    from: ['Active', 'Suspect'],
+    to: 'Dead',
     condition: sql`${isDue} and expires_at <= now()`,
     text: sql`coalesce('It has expired; ' || fault_text, 'It has expired.')`,
   });
   const doubted = await moveSubscriptions(db, {
-    ...{ mandatorId, from: ['Suspect'], to: 'Dead' },
+    mandatorId,
+    from: ['Suspect'],
+    to: 'Dead',
     condition: sql`${isDue} and heartbeat_minutes is null and calendar_id is not null
       and state_since <= now() - interval '20 minutes'`,
     text: sql`'Nothing has come since a change that was not pushed.'`,

@@ -191,7 +191,9 @@ async function makeAttempt({ config, work, log, signal }: Job, attempt: Attempt,
 }
 
 const interrupted: StoredFault = {
-  ...{ fault: null, text: 'The service was stopped while it asked for it.', retryAt: null },
+  fault: null,
+  text: 'The service was stopped while it asked for it.',
+  retryAt: null,
 };
 
 export function storedFault(error: unknown): StoredFault {

@@ -67,7 +67,10 @@ async function buryGone(
   { id, mailbox }: Taken,
 ): Promise<void> {
   await moveSubscriptions(work, {
-    ...{ mandatorId, from: ['Active', 'Suspect'], to: 'Dead', condition: sql`id = ${id}` },
+    mandatorId,
+    from: ['Active', 'Suspect'],
+    to: 'Dead',
+    condition: sql`id = ${id}`,
     text: sql`'The mail server does not know it any more.'`,
   });
   log.warn({ mandator, mailbox }, 'mail server has lost a subscription; another is asked for');

@@ -20,7 +20,10 @@ export const ended = sql`('Dead', 'Failed', 'Replaced', 'Disabled')`;
 /** The mail servers that the settings name, as a query of (mandator_id, code, kind, server_url, callback_url). */
 export function serversOf(config: Config): RawBuilder<unknown> {
   const servers = Object.entries(config.MailServer).map(([mandator, { Kind, Url }]) => ({
-    ...{ mandator, kind: Kind, url: Url, callback: callbackUrl(config, mandator) },
+    mandator,
+    kind: Kind,
+    url: Url,
+    callback: callbackUrl(config, mandator),
   }));
   return sql`
     select mandator.id as mandator_id, mandator.code, setting.kind, setting.url as server_url,

@@ -247,7 +247,9 @@ async function recordFault(
   const isOurs = !(error instanceof ServerFault);
   log[isOurs ? 'error' : 'warn'](
     {
-      ...{ mandator, mailbox, calendarId: id },
+      mandator,
+      mailbox,
+      calendarId: id,
       fault,
       err: isOurs ? (error as Error).stack : text,
       restMs: Math.round(rest),

@@ -106,14 +106,20 @@ const toPeriod = ({ Opens, Closes }: z.output<typeof openingPeriod>): Period => 
 
 export function toNewRule(rule: z.output<typeof newRule>): OpeningRule {
   return {
-    ...{ weekdays: rule.Weekdays, opens: rule.Opens, closes: rule.Closes },
-    ...{ validFrom: rule.ValidFrom, validTo: rule.ValidTo },
+    weekdays: rule.Weekdays,
+    opens: rule.Opens,
+    closes: rule.Closes,
+    validFrom: rule.ValidFrom,
+    validTo: rule.ValidTo,
   };
 }
 
 export function toNewException(exception: z.output<typeof newException>): NewException {
   return {
-    ...{ fromDate: exception.FromDate, toDate: exception.ToDate, closed: exception.Closed },
-    ...{ periods: exception.Periods.map(toPeriod), reason: exception.Reason },
+    fromDate: exception.FromDate,
+    toDate: exception.ToDate,
+    closed: exception.Closed,
+    periods: exception.Periods.map(toPeriod),
+    reason: exception.Reason,
   };
 }

@@ -129,8 +129,12 @@ export async function replaceRules(
       .execute();
     if (rules.length === 0) return;
     const rows = rules.map(({ weekdays, opens, closes, validFrom, validTo }) => ({
-      ...{ ...key, weekdays: [...weekdays], opens, closes },
-      ...{ valid_from: validFrom, valid_to: validTo },
+      ...key,
+      weekdays: [...weekdays],
+      opens,
+      closes,
+      valid_from: validFrom,
+      valid_to: validTo,
     }));
     await trx.insertInto('opening_rule').values(rows).execute();
   };
@@ -163,7 +167,11 @@ export async function replaceExceptions(
       .execute();
     if (exceptions.length === 0) return;
     const rows = exceptions.map(({ fromDate, toDate, closed, periods, reason }) => ({
-      ...{ ...key, from_date: fromDate, to_date: toDate, closed, reason },
+      ...key,
+      from_date: fromDate,
+      to_date: toDate,
+      closed,
+      reason,
       periods: JSON.stringify(periods),
     }));
     await trx.insertInto('opening_exception').values(rows).execute();

@@ -62,7 +62,8 @@ function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }:
         resolve: async (_root, { locationId, from, to, timezoneLocationId }, { context, viewer }) =>
           wire.toOpeningHours(
             await listForLocation(context.db, viewer, readId(locationId), {
-              ...{ from: from ?? undefined, to: to ?? undefined },
+              from: from ?? undefined,
+              to: to ?? undefined,
               timezoneLocationId: timezoneLocationId == null ? undefined : readId(timezoneLocationId),
             }),
           ),

@@ -97,7 +97,11 @@ export function openIntervals(
       if (end <= start) continue;
       const clockChange = changes.some(({ from }) => dayStart <= from && (from < dayEnd || from <= end));
       intervals.push({
-        ...{ localDate, opens, closes, source, clockChange },
+        localDate,
+        opens,
+        closes,
+        source,
+        clockChange,
         start: new Date(start),
         end: new Date(end),
       });

@@ -27,20 +27,26 @@ const exception = {
 };
 const own = { Id: 12, LocationId: 1, ResourceId: 5 };
 const example = {
-  ...{ LocationId: 1, LocationName: 'Campus Zürich', TimeZone: 'Europe/Zurich', TimeZoneSource: 'Location' },
-  ...{ From: '2026-03-28', To: '2026-03-28' },
+  LocationId: 1,
+  LocationName: 'Campus Zürich',
+  TimeZone: 'Europe/Zurich',
+  TimeZoneSource: 'Location',
+  From: '2026-03-28',
+  To: '2026-03-28',
   Resources: [
     {
-      ...{
-        ResourceId: 5,
-        ResourceName: 'HS 101',
-        Weekly: [{ ...own, ...rule, Weekdays: [1, 2, 3, 4, 5, 6] }],
-      },
+      ResourceId: 5,
+      ResourceName: 'HS 101',
+      Weekly: [{ ...own, ...rule, Weekdays: [1, 2, 3, 4, 5, 6] }],
       Exceptions: [],
       Intervals: [
         {
-          ...{ LocalDate: '2026-03-28', Opens: '09:00', Closes: '18:00' },
-          ...{ Start: '2026-03-28T08:00:00Z', End: '2026-03-28T17:00:00Z', Source: 'Weekly' },
+          LocalDate: '2026-03-28',
+          Opens: '09:00',
+          Closes: '18:00',
+          Start: '2026-03-28T08:00:00Z',
+          End: '2026-03-28T17:00:00Z',
+          Source: 'Weekly',
           ClockChange: false,
         },
       ],
@@ -80,7 +86,8 @@ export const routes = [
     handle: async ({ db }, { viewer, params, query, headers }) => {
       const named = headers['x-timezone-locationid'];
       const hours = await listForLocation(db, viewer, params.locationId, {
-        ...{ from: query.From, to: query.To },
+        from: query.From,
+        to: query.To,
         timezoneLocationId: named === undefined ? undefined : readId(String(named).trim()),
       });
       return { status: 200, body: toOpeningHours(hours) };

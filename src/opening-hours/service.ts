@@ -128,13 +128,18 @@ export async function listForLocation(
   const hoursOf = hoursByResource(location);
   const convert = remember((hours) => openIntervals(hours, timeZone, from, to));
   return {
-    ...{ locationId: location.id, locationName: location.name },
-    ...{ timeZone, timeZoneSource: named === undefined && viewer.timeZone ? 'Person' : 'Location' },
-    ...{ from, to },
+    locationId: location.id,
+    locationName: location.name,
+    timeZone,
+    timeZoneSource: named === undefined && viewer.timeZone ? 'Person' : 'Location',
+    from,
+    to,
     resources: resources.map(({ id, name }) => {
       const hours = hoursOf(id);
       return {
-        ...{ resourceId: id, resourceName: name, weekly: hours.rules },
+        resourceId: id,
+        resourceName: name,
+        weekly: hours.rules,
         exceptions: hours.exceptions.filter(
           ({ fromDate, toDate }) => fromDate <= addDays(to, 1) && from <= toDate,
         ),

@@ -125,7 +125,9 @@ async function writeLocations(trx: Transaction, mandatorId: number, file: Tenant
     order by position`.execute(trx);
   return rows.map((row, index) => ({
     ...row,
-    ...{ locationId: row.id, resourceId: null, hours: file.Locations[index]! },
+    locationId: row.id,
+    resourceId: null,
+    hours: file.Locations[index]!,
   }));
 }
 
@@ -166,7 +168,9 @@ async function writeResources(
     order by position`.execute(trx);
   return rows.map((row, index) => ({
     ...row,
-    ...{ locationId: resources[index]!.LocationId, resourceId: row.id, hours: resources[index]! },
+    locationId: resources[index]!.LocationId,
+    resourceId: row.id,
+    hours: resources[index]!,
   }));
 }
 
@@ -197,11 +201,16 @@ async function writePersons(trx: Transaction, mandatorId: number, file: TenantFi
 function rowsOf({ OpeningRules, OpeningExceptions }: HoursOwner['hours']) {
   return {
     rules: OpeningRules.map((rule) => ({
-      ...{ weekdays: rule.Weekdays, opens: rule.Opens, closes: rule.Closes },
-      ...{ valid_from: rule.ValidFrom, valid_to: rule.ValidTo },
+      weekdays: rule.Weekdays,
+      opens: rule.Opens,
+      closes: rule.Closes,
+      valid_from: rule.ValidFrom,
+      valid_to: rule.ValidTo,
     })),
     exceptions: OpeningExceptions.map((exception) => ({
-      ...{ from_date: exception.FromDate, to_date: exception.ToDate, closed: exception.Closed },
+      from_date: exception.FromDate,
+      to_date: exception.ToDate,
+      closed: exception.Closed,
       periods: exception.Periods.map(({ Opens, Closes }) => ({ opens: Opens, closes: Closes })),
       reason: exception.Reason,
     })),
@@ -217,7 +226,8 @@ async function writeHours(
   const ownerRows = (some: readonly HoursOwner[]) =>
     sql`jsonb_to_recordset(${JSON.stringify(
       some.map(({ locationId, resourceId, hours }) => ({
-        ...{ location_id: locationId, resource_id: resourceId },
+        location_id: locationId,
+        resource_id: resourceId,
         ...rowsOf(hours),
       })),
     )}) as (location_id integer, resource_id integer, rules jsonb, exceptions jsonb)`;

@@ -159,8 +159,13 @@ export function toLocationRecord({ id: Id, name, timeZone, active, version: Vers
 
 export function toPersonRecord({ id: Id, name, email, timeZone, version: Version, ...others }: PersonRecord) {
   return {
-    ...{ Id, Name: name, Email: email, TimeZone: timeZone, Role: others.role },
-    ...{ Active: others.active, Version },
+    Id,
+    Name: name,
+    Email: email,
+    TimeZone: timeZone,
+    Role: others.role,
+    Active: others.active,
+    Version,
   };
 }
 

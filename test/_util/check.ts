@@ -51,11 +51,15 @@ async function findStale(generate: (typeof generators)[string]): Promise<string 
 /** A test that asserts that something takes less than a time fails where the machine is busy. */
 const clockAsBound = /expect\([^;]*?(?:performance\.now\(\)|Date\.now\(\)) -[^;]*?\.toBeLess/g;
 
-async function findClocks(): Promise<string | undefined> {
-  const found = fs.globSync('test/**/*.test.ts').flatMap((file) => {
+/** A literal that is spread into another only saves lines: its members stand in the other one. */
+const spreadLiteral = /\.\.\.\{ ?[\w[]/g;
+
+/** Every place where `pattern` stands in `files`, with what to do instead. */
+async function findText(files: string, pattern: RegExp, instead: string): Promise<string | undefined> {
+  const found = fs.globSync(files).flatMap((file) => {
     const text = fs.readFileSync(file, 'utf8');
-    return [...text.matchAll(clockAsBound)].map(
-      ({ index }) => `${file}:${text.slice(0, index).split('\n').length}: wait for a condition instead\n`,
+    return [...text.matchAll(pattern)].map(
+      ({ index }) => `${file}:${text.slice(0, index).split('\n').length}: ${instead}\n`,
     );
   });
   return found.join('') || undefined;
@@ -75,7 +79,12 @@ async function run(name: string, check: Check): Promise<boolean> {
 process.chdir(project);
 const results = await Promise.all([
   ...Object.entries(tools).map(([name, check]) => run(name, check)),
-  run('tests without clocks', findClocks),
+  run('tests without clocks', () =>
+    findText('test/**/*.test.ts', clockAsBound, 'wait for a condition instead'),
+  ),
+  run('literals', () =>
+    findText('src/**/*.ts', spreadLiteral, 'write the members of the literal without spreading it'),
+  ),
   run(
     'documents',
     async () =>

@@ -104,8 +104,14 @@ function beginAt(address: string, cursor: string | null): DavPlace {
   const prefix = `${address} `;
   const token = cursor?.startsWith(prefix) ? cursor.slice(prefix.length) : '';
   return {
-    ...{ address, whole: token === '', token, next: null, after: '' },
-    ...{ batchSize: usualBatch, lists: 0, objects: 0 },
+    address,
+    whole: token === '',
+    token,
+    next: null,
+    after: '',
+    batchSize: usualBatch,
+    lists: 0,
+    objects: 0,
   };
 }
 
@@ -115,8 +121,12 @@ async function* readAt(reading: Reading, address: string, from: Start): AsyncGen
   const restarts = going !== null && going.address !== address;
   let place = going && !restarts ? going : beginAt(address, from.cursor);
   const page = (groups: RemoteGroup[], removed: string[]): CalendarPage => ({
-    ...{ groups, removed: removed.map(boundId), address, whole: place.whole },
-    ...{ isLast: false, cursor: JSON.stringify(place) },
+    groups,
+    removed: removed.map(boundId),
+    address,
+    whole: place.whole,
+    isLast: false,
+    cursor: JSON.stringify(place),
   });
   if (restarts) yield { ...page([], []), restarts };
   for (;;) {

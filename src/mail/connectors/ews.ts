@@ -94,8 +94,12 @@ type EwsPlace = z.infer<typeof ewsPlace>;
 
 /** Without a state all has changed. */
 const beginAt = (state: string | null): EwsPlace => ({
-  ...{ viewed: null, state, rounds: 0, hasChanged: state === null },
-  ...{ views: 0, slice: null },
+  viewed: null,
+  state,
+  rounds: 0,
+  hasChanged: state === null,
+  views: 0,
+  slice: null,
 });
 
 const writeCursor = (syncState: string) => JSON.stringify({ syncState });

@@ -102,8 +102,16 @@ export function openGraph(settings: MailServerSettings, log: Log): Connector {
 }
 
 const beginAt = (link: string): GraphPlace => ({
-  ...{ link, told: null, pages: 0, pageSize: deltaPage, hasChanged: false, series: [], removed: [] },
-  ...{ viewed: null, views: 0, slice: null },
+  link,
+  told: null,
+  pages: 0,
+  pageSize: deltaPage,
+  hasChanged: false,
+  series: [],
+  removed: [],
+  viewed: null,
+  views: 0,
+  slice: null,
 });
 
 /** A continuation names links, which must be those of this server, as those of a cursor. @throws ServerFault StateLost */
@@ -155,7 +163,10 @@ async function* readChanges(
     const some = (ids: string[]) => [...new Set(ids)].slice(0, mostSeries + 1);
     place = {
       ...place,
-      ...{ link: next, told, pages: place.pages + 1, pageSize: answer.pageSize },
+      link: next,
+      told,
+      pages: place.pages + 1,
+      pageSize: answer.pageSize,
       hasChanged: place.hasChanged || page.value.length > 0,
       series: some([...place.series, ...series]),
       removed: some([...place.removed, ...removed]),

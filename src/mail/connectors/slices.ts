@@ -13,7 +13,9 @@ export type SlicePlace = z.infer<typeof slicePlace>;
 export type Slice<Item> = { items: Item[]; next: SlicePlace | null };
 
 export const firstSlice = ({ start }: Window): SlicePlace => ({
-  ...{ at: start.getTime(), length: longest, most: longest },
+  at: start.getTime(),
+  length: longest,
+  most: longest,
 });
 
 /**
