@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { findDocumentFaults } from './documents.ts';
 import { generators, project } from './generate.ts';
+import { findForeignWriters } from './writers.ts';
 
 type Finish = (error: ExecException | null, stdout: string, stderr: string) => void;
 
@@ -65,6 +66,8 @@ async function findText(files: string, pattern: RegExp, instead: string): Promis
   return found.join('') || undefined;
 }
 
+const toLines = (faults: readonly string[]) => faults.map((fault) => `${fault}\n`).join('') || undefined;
+
 /** Prints a check's line, and below it what it found wrong. */
 async function run(name: string, check: Check): Promise<boolean> {
   const start = performance.now();
@@ -85,13 +88,8 @@ const results = await Promise.all([
   run('literals', () =>
     findText('src/**/*.ts', spreadLiteral, 'write the members of the literal without spreading it'),
   ),
-  run(
-    'documents',
-    async () =>
-      findDocumentFaults('.')
-        .map((fault) => `${fault}\n`)
-        .join('') || undefined,
-  ),
+  run('documents', async () => toLines(findDocumentFaults('.'))),
+  run('writers of tables', async () => toLines(findForeignWriters('.'))),
   ...Object.entries(generators).map(([name, generate]) => run(name, () => findStale(generate))),
 ]);
 process.exitCode = results.every(Boolean) ? 0 : 1;
