@@ -209,7 +209,8 @@ export const addCommands: AddCommands = (program, action) => {
           );
         const waiting = calendars.flatMap((calendar) => findWaiting(calendar) ?? []);
         cli.print(describeReadings(count, waiting, whole), {
-          ...{ Calendars: count, Whole: whole },
+          Calendars: count,
+          Whole: whole,
           Waiting: waiting.map(({ calendar, until, why }) => ({
             Mandator: calendar.mandator,
             Mailbox: calendar.mailbox,
