@@ -26,7 +26,7 @@ export async function openSign(browser: Browser, origin: string, address: string
   const { token, language = 'en', theme, query = {}, width = 1280, height = 800, ahead } = options;
   const context = await browser.newContext({ viewport: { width, height }, hasTouch: true });
   // Longer than the busiest machine needs.
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(100_000);
   const page = await context.newPage();
   /** What the browser refused, and what the page threw. */
   const complaints: string[] = [];
