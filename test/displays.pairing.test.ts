@@ -304,6 +304,28 @@ describe('roomgate display', () => {
     await until(async () => (await self(Token)).status === 401);
   });
 
+  test('a device that asks for a room that is not there: says so, and which options to use', async () => {
+    const { Code } = await askForPairing(service.url, 'school', { ResourceId: 99_999 });
+    await expect(run('pair', Code)).rejects.toThrow(
+      /^The device asks for room 99999, but no active room has this id: name rooms with --room NAME, or a location with --location NAME\.$/,
+    );
+    expect((await run('pair', Code, '--room', 'R001')).text).toContain(
+      `Warning: the device has the page of room 99999 (there is none) open, which this display does not show; open ${service.url}/school/door-sign/${rooms[0]} on it.`,
+    );
+  });
+
+  test('a device with the page of another room than it is given: warns', async () => {
+    const pair = async (...words: string[]) => {
+      const { Code } = await askForPairing(service.url, 'school', { ResourceId: rooms[1] });
+      return run('pair', Code, ...words);
+    };
+    expect((await pair('--room', 'R001')).record['Warning']).toBe(
+      `Warning: the device has the page of room ${rooms[1]} (R002) open, which this display does not show; open ${service.url}/school/door-sign/${rooms[0]} on it.`,
+    );
+    for (const words of [[], ['--room', 'R002'], ['--room', 'R001', '--location', 'Campus']])
+      expect((await pair(...words)).record['Warning']).toBeNull();
+  });
+
   test('names what it does not find, and the places of rooms that share a name', async () => {
     const { Code } = await askForPairing(service.url);
     const annex = await service.context.db

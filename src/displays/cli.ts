@@ -5,7 +5,7 @@ import { newDisplay, toDisplayRecord, toFields } from './device-wire.ts';
 import { listAllDevices, revokeDevice } from './devices.ts';
 import type { Display } from './display.ts';
 import { findLocationNamed, findRoomNamed, openOffice } from './office.ts';
-import { pairDisplay } from './pairing.ts';
+import { type AskedRoom, findAskedRoom, pairDisplay } from './pairing.ts';
 
 type Tenant = { mandator: string };
 type PairOptions = Tenant & {
@@ -41,6 +41,14 @@ const roomsOf = ({ resources }: Display) => {
     : names.join(', ');
 };
 
+/** The page that a device has open is of one room, and stays so when its display is given others. */
+function otherPage(asked: AskedRoom | null, { resources }: Display, pages: string): string | null {
+  if (!asked || resources.some(({ id }) => id === asked.id)) return null;
+  const right = resources[0] ? `; open ${pages}/${resources[0].id} on it` : '';
+  const which = asked.name === null ? ' (there is none)' : ` (${asked.name})`;
+  return `Warning: the device has the page of room ${asked.id}${which} open, which this display does not show${right}.`;
+}
+
 export const addCommands: AddCommands = (program, action) => {
   const display = program.command('display').description('door signs and other paired devices');
   const ofTenant = (name: string) => display.command(name).addOption(tenantOption());
@@ -60,8 +68,13 @@ export const addCommands: AddCommands = (program, action) => {
     .option('--privacy <level>', 'what it shows of bookings: Title, Organizer or BusyOnly', 'Title')
     .addHelpText('after', example('pair K7QM-4D2X --mandator demo --room "HS 101" --book'))
     .action(
-      action(async ({ context: { db }, print }, code: string, options: PairOptions) => {
+      action(async ({ context: { config, db }, print }, code: string, options: PairOptions) => {
         const act = await openOffice(db, options.mandator);
+        const asked = await findAskedRoom(db, act, code);
+        if (asked?.name === null && !options.room && options.location === undefined)
+          throw new CommandFailed(
+            `The device asks for room ${asked.id}, but no active room has this id: name rooms with --room NAME, or a location with --location NAME.`,
+          );
         const { mandatorId } = act.viewer;
         const rooms: number[] = [];
         for (const name of options.room ?? []) rooms.push(await findRoomNamed(db, mandatorId, name));
@@ -74,9 +87,10 @@ export const addCommands: AddCommands = (program, action) => {
           Privacy: options.privacy,
         });
         const paired = await pairDisplay(db, act, toFields(wanted));
+        const warning = otherPage(asked, paired, `${config.BaseUrl}/${act.viewer.mandator}/door-sign`);
         print(
-          `${paired.name} is paired and shows ${roomsOf(paired)}. Its id, to revoke it, is ${paired.id}.`,
-          toDisplayRecord(paired),
+          `${paired.name} is paired and shows ${roomsOf(paired)}. Its id, to revoke it, is ${paired.id}.${warning ? `\n${warning}` : ''}`,
+          { ...toDisplayRecord(paired), Warning: warning },
         );
       }),
     );

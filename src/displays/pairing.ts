@@ -18,6 +18,9 @@ import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';
 /** What the device shows and what it keeps. */
 export type Pairing = { code: string; token: string; expiresAt: Date };
 
+/** The room of the page that a device has open; without a name where no active one has this id. */
+export type AskedRoom = { id: number; name: string | null };
+
 /** What an Admin gives a device with its code. */
 export type NewDisplay = {
   code: string;
@@ -162,6 +165,28 @@ export function pairDisplay(db: Database, act: Act, wanted: NewDisplay): Promise
     await recordAct(trx, act, 'pair display', id);
     return await getDevice(trx, act.viewer, id);
   });
+}
+
+/**
+ * The room that the device behind a code has named, whether or not there is one; null where it has named none, or no device
+ * of this tenant shows the code.
+ */
+export async function findAskedRoom(db: Database, { viewer }: Act, code: string): Promise<AskedRoom | null> {
+  const asked = await db
+    .selectFrom('display_pairing as pairing')
+    .leftJoin('resource', (join) =>
+      join
+        .on('resource.mandator_id', '=', viewer.mandatorId)
+        .onRef('resource.id', '=', 'pairing.resource_id')
+        .on('resource.active', '=', true),
+    )
+    .where('pairing.code', '=', normalizeCode(code))
+    .where('pairing.mandator', '=', viewer.mandator)
+    .where('pairing.expires_at', '>', sql<Date>`now()`)
+    .where('pairing.resource_id', 'is not', null)
+    .select(['pairing.resource_id as id', 'resource.name'])
+    .executeTakeFirst();
+  return asked ? { id: Number(asked.id), name: asked.name } : null;
 }
 
 /** Whoever takes it has it alone; what then fails gives it back. @throws InvalidInput */
