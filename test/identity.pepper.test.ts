@@ -163,7 +163,16 @@ describe('the command line', () => {
       ...{ code: 1, Level: 'fault', Text: expect.stringContaining('no PIN, token, display') },
       Remedy: expect.stringMatching(/^Set Pepper to that of/),
     });
-    expect(await secrets(service.context)).toMatchObject({ Level: 'ok' });
+    const right = { Level: 'ok', Text: 'the Pepper is the one of this database' };
+    expect(await secrets(service.context)).toMatchObject(right);
+    await forget();
+    await sql`delete from signing_key`.execute(service.context.db);
+    for (const context of [service.context, foreign])
+      expect(await secrets(context)).toMatchObject({
+        ...{ Level: 'ok', Text: expect.stringContaining('the next start decides which one it is') },
+      });
+    expect(await run(service.context, 'pin', 'create', '--mandator', 'school')).toMatchObject({ code: 0 });
+    expect(await secrets(service.context)).toMatchObject(right);
   });
 });
 

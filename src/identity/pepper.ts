@@ -13,15 +13,19 @@ async function findHash(db: Database): Promise<Buffer | undefined> {
   return (await db.selectFrom('pepper').select('hash').executeTakeFirst())?.hash;
 }
 
+/** Undecided: nothing is stored that hangs on a Pepper. */
+type Verdict = 'right' | 'wrong' | 'undecided';
+
 /** Without a check value the newest signing key tells; a database that has none is new, or was never asked for a token. */
-async function opensKeys(db: Database, pepper: string): Promise<boolean> {
+async function judgeByKeys(db: Database, pepper: string): Promise<Verdict> {
   const newest = await db
     .selectFrom('signing_key')
     .select(['kid', 'private_key as sealed'])
     .orderBy('created_at', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return newest === undefined || isSealedWith(pepper, newest.kid, newest.sealed);
+  if (newest === undefined) return 'undecided';
+  return isSealedWith(pepper, newest.kid, newest.sealed) ? 'right' : 'wrong';
 }
 
 type Held = Pick<Context, 'db' | 'config'>;
@@ -29,11 +33,16 @@ type Held = Pick<Context, 'db' | 'config'>;
 const hashOf = (pepper: string) =>
   createHmac('sha256', deriveKey(pepper, 'check')).update('roomgate').digest();
 
-/** Only looks: whoever asks how a process is must not decide which Pepper counts from then on. */
-export async function hasRightPepper({ db, config }: Held): Promise<boolean> {
+async function judge({ db, config }: Held): Promise<Verdict> {
   const pepper = pepperOf(config);
   const known = await findHash(db);
-  return known ? known.equals(hashOf(pepper)) : await opensKeys(db, pepper);
+  if (!known) return await judgeByKeys(db, pepper);
+  return known.equals(hashOf(pepper)) ? 'right' : 'wrong';
+}
+
+/** Only looks: whoever asks how a process is must not decide which Pepper counts from then on. */
+export async function hasRightPepper(held: Held): Promise<boolean> {
+  return (await judge(held)) !== 'wrong';
 }
 
 /** As `hasRightPepper`, of who makes secrets: the first one leaves the check value by which all others are judged. */
@@ -50,16 +59,22 @@ export async function claimPepper({ db, config }: Held): Promise<boolean> {
 
 const check = 'Secrets';
 
+const findings: Record<Verdict, Finding> = {
+  right: { check, level: 'ok', text: 'the Pepper is the one of this database' },
+  undecided: {
+    check,
+    level: 'ok',
+    text: 'this database has no Pepper yet: the next start decides which one it is',
+  },
+  wrong: {
+    check,
+    level: 'fault',
+    text: 'the Pepper is not the one that the secrets of this database were made with: no PIN, token, display, calendar feed or callback of a mail server counts',
+    remedy:
+      'Set Pepper to that of the installation which the database comes from; if it is lost, see docs/operating.md#restoring-a-backup.',
+  },
+};
+
 /** What the doctor tells of it. */
 export const examinePepper = (context: Held): Promise<Finding[]> =>
-  findingsOf(check, async () =>
-    (await hasRightPepper(context))
-      ? { check, level: 'ok', text: 'the Pepper is the one of this database' }
-      : {
-          check,
-          level: 'fault',
-          text: 'the Pepper is not the one that the secrets of this database were made with: no PIN, token, display, calendar feed or callback of a mail server counts',
-          remedy:
-            'Set Pepper to that of the installation which the database comes from; if it is lost, see docs/operating.md#restoring-a-backup.',
-        },
-  );
+  findingsOf(check, async () => findings[await judge(context)]);
