@@ -125,23 +125,36 @@ function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
   );
 }
 
-const everyName = [
-  settings,
-  limitSettings,
-  identityProvider,
-  clientSettings,
-  mailServer,
-  mailCalendar,
-].flatMap(({ shape }) => Object.keys(shape));
+/** Every setting, and the object of the settings that it stands in; null where there are several of these. */
+const everyName = (
+  [
+    ['', settings],
+    ['Limits', limitSettings],
+    ['IdentityProvider', identityProvider],
+    [null, clientSettings],
+    [null, mailServer],
+    [null, mailCalendar],
+  ] as const
+).flatMap(([home, { shape }]) => Object.keys(shape).map((name) => ({ home, name })));
 
-function suggestion(unknown: string): string {
+/** The setting that was probably meant, as it is written there: in a variable with all of its path. */
+function suggestion(path: readonly PropertyKey[], unknown: string, isVariable: boolean): string {
   const near = closestMatch(
     unknown.toLowerCase(),
-    everyName.map((name) => name.toLowerCase()),
+    everyName.map(({ name }) => name.toLowerCase()),
     { maxDistance: 2 },
   );
-  const name = everyName.find((known) => known.toLowerCase() === near);
-  return name ? `; did you mean ${name}?` : '';
+  const known = everyName.filter(({ name }) => name.toLowerCase() === near);
+  const here = path.join('.');
+  const meant =
+    known.find(({ home }) => home === here) ??
+    known.find(({ home }) => home === null && path.length > 1) ??
+    known.find(({ home }) => home !== null);
+  if (!meant) return '';
+  const { home, name } = meant;
+  const whole = home === null ? [...path, name] : [home, name].filter(Boolean);
+  const written = isVariable ? whole.join('__') : home === here || home === null ? name : whole.join('.');
+  return `; did you mean ${written}?`;
 }
 
 function show(name: string, value: unknown): string {
@@ -152,12 +165,16 @@ function show(name: string, value: unknown): string {
 }
 
 /** What is wrong, by the dotted name of the setting. */
-function describe(issue: z.core.$ZodIssue, input: unknown): [name: string, fault: string][] {
+function describe(
+  issue: z.core.$ZodIssue,
+  input: unknown,
+  variables: Input['variables'] = new Map(),
+): [name: string, fault: string][] {
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => [
-      [...issue.path, key].join('.'),
-      `there is no such setting${suggestion(key)}`,
-    ]);
+    return issue.keys.map((key) => {
+      const name = [...issue.path, key].join('.');
+      return [name, `there is no such setting${suggestion(issue.path, key, variables.has(name))}`];
+    });
   const name = issue.path.join('.');
   if (issue.code === 'invalid_key') return [[name, issue.issues[0]?.message ?? issue.message]];
   if (issue.code === 'custom' && issue.params?.['isAboutName']) return [[name, issue.message]];
@@ -187,7 +204,7 @@ function parse<T extends z.ZodType>(
   const result = schema.safeParse(input);
   if (result.success) return result.data;
   const lines = result.error.issues
-    .flatMap((issue) => describe(issue, input))
+    .flatMap((issue) => describe(issue, input, variables))
     .map(([name, fault]) => `${placeOf(name, file, variables)}: ${fault}`);
   throw new ConfigError(lines.join('\n'));
 }

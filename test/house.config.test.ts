@@ -166,6 +166,11 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     [{}, { Port__Number: '5' }, [`appsettings.json: Port: is an object; ${port}`]],
     [{ Prot: 1 }, {}, ['appsettings.json: Prot: there is no such setting; did you mean Port?']],
     [{ port: 1 }, {}, ['appsettings.json: port: there is no such setting; did you mean Port?']],
+    [
+      { Limits: { Prot: 1 } },
+      {},
+      ['appsettings.json: Limits.Prot: there is no such setting; did you mean Port?'],
+    ],
     [{ Colour: 1 }, {}, ['appsettings.json: Colour: there is no such setting']],
     [
       { Limits: { LessonsPerBach: 1 } },
@@ -175,7 +180,19 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     [
       {},
       { Limits__LessonsPerBach: '1' },
-      ['Limits__LessonsPerBach: there is no such setting; did you mean LessonsPerBatch?'],
+      ['Limits__LessonsPerBach: there is no such setting; did you mean Limits__LessonsPerBatch?'],
+    ],
+    [
+      { LessonsPerBatch: 1 },
+      {},
+      ['appsettings.json: LessonsPerBatch: there is no such setting; did you mean Limits.LessonsPerBatch?'],
+    ],
+    [
+      {},
+      { MailServer__uni__Knd: 'Ews', MailServer__uni__Url: 'https://x.example', MailServer__uni__User: 'u' },
+      expect.arrayContaining([
+        'MailServer__uni__Knd: there is no such setting; did you mean MailServer__uni__Kind?',
+      ]) as unknown as string[],
     ],
     [
       { IdentityProvider: { Mode: 'External' } },
@@ -201,7 +218,7 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     [
       {},
       { IdentityProvider__Autority: 'https://idp.example' },
-      ['IdentityProvider__Autority: there is no such setting; did you mean Authority?'],
+      ['IdentityProvider__Autority: there is no such setting; did you mean IdentityProvider__Authority?'],
     ],
     [{}, { LIMITS__JobsPerBatch__Most: '1' }, ['LIMITS__JobsPerBatch__Most: there is no such setting']],
     [
@@ -363,7 +380,7 @@ describe('mail servers, by mandator', () => {
     [
       { demo: server },
       { MailServer__Demo__Passwort: 'hunter2' },
-      ['MailServer__Demo__Passwort: there is no such setting; did you mean Password?'],
+      ['MailServer__Demo__Passwort: there is no such setting; did you mean MailServer__demo__Password?'],
     ],
     ...['http://mail.example', 'https://rooms:hunter2/x@mail.example', 'https://mail.example?x', 'mail'].map(
       (Url): [unknown, NodeJS.ProcessEnv, string[]] => [
