@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
+import { ConfigError } from '../src/config.ts';
 import { type Database, openDatabase } from '../src/db/database.ts';
 import { migrateNext, migrate as migrateWith, pendingMigrations } from '../src/db/migrate.ts';
 import { openLog } from '../src/log.ts';
@@ -80,6 +81,26 @@ describe('migrations', () => {
       await sql`insert into kysely_migration values ('999999_later', now()::text)`.execute(pool);
       await change.execute(pool);
       await expect(migrate(pool)).rejects.toThrow(newer);
+      await pool.destroy();
+    }),
+  );
+
+  test.each([
+    ['lacks one in between', sql`delete from kysely_migration where name = '000003_lessons'`],
+    [
+      'has applied one late',
+      sql`update kysely_migration set timestamp = '2126-01-01T00:00:00Z' where name = '000003_lessons'`,
+    ],
+  ])('a database that %s is told of in one line, and is none to start on', (_what, change) =>
+    withEmptyDatabase(async (url) => {
+      const pool = open(url);
+      await migrate(pool);
+      await change.execute(pool);
+      const refusal = await migrate(pool).catch((error: unknown) => error);
+      expect(refusal).toBeInstanceOf(ConfigError);
+      expect((refusal as Error).message).toMatch(
+        /^DatabaseUrl: the database was migrated in another order: it has applied 000004_\S+ before 000003_lessons\. Restore/,
+      );
       await pool.destroy();
     }),
   );

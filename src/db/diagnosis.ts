@@ -4,7 +4,7 @@ import pg from 'pg';
 import { ConfigError } from '../config.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { type Database, leastPostgres } from './database.ts';
-import { pendingMigrations } from './migrate.ts';
+import { findDisorder, pendingMigrations } from './migrate.ts';
 import { examineZoneRules } from './zone-rules.ts';
 
 const mostPostgres = 18;
@@ -63,6 +63,8 @@ async function examineServer(db: Database): Promise<Finding[]> {
 }
 
 async function examineMigrations(db: Database): Promise<Finding> {
+  const disorder = await findDisorder(db);
+  if (disorder) return { check: 'Migrations', level: 'fault', ...disorder };
   const pending = await pendingMigrations(db);
   if (pending.length === 0) return ok('Migrations', 'current');
   return {

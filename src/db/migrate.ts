@@ -38,17 +38,44 @@ function readMigrations(wait: () => number): Record<string, Migration> {
 const migratorOf = (db: Database, wait = () => firstWait) =>
   new Migrator({ db, provider: { getMigrations: async () => readMigrations(wait) } });
 
+/** The names of the migrations that the database has seen, in the order in which they were applied. */
+async function listExecuted(db: Database): Promise<string[]> {
+  const { rows: made } = await sql`select where to_regclass('kysely_migration') is not null`.execute(db);
+  if (made.length === 0) return [];
+  const { rows } = await sql<{ name: string; at: string }>`
+    select name, timestamp as at from kysely_migration order by name`.execute(db);
+  return rows.sort((one, other) => Date.parse(one.at) - Date.parse(other.at)).map(({ name }) => name);
+}
+
+const listKnown = () => Object.keys(readMigrations(() => firstWait)).sort();
+
+const wayOutOfDisorder =
+  'Restore a backup from before that migration, or start the program that has applied it; a release applies its migrations in the order of their names.';
+
+/** What the doctor says where a migration cannot be applied any more, because one that comes after it already was. */
+export async function findDisorder(db: Database): Promise<{ text: string; remedy: string } | undefined> {
+  const known = listKnown();
+  const executed = (await listExecuted(db)).filter((name) => known.includes(name));
+  const at = executed.findIndex((name, index) => name !== known[index]);
+  return at < 0
+    ? undefined
+    : {
+        text: `the database was migrated in another order: it has applied ${executed[at]} before ${known[at]}`,
+        remedy: wayOutOfDisorder,
+      };
+}
+
 /**
  * Whether a later release has migrated this database, and this one runs on it all the same.
  * @throws ConfigError when it does not
  */
 async function isNewerButFit(db: Database, log: Log): Promise<boolean> {
-  const { rows: made } = await sql`select where to_regclass('kysely_migration') is not null`.execute(db);
-  if (made.length === 0) return false;
-  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
-  const executed = rows.map(({ name }) => name);
-  const known = Object.keys(readMigrations(() => firstWait));
-  const [unknown] = executed.filter((name) => !known.includes(name)).slice(-1);
+  const executed = await listExecuted(db);
+  const known = listKnown();
+  const unknown = executed
+    .filter((name) => !known.includes(name))
+    .sort()
+    .at(-1);
   if (unknown === undefined) return false;
   const refusal = new ConfigError(
     `DatabaseUrl: the database is that of a newer release, which has applied ${unknown}; start that release`,
@@ -96,10 +123,13 @@ function failure(error: unknown, result: MigrationResult | undefined): Error {
 /**
  * Applies what is new under `sql/`, one migration after the other; several processes take turns.
  * @returns the names of those that this process has applied
- * @throws ConfigError when the database is that of a later release that this one cannot run beside
+ * @throws ConfigError when the database is that of a later release that this one cannot run beside, or was migrated in another
+ * order
  */
 export async function migrate(db: Database, log: Log, signal?: AbortSignal): Promise<string[]> {
   if (await isNewerButFit(db, log)) return [];
+  const disorder = await findDisorder(db);
+  if (disorder) throw new ConfigError(`DatabaseUrl: ${disorder.text}. ${disorder.remedy}`);
   const applied: string[] = [];
   const next = () => migrateNext(db, log, signal);
   for (let name = await next(); name; name = await next()) applied.push(name);
