@@ -91,7 +91,7 @@ function submitRoute(operation: Operation, texts: { summary: string; description
     method: 'POST',
     path: `${path}/${operation.toLowerCase()}`,
     summary: texts.summary,
-    description: `${texts.description} A batch is atomic: any error leaves nothing of it behind. Faults of the data are the batch's, never a 400: it ends in LessonsImportFailed with all of them. Members that are not known are kept out, with a warning.`,
+    description: `${texts.description} A batch is atomic: any error leaves nothing of it behind. Once the body is a JSON array of objects in UTF-8, faults of the data are the batch's, never a 400: it ends in LessonsImportFailed with all of them. Members that are not known are kept out, with a warning.`,
     headers: ['Idempotency-Key'],
     query,
     body: { ...bodies[operation], streamed: true },

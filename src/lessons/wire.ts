@@ -65,7 +65,9 @@ export const batchEntry = z
     JobCount: count('How many jobs were sent.'),
     LessonCount: maybeCount('How many lessons; known from AwaitingLessonProcessing on.'),
     ProcessedCount: count('Lessons done so far; never falls.'),
-    CreatedCount: count('Lessons that were created.'),
+    CreatedCount: count(
+      'Lessons that are new: 0 after a deletion or ValidateOnly, and of an update only those that ReplaceLektionList has added.',
+    ),
     ErrorCount: count('How many errors.'),
     WarningCount: count('How many warnings.'),
     FailureKind: failureKind.nullable().meta({ description: 'Why it failed; null unless it did.' }),
