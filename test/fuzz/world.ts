@@ -82,24 +82,39 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
     ...{ callers, admin, device, ask, pool, form: formOf(signIn.pin) },
     /** Leaves nothing in the way of a booking that is made now. */
     async clear(resourceId: number): Promise<void> {
-      await sql`update booking set status = 'Cancelled' where resource_id = ${resourceId}
-        and status in ('Confirmed', 'Tentative') and upper(occupied) > now()`.execute(db);
+      await outlastDeadlocks(() =>
+        sql`update booking set status = 'Cancelled' where resource_id = ${resourceId}
+        and status in ('Confirmed', 'Tentative') and upper(occupied) > now()`.execute(db),
+      );
     },
     /** Gives the callers back what Admins among them have taken from each other. */
-    async restore(): Promise<void> {
-      for (const { id, role } of [tenant, stranger].flatMap((of) =>
-        ['Admin', 'User', 'Display'].map(of.person),
-      ))
-        await db.updateTable('person').set({ role, active: true }).where('id', '=', id).execute();
-      await db.updateTable('person').set({ active: true }).where('id', '=', personId).execute();
-      await sql`update pin set revoked_at = null, expires_at = null where id <= 5`.execute(db);
-      await sql`update display set revoked_at = null, expires_at = now() + interval '90 days', may_book = true
-        where id = ${displayId}`.execute(db);
-      await sql`update location set active = true where name = 'Campus'`.execute(db);
-      await sql`update resource set active = true, check_in_minutes = 60
-        where id <= ${rooms.length + doors.length}`.execute(db);
-    },
+    restore: () => outlastDeadlocks(restore),
   };
+
+  async function restore(): Promise<void> {
+    for (const { id, role } of [tenant, stranger].flatMap((of) =>
+      ['Admin', 'User', 'Display'].map(of.person),
+    ))
+      await db.updateTable('person').set({ role, active: true }).where('id', '=', id).execute();
+    await db.updateTable('person').set({ active: true }).where('id', '=', personId).execute();
+    await sql`update pin set revoked_at = null, expires_at = null where id <= 5`.execute(db);
+    await sql`update display set revoked_at = null, expires_at = now() + interval '90 days', may_book = true
+        where id = ${displayId}`.execute(db);
+    await sql`update location set active = true where name = 'Campus'`.execute(db);
+    await sql`update resource set active = true, check_in_minutes = 60
+        where id <= ${rooms.length + doors.length}`.execute(db);
+  }
+}
+
+/** The server may lock the same records in another order at the same moment. */
+async function outlastDeadlocks(work: () => Promise<unknown>): Promise<void> {
+  for (;;)
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== '40P01') throw error;
+    }
 }
 
 const lowerFirst = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
