@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import WebSocket from 'ws';
 import type { Transaction } from '../src/db/database.ts';
 import { createPin } from '../src/identity/service.ts';
-import { until } from './_util/graphql.ts';
+import { heardOfAll, until } from './_util/graphql.ts';
 import { pepper } from './_util/pepper.ts';
 import { type Service, startService } from './_util/service.ts';
 
@@ -180,6 +180,20 @@ describe('a long poll', () => {
     'a batch': () => `v2.0/jobs/batches/${batchId}?WaitSeconds=25`,
     changes: () => 'v1.0/changes?Cursor=now&WaitSeconds=25',
   };
+  const ask = (poll: string) =>
+    fetch(`${service.url}/${service.tenant.code}/api/${poll}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+  test('for a batch goes on after a notification of what it has read already', async () => {
+    const { db } = service.context;
+    const waits = listening();
+    const answer = ask(polls['a batch']!());
+    await waits;
+    await sql`select pg_notify('roomgate', ${`batch:${service.tenant.mandatorId}:${batchId}`})`.execute(db);
+    await heardOfAll(service.context);
+    await db.transaction().execute(changeAll);
+    expect(await (await answer).json()).toMatchObject({ LessonCount: 7 });
+  });
   const losses: [name: string, lose: () => Promise<unknown>, status: number][] = [
     ['has become a Display', () => become(service.context.db, 'Display'), 403],
     [
@@ -196,9 +210,7 @@ describe('a long poll', () => {
   describe.each(Object.keys(polls))('for %s', (name) => {
     test.each(losses)('tells nothing to who %s meanwhile', async (_name, lose, status) => {
       const waits = listening();
-      const answer = fetch(`${service.url}/${service.tenant.code}/api/${polls[name]!()}`, {
-        headers: { authorization: `Bearer ${token}` },
-      });
+      const answer = ask(polls[name]!());
       await waits;
       await lose();
       await service.context.db.transaction().execute(changeAll);

@@ -53,8 +53,12 @@ export async function waitForBatch(
     ]);
     if (over.aborted) return batch;
     over.addEventListener('abort', changes.close, { once: true });
-    for (let change = await changes.next(); change; change = await changes.next())
-      if (change.all || change.keys.has(batch.id)) break;
+    for (let change = await changes.next(); change; change = await changes.next()) {
+      if (!change.all && !change.keys.has(batch.id)) continue;
+      const now = await getBatch(context.db, await viewerNow(), batchId);
+      // What was notified may have been read already.
+      if (!isDeepStrictEqual(now, batch)) return now;
+    }
     return await getBatch(context.db, await viewerNow(), batchId);
   } finally {
     changes.close();

@@ -16,11 +16,11 @@ const [firstPause, longestPause] = [60_000, 900_000];
 const trial = 15_000;
 
 const untilWords = 'Nothing is asked as this account before';
-const pauseText = new RegExp(`${untilWords} (\\S+Z)\\.`);
 
 /** When the pause ends that a fault of a calendar tells of; undefined where it tells of none, or that is over. */
 export function pauseOf(fault: { text: string } | null): Date | undefined {
-  const [, when] = pauseText.exec(fault?.text ?? '') ?? [];
+  const [, told = ''] = fault?.text.split(`${untilWords} `) ?? [];
+  const [when] = /^\S{1,30}Z(?=\.)/.exec(told) ?? [];
   const end = when === undefined ? undefined : new Date(when);
   return end && end.getTime() > Date.now() ? end : undefined;
 }
