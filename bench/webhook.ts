@@ -1,6 +1,6 @@
 /**
  * `npm run bench:webhook`: notifications per second that are stored, have queued the reading of their calendar and are
- * answered, by a Web process with its settings as they are, beside a bare node:http server that does one INSERT per POST, in
+ * answered, by a Web process with its limits raised, beside a bare node:http server that does one INSERT per POST, in
  * one run and in turns. Then, with a worker and a mail server: how often a mailbox is read after 500 notifications in two
  * seconds, and how long 1,000 a second wait for their answers while clients read bookings.
  */
@@ -35,6 +35,7 @@ const mailServer = await startMailServer();
 const bench = await openBench(rooms, options, {
   LogLevel: 'info',
   Limits__RequestsPerMinute: '1000000',
+  Limits__NotificationsPerMinute: '10000000',
   MailServer__school__Kind: 'Ews',
   MailServer__school__Url: mailServer.ews,
   MailServer__school__User: mailServer.user,
