@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
+import WebSocket from 'ws';
 import { addressSends, openMemory, personSends } from '../src/body-memory.ts';
 import { RequestTimeout } from '../src/errors.ts';
 import { readBytes, streamBytes } from '../src/request-body.ts';
@@ -297,6 +298,19 @@ describe('every route that reads a body', () => {
     await releaseAll();
     await service.stop();
   });
+
+  test('gives up a message of a WebSocket that does not end in the time of the largest body', async () => {
+    const socket = new WebSocket(
+      `${service.url.replace('http', 'ws')}/school/graphql`,
+      'graphql-transport-ws',
+      { headers: { Authorization: `Bearer ${token}` } },
+    );
+    await once(socket, 'open');
+    socket.send('{"type":"connection_init"}');
+    await once(socket, 'message');
+    socket.send('{"type":', { fin: false });
+    expect((await once(socket, 'close'))[0]).toBe(1008);
+  }, 60_000);
 
   const json = 'Content-Type: application/json\r\n';
   const routes: [name: string, path: string, type: string][] = [

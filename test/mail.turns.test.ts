@@ -107,3 +107,14 @@ test('a server that was silent rests with all of its work, longer each time, unt
   for (let times = 0; times < 3; times++) void turns.take(1, hang);
   expect(await turns.take(1, answer)).toEqual({ againMs: 1_000, isForAll: false });
 });
+
+test('an answer ends the rest that another calendar of the tenant has brought about', async () => {
+  const turns = openTurns(places);
+  void turns.take(1, hang);
+  await pass(55);
+  void turns.take(1, answerAfter(7));
+  await pass(6);
+  expect(await turns.take(1, answer)).toMatchObject({ isForAll: true });
+  await pass(2);
+  expect(await turns.take(1, answer)).toBeUndefined();
+});

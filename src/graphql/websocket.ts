@@ -213,13 +213,22 @@ export function createWebSockets(
     setTimeout(() => WebSocket.prototype.terminate.call(opened), goodbyeTimeout).unref();
   }
 
-  /** A message is kept until its end has come, which a client may take its time over. */
+  /** A message is kept until its end has come, which a client may take as long over as over the largest body. */
   function countMessages(opened: WebSocket, socket: Duplex, viewer: Viewer): void {
+    const { BodySeconds, BodyBytes, BodyBytesPerSecond } = config.Limits;
+    const patience = (BodySeconds + BodyBytes / BodyBytesPerSecond) * 1_000;
     const account = openAccount(personSends(viewer), largestOf(config.Limits));
     let bytes = 0;
+    let late: NodeJS.Timeout | undefined;
     function hold(now: number): void {
+      if (bytes === 0 && now > 0) late = setTimeout(giveUp, patience).unref();
       bytes = Math.max(0, now);
+      if (bytes === 0) clearTimeout(late);
       account.hold(bytes);
+    }
+    function giveUp(): void {
+      forget();
+      refuse(opened, 1008, 'The message comes too slowly');
     }
     function count(chunk: Buffer): void {
       try {

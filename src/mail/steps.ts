@@ -37,12 +37,16 @@ export function itemsSoFar(calendar: Calendar, step: Step): number {
   return step.items + (isFirst(calendar, step) ? 0 : calendar.continuationItems);
 }
 
-/** Asks for what has changed, or for all there is when the mail server has lost the thread. Throws nothing. */
+/**
+ * Asks for what has changed, or for all there is when the mail server has lost the thread. Throws nothing.
+ * @param answered called with each page
+ */
 export async function readStep(
   { pages }: Connector,
   calendar: Calendar,
   days: { PastDays: number; FutureDays: number },
   signal: AbortSignal,
+  answered: () => void,
 ): Promise<Step> {
   const { cursor, continuation, windowStart, windowEnd } = calendar;
   const until = performance.now() + stepWithin;
@@ -54,6 +58,7 @@ export async function readStep(
       : { cursor, continuation: continuation?.place ?? null };
     try {
       for await (const page of pages(calendar, from, step.window, signal)) {
+        answered();
         step.pages = withoutVoid([...step.pages, page]);
         step.items = step.pages.reduce((sum, { groups }) => sum + countItems(groups), 0);
         if (itemsSoFar(calendar, step) > mostItems)

@@ -150,7 +150,7 @@ async function readOne(context: Work, turn: Turn, calendar: Calendar): Promise<v
     isAnew: false,
   };
   const within = AbortSignal.any([signal, turn.signal]);
-  const step = await contain(() => readStep(connector, calendar, settings, within)).catch(
+  const step = await contain(() => readStep(connector, calendar, settings, within, turn.answered)).catch(
     (fault: unknown): Step => ({ ...nothing, fault }),
   );
   if (signal.aborted) return;

@@ -98,6 +98,7 @@ export function openTurns(places: number): Turns {
     const standing = standingOf(tenant);
     standing.answeredAt = performance.now();
     standing.rests = 0;
+    standing.restsUntil = 0;
     if (standing.answeredAt - beganAt < quickWithin) standing.isSlow = false;
   }
 
