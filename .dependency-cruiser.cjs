@@ -1,6 +1,6 @@
 /**
  * The arrows: who may import whom. A module may import only what its rule lists; what no rule mentions is free.
- * test/house.arrows.test.ts plants a violation of each rule.
+ * test/house/arrows.test.ts plants a violation of each rule.
  */
 const hallways = 'rest|graphql|worker|cli|web';
 const floors = `${hallways}|db|time`;

@@ -7,9 +7,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../src/config.ts';
 import { makeSecret } from '../src/mail/secrets.ts';
-import { startMailServer } from '../test/_util/mail-server.ts';
 import { ewsBody, webhookPath } from '../test/_util/notifications.ts';
 import { pepper } from '../test/_util/pepper.ts';
+import { startMailServer } from '../test/mail/_util/mail-server.ts';
 import { cpuOf, cpuOfPostgres, median, quantile, say, show } from './_util/figures.ts';
 import { answerOf, load, openBench } from './_util/harness.ts';
 import type { Outcome } from './_util/load.ts';

@@ -20,7 +20,7 @@ const sources = [
   'deploy/*',
 ];
 /** Plants violations in texts of its own. */
-const notRead = /^package-lock\.json$|\/generated\/|^test\/house\.documents\.test\.ts$/;
+const notRead = /^package-lock\.json$|\/generated\/|^test\/house\/documents\.test\.ts$/;
 const mostLines = { readme: 220, page: 250 };
 
 function read(project: string, patterns: readonly string[]): Texts {

@@ -1,7 +1,7 @@
 /** One run: faults, one after another, under a load that knows what it was promised. */
 import type { Database } from '../../src/db/database.ts';
 import { type Dice, openDice } from '../_util/dice.ts';
-import { startMailServer } from '../_util/mail-server.ts';
+import { startMailServer } from '../mail/_util/mail-server.ts';
 import { comesTrue } from './comes-true.ts';
 import { type Fault, faults, type Scene } from './faults.ts';
 import { type Finding, openLedger } from './ledger.ts';

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';
 import type { Dice } from '../_util/dice.ts';
-import type { Truth } from '../_util/mail-server/ledger.ts';
-import type { MailServer } from '../_util/mail-server.ts';
+import type { MailServer } from '../mail/_util/mail-server.ts';
+import type { Truth } from '../mail/simulator/ledger.ts';
 import type { Ledger } from './ledger.ts';
 
 type Room = { address: string; resourceId: number };

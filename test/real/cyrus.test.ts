@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Cyrus, missingCyrus, startCyrus } from '../_util/cyrus.ts';
-import { type Booked, describeBooking, type MailService, startMailService } from '../_util/mail-service.ts';
 import { killPrograms } from '../_util/process.ts';
-import { describeReal, timeUntil } from '../_util/real-servers.ts';
+import { type Cyrus, missingCyrus, startCyrus } from '../mail/_util/cyrus.ts';
+import { describeReal, timeUntil } from '../mail/_util/real-servers.ts';
+import { type Booked, describeBooking, type MailService, startMailService } from '../mail/_util/service.ts';
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 const midnight = Math.ceil(Date.now() / day) * day + day;

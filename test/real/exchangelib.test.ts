@@ -2,8 +2,8 @@ import { execFile, spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { startMailServer } from '../_util/mail-server.ts';
-import { describeReal } from '../_util/real-servers.ts';
+import { startMailServer } from '../mail/_util/mail-server.ts';
+import { describeReal } from '../mail/_util/real-servers.ts';
 
 const script = path.join(import.meta.dirname, 'exchangelib_judge.py');
 /** Debian's own Python has its packages, whichever other one comes first. */

@@ -1,9 +1,9 @@
 /** What anybody may put into a calendar of Radicale, as Debian has it, that is large: it is booked, and no worker dies. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { describeBooking, type MailService, startMailService } from '../_util/mail-service.ts';
 import { killPrograms } from '../_util/process.ts';
-import { missingRadicale, type Radicale, startRadicale } from '../_util/radicale.ts';
-import { describeReal, timeUntil } from '../_util/real-servers.ts';
+import { missingRadicale, type Radicale, startRadicale } from '../mail/_util/radicale.ts';
+import { describeReal, timeUntil } from '../mail/_util/real-servers.ts';
+import { describeBooking, type MailService, startMailService } from '../mail/_util/service.ts';
 
 const [hour, day] = [3_600_000, 86_400_000];
 const midnight = Math.ceil(Date.now() / day) * day + day;

@@ -1,0 +1,562 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type GraphQLArgument, getNamedType, isInputObjectType, isListType, isNonNullType } from 'graphql';
+import * as bookings from '../../src/bookings/graphql.ts';
+import { routes as bookingRoutes } from '../../src/bookings/rest.ts';
+import { type AddTypes, createBuilder } from '../../src/graphql/builder.ts';
+import * as lessonTypes from '../../src/lessons/graphql.ts';
+import { routes as lessonRoutes } from '../../src/lessons/rest.ts';
+import * as tenants from '../../src/tenants/graphql.ts';
+import { type ContractProxy, startContractProxy } from '../_util/contract-proxy.ts';
+import { releaseAll } from '../_util/hold.ts';
+import { type Service, startService } from '../_util/service.ts';
+import { type Caller, day, openLanes } from './_util/lanes.ts';
+import {
+  answered,
+  at,
+  batch,
+  batches,
+  cancel,
+  create,
+  done,
+  type Expected,
+  end,
+  errors,
+  failed,
+  has,
+  items,
+  job,
+  jobs,
+  lesson,
+  lessons,
+  page,
+  queued,
+  type Row,
+  refused,
+  remove,
+  type Step,
+  submit,
+  update,
+} from './_util/scenarios.ts';
+import { bookingScenarios, everyBookingCall } from './_util/scenarios-bookings.ts';
+
+/** Contract 4.1; a ResourceConflict is a warning where it was settled. */
+const errorCodes = [
+  ...['MissingField', 'InvalidType', 'InvalidTime', 'UnknownResource', 'AmbiguousResource', 'LimitExceeded'],
+  ...['InconsistentIdentifiers', 'DuplicateJobId', 'DuplicateLektionId', 'UnknownJobId', 'UnknownLektionId'],
+  'ResourceConflict',
+];
+const warningCodes = ['AssumedUtc', 'UnknownField', 'PastLesson', 'OutsideOpeningHours'];
+
+const unknown = '01a1f8da-707e-77b2-927f-0b8eb9707a33';
+const nextMonth = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10);
+const simple = [job('J-1', lesson('L-1', 'R001', 8))];
+const everyMember = {
+  ...{ titel: 'Algebra', fach: 'Math', bemerkung: 'Bring rulers', klassen: ['1a', '1b'] },
+  ...{ lehrpersonen: ['E. Noether'], status: 'Vertretung', kopplungId: 'K', privat: true },
+};
+const noMember = {
+  ...{ titel: null, fach: null, bemerkung: null, klassen: null, lehrpersonen: null },
+  ...{ kopplungId: null, status: 'Geplant', privat: false },
+};
+
+const everyCall = [
+  ...(['create', 'update', 'delete'] as const).map((name) => submit(name, [{ jobID: 'J-1' }])),
+  ...[batch(unknown), errors(unknown), cancel(unknown), batches(), jobs(), lessons()],
+  ...everyBookingCall,
+];
+const allRefused = (caller: Caller, code: string): Row[] =>
+  everyCall.map((call) => [call, refused(code), caller]);
+
+/**
+ * Each row is a call, what its result must have, and who calls (the user when left out). Everybody's result must be equal
+ * in every member. Ids and cursors have names, in the order in which they appear: `batch 1`, `booking 1`, `cursor 1`.
+ */
+const scenarios: Record<string, Row[]> = {
+  'a batch from the queue to its end, and every member of what it has made': [
+    ['the worker stops'],
+    [
+      submit('create', [
+        {
+          ...{ jobID: 'J-1', bezeichnung: 'Mathematics', quelle: 'Plan', standort: 'Campus', bemerkung: 'B' },
+          lektionList: [
+            lesson('L-1', 'R001', 8, { ...everyMember, ressourceId: 'room R001' }),
+            lesson('L-2', ' r002 ', 9),
+          ],
+        },
+      ]),
+      queued('batch 1'),
+    ],
+    [
+      batch('batch 1'),
+      has({
+        ...{ batchId: 'batch 1', operation: 'Create', importStatus: 'AwaitingLessonCreation', jobCount: 1 },
+        ...{ lessonCount: null, processedCount: 0, createdCount: 0, errorCount: 0, warningCount: 0 },
+        ...{ failureKind: null, validateOnly: false, errorMessages: null, errors: [], queuePosition: 1 },
+        ...{ createdAt: '(instant)', startedAt: null, finishedAt: null },
+        createdBy: { personId: 'user', displayName: 'User of (mandator)' },
+      }),
+    ],
+    ['the worker goes on'],
+    [
+      end('batch 1'),
+      has({
+        ...{ importStatus: 'LessonsCreated', lessonCount: 2, processedCount: 2, createdCount: 2 },
+        ...{ queuePosition: null, startedAt: '(instant)', finishedAt: '(instant)' },
+      }),
+    ],
+    [
+      jobs({ jobID: 'J-1' }),
+      items({
+        ...{ jobID: 'J-1', bezeichnung: 'Mathematics', quelle: 'Plan', standort: 'Campus', bemerkung: 'B' },
+        ...{ lessonCount: 2, batchId: 'batch 1', createdAt: '(instant)', changedAt: '(instant)' },
+        createdBy: { personId: 'user', displayName: 'User of (mandator)' },
+      }),
+    ],
+    [
+      lessons({ jobID: 'J-1' }),
+      items(
+        {
+          ...{ jobID: 'J-1', lektionId: 'L-1', beginn: answered(8), ende: answered(9) },
+          ...{ ressourceName: 'R001', ressourceId: 'room R001', bookingId: 'booking 1', ursprung: null },
+          ...everyMember,
+        },
+        {
+          ...{ jobID: 'J-1', lektionId: 'L-2', beginn: answered(9), ende: answered(10) },
+          ...{ ressourceName: 'R002', ressourceId: 'room R002', bookingId: 'booking 2', ursprung: null },
+          ...noMember,
+        },
+      ),
+    ],
+  ],
+
+  'lists, page by page and by filter': [
+    [create([job('J-1', lesson('L-1', 'R001', 8), lesson('L-2', 'R002', 9))]), done()],
+    [create([job('J-2', lesson('L-1', 'R001', 12))]), done(), 'colleague'],
+    [update([{ jobID: 'J-2', quelle: 'Plan' }]), done()],
+    [jobs({ limit: 1 }), page('cursor 1', { jobID: 'J-2', createdBy: { personId: 'colleague' } })],
+    [jobs({ limit: 1, cursor: 'cursor 1' }), page(null, { jobID: 'J-1' })],
+    [jobs({ jobID: 'J-3' }), page(null)],
+    [lessons({ limit: 2 }), page('cursor 2', { lektionId: 'L-1' }, { lektionId: 'L-2' })],
+    [lessons({ limit: 2, cursor: 'cursor 2' }), page(null, { jobID: 'J-2', lektionId: 'L-1' })],
+    [lessons({ jobID: 'J-2' }), items({ lektionId: 'L-1' })],
+    [lessons({ ressourceName: ' r001' }), items({ jobID: 'J-1' }, { jobID: 'J-2' })],
+    [lessons({ from: at(9), to: at(12) }), items({ lektionId: 'L-2' })],
+    [batches(), items()],
+    [
+      batches({ importStatus: 'All' }),
+      items({ batchId: 'batch 3' }, { batchId: 'batch 2' }, { batchId: 'batch 1' }),
+    ],
+    [batches({ importStatus: 'All', limit: 2 }), has({ nextCursor: 'cursor 3' })],
+    [batches({ importStatus: 'All', cursor: 'cursor 3' }), items({ batchId: 'batch 1' })],
+    [batches({ importStatus: 'LessonsImportFailed' }), items()],
+    [batches({ importStatus: 'LessonsCreated', operation: 'Update' }), items({ batchId: 'batch 3' })],
+    [batches({ importStatus: 'All', mine: true }), items({ batchId: 'batch 2' }), 'colleague'],
+    [batches({ importStatus: 'All', jobID: 'J-1' }), items({ batchId: 'batch 1' })],
+    [batches({ importStatus: 'All', createdAfter: '2100-01-01T00:00:00Z' }), items()],
+    [batches({ importStatus: 'All', createdBefore: '2000-01-01T00:00:00Z' }), items()],
+    [lessons({ cursor: 'cursor 1' }), refused('BAD_USER_INPUT')],
+    [jobs({ cursor: 'made up' }), refused('BAD_USER_INPUT')],
+    ...[
+      batches({ limit: 0 }),
+      batches({ importStatus: 'Done' }),
+      batches({ jobID: '' }),
+      lessons({ from: 'now' }),
+    ].map((call): Row => [call, refused('BAD_USER_INPUT')]),
+    [jobs({ jobID: 'x'.repeat(129) }), refused('BAD_USER_INPUT')],
+  ],
+
+  'cancelling batches that wait, and that have ended': [
+    ['the worker stops'],
+    [submit('create', simple), queued('batch 1')],
+    [submit('create', simple), queued('batch 2'), 'colleague'],
+    [batches(), items({ batchId: 'batch 2', queuePosition: 2 }, { batchId: 'batch 1', queuePosition: 1 })],
+    [
+      cancel('batch 1'),
+      has({ importStatus: 'LessonsImportFailed', failureKind: 'Cancelled', lessonCount: null }),
+    ],
+    [cancel('batch 1'), refused('CONFLICT')],
+    [batches(), items({ batchId: 'batch 2', queuePosition: 1 })],
+    ['the worker goes on'],
+    [end('batch 2'), done()],
+    [cancel('batch 2'), refused('CONFLICT')],
+    [lessons(), items({ jobID: 'J-1' })],
+  ],
+
+  '20 batches may be open': [
+    ['the worker stops'],
+    ...Array.from({ length: 20 }, (_, sent): Row => [submit('create', simple), queued(`batch ${sent + 1}`)]),
+    [submit('create', simple), refused('LIMIT')],
+    [cancel('batch 1'), has({ failureKind: 'Cancelled' })],
+    [submit('create', simple), queued('batch 21')],
+  ],
+
+  'a key answers the same again, to the same person and the same body': [
+    ['the worker stops'],
+    [submit('create', simple, { idempotencyKey: 'K' }), queued('batch 1')],
+    [submit('create', simple, { idempotencyKey: 'K' }), queued('batch 1')],
+    [
+      submit('create', [job('J-2', lesson('L-1', 'R001', 8))], { idempotencyKey: 'K' }),
+      refused('BAD_USER_INPUT'),
+    ],
+    [submit('create', simple, { idempotencyKey: 'K', validateOnly: true }), refused('BAD_USER_INPUT')],
+    [submit('delete', [{ jobID: 'J-1' }], { idempotencyKey: 'K' }), refused('BAD_USER_INPUT')],
+    [submit('create', simple, { idempotencyKey: 'K' }), queued('batch 2'), 'colleague'],
+    [submit('update', [{ jobID: 'J-1' }], { idempotencyKey: 'K-2' }), queued('batch 3')],
+    // What a header cannot hold, no front takes.
+    [submit('delete', [{ jobID: 'J-1' }], { idempotencyKey: 'two words' }), refused('BAD_USER_INPUT')],
+  ],
+
+  'an update: absent is unchanged, null is cleared, a list may be the whole truth': [
+    [
+      create([
+        { ...job('J-1', lesson('L-1', 'R001', 8, everyMember), lesson('L-2', 'R001', 9)), quelle: 'Plan' },
+      ]),
+      done(),
+    ],
+    [
+      update([{ jobID: 'J-1', bezeichnung: 'B', quelle: null }]),
+      has({ operation: 'Update', lessonCount: 0 }),
+    ],
+    [jobs(), items({ bezeichnung: 'B', quelle: null, lessonCount: 2, batchId: 'batch 1' })],
+    [update([job('J-1', { lektionId: 'L-1', beginn: at(7), fach: null, klassen: null })]), done()],
+    [
+      lessons(),
+      items(
+        {
+          ...{ lektionId: 'L-1', bookingId: 'booking 1', beginn: answered(7), ende: answered(9) },
+          ...{ titel: 'Algebra', fach: null, klassen: null },
+          ursprung: {
+            ...{ beginn: answered(8), ende: answered(9), ressourceName: 'R001' },
+            ...{ fach: 'Math', lehrpersonen: ['E. Noether'] },
+          },
+        },
+        { lektionId: 'L-2', ursprung: null },
+      ),
+    ],
+    [
+      update([
+        {
+          ...job('J-1', { lektionId: 'L-2', titel: 'T' }, lesson('L-3', 'R002', 9)),
+          replaceLektionList: true,
+        },
+      ]),
+      done(),
+    ],
+    [lessons(), items({ lektionId: 'L-2', titel: 'T' }, { lektionId: 'L-3' })],
+  ],
+
+  'a deletion takes lessons, or whole jobs': [
+    [
+      create([
+        job('J-1', lesson('L-1', 'R001', 8), lesson('L-2', 'R001', 9)),
+        job('J-2', lesson('L-1', 'R002', 8)),
+      ]),
+      done(),
+    ],
+    [remove([{ jobID: 'J-1', lektionList: [{ lektionId: 'L-1' }] }, { jobID: 'J-2' }]), done()],
+    [lessons(), items({ jobID: 'J-1', lektionId: 'L-2' })],
+    [jobs(), items({ jobID: 'J-1', lessonCount: 1 })],
+  ],
+
+  'the lessons of one batch swap their rooms': [
+    [create([job('J-1', lesson('L-1', 'R001', 8), lesson('L-2', 'R002', 8))]), done()],
+    [
+      update([
+        job('J-1', { lektionId: 'L-1', ressourceName: 'R002' }, { lektionId: 'L-2', ressourceName: 'R001' }),
+      ]),
+      done(),
+    ],
+    [
+      lessons(),
+      items(
+        { lektionId: 'L-1', ressourceId: 'room R002', ursprung: { ressourceName: 'R001' } },
+        { lektionId: 'L-2', ressourceId: 'room R001', ursprung: { ressourceName: 'R002' } },
+      ),
+    ],
+  ],
+
+  'Entfaellt frees the room': [
+    [create(simple), done()],
+    [update([job('J-1', { lektionId: 'L-1', status: 'Entfaellt' })]), done()],
+    [create([job('J-2', lesson('L-1', 'R001', 8))]), done()],
+    [lessons(), items({ jobID: 'J-1', status: 'Entfaellt' }, { jobID: 'J-2', status: 'Geplant' })],
+    [update([job('J-1', { lektionId: 'L-1', status: null })]), failed('ResourceConflict 0.0.ressourceName')],
+  ],
+
+  'coupled lessons share one booking': [
+    [
+      create([
+        job('J-1', lesson('L-1', 'R001', 8, { kopplungId: 'K' }), lesson('L-2', 'R001', 9)),
+        job('J-2', lesson('L-1', 'R001', 8, { kopplungId: 'K' })),
+      ]),
+      done(),
+    ],
+    [lessons(), items({ bookingId: 'booking 1' }, { bookingId: 'booking 1' }, { bookingId: 'booking 2' })],
+  ],
+
+  'a private lesson shows its content to its sender and to Admins': [
+    [create([job('J-1', lesson('L-1', 'R001', 8, everyMember))]), done()],
+    [lessons(), items(everyMember), 'user'],
+    [lessons(), items(everyMember), 'admin'],
+    [
+      lessons(),
+      items({ ...noMember, titel: 'Belegt', status: 'Vertretung', privat: true, ressourceName: 'R001' }),
+      'colleague',
+    ],
+  ],
+
+  'OnConflict: the batch fails, the lesson is left out, or a manual booking goes': [
+    [create([job('J-1', lesson('L-1', 'R001', 8))]), done()],
+    [
+      create([job('J-2', lesson('L-1', 'R001', 8), lesson('L-2', 'R003', 10), lesson('L-3', 'R002', 10))]),
+      failed('ResourceConflict 0.0.ressourceName', 'ResourceConflict 0.1.ressourceName'),
+    ],
+    [
+      create([job('J-2', lesson('L-1', 'R001', 8), lesson('L-2', 'R002', 8))], { onConflict: 'Displace' }),
+      failed('ResourceConflict 0.0.ressourceName'),
+    ],
+    [
+      create([job('J-2', lesson('L-1', 'R001', 8), lesson('L-2', 'R003', 10), lesson('L-3', 'R002', 10))], {
+        onConflict: 'Skip',
+      }),
+      done('ResourceConflict 0.0.ressourceName', 'ResourceConflict 0.1.ressourceName'),
+    ],
+    [lessons({ jobID: 'J-2' }), items({ lektionId: 'L-3' })],
+    [
+      update([job('J-2', { lektionId: 'L-3', ressourceName: 'R003' })], { onConflict: 'Displace' }),
+      done('ResourceConflict 0.0.ressourceName'),
+    ],
+    [lessons({ jobID: 'J-2' }), items({ lektionId: 'L-3', ressourceName: 'R003' })],
+  ],
+
+  'ValidateOnly tells the same, and writes nothing': [
+    [
+      create(simple, { validateOnly: true }),
+      has({ importStatus: 'LessonsCreated', validateOnly: true, lessonCount: 1 }),
+    ],
+    [jobs(), items()],
+    [create(simple), done()],
+    [create(simple, { validateOnly: true }), failed('DuplicateJobId 0.jobID')],
+    [update([job('J-1', { lektionId: 'L-1', titel: 'T' })], { validateOnly: true }), done()],
+    [remove([{ jobID: 'J-1' }], { validateOnly: true }), done()],
+    [lessons(), items({ lektionId: 'L-1', titel: null })],
+  ],
+
+  'every fault of new lessons, at once and page by page': [
+    [create(simple), done()],
+    [
+      create([
+        job('J-1', lesson('L-1', 'R002', 8)),
+        job('J-2', {}, lesson('L-1', 'R404', 8), lesson('L-2', 'Hall', 8), lesson('L-2', 'R002', 10)),
+        {},
+        {
+          ...job('J-3', lesson('L-1', 'R001', 12, { ressourceId: 'room R002' })),
+          bezeichnung: 'x'.repeat(4_001),
+        },
+        job(
+          'J-4',
+          lesson('L-1', 'R002', 12, { beginn: 'soon' }),
+          lesson('L-2', 'R002', 12, { ende: at(12) }),
+          lesson('L-3', 'R002', 13, { status: 'Abgesagt', klassen: ['x'.repeat(201)] }),
+        ),
+      ]),
+      failed(
+        'DuplicateJobId 0.jobID',
+        'MissingField 1.0.lektionId',
+        'MissingField 1.0.beginn',
+        'MissingField 1.0.ende',
+        'MissingField 1.0.ressourceName',
+        'UnknownResource 1.1.ressourceName',
+        'AmbiguousResource 1.2.ressourceName',
+        'DuplicateLektionId 1.3.lektionId',
+        'MissingField 2.jobID',
+        'MissingField 2.lektionList',
+        'InvalidType 3.bezeichnung',
+        'InconsistentIdentifiers 3.0.ressourceId',
+        'InvalidTime 4.0.beginn',
+        'InvalidTime 4.1.ende',
+        'InvalidType 4.2.klassen',
+        'InvalidType 4.2.status',
+      ),
+    ],
+    [errors('batch 2', { limit: 15 }), has({ nextCursor: 'cursor 1' })],
+    [
+      errors('batch 2', { limit: 15, cursor: 'cursor 1' }),
+      items({ code: 'InvalidType', index: 4, lektionIndex: 2 }),
+    ],
+    [create([{ ...job('J-2', lesson('L-2', 'Hall', 8)), standort: 'Annex' }]), done()],
+    [create(Array.from({ length: 7 }, () => ({}))), failed('LimitExceeded')],
+  ],
+
+  'every fault of changes and deletions': [
+    [create(simple), done()],
+    [
+      update([
+        job('J-0', { lektionId: 'L-1' }),
+        job('J-1', { lektionId: 'L-1', beginn: null }, { lektionId: 'L-2' }),
+      ]),
+      failed('UnknownJobId 0.jobID', 'MissingField 1.0.beginn', 'UnknownLektionId 1.1.lektionId'),
+    ],
+    [
+      remove([
+        { jobID: 'J-0' },
+        { jobID: 'J-1', lektionList: [{ lektionId: 'L-1' }, { lektionId: 'L-2' }] },
+        {},
+      ]),
+      failed('UnknownJobId 0.jobID', 'UnknownLektionId 1.1.lektionId', 'MissingField 2.jobID'),
+    ],
+    [lessons(), items({ lektionId: 'L-1' })],
+  ],
+
+  'warnings do not stop a batch': [
+    [
+      create([
+        job(
+          'J-1',
+          lesson('L-1', 'R001', 8, { beginn: `${day}T08:00:00` }),
+          lesson('L-2', 'R001', 8, {
+            beginn: '2020-01-06T08:00:00+01:00',
+            ende: '2020-01-06T09:00:00+01:00',
+          }),
+          lesson('L-3', 'R001', 8, { beginn: `${nextMonth}T01:00:00Z`, ende: `${nextMonth}T02:00:00Z` }),
+        ),
+      ]),
+      done('AssumedUtc 0.0.beginn', 'PastLesson 0.1.ende', 'OutsideOpeningHours 0.2.beginn'),
+    ],
+  ],
+
+  'where the fronts differ by their nature': [
+    // A schema knows its members and their types, and refuses others before anything is stored.
+    [
+      create([job('J-1', lesson('L-1', 'R001', 8, { _farbe: 'red' }))]),
+      { rest: done('UnknownField 0.0._farbe'), graphql: refused('BAD_USER_INPUT') },
+    ],
+    [
+      create([job('J-2', lesson('L-1', 'R002', 8, { privat: 'yes' }))]),
+      { rest: failed('InvalidType 0.0.privat'), graphql: refused('BAD_USER_INPUT') },
+    ],
+    // What a page costs is counted before it is read.
+    [batches({ limit: 201 }), { rest: items(), graphql: refused('BAD_USER_INPUT') }],
+    // DateTime is in UTC.
+    [lessons({ from: '2100-01-01T00:00:00+01:00' }), { rest: items(), graphql: refused('BAD_USER_INPUT') }],
+  ],
+
+  'nothing to import, and batches that there are not': [
+    [submit('create', []), refused('BAD_USER_INPUT')],
+    [submit('update', []), refused('BAD_USER_INPUT')],
+    [submit('delete', []), refused('BAD_USER_INPUT')],
+    [submit('create', [1]), refused('BAD_USER_INPUT')],
+    [submit('delete', [{ jobID: 'J-1' }], { onConflict: 'Skip' }), refused('BAD_USER_INPUT')],
+    ...[unknown, 'nonsense', 'foreign batch'].flatMap((id): Row[] => [
+      [batch(id), refused('NOT_FOUND')],
+      [errors(id), refused('NOT_FOUND')],
+      [cancel(id), refused('NOT_FOUND')],
+    ]),
+  ],
+
+  ...bookingScenarios,
+
+  'a display has nothing to do with lessons and bookings': allRefused('display', 'FORBIDDEN'),
+  'without a credential': allRefused('nobody', 'NOT_AUTHENTICATED'),
+  'with a wrong credential': [
+    [batches(), refused('NOT_AUTHENTICATED'), 'forger'],
+    [submit('create', simple), refused('NOT_AUTHENTICATED'), 'forger'],
+  ],
+  'with a credential of another tenant': allRefused('stranger', 'NOT_FOUND'),
+};
+
+let service: Service;
+let proxy: ContractProxy;
+let lanes: Awaited<ReturnType<typeof openLanes>>;
+const used = new Set<string>();
+const codes = new Set<string>();
+
+beforeAll(async () => {
+  service = await startService({ LegacyApiKeyEnabled: 'true', Limits__JobsPerBatch: '6' });
+  proxy = await startContractProxy(service.url);
+  lanes = await openLanes(service, proxy, used);
+});
+afterAll(async () => {
+  await releaseAll();
+  await proxy.stop();
+  await service.stop();
+});
+beforeEach(() => lanes.clear());
+
+/** One row in all lanes at once: each result has what is expected, and those that expect the same are equal. */
+async function run(where: string, step: Exclude<Step, string>, expected: Expected, caller: Caller = 'user') {
+  const expectedOf = ({ isRest }: { isRest: boolean }) =>
+    'has' in expected ? expected : expected[isRest ? 'rest' : 'graphql'];
+  const results = await Promise.all(
+    lanes.lanes.map(async (lane) => {
+      const wanted = expectedOf(lane);
+      const result = await lane.run(step.call, { caller, toEnd: step.toEnd, wrong: wanted.wrong ?? false });
+      return { lane: lane.name, wanted, result };
+    }),
+  );
+  for (const { lane, wanted, result } of results) {
+    const same = results.find((other) => other.wanted === wanted)?.result;
+    expect({ where, lane, result }).toMatchObject({ where, lane, result: wanted.has });
+    expect({ where, lane, result }).toEqual({ where, lane, result: same });
+    const { errors: found = [] } = result as { errors?: { code: string }[] };
+    for (const { code } of found) codes.add(code);
+  }
+}
+
+describe('REST in both casings and GraphQL, by token and by PIN, answer the same', () => {
+  test.each(Object.entries(scenarios))('%s', async (_name, rows) => {
+    for (const [number, [step, expected = has({}), caller]] of rows.entries()) {
+      if (step === 'the worker stops') await lanes.stopWorker();
+      else if (step === 'the worker goes on') await lanes.startWorker();
+      else await run(`row ${number + 1}, ${step.call.name}`, step, expected, caller);
+    }
+  });
+});
+
+describe('the scenarios use', () => {
+  /** Only displays come further than its 403: bookings.displays. */
+  const undo = 'POST /v1.0/bookings/:id/undo';
+  const unused = (names: string[]) => names.filter((name) => !used.has(name) && name !== undo);
+
+  test('every route, with each of its parameters', () => {
+    const names = [...lessonRoutes, ...bookingRoutes].flatMap(({ method, path, query }) => {
+      const parameters = Object.keys((query as { shape?: object } | undefined)?.shape ?? {});
+      return [`${method} ${path}`, ...parameters.map((name) => `${method} ${path} ?${name}`)];
+    });
+    expect(names).toContain('GET /v2.0/lessons ?From');
+    expect(unused(names)).toEqual([]);
+  });
+
+  test('every query and mutation, with each of its arguments', () => {
+    const membersOf = ({ name, type }: GraphQLArgument) => {
+      const isList = isListType(isNonNullType(type) ? type.ofType : type);
+      const named = getNamedType(type);
+      return isInputObjectType(named) && !isList
+        ? Object.keys(named.getFields()).map((member) => `${name}.${member}`)
+        : [name];
+    };
+    const namesOf = (...rooms: AddTypes[]) => {
+      const builder = createBuilder();
+      for (const addTypes of rooms) addTypes(builder);
+      const schema = builder.toSchema();
+      return [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
+        Object.values(type?.getFields() ?? {}).flatMap(({ name, args }) => {
+          const field = `${type?.name}.${name}`;
+          return [field, ...args.flatMap(membersOf).map((member) => `${field}(${member})`)];
+        }),
+      );
+    };
+    // Master data lends the others its types; it has tests of its own.
+    const lent = new Set(namesOf(tenants.addTypes));
+    const names = namesOf(tenants.addTypes, bookings.addTypes, lessonTypes.addTypes).filter(
+      (name) => !lent.has(name),
+    );
+    expect(names).toContain('Query.batches(filter.mine)');
+    expect(names).toContain('Mutation.createBooking(input.recurrenceRule)');
+    expect(unused(names)).toEqual([]);
+  });
+
+  test('every code of an error and a warning', () => {
+    expect([...codes].sort()).toEqual([...errorCodes, ...warningCodes].sort());
+  });
+});

@@ -1,0 +1,365 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { selectBusy } from '../../src/availability/service.ts';
+import { clip, subtract } from '../../src/availability/spans.ts';
+import type { Viewer } from '../../src/context.ts';
+import { makeTenant } from '../_util/factories.ts';
+import { type MasterData, masterData } from '../_util/master-data.ts';
+import { type Service, startService } from '../_util/service.ts';
+
+type Span = { Start: string; End: string };
+type Item = {
+  ResourceId: number;
+  ResourceName: string;
+  LocationId: number;
+  TimeZone: string;
+  Capacity: number | null;
+  Free: Span[];
+  Busy: Span[];
+};
+
+let service: Service;
+let admin: MasterData;
+let user: MasterData;
+let display: MasterData;
+
+beforeAll(async () => {
+  service = await startService();
+  admin = masterData(service, await service.signIn(service.tenant, 'Admin'));
+  user = masterData(service, await service.signIn());
+  display = masterData(service, await service.signIn(service.tenant, 'Display'));
+});
+afterAll(() => service.stop());
+
+let made = 0;
+/** A location of its own, so that no test finds the rooms of another, with rooms. */
+async function makeSite(rooms: object[] = [{}], TimeZone = 'Europe/Berlin') {
+  const site = await admin.post('/locations', { Name: `Site ${++made}`, TimeZone });
+  const LocationId = site.body['Id'] as number;
+  const ids: number[] = [];
+  for (const [index, room] of rooms.entries()) {
+    const answer = await admin.post('/resources', { LocationId, Name: `Room ${index}`, ...room });
+    ids.push(answer.body['Id'] as number);
+  }
+  return { LocationId, ids };
+}
+
+const setRules = async (id: number, ...Items: object[]) =>
+  expect(
+    (
+      await admin.send('PUT', `/opening-hours/${id}/rules`, {
+        body: { Items },
+        headers: { 'If-Match': '*' },
+      })
+    ).status,
+  ).toBe(200);
+const everyDay = [1, 2, 3, 4, 5, 6, 7];
+const daily = (Opens: string, Closes: string) => ({ Weekdays: everyDay, Opens, Closes });
+
+/** Straight into the table: [from, to) is what the booking occupies. */
+async function occupy(resourceId: number, from: string, to: string, status = 'Confirmed'): Promise<void> {
+  await sql`
+    insert into booking (mandator_id, resource_id, kind, status, origin, subject, occupied)
+    values (${service.tenant.mandatorId}, ${resourceId}, 'Booking', ${status}, 'Api', 'Secret',
+      tstzrange(${from}, ${to}))`.execute(service.context.db);
+}
+
+async function read(query: string): Promise<Item[]> {
+  const answer = await user.get(`/availability?${query}`);
+  expect([answer.status, answer.body['NextCursor']]).toEqual([200, null]);
+  return answer.body['Items'] as Item[];
+}
+const window = 'From=2027-03-01T00:00:00Z&To=2027-03-02T00:00:00Z';
+/** `08:00 09:30` */
+const clocks = (spans: Span[]) =>
+  spans.map(({ Start, End }) => `${Start.slice(11, 16)} ${End.slice(11, 16)}`);
+const only = async (query: string): Promise<{ free: string[]; busy: string[] }> => {
+  const [item] = await read(query);
+  return { free: clocks(item!.Free), busy: clocks(item!.Busy) };
+};
+
+describe('GET availability', () => {
+  test('free is what is open and not booked; busy what active bookings occupy, also while closed', async () => {
+    const { LocationId, ids } = await makeSite([{ Capacity: 12 }]);
+    const [id] = ids as [number];
+    await setRules(id, daily('09:00', '18:00'));
+    await occupy(id, '2027-03-01T09:00Z', '2027-03-01T10:00Z');
+    await occupy(id, '2027-03-01T20:00Z', '2027-03-01T21:00Z', 'Tentative');
+    await occupy(id, '2027-03-01T11:00Z', '2027-03-01T12:00Z', 'Cancelled');
+    await occupy(id, '2027-03-01T12:00Z', '2027-03-01T13:00Z', 'Released');
+    expect(await read(`${window}&LocationId=${LocationId}`)).toEqual([
+      {
+        ...{ ResourceId: id, ResourceName: 'Room 0', LocationId, TimeZone: 'Europe/Berlin', Capacity: 12 },
+        Free: [
+          { Start: '2027-03-01T08:00:00.000Z', End: '2027-03-01T09:00:00.000Z' },
+          { Start: '2027-03-01T10:00:00.000Z', End: '2027-03-01T17:00:00.000Z' },
+        ],
+        Busy: [
+          { Start: '2027-03-01T09:00:00.000Z', End: '2027-03-01T10:00:00.000Z' },
+          { Start: '2027-03-01T20:00:00.000Z', End: '2027-03-01T21:00:00.000Z' },
+        ],
+      },
+    ]);
+  });
+
+  test('bookings that touch are one; what crosses the window ends at its edges; one outside does not count', async () => {
+    const { ids } = await makeSite();
+    const [id] = ids as [number];
+    await occupy(id, '2027-02-28T23:00Z', '2027-03-01T01:00Z');
+    await occupy(id, '2027-03-01T03:00Z', '2027-03-01T04:00Z');
+    await occupy(id, '2027-03-01T04:00Z', '2027-03-01T04:30Z');
+    await occupy(id, '2027-03-01T23:30Z', '2027-03-02T05:00Z');
+    await occupy(id, '2027-03-02T06:00Z', '2027-03-02T07:00Z');
+    expect(await only(`${window}&ResourceIds=${id}`)).toEqual({
+      busy: ['00:00 01:00', '03:00 04:30', '23:30 00:00'],
+      free: ['01:00 03:00', '04:30 23:30'],
+    });
+  });
+
+  test('without known hours always open; overlapping and touching hours are one; closed all day is never free', async () => {
+    const { ids } = await makeSite([{}, {}, {}]);
+    const [unknown, overlapping, closed] = ids as [number, number, number];
+    await setRules(overlapping, daily('09:00', '12:00'), daily('12:00', '14:00'), {
+      ...daily('15:00', '16:00'),
+    });
+    await setRules(closed, { Weekdays: [7], Opens: '09:00', Closes: '12:00' });
+    expect((await only(`${window}&ResourceIds=${unknown}`)).free).toEqual(['00:00 00:00']);
+    expect((await only(`${window}&ResourceIds=${overlapping}`)).free).toEqual(['08:00 13:00', '14:00 15:00']);
+    expect((await only(`${window}&ResourceIds=${closed}`)).free).toEqual([]);
+  });
+
+  test('on the day of a clock change the hours are those of the local clock', async () => {
+    const { ids } = await makeSite([{}], 'Europe/Berlin');
+    const [id] = ids as [number];
+    await setRules(id, daily('00:00', '06:00'));
+    const on = (date: string, next: string) =>
+      only(`From=${date}T12:00:00Z&To=${next}T12:00:00Z&ResourceIds=${id}`);
+    // 5 h, 7 h, and 6 h otherwise.
+    expect((await on('2027-03-27', '2027-03-28')).free).toEqual(['23:00 04:00']);
+    expect((await on('2026-10-24', '2026-10-25')).free).toEqual(['22:00 05:00']);
+    expect((await on('2027-03-28', '2027-03-29')).free).toEqual(['22:00 04:00']);
+  });
+
+  test('DurationMinutes leaves out of free what is shorter, at the edges of the window too', async () => {
+    const { ids } = await makeSite();
+    const [id] = ids as [number];
+    await occupy(id, '2027-03-01T00:30Z', '2027-03-01T10:00Z');
+    await occupy(id, '2027-03-01T10:45Z', '2027-03-01T23:00Z');
+    const free = async (minutes: number) =>
+      (await only(`${window}&ResourceIds=${id}&DurationMinutes=${minutes}`)).free;
+    expect(await free(30)).toEqual(['00:00 00:30', '10:00 10:45', '23:00 00:00']);
+    expect(await free(45)).toEqual(['10:00 10:45', '23:00 00:00']);
+    expect(await free(61)).toEqual([]);
+  });
+
+  test('LocationId, MinCapacity, Equipment and ResourceIds each leave some out; inactive ones are never there', async () => {
+    const { LocationId, ids } = await makeSite([
+      { Capacity: 10, Equipment: ['Beamer'] },
+      { Capacity: 30, Equipment: ['Beamer', 'Whiteboard'] },
+      { Capacity: 50 },
+      { Capacity: 90, Equipment: ['Beamer', 'Whiteboard'] },
+    ]);
+    const [small, middle, large, retired] = ids as [number, number, number, number];
+    await admin.patch(`/resources/${retired}`, { Active: false });
+    const found = async (query: string) =>
+      (await read(`${window}&${query}`)).map(({ ResourceId }) => ResourceId);
+    expect(await found(`LocationId=${LocationId}`)).toEqual([small, middle, large]);
+    expect(await found(`LocationId=${LocationId}&MinCapacity=30`)).toEqual([middle, large]);
+    expect(await found(`LocationId=${LocationId}&Equipment=beamer&Equipment=Whiteboard`)).toEqual([middle]);
+    // Separated by commas or sent several times, twice or not, in whatever order.
+    expect(await found(`ResourceIds=${large},${small},${retired}&ResourceIds=${small}`)).toEqual([
+      small,
+      large,
+    ]);
+    expect(await found(`ResourceIds=${large},${small}&MinCapacity=20`)).toEqual([large]);
+    expect(await found('LocationId=2000000000')).toEqual([]);
+  });
+
+  test('400 for a resource that there is not, in the same words as for another tenant’s', async () => {
+    const foreign = await makeTenant(service.context.db, { code: 'other' });
+    const [own] = service.tenant.resources;
+    for (const id of [2_000_000_000, foreign.resources[0]!.id])
+      expect(await user.get(`/availability?${window}&ResourceIds=${own!.id},${id}`)).toMatchObject({
+        status: 400,
+        body: {
+          detail: `ResourceIds: there is no resource of the id ${id}.`,
+          Errors: [{ Field: 'ResourceIds', Code: 'UnknownResource' }],
+        },
+      });
+    expect(
+      (await read(`${window}&LocationId=${foreign.locationId}`)).map(({ ResourceId }) => ResourceId),
+    ).toEqual([]);
+  });
+
+  test.each([
+    ['', 'From'],
+    ['From=2027-03-01T00:00:00Z', 'To'],
+    ['From=2027-03-01T00:00:00&To=2027-03-02T00:00:00Z', 'From'],
+    ['From=2027-03-01T00:00:00Z&To=2027-03-01T00:00:00Z', 'To'],
+    // 92 days and a second.
+    ['From=2027-03-01T00:00:00Z&To=2027-06-01T00:00:01Z', 'To'],
+    ['From=2027-03-01T00:00:00+01:00&To=2027-03-02T00:00:00Z', 'From: must be a date-time such as'],
+    ['From=2027-03-01T00:00:00+01:00&To=2027-03-02T00:00:00Z', 'the + of an offset is written %2B'],
+    // In UTC it is a year later, or earlier, than an answer could say.
+    ['From=9999-12-31T23:00:00Z&To=9999-12-31T23:59:59-01:00', 'To: must be in a year from 0 to 9999'],
+    ['From=0000-01-01T00:00:00%2B01:00&To=0000-01-02T00:00:00Z', 'From: must be in a year from 0 to 9999'],
+    [`${window}&DurationMinutes=0`, 'DurationMinutes: must be a whole number from 1 to 132480'],
+    [`${window}&ResourceIds=`, 'ResourceIds'],
+    [`${window}&ResourceIds=1,x`, 'ResourceIds'],
+    [`${window}&ResourceIds=${'1,'.repeat(500)}1`, 'ResourceIds'],
+    [`${window}&Nonsense=1`, 'Nonsense'],
+  ])('400 for %.80s', async (query, field) => {
+    const answer = await user.get(`/availability?${query}`);
+    expect([answer.status, String(answer.body['detail'])]).toEqual([400, expect.stringContaining(field)]);
+  });
+
+  test('92 days are answered, across a clock change', async () => {
+    const { ids } = await makeSite();
+    const [item] = await read(`From=2027-03-01T00:00:00Z&To=2027-06-01T00:00:00Z&ResourceIds=${ids[0]}`);
+    expect(item?.Free).toEqual([{ Start: '2027-03-01T00:00:00.000Z', End: '2027-06-01T00:00:00.000Z' }]);
+  });
+
+  test('500 resources are answered and more are 400; each query goes by the index of the constraint', async () => {
+    const rooms = Array.from({ length: 500 }, (_, index) => `H ${index}`);
+    const large = await makeTenant(service.context.db, { code: 'large', rooms });
+    const caller = masterData(service, await service.signIn(large), 'large');
+    expect((await caller.get(`/availability?${window}`)).body['Items']).toHaveLength(500);
+    await sql`
+      insert into booking (mandator_id, resource_id, kind, status, origin, occupied)
+      select ${large.mandatorId}, id, 'Booking', 'Confirmed', 'Api',
+        tstzrange(start, start + interval '1 hour')
+      from resource cross join lateral (
+        select timestamptz '2027-03-01T00:00Z' + make_interval(hours => 3 * n) as start
+        from generate_series(0, 15) as n) as slot
+      where mandator_id = ${large.mandatorId}`.execute(service.context.db);
+    await sql`vacuum analyze booking`.execute(service.context.db);
+    const viewer = { mandatorId: large.mandatorId, role: 'User' } as Viewer;
+    const query = { from: new Date('2027-03-01T00:00Z'), to: new Date('2027-03-02T00:00Z') };
+    const compiled = selectBusy(service.context.db, viewer, query).compile(service.context.db);
+    const { rows } = await service.context.db.executeQuery<{ 'QUERY PLAN': string }>({
+      ...compiled,
+      sql: `explain ${compiled.sql}`,
+    });
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect(plan).toContain('Index Only Scan using booking_no_overlap on booking');
+    await makeTenantRoom(large.mandatorId, large.locationId);
+    expect(await caller.get(`/availability?${window}`)).toMatchObject({
+      status: 400,
+      body: { Errors: [{ Field: null, Code: 'LimitExceeded' }] },
+    });
+  });
+
+  test('403 for a display', async () => {
+    expect((await display.get(`/availability?${window}`)).status).toBe(403);
+  });
+
+  test('ETag of the answer, and 304', async () => {
+    const { ids } = await makeSite();
+    const address = `/availability?${window}&ResourceIds=${ids[0]}`;
+    const etag = (await user.get(address)).headers.get('etag') ?? '';
+    expect((await user.get(address, { 'If-None-Match': etag })).status).toBe(304);
+    await occupy(ids[0]!, '2027-03-01T00:30Z', '2027-03-01T10:00Z');
+    expect((await user.get(address, { 'If-None-Match': etag })).status).toBe(200);
+  });
+});
+
+async function makeTenantRoom(mandatorId: number, locationId: number): Promise<void> {
+  await service.context.db
+    .insertInto('resource')
+    .values({ mandator_id: mandatorId, location_id: locationId, name: 'one too many' })
+    .execute();
+}
+
+describe('Query.availability', () => {
+  const query = `query ($input: AvailabilityInput!) { availability(input: $input) {
+    resourceId resourceName locationId timeZone capacity free { start end } busy { start end } } }`;
+  const camel = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(camel);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [
+        name.charAt(0).toLowerCase() + name.slice(1),
+        name.endsWith('Id') ? String(member) : camel(member),
+      ]),
+    );
+  };
+
+  test('has the values of REST, whatever the filter', async () => {
+    const { LocationId, ids } = await makeSite([
+      { Capacity: 10, Equipment: ['Beamer'] },
+      { Capacity: 30 },
+      {},
+    ]);
+    await setRules(ids[0]!, daily('09:00', '18:00'));
+    await occupy(ids[0]!, '2027-03-01T09:00Z', '2027-03-01T10:00Z');
+    await occupy(ids[1]!, '2027-03-01T09:00:00.250Z', '2027-03-01T10:00Z');
+    const span = { from: '2027-03-01T00:00:00Z', to: '2027-03-02T00:00:00Z' };
+    for (const [rest, input] of [
+      [`LocationId=${LocationId}`, { locationId: LocationId }],
+      [`ResourceIds=${ids.join()}`, { resourceIds: ids.map(String) }],
+      [`LocationId=${LocationId}&Equipment=Beamer`, { locationId: LocationId, equipment: ['Beamer'] }],
+      [
+        `LocationId=${LocationId}&MinCapacity=20&DurationMinutes=600`,
+        { locationId: LocationId, minCapacity: 20, durationMinutes: 600 },
+      ],
+    ] as const) {
+      const expected = await read(`${window}&${rest}`);
+      expect(expected.length).toBeGreaterThan(0);
+      const { data } = await user.ask(query, { input: { ...span, ...input } });
+      expect(data).toEqual({ availability: camel(expected) });
+    }
+  });
+
+  test.each([
+    ['an unknown resource', { resourceIds: ['2000000000'] }, 'ResourceIds: there is no resource'],
+    ['what is no id', { resourceIds: ['x'] }, 'must be an id'],
+    ['a window of none', { to: '2027-03-01T00:00:00Z' }, 'must be after From'],
+    ['a duration of none', { durationMinutes: 0 }, 'durationMinutes'],
+  ])('an error for %s', async (_name, changes, text) => {
+    const input = { from: '2027-03-01T00:00:00Z', to: '2027-03-02T00:00:00Z', ...changes };
+    const { errors } = await user.ask(query, { input });
+    expect(errors).toMatchObject([{ message: expect.stringContaining(text) }]);
+  });
+
+  test('a display is forbidden; twice in one document costs too much', async () => {
+    const input = { from: '2027-03-01T00:00:00Z', to: '2027-03-02T00:00:00Z' };
+    expect((await display.ask(query, { input })).errors).toMatchObject([
+      { extensions: { code: 'FORBIDDEN' } },
+    ]);
+    const twice = query.replace(/availability\(.*\}(?= \}$)/s, (field) => `one: ${field} two: ${field}`);
+    expect((await user.ask(twice, { input })).errors).toMatchObject([{ extensions: { code: 'LIMIT' } }]);
+  });
+});
+
+test('free and busy are those of an oracle that goes minute by minute', () => {
+  const length = 40;
+  const minutes = fc.uniqueArray(fc.nat(length), { maxLength: 16 }).map((cuts) => {
+    const sorted = cuts.toSorted((one, other) => one - other);
+    return sorted.slice(0, sorted.length - (sorted.length % 2));
+  });
+  const covers = (spans: readonly number[], minute: number) =>
+    spans.some((begin, at) => at % 2 === 0 && begin <= minute && minute < spans[at + 1]!);
+  const runs = (isIn: (minute: number) => boolean) => {
+    const spans: number[] = [];
+    for (let minute = 0; minute <= length; minute++)
+      if (isIn(minute) !== spans.length % 2 > 0) spans.push(minute);
+    return spans;
+  };
+  fc.assert(
+    fc.property(
+      ...([minutes, minutes, fc.integer({ min: 1, max: 6 }), fc.nat(length), fc.nat(length)] as const),
+      (open, busy, least, from, to) => {
+        expect(clip(busy, from, to)).toEqual(
+          runs((minute) => covers(busy, minute) && from <= minute && minute < to),
+        );
+        const all = runs((minute) => covers(open, minute) && !covers(busy, minute));
+        const long = all.flatMap((begin, at) =>
+          at % 2 === 0 && all[at + 1]! - begin >= least ? [begin, all[at + 1]!] : [],
+        );
+        expect(subtract(open, busy, least)).toEqual(long);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,304 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { CommandFailed } from '../../src/cli/command.ts';
+import { type Patient, runDoctor } from '../../src/cli/doctor.ts';
+import { type Config, ConfigError } from '../../src/config.ts';
+import type { Context } from '../../src/context.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { diagnose } from '../../src/db/diagnosis.ts';
+import type { Finding } from '../../src/finding.ts';
+import { examineBatches, examineSpool } from '../../src/lessons/cli.ts';
+import { openLog } from '../../src/log.ts';
+import { makeTenant } from '../_util/factories.ts';
+import { cloneDatabase } from '../_util/postgres.ts';
+
+const log = openLog('silent');
+const openTest = (url: string) => openDatabase(url, { max: 2, log, statementTimeout: 5_000 });
+const named = (findings: Finding[], check: string) => findings.find((finding) => finding.check === check);
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>;
+let db: Database;
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  db = openTest(database.url);
+});
+
+afterAll(async () => {
+  await db.destroy();
+  await database.drop();
+});
+
+describe('the database', () => {
+  test('a sound one: every check is ok, and only the worker is missing', async () => {
+    const findings = await diagnose(database.url, db);
+    expect(findings.map(({ check, level }) => `${check} ${level}`)).toEqual([
+      ...[
+        'Database ok',
+        'Extension ok',
+        'Locale ok',
+        'Clock ok',
+        'Migrations ok',
+        'Notifications ok',
+        'Locks ok',
+      ],
+      // Whether the zone rules are of one release is the machine's affair.
+      ...['Workers warning', 'Queue ok', expect.stringMatching(/^Time zones (ok|warning)$/)],
+    ]);
+    expect(named(findings, 'Database')?.text).toMatch(/^PostgreSQL \d+ answers$/);
+  });
+
+  test('out of reach: one fault that says what to look at', async () => {
+    const url = 'postgres://nobody:hush@127.0.0.1:9/nothing';
+    const lost = openTest(url);
+    const findings = await diagnose(url, lost);
+    await lost.destroy();
+    expect(findings).toMatchObject([
+      {
+        check: 'Database',
+        level: 'fault',
+        text: expect.stringMatching(/^cannot be reached: .*ECONNREFUSED/),
+      },
+    ]);
+    expect(findings[0]?.remedy).toMatch(/DatabaseUrl/);
+  });
+
+  test('not migrated: names what is missing, and asks nothing of tables that are not there', async () => {
+    const empty = await cloneDatabase();
+    const bare = openTest(empty.url);
+    await sql`drop table batch cascade`.execute(bare);
+    await sql`delete from kysely_migration where name >= '000003'`.execute(bare);
+    const findings = await diagnose(empty.url, bare);
+    await bare.destroy();
+    await empty.drop();
+    expect(named(findings, 'Migrations')).toMatchObject({
+      level: 'fault',
+      text: expect.stringMatching(/^not applied: 000003_lessons, 0/),
+      remedy: 'Run "roomgate migrate".',
+    });
+    expect(findings.some(({ check }) => check === 'Queue')).toBe(false);
+  });
+
+  test('migrated in another order: does not send to "roomgate migrate", which cannot help', async () => {
+    const other = await cloneDatabase();
+    const bare = openTest(other.url);
+    await sql`delete from kysely_migration where name like '000003%'`.execute(bare);
+    const found = named(await diagnose(other.url, bare), 'Migrations');
+    await bare.destroy();
+    await other.drop();
+    expect(found).toMatchObject({
+      level: 'fault',
+      text: expect.stringMatching(/in another order: it has applied 000004_\S+ before 000003_lessons$/),
+      remedy: expect.stringMatching(/^Restore a backup/),
+    });
+  });
+
+  test('a missing extension is a fault', async () => {
+    const other = await cloneDatabase();
+    const bare = openTest(other.url);
+    await sql`drop extension btree_gist cascade`.execute(bare);
+    const findings = await diagnose(other.url, bare);
+    await bare.destroy();
+    await other.drop();
+    expect(named(findings, 'Extension')).toMatchObject({ level: 'fault' });
+  });
+
+  test('old jobs, jobs of dead workers and long-open batches are counted; living workers are known by their lock', async () => {
+    const { mandatorId, code, person } = await makeTenant(db);
+    const id = '01900000-0000-7000-8000-000000000001';
+    await db
+      .insertInto('batch')
+      .values({
+        ...{ mandator_id: mandatorId, id, operation: 'Create', job_count: 1, request_id: 'r' },
+        ...{ created_by: person('User').id, created_at: new Date(Date.now() - 3_600_000) },
+      })
+      .execute();
+    for (const key of ['waiting', 'dead', 'alive'])
+      await sql`select graphile_worker.add_job('t', '{}'::json, run_at => now() - interval '5 minutes', job_key => ${key})`.execute(
+        db,
+      );
+    await sql`
+      update graphile_worker._private_jobs set locked_by = key, locked_at = now() - interval '5 minutes'
+      where key in ('dead', 'alive')`.execute(db);
+    await db.connection().execute(async (session) => {
+      await sql`select pg_advisory_lock(7002, hashtext('alive'))`.execute(session);
+      const findings = await diagnose(database.url, db);
+      expect(named(findings, 'Workers')).toMatchObject({ level: 'ok', text: '1 alive' });
+      expect(named(findings, 'Queue')?.text).toMatch(/^1 jobs wait, the oldest for 30\d s$/);
+      expect(named(findings, 'Orphans')?.text).toMatch(/^1 jobs have been locked/);
+      expect(await examineBatches(db)).toMatchObject([
+        { level: 'warning', text: `1 have been open for more than 30 minutes: ${code}/${id}` },
+      ]);
+    });
+  });
+});
+
+test('a folder for temporary files that takes none is a fault', async () => {
+  expect(await examineSpool()).toEqual({
+    ...{ check: 'Temporary files', level: 'ok', text: `can be written in ${os.tmpdir()}` },
+  });
+  const folder = jest.spyOn(os, 'tmpdir').mockReturnValue('/nowhere');
+  const finding = await examineSpool();
+  folder.mockRestore();
+  expect(finding).toMatchObject({ level: 'fault', text: expect.stringMatching(/ENOENT.*\/nowhere/) });
+  expect(finding.remedy).toMatch(/TMPDIR/);
+});
+
+describe('roomgate doctor', () => {
+  let server: Server;
+  let readiness: { status: number; body: unknown };
+  let config: Config;
+
+  beforeAll(async () => {
+    server = createServer((_request, response) => {
+      response.writeHead(readiness.status).end(JSON.stringify(readiness.body));
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const IdpUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    config = {
+      ...{ IdpUrl, DatabaseUrl: 'postgres://somewhere', Pepper: 'x'.repeat(32) },
+      IdentityProvider: { Mode: 'Embedded' },
+    } as Config;
+    readiness = {
+      status: 200,
+      body: { Status: 'Healthy', Checks: { Database: 'Healthy', Worker: 'Healthy' } },
+    };
+  });
+
+  afterAll(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  async function examine(parts: Partial<Patient>) {
+    const patient: Patient = {
+      config: () => config,
+      open: async () => ({ context: {} as Context, close: async () => {} }),
+      diagnose: async () => [{ check: 'Database', level: 'ok', text: 'answers' }],
+      ...parts,
+    };
+    let text = '';
+    let findings: Finding[] = [];
+    const output = {
+      json: false,
+      print(said: string, record: unknown) {
+        text = said;
+        findings = (record as Record<'Check' | 'Level' | 'Text' | 'Remedy', string>[]).map(
+          ({ Check, Level, Text, Remedy }) => ({
+            check: Check,
+            level: Level as Finding['level'],
+            text: Text,
+            ...(Remedy ? { remedy: Remedy } : {}),
+          }),
+        );
+      },
+    };
+    const error = await runDoctor(patient, output).catch((thrown: unknown) => thrown);
+    return { text, findings, error };
+  }
+
+  test('all is well: a line each, and no error', async () => {
+    const { text, error } = await examine({});
+    expect(error).toBeUndefined();
+    expect(text.split('\n')).toEqual([
+      'ok       Settings       read',
+      'ok       Pepper         set',
+      'ok       Database       answers',
+      `ok       Server         ready at ${config.IdpUrl}, and its worker runs`,
+    ]);
+  });
+
+  test('a fault is an error, with its remedy below its line', async () => {
+    const finding = {
+      check: 'Locks',
+      level: 'fault',
+      text: 'do not hold',
+      remedy: 'Connect directly.',
+    } as const;
+    const { text, error } = await examine({ diagnose: async () => [finding] });
+    expect(error).toEqual(new CommandFailed('1 fault found.'));
+    expect(text).toContain(
+      'fault    Locks          do not hold\n                        -> Connect directly.',
+    );
+  });
+
+  test('a database of our own without a Pepper is a fault', async () => {
+    const { findings, error } = await examine({ config: () => ({ ...config, Pepper: undefined }) as Config });
+    expect(named(findings, 'Pepper')).toMatchObject({ level: 'fault' });
+    expect(error).toBeInstanceOf(CommandFailed);
+  });
+
+  test('the local PostgreSQL is a warning, its Pepper is not', async () => {
+    const { findings, error } = await examine({
+      config: () => ({ ...config, Pepper: undefined, DatabaseUrl: '' }) as Config,
+    });
+    expect(named(findings, 'Pepper')).toMatchObject({ level: 'ok' });
+    expect(named(findings, 'DatabaseUrl')).toMatchObject({ level: 'warning' });
+    expect(error).toBeUndefined();
+  });
+
+  test('faulty settings: each of them a fault, and nothing is opened', async () => {
+    const { findings } = await examine({
+      config: () => {
+        throw new ConfigError('Port: is 0\nHots: there is no such setting');
+      },
+      open: () => Promise.reject(new Error('must not be called')),
+    });
+    expect(findings).toEqual([
+      { check: 'Settings', level: 'fault', text: 'Port: is 0' },
+      { check: 'Settings', level: 'fault', text: 'Hots: there is no such setting' },
+    ]);
+  });
+
+  test('a server that is not ready is a fault that names what is not; none at all is a warning', async () => {
+    readiness = {
+      status: 503,
+      body: { Status: 'Unhealthy', Checks: { Database: 'Healthy', Worker: 'Unhealthy' } },
+    };
+    const unready = await examine({});
+    expect(named(unready.findings, 'Server')).toMatchObject({
+      level: 'fault',
+      text: `${config.IdpUrl}/readyz answers 503: Worker`,
+    });
+    const none = await examine({ config: () => ({ ...config, IdpUrl: 'http://127.0.0.1:9' }) });
+    expect(named(none.findings, 'Server')).toMatchObject({ level: 'warning' });
+    expect(none.error).toBeUndefined();
+  });
+
+  test('an outside identity provider is asked for its issuer', async () => {
+    let issuer: string | undefined;
+    const provider = createServer((_request, response) => response.end(JSON.stringify({ issuer })));
+    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+    const Authority = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    const look = async () => {
+      const IdentityProvider = { Mode: 'External', Authority };
+      const { findings } = await examine({ config: () => ({ ...config, IdentityProvider }) as Config });
+      return named(findings, 'Provider');
+    };
+    issuer = Authority;
+    expect(await look()).toMatchObject({ level: 'ok', text: `answers at ${Authority}` });
+    issuer = `${Authority}/`;
+    expect(await look()).toMatchObject({
+      level: 'fault',
+      remedy: expect.stringContaining('as the provider'),
+    });
+    provider.closeAllConnections();
+    await new Promise((resolve) => provider.close(resolve));
+    expect(await look()).toMatchObject({
+      level: 'fault',
+      text: `no discovery document at ${Authority}/.well-known/openid-configuration`,
+    });
+    expect((await examine({})).findings.some(({ check }) => check === 'Provider')).toBe(false);
+  });
+
+  test('a local PostgreSQL that does not start is a fault', async () => {
+    const { findings } = await examine({ open: () => Promise.reject(new Error('initdb failed')) });
+    expect(named(findings, 'Database')).toMatchObject({
+      level: 'fault',
+      text: 'cannot be opened: initdb failed',
+    });
+  });
+});

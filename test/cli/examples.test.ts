@@ -1,0 +1,105 @@
+/** What the help shows works as it stands, in the demo: only what names a device or a PIN of one's own is put in. */
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import type { Command } from 'commander';
+import { sql } from 'kysely';
+import { createProgram, type Host, runProgram } from '../../src/cli/program.ts';
+import { diagnose } from '../../src/db/diagnosis.ts';
+import { ensureDemo } from '../../src/demo/service.ts';
+import { until } from '../_util/graphql.ts';
+import { type Service, startService } from '../_util/service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  // The calendars of the demo, on a mail server that is not there.
+  service = await startService({
+    MailServer__Demo__Kind: 'CalDav',
+    MailServer__Demo__Url: 'http://127.0.0.1:9/',
+    MailServer__Demo__User: 'rooms',
+    MailServer__Demo__Password: 'unused',
+  });
+  await sql`truncate mandator cascade`.execute(service.context.db);
+  await ensureDemo(service.context);
+  await until(async () => {
+    const { rows } = await sql`select from mail_calendar where mailbox = 'aula@demo.example'`.execute(
+      service.context.db,
+    );
+    return rows.length > 0;
+  });
+});
+afterAll(() => service.stop());
+
+const host = (): Host => ({
+  config: () => service.context.config,
+  open: async () => ({ context: service.context, close: async () => {} }),
+  serve: () => Promise.reject(new Error('not part of this test')),
+  migrate: async () => [],
+  diagnose: ({ config, db }) => diagnose(config.DatabaseUrl, db),
+});
+
+async function run(line: string) {
+  const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
+  const said: string[] = [];
+  const take = (text: unknown) => said.push(String(text)) > 0;
+  const spies = [process.stdout, process.stderr].map((stream) =>
+    jest.spyOn(stream, 'write').mockImplementation(take),
+  );
+  try {
+    const code = await runProgram(createProgram(host()), ['node', ...words]);
+    return { line, code, said: said.join('') };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+function examplesOf(command: Command): string[] {
+  const texts: string[] = [];
+  command.configureOutput({ writeOut: (text) => void texts.push(text) });
+  command.outputHelp();
+  const own = [...texts.join('').matchAll(/^ {2}\$ (roomgate .*)$/gm)].map(([, line]) => line!);
+  return [...own, ...command.commands.flatMap(examplesOf)];
+}
+
+async function askForPairing(): Promise<string> {
+  const answer = await fetch(`${service.url}/demo/api/v1.0/displays/pairings`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  });
+  return ((await answer.json()) as { Code: string }).Code;
+}
+
+test('without a tenant and a person: the only tenant, and its first Admin', async () => {
+  for (const line of ['pin create', 'pin list', 'persons list', 'parameter get', 'display list'])
+    expect(await run(`roomgate ${line}`)).toMatchObject({ line: `roomgate ${line}`, code: 0 });
+  expect((await run('roomgate pin create')).said).toContain('PIN of stundenplan@demo.example: ');
+  expect((await run('roomgate batches --base-url http://127.0.0.1:9')).said).toContain('No server answers');
+  expect((await run(`roomgate batches --base-url ${service.url}`)).said).toContain(
+    'Name the tenant with --mandator',
+  );
+});
+
+test('each example of the help', async () => {
+  const examples = examplesOf(createProgram(host())).filter((line) => !line.endsWith(' serve'));
+  expect(examples.length).toBeGreaterThan(15);
+  // Another tenant comes last: until then the demo is the only one.
+  examples.sort((one, other) => Number(one.includes(' apply ')) - Number(other.includes(' apply ')));
+  let lastId = 0;
+  const results: Awaited<ReturnType<typeof run>>[] = [];
+  for (const example of examples) {
+    let line = example.replace('ada@demo.example', 'stundenplan@demo.example');
+    if (line.includes(' pair ')) line = line.replace('K7QM-4D2X', await askForPairing());
+    const result = await run(line.replace(/ revoke \d+/, ` revoke ${lastId}`));
+    lastId = Number(/Its id, to revoke it, is (\d+)/.exec(result.said)?.[1] ?? lastId);
+    results.push(result);
+  }
+  // The doctor is right that the mail server is not there.
+  expect(results.filter(({ line, code }) => code !== 0 && !line.endsWith(' doctor'))).toEqual([]);
+});
+
+test('where there are several tenants they are named', async () => {
+  expect(await run('roomgate pin create')).toMatchObject({
+    code: 1,
+    said: 'There are several tenants (demo, muni): name one with --mandator CODE.\n',
+  });
+  expect((await run('roomgate tenants list')).said).toMatch(/^Mandator .*\ndemo .*\nmuni .*\n$/);
+});

@@ -1,0 +1,543 @@
+import { EventEmitter } from 'node:events';
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  GraphQLBoolean,
+  type GraphQLFieldConfig,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLObjectType,
+  GraphQLScalarType,
+  GraphQLSchema,
+  GraphQLString,
+  parse,
+} from 'graphql';
+import { sql } from 'kysely';
+import WebSocket from 'ws';
+import type { DisplayGrant, Viewer } from '../../src/context.ts';
+import { NotAuthenticated, NotFound, Unavailable } from '../../src/errors.ts';
+import type { Call } from '../../src/graphql/builder.ts';
+import { type Execution, eventOf, resultOf } from '../../src/graphql/execution.ts';
+import { createSubscriptions, type Frames } from '../../src/graphql/frames.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
+import { createEventStreams } from '../../src/graphql/sse.ts';
+import { createStreams, resolveFrame } from '../../src/graphql/streams.ts';
+import { makeTenant } from '../_util/factories.ts';
+import { type GraphqlService, startGraphql, until } from '../_util/graphql.ts';
+import { BatchStatusDocument } from '../_util/operations/generated/graphql.ts';
+import { cloneDatabase } from '../_util/postgres.ts';
+
+type Frame = { text: string };
+
+/** What everybody who watches a room is told: the latest, at their own pace. */
+function makeRooms() {
+  const latest = new Map<number, Frame | Error>();
+  const listeners = new Set<() => void>();
+  return {
+    tell(room: number, frame: Frame | Error): void {
+      latest.set(room, frame);
+      for (const wake of listeners) wake();
+    },
+    get watchers() {
+      return listeners.size;
+    },
+    watch(room: number): AsyncIterableIterator<Frame | Error> {
+      let given: Frame | Error | undefined;
+      let isOpen = true;
+      let wake = () => {};
+      const tell = () => wake();
+      listeners.add(tell);
+      return {
+        async next() {
+          while (isOpen && latest.get(room) === given)
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
+          given = latest.get(room);
+          return isOpen && given ? { value: given } : { value: undefined, done: true };
+        },
+        async return() {
+          isOpen = false;
+          listeners.delete(tell);
+          wake();
+          return { value: undefined, done: true };
+        },
+        [Symbol.asyncIterator]() {
+          return this;
+        },
+      };
+    },
+  };
+}
+
+let rooms: ReturnType<typeof makeRooms>;
+/** How often a field of a frame was resolved. */
+let executions: number;
+
+/** Takes whatever there is. */
+const anything = new GraphQLScalarType({ name: 'Anything' });
+
+const frameType = new GraphQLObjectType<Frame>({
+  name: 'Frame',
+  fields: {
+    text: {
+      type: GraphQLString,
+      args: { loud: { type: GraphQLBoolean }, any: { type: anything } },
+      resolve({ text }, { loud }) {
+        executions++;
+        return loud ? text.toUpperCase() : text;
+      },
+    },
+    later: { type: GraphQLString, resolve: async ({ text }) => text },
+  },
+});
+const room = (sharesFrames: boolean): GraphQLFieldConfig<Frame, unknown> => ({
+  type: frameType,
+  args: { id: { type: GraphQLInt }, after: { type: GraphQLString } },
+  extensions: { sharesFrames },
+  subscribe: (_root, { id }) => rooms.watch(id),
+  resolve: resolveFrame,
+});
+const schema = new GraphQLSchema({
+  query: new GraphQLObjectType({ name: 'Query', fields: { all: { type: new GraphQLList(GraphQLString) } } }),
+  subscription: new GraphQLObjectType({
+    name: 'Subscription',
+    fields: { room: room(true), own: room(false) },
+  }),
+});
+
+const log = { error() {}, warn() {} } as never;
+let subscriptions: ReturnType<typeof createSubscriptions>;
+
+type Asked = {
+  query: string;
+  variables?: Record<string, unknown>;
+  operationName?: string;
+  viewer?: Partial<Viewer>;
+};
+async function watch({ query, variables = {}, operationName, viewer = {} }: Asked): Promise<Frames> {
+  const contextValue = {
+    requestId: 'test',
+    viewer: { mandatorId: 1, role: 'User', display: null, ...viewer },
+  } as Call;
+  const opened = await subscriptions.open({
+    ...{ schema, document: parse(query), variableValues: variables, contextValue },
+    operationName: operationName ?? null,
+  });
+  if ('errors' in opened) throw opened.errors[0];
+  return opened;
+}
+
+beforeEach(() => {
+  rooms = makeRooms();
+  executions = 0;
+  subscriptions = createSubscriptions(log, () => undefined);
+});
+
+describe('an execution', () => {
+  const query = 'subscription ($id: Int, $after: String) { room(id: $id, after: $after) { text } }';
+
+  async function frameOf(asked: Asked) {
+    return await (await watch(asked)).next();
+  }
+
+  test('is shared by all who ask for the same of the same frame, whatever chose the frame', async () => {
+    rooms.tell(1, { text: 'free' });
+    const all = await Promise.all(
+      ['a', 'b', null].map((after) => frameOf({ query, variables: { id: 1, after } })),
+    );
+    expect(new Set(all).size).toBe(1);
+    expect(executions).toBe(1);
+    rooms.tell(1, { text: 'busy' });
+    expect(await resultOf((await frameOf({ query, variables: { id: 1 } })) as Execution)).toEqual({
+      data: { room: { text: 'busy' } },
+    });
+    expect(executions).toBe(2);
+  });
+
+  const named = 'subscription A { room(id: 1) { text } } subscription B { room(id: 1) { text } }';
+  const loud = 'subscription ($loud: Boolean) { room(id: 1) { text(loud: $loud) } }';
+  const skipped =
+    'subscription ($loud: Boolean = false) { room(id: 1) { text ... @skip(if: $loud) { t: text } } }';
+  const inFragment = `subscription ($loud: Boolean) { room(id: 1) { ...F } } fragment F on Frame { text(loud: $loud) }`;
+  test.each<[string, Asked, Asked]>([
+    ['texts of the document', { query }, { query: query.replace('text', 't: text') }],
+    [
+      'operations of one document',
+      { query: named, operationName: 'A' },
+      { query: named, operationName: 'B' },
+    ],
+    ['values below the root', { query: loud, variables: { loud: true } }, { query: loud, variables: {} }],
+    ['values in a fragment', { query: inFragment, variables: { loud: true } }, { query: inFragment }],
+    ['values of a directive', { query: skipped, variables: { loud: true } }, { query: skipped }],
+  ])('is not shared between two %s', async (_name, one, other) => {
+    rooms.tell(1, { text: 'free' });
+    const [first, second] = await Promise.all(
+      [one, other].map((asked) => frameOf({ ...asked, variables: { id: 1, ...asked.variables } })),
+    );
+    expect(first).not.toBe(second);
+  });
+
+  test('is shared by the same tenant, rights and variables alone, value by value', async () => {
+    const value = fc.constantFrom(
+      ...[undefined, null, 0, -0, 1, '', ' ', '0', 'null', 'undefined', '"', '",null', '\0', false],
+      ...[Number.POSITIVE_INFINITY, [], [null], [undefined], {}, { a: null }, { a: undefined }],
+    );
+    const plain = { noNullPrototype: true };
+    const variables = fc.record({ any: value, other: value }, { ...plain, requiredKeys: [] });
+    const viewer = fc.record(
+      {
+        mandatorId: fc.constantFrom(1, 2, 12),
+        role: fc.constantFrom('Admin', 'User', 'Display'),
+        display: fc.constantFrom(
+          ...(['Title', 'BusyOnly'] as const).map((privacy) => ({ privacy }) as DisplayGrant),
+        ),
+      },
+      plain,
+    );
+    const asked = fc.record({ variables, viewer }, plain);
+    const document =
+      'subscription ($id: Int, $any: Anything, $other: Anything) { room(id: $id) { text(any: $any) t: text(any: $other) } }';
+    rooms.tell(1, { text: 'free' });
+    await fc.assert(
+      fc.asyncProperty(asked, fc.option(asked), async (one, another) => {
+        const other = another ?? { ...one, variables: { ...one.variables } };
+        const [first, second] = await Promise.all(
+          [one, other].map(({ variables: sent, viewer: by }) =>
+            frameOf({ query: document, variables: { ...sent, id: 1 }, viewer: by as Viewer }),
+          ),
+        );
+        expect(first === second).toBe(isDeepStrictEqual(one, other));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('fails for whom it fails alone: a variable that is null is not one that is missing', async () => {
+    const query = 'subscription ($skip: Boolean = false) { room(id: 1) { text @skip(if: $skip) } }';
+    rooms.tell(1, { text: 'free' });
+    const [wrong, right] = await Promise.all([
+      frameOf({ query, variables: { skip: null } }),
+      frameOf({ query, viewer: { mandatorId: 2 } }),
+    ]);
+    expect(await resultOf(wrong as Execution)).toHaveProperty('errors');
+    expect(await resultOf(right as Execution)).toEqual({ data: { room: { text: 'free' } } });
+  });
+
+  test('is not shared between two frames, though they look the same', async () => {
+    rooms.tell(1, { text: 'free' });
+    rooms.tell(2, { text: 'free' });
+    const [first, second] = await Promise.all([1, 2].map((id) => frameOf({ query, variables: { id } })));
+    expect(first).not.toBe(second);
+    expect(executions).toBe(2);
+  });
+
+  test('is not shared where the field does not promise it', async () => {
+    rooms.tell(1, { text: 'free' });
+    const own = { query: 'subscription { own(id: 1) { text } }' };
+    const [first, second] = await Promise.all([frameOf(own), frameOf(own)]);
+    expect(first).not.toBe(second);
+    expect(executions).toBe(2);
+  });
+
+  test('is the same as bytes and as an object, whoever comes first', async () => {
+    rooms.tell(1, { text: 'über' });
+    for (const fields of ['text', 'text later']) {
+      const asked = { query: `subscription { room(id: 1) { ${fields} } }` };
+      const execution = (await frameOf(asked)) as Execution;
+      const event = await eventOf(execution);
+      const data = { room: { text: 'über', ...(fields.includes('later') && { later: 'über' }) } };
+      expect(await resultOf(execution)).toEqual({ data });
+      expect(await resultOf(execution)).toBe(await resultOf(execution));
+      expect(await eventOf(execution)).toBe(event);
+    }
+    expect(executions).toBe(2);
+  });
+
+  test('is promised to be the same for all by the frames of rooms alone', () => {
+    const fields = Object.values(createSchema().getSubscriptionType()?.getFields() ?? {});
+    const promising = fields.filter(({ extensions }) => extensions['sharesFrames']);
+    expect(promising.map(({ name }) => name).sort()).toEqual(['board', 'display']);
+  });
+
+  test('fails as a frame with an error', async () => {
+    rooms.tell(1, new NotFound('gone'));
+    const frame = await frameOf({ query, variables: { id: 1 } });
+    expect(await resultOf(frame as Execution)).toMatchObject({
+      errors: [{ message: 'gone', extensions: { code: 'NOT_FOUND' } }],
+      data: { room: null },
+    });
+  });
+});
+
+describe('readers of SSE', () => {
+  const events = createEventStreams(log, 1_000);
+  /** Of which no reader is cut, however slow the machine is. */
+  const patient = createEventStreams(log, 3_600_000);
+  let server: http.Server;
+  const sockets: net.Socket[] = [];
+
+  beforeAll(async () => {
+    server = http.createServer(async (request, response) => {
+      const frames = await watch(JSON.parse(decodeURIComponent(String(request.headers['x-asked']))));
+      response.on('close', frames.leave);
+      (request.url === '/patient' ? patient : events).serve(response, frames);
+    });
+    server.listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+  });
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    return until(() => rooms.watchers === 0);
+  });
+  afterAll(() => {
+    events.close();
+    patient.close();
+    server.close();
+  });
+
+  /** The bytes that a reader has had, behind the headers. */
+  function read(asked: Asked, version = '1.1', path = '/') {
+    const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
+    sockets.push(socket);
+    const reader = { socket, text: '', closed: false };
+    const header = encodeURIComponent(JSON.stringify(asked));
+    socket.write(`GET ${path} HTTP/${version}\r\nHost: localhost\r\nX-Asked: ${header}\r\n\r\n`);
+    socket.setEncoding('utf8').on('data', (part) => (reader.text += part));
+    socket.on('error', () => {}).on('close', () => (reader.closed = true));
+    return reader;
+  }
+  const query = 'subscription ($id: Int, $after: String) { room(id: $id, after: $after) { text later } }';
+  const bodyOf = ({ text }: { text: string }) => text.slice(text.indexOf('\r\n\r\n') + 4);
+
+  test('get the very same bytes, made once', async () => {
+    rooms.tell(1, { text: 'frei' });
+    const readers = Array.from({ length: 50 }, (_, after) =>
+      read({ query, variables: { id: 1, after: String(after) } }),
+    );
+    await until(() => readers.every(({ text }) => text.includes('"frei"')));
+    rooms.tell(1, { text: 'belegt für Übung 日本' });
+    await until(() => readers.every(({ text }) => text.includes('日本')));
+    expect(executions).toBe(2);
+    expect(new Set(readers.map(bodyOf)).size).toBe(1);
+    expect(bodyOf(readers[0] as { text: string })).toContain(
+      'event: next\ndata: {"data":{"room":{"text":"belegt für Übung 日本","later":"belegt für Übung 日本"}}}\n\n',
+    );
+  });
+
+  test('of HTTP/1.0 get them without chunks', async () => {
+    rooms.tell(1, { text: 'frei' });
+    const reader = read({ query, variables: { id: 1 } }, '1.0');
+    await until(() => reader.text.includes('"frei"'));
+    expect(bodyOf(reader)).toBe(
+      ':\n\nevent: next\ndata: {"data":{"room":{"text":"frei","later":"frei"}}}\n\n',
+    );
+  });
+
+  test('who do not read are cut and counted, and hold up nobody', async () => {
+    const before = events.cutCount();
+    rooms.tell(1, { text: 'first' });
+    const [stalled, reads] = [read({ query, variables: { id: 1 } }), read({ query, variables: { id: 1 } })];
+    await until(() => [stalled, reads].every(({ text }) => text.includes('first')));
+    stalled.socket.pause();
+    // More than the buffers of both ends hold.
+    for (let count = 0; count < 3; count++) {
+      rooms.tell(1, { text: `${count}${'x'.repeat(4_000_000)}` });
+      await until(() => reads.text.includes(`"${count}x`));
+    }
+    await until(() => events.stalledCount() === 1);
+    await until(() => events.cutCount() === before + 1);
+    await until(() => rooms.watchers === 1);
+    rooms.tell(1, { text: 'last' });
+    await until(() => reads.text.endsWith('"last"}}}\n\n\r\n'));
+    stalled.socket.resume();
+    await until(() => stalled.closed);
+    expect(reads.closed).toBe(false);
+  });
+
+  test('who read again in time get the latest, and nothing between', async () => {
+    rooms.tell(1, { text: 'first' });
+    const reader = read({ query, variables: { id: 1 } }, '1.1', '/patient');
+    await until(() => reader.text.includes('first'));
+    reader.socket.pause();
+    rooms.tell(1, { text: 'x'.repeat(12_000_000) });
+    await until(() => executions === 2);
+    for (const text of ['skipped', 'skipped too', 'latest']) {
+      rooms.tell(1, { text });
+      // By then it would have been taken.
+      await new Promise(setImmediate);
+    }
+    reader.socket.resume();
+    await until(() => reader.text.includes('"latest"'));
+    expect(reader.text).not.toContain('skipped');
+  });
+});
+
+describe('with a database', () => {
+  let database: Awaited<ReturnType<typeof cloneDatabase>>;
+  let service: GraphqlService;
+  let tenant: Awaited<ReturnType<typeof makeTenant>>;
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    service = await startGraphql(database.url, { StalledReaderSeconds: 1 });
+    tenant = await makeTenant(service.context.db);
+  });
+  beforeEach(() => void service.admit('user', tenant));
+  afterAll(async () => {
+    await service.stop();
+    await database.drop();
+  });
+
+  test('a WebSocket that does not read is cut and counted', async () => {
+    const socket = new WebSocket(service.url.replace('http', 'ws'), 'graphql-transport-ws');
+    await new Promise((resolve) => socket.once('open', resolve));
+    socket.send(JSON.stringify({ type: 'connection_init', payload: { Authorization: 'Bearer user' } }));
+    await new Promise((resolve) => socket.once('message', resolve));
+    socket.pause();
+    await until(() => service.graphql.cutCount() === 1);
+    socket.resume();
+    await new Promise((resolve) => socket.once('close', resolve));
+  });
+
+  describe('a stream that follows a source', () => {
+    const grant: NonNullable<Viewer['display']> = {
+      ...{ displayId: 77, mayBook: false, privacy: 'Title' as const, resourceIds: [1, 2] },
+    };
+    let viewer: Viewer;
+    let streams: ReturnType<typeof createStreams>;
+    let authenticated: () => Viewer;
+
+    beforeEach(async () => {
+      viewer = service.admit('display', tenant, { role: 'Display', display: grant });
+      authenticated = () => ({ ...viewer, display: { ...grant, resourceIds: [1, 2] } });
+      streams = createStreams(service.context, async () => authenticated());
+    });
+    afterEach(() => streams.close());
+
+    /** Gives numbers as they are pushed; an error fails it. */
+    function makeSource() {
+      const { promise: closed, resolve: close } = Promise.withResolvers<undefined>();
+      let { promise, resolve, reject } = Promise.withResolvers<number>();
+      const source = {
+        isClosed: false,
+        push: (value: number) => resolve(value),
+        fail: (error: Error) => reject(error),
+        async next() {
+          const value = await Promise.race([promise, closed]);
+          ({ promise, resolve, reject } = Promise.withResolvers<number>());
+          return value;
+        },
+        close() {
+          source.isClosed = true;
+          close(undefined);
+        },
+      };
+      return source;
+    }
+
+    const gone = () => Object.assign(new EventEmitter(), { closed: false });
+    function leave(client: ReturnType<typeof gone>): void {
+      client.closed = true;
+      client.emit('close');
+    }
+    const follow = (source: ReturnType<typeof makeSource>, client = gone()) =>
+      streams.follow(
+        { viewer, credentials: { address: '' }, client },
+        async () => source,
+        (error) => error.constructor.name,
+      );
+    const notify = (topic: string) => sql`select pg_notify('roomgate', ${topic})`.execute(service.context.db);
+
+    test('gives what the source gives until the client has gone', async () => {
+      const [source, client] = [makeSource(), gone()];
+      const stream = await follow(source, client);
+      source.push(1);
+      expect(await stream.next()).toEqual({ value: 1, done: false });
+      const waiting = stream.next();
+      leave(client);
+      expect(await waiting).toEqual({ value: undefined, done: true });
+      expect([source.isClosed, streams.count()]).toEqual([true, 0]);
+    });
+
+    test.each<[string, (source: ReturnType<typeof makeSource>) => unknown, string]>([
+      [
+        'the display is revoked',
+        () => {
+          authenticated = () => {
+            throw new NotAuthenticated('revoked');
+          };
+          return notify('display:77');
+        },
+        'NotAuthenticated',
+      ],
+      [
+        'what the display may do has changed',
+        () => {
+          authenticated = () => ({ ...viewer, display: { ...grant, resourceIds: [1] } });
+          return notify('display:77');
+        },
+        'Unavailable',
+      ],
+      ['the source fails', (source) => source.fail(new Unavailable('down')), 'Unavailable'],
+    ])('has a last frame when %s', async (_name, end, last) => {
+      const source = makeSource();
+      const stream = await follow(source);
+      const waiting = stream.next();
+      await end(source);
+      expect(await waiting).toEqual({ value: last, done: false });
+      expect(await stream.next()).toEqual({ value: undefined, done: true });
+      expect([source.isClosed, streams.count()]).toEqual([true, 0]);
+    });
+
+    test('goes on when the display was only heard of, and past the end that it had then', async () => {
+      viewer = { ...viewer, expiresAt: new Date(Date.now() + 50) };
+      let asked = 0;
+      authenticated = () => {
+        asked++;
+        return { ...viewer, display: { ...grant }, expiresAt: new Date(Date.now() + 3_600_000) };
+      };
+      const source = makeSource();
+      const stream = await follow(source);
+      await until(() => asked === 2);
+      await notify('display:77');
+      await until(() => asked === 3);
+      source.push(1);
+      expect(await stream.next()).toEqual({ value: 1, done: false });
+      await stream.return?.();
+    });
+
+    test('counts against the limit of its credential, and is not opened for who has gone', async () => {
+      const client = gone().setMaxListeners(0);
+      const open = Array.from({ length: 50 }, () => follow(makeSource(), client));
+      await Promise.all(open);
+      await expect(follow(makeSource())).rejects.toThrow(/50 streams open/);
+      leave(client);
+      expect(streams.count()).toBe(0);
+      await expect(follow(makeSource(), client)).rejects.toThrow('has gone');
+    });
+
+    test('closes its source when the credential was revoked while it was opened', async () => {
+      const source = makeSource();
+      authenticated = () => {
+        throw new NotAuthenticated('revoked');
+      };
+      await expect(follow(source)).rejects.toThrow('revoked');
+      expect([source.isClosed, streams.count()]).toEqual([true, 0]);
+    });
+  });
+
+  test('a subscription whose errors come before its stream is answered by Yoga', async () => {
+    const response = await service.post(
+      { query: BatchStatusDocument.toString(), variables: { batchId: 'x' } },
+      { accept: 'text/event-stream' },
+    );
+    expect([response.status, await response.text()]).toEqual([
+      200,
+      expect.stringMatching(/"code":"NOT_FOUND".*event: complete/s),
+    ]);
+  });
+});

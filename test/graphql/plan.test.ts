@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  GraphQLSchema,
+  parse,
+} from 'graphql';
+import type { Call } from '../../src/graphql/builder.ts';
+import { createLimits } from '../../src/graphql/limits.ts';
+import { createPipeline } from '../../src/graphql/pipeline.ts';
+import { planQuery } from '../../src/graphql/plan.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
+import { openLog } from '../../src/log.ts';
+import { makeTenant } from '../_util/factories.ts';
+import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
+import { cloneDatabase } from '../_util/postgres.ts';
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>;
+let service: GraphqlService;
+let resourceId: string;
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  service = await startGraphql(database.url);
+  const tenant = await makeTenant(service.context.db);
+  service.admit('user', tenant);
+  resourceId = String(tenant.resources[0]?.id);
+});
+
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+});
+
+async function ask(body: object): Promise<[status: number, body: unknown]> {
+  const response = await service.post(body, { accept: 'application/graphql-response+json' });
+  return [response.status, await response.json()];
+}
+
+describe('a query that comes again', () => {
+  const byId = 'query Room($id: ID!) { resource(id: $id) { __typename id called: name active equipment } }';
+  const listed =
+    'query ($n: Int = 1, $f: ResourceFilter) { resources(first: $n, filter: $f) { nodes { ...r } pageInfo { hasNextPage } } } fragment r on Resource { id ... on Resource { location { name } } ... { name } }';
+  const calls: [name: string, query: string, variables?: object, operationName?: string][] = [
+    ['by a variable', byId, { id: 'room' }],
+    ['by a literal', '{ a: resource(id: 1) { id } b: resource(id: "2") { name } serverTime: __typename }'],
+    ['of what there is not', byId, { id: '999999' }],
+    ['of a wrong id', byId, { id: 'x' }],
+    ['with a variable of a wrong type', byId, { id: { id: 1 } }],
+    ['without a required variable', byId, {}],
+    ['with a null that may not be', byId, { id: null }],
+    ['by its name', byId, { id: 'room' }, 'Room'],
+    ['by a name that it has not', byId, { id: 'room' }, 'Other'],
+    ['of two operations', 'query A { me { id } } query B { me { name } }', {}, 'B'],
+    ['with fragments and defaults', listed],
+    ['with a filter', listed, { n: 2, f: { minCapacity: 0, equipment: null } }],
+    ['with a filter that is refused', listed, { n: 2, f: { minCapacity: -1 } }],
+    ['with a filter of a wrong shape', listed, { n: 2, f: { capacity: 1 } }],
+    ['that costs too much by its variables', listed, { n: 4_000 }],
+    ['with a page that is too long', listed, { n: 201 }],
+    ['that leaves fields out', 'query ($s: Boolean!) { me { id name @skip(if: $s) } }', { s: true }],
+    ['of a field twice', '{ me { id } me { name id } }'],
+    [
+      'with a date-time',
+      'query ($t: DateTime) { bookings(filter: { from: $t }) { nodes { id } } }',
+      {
+        t: '2027-01-01T00:00:00Z',
+      },
+    ],
+    [
+      'with a wrong date-time',
+      'query ($t: DateTime) { bookings(filter: { from: $t }) { nodes { id } } }',
+      { t: 'now' },
+    ],
+    ['of the schema', '{ __type(name: "Booking") { name } me { role } }'],
+    ['for Admins alone', '{ me { id } persons { nodes { id } } }'],
+    ['that is half refused', '{ good: resource(id: "1") { id } bad: resource(id: "x") { id } }'],
+    ['under a strange name', '{ __proto__: me { role } constructor: me { id } }'],
+  ];
+
+  test.each(calls)('is answered as at first: %s', async (_name, query, variables = {}, operationName) => {
+    const body = { query, variables: { ...variables }, operationName };
+    if ('id' in body.variables && body.variables.id === 'room') body.variables.id = resourceId;
+    const first = await ask(body);
+    // A plan is made for whatever has been answered well, if only with other variables.
+    for (const again of [1, 2, 3]) expect([again, await ask(body)]).toEqual([again, first]);
+    expect(JSON.stringify(await ask(body))).toBe(JSON.stringify(first));
+  });
+
+  test('keeps its limit on what variables make it cost', async () => {
+    for (const n of [1, 2, 1])
+      expect(await ask({ query: listed, variables: { n } })).toMatchObject([200, {}]);
+    const [, refused] = await ask({ query: listed, variables: { n: 4_000 } });
+    expect(refused).toMatchObject({ errors: [{ extensions: { code: 'LIMIT' } }] });
+  });
+
+  test('does not go through all of the pipeline anymore', async () => {
+    const pipeline = createPipeline(openLog('silent'), () => {});
+    const run = () => pipeline.runPlain({ query: '{ serverTime }' }, {} as Call);
+    expect(await run()).toHaveProperty('data.serverTime');
+    Object.assign(pipeline.yoga, {
+      getResultForParams() {
+        throw new Error('all of it');
+      },
+    });
+    expect(await run()).toHaveProperty('data.serverTime');
+    await expect(pipeline.runPlain({ query: '{ now: serverTime }' }, {} as Call)).rejects.toThrow(
+      'all of it',
+    );
+  });
+});
+
+describe('a plan', () => {
+  const limits = createLimits(() => {});
+  const wholeSchema = createSchema();
+  const planned = (value: () => unknown, type: GraphQLOutputType) => {
+    const fields = { one: { type, resolve: value }, other: { type: GraphQLInt, resolve: async () => 2 } };
+    const schema = new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Query', fields }) });
+    return planQuery(schema, parse('{ one other }'), limits)?.({}, {} as Call);
+  };
+  const Int = GraphQLInt;
+
+  test.each([
+    [
+      '{ bookings(filter: {}) { edges { cursor node { id origin { system } } } pageInfo { endCursor } } }',
+      true,
+    ],
+    ['query Q($id: ID!) { batch(id: $id) { ...b } } fragment b on Batch { importStatus }', true],
+    ['{ a: me { ... on Person { id } ... { role } } }', true],
+    ['{ me { id @skip(if: false) } }', false],
+    ['{ me { ...p @include(if: true) } } fragment p on Person { id }', false],
+    ['query @one { me { id } }', false],
+    ['{ me { id } __schema { types { name } } }', false],
+    ['query A { me { id } } query B { me { id } }', false],
+    ['mutation { cancelBatch(id: "x") { __typename } }', false],
+    ['subscription { batches { id } }', false],
+  ])('is made of one query over plain records: %s', (query, isMade) => {
+    expect(planQuery(wholeSchema, parse(query), limits) !== undefined).toBe(isMade);
+  });
+
+  test.each<[string, () => unknown, GraphQLOutputType, unknown]>([
+    ['a value', () => 1, Int, 1],
+    ['a promise', async () => 1, Int, 1],
+    ['nothing', () => undefined, Int, null],
+    ['a list', () => [1, null], new GraphQLList(Int), [1, null]],
+  ])('gives %s', async (_name, value, type, one) => {
+    const data = await planned(value, type);
+    expect(JSON.stringify(data)).toBe(JSON.stringify({ one, other: 2 }));
+  });
+
+  test.each<[string, () => unknown, GraphQLOutputType]>([
+    [
+      'what is thrown',
+      () => {
+        throw new Error('x');
+      },
+      Int,
+    ],
+    ['a promise that fails', () => Promise.reject(new Error('x')), Int],
+    ['an error as a value', () => new Error('x'), Int],
+    ['an error in a list', () => [new Error('x')], new GraphQLList(Int)],
+    ['a null that may not be', () => null, new GraphQLNonNull(Int)],
+    ['a null in a list without', () => [null], new GraphQLList(new GraphQLNonNull(Int))],
+    ['a promise of a null that may not be', async () => null, new GraphQLNonNull(Int)],
+    ['a promise in a list', () => [Promise.resolve(1)], new GraphQLList(Int)],
+    ['another iterable', () => new Set([1]), new GraphQLList(Int)],
+    ['a value that does not fit', () => 'x', Int],
+  ])('leaves %s to the executor', async (_name, value, type) => {
+    expect(await planned(value, type)).toBeUndefined();
+  });
+});

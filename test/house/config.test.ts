@@ -1,0 +1,459 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ConfigError, listeningOn, readConfig } from '../../src/config.ts';
+
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'roomgate-config-'));
+afterAll(() => fs.rmSync(directory, { recursive: true }));
+
+const client = { ClientId: 'timetable', AllowedGrantTypes: ['apikey'], AllowedScopes: ['service_api'] };
+
+function write(name: string, content: unknown): string {
+  const file = path.join(directory, name);
+  fs.writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return file;
+}
+
+/** The settings that a file, an environment and the identity settings give. */
+function read(file: unknown, environment: NodeJS.ProcessEnv = {}, identity: unknown = { Clients: [client] }) {
+  write('appsettings.json', file);
+  write('identitysettings.json', identity);
+  return readConfig(environment, directory);
+}
+
+/** The lines that name the faults. */
+function faults(...input: Parameters<typeof read>): string[] {
+  try {
+    read(...input);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    return (error as Error).message.split('\n');
+  }
+  return [];
+}
+
+beforeEach(() => {
+  for (const file of fs.readdirSync(directory)) fs.rmSync(path.join(directory, file));
+});
+
+describe('defaults', () => {
+  test('an empty file gives the contract’s defaults, frozen', () => {
+    const config = read({});
+    expect(config).toMatchObject({
+      Host: '127.0.0.1',
+      Port: 8080,
+      DatabaseUrl: '',
+      Role: 'All',
+      IdentityProvider: { Mode: 'Embedded' },
+      TrustProxy: 0,
+      Limits: {
+        JobBodyBytes: 33_554_432,
+        BodyBytes: 1_048_576,
+        WebhookBodyBytes: 1_048_576,
+        JobsPerBatch: 10_000,
+        LessonsPerBatch: 100_000,
+        RequestsPerMinute: 600,
+        TokenRequestsPerMinute: 30,
+      },
+    });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  test('the roots follow Host and Port, and lose the slash at their end', () => {
+    const own = { BaseUrl: 'http://[::1]:81', IdpUrl: 'http://[::1]:81', RoomsHost: 'http://[::1]:81' };
+    expect(read({ Host: '::1', Port: 81 })).toMatchObject(own);
+    expect(read({ Host: '::1', Port: 81, IdpUrl: 'https://id.example/' })).toMatchObject({
+      ...own,
+      IdpUrl: 'https://id.example',
+    });
+  });
+
+  test('listeningOn moves the default roots to the port that the system chose, and no other', () => {
+    const config = listeningOn(read({ Port: 0, BaseUrl: 'https://rooms.example' }), 4711);
+    expect(config).toMatchObject({
+      Port: 4711,
+      BaseUrl: 'https://rooms.example',
+      IdpUrl: 'http://127.0.0.1:4711',
+      RoomsHost: 'http://127.0.0.1:4711',
+    });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  test('the files that the project comes with are valid', () => {
+    const { Clients } = readConfig({}, path.join(import.meta.dirname, '..', '..'));
+    expect(Clients.map(({ ClientId, RequireClientSecret }) => [ClientId, RequireClientSecret])).toEqual([
+      ['timetable-import', false],
+    ]);
+  });
+});
+
+describe('the environment goes over the file', () => {
+  test.each<[NodeJS.ProcessEnv, object]>([
+    [{ Port: '81' }, { Port: 81 }],
+    [{ PORT: '81' }, { Port: 81 }],
+    [{ Limits__LessonsPerBatch: '5000' }, { Limits: { LessonsPerBatch: 5000, JobsPerBatch: 7 } }],
+    [{ LIMITS__LESSONSPERBATCH: '5000' }, { Limits: { LessonsPerBatch: 5000, JobsPerBatch: 7 } }],
+    [{ limits__lessonsperbatch: '5000' }, { Limits: { LessonsPerBatch: 5000, JobsPerBatch: 7 } }],
+    [{ IDENTITYPROVIDER__MODE: 'None' }, { IdentityProvider: { Mode: 'None' } }],
+    [
+      { IdentityProvider__Mode: 'External', IdentityProvider__authority: 'http://[::1]:81/realm' },
+      { IdentityProvider: { Mode: 'External', Authority: 'http://[::1]:81/realm', Audience: 'service_api' } },
+    ],
+    [{ LegacyApiKeyEnabled: 'true' }, { LegacyApiKeyEnabled: true }],
+    [{ SwaggerEnabled: 'true' }, { SwaggerEnabled: true }],
+    [{ GraphiQLEnabled: 'true' }, { GraphiQLEnabled: true }],
+    [{ GraphiQLEnabled: 'false' }, { GraphiQLEnabled: false }],
+    [{ TrustProxy: '2' }, { TrustProxy: 2 }],
+    [{ TrustProxy: 'loopback, 10.0.0.0/8,fd00::1' }, { TrustProxy: 'loopback, 10.0.0.0/8,fd00::1' }],
+    [{ DatabaseUrl: 'postgres://a:b@c/d' }, { DatabaseUrl: 'postgres://a:b@c/d' }],
+    // An empty variable leaves the default, at every depth.
+    [{ Port: '' }, { Port: 8080 }],
+    [{ Limits__JobsPerBatch: '' }, { Limits: { JobsPerBatch: 10_000 } }],
+    // What we do not know at the top is somebody else's.
+    [{ PATH: '/bin', Ports: '1', My__Port: '1' }, { Port: 90 }],
+  ])('%j', (environment, expected) => {
+    expect(read({ Port: 90, Limits: { JobsPerBatch: 7 } }, environment)).toMatchObject(expected);
+  });
+
+  test('APPSETTINGS_FILE names another file, and the identity settings lie beside that', () => {
+    fs.mkdirSync(path.join(directory, 'other'), { recursive: true });
+    const file = write('other/settings.json', { Port: 82 });
+    write('other/identitysettings.json', { Clients: [{ ...client, ClientId: 'other' }] });
+    expect(readConfig({ APPSETTINGS_FILE: file }, '/nowhere')).toMatchObject({
+      Port: 82,
+      Clients: [{ ClientId: 'other' }],
+    });
+    fs.rmSync(path.join(directory, 'other'), { recursive: true });
+  });
+
+  test('a byte order mark before the JSON is no fault', () => {
+    expect(read('\uFEFF{"Port":83}').Port).toBe(83);
+  });
+});
+
+describe('one line per fault, naming the setting, its value and what is allowed', () => {
+  const port = 'must be a whole number from 0 to 65535';
+  const flag = 'must be true or false';
+  test.each<[unknown, NodeJS.ProcessEnv, string[]]>([
+    [{ Port: 70_000 }, {}, [`appsettings.json: Port: is 70000; ${port}`]],
+    [{ Port: 1.5 }, {}, [`appsettings.json: Port: is 1.5; ${port}`]],
+    [{ Port: null }, {}, [`appsettings.json: Port: is null; ${port}`]],
+    [{ Port: true }, {}, [`appsettings.json: Port: is true; ${port}`]],
+    [{ Port: [] }, {}, [`appsettings.json: Port: is a list; ${port}`]],
+    [{}, { PORT: '8080x' }, [`PORT: is "8080x"; ${port}`]],
+    [{}, { Port: '0x50' }, [`Port: is "0x50"; ${port}`]],
+    [{}, { Port: ' ' }, [`Port: is " "; ${port}`]],
+    [{ Role: 'Both' }, {}, ['appsettings.json: Role: is "Both"; must be one of All, Web, Worker']],
+    [
+      { BaseUrl: 'rooms.example' },
+      {},
+      ['appsettings.json: BaseUrl: is "rooms.example"; must be an absolute http or https URL'],
+    ],
+    [
+      { IdpUrl: 'ftp://rooms.example' },
+      {},
+      ['appsettings.json: IdpUrl: is "ftp://rooms.example"; must be an absolute http or https URL'],
+    ],
+    [{ GraphiQLEnabled: 'yes' }, {}, [`appsettings.json: GraphiQLEnabled: is "yes"; ${flag}`]],
+    [{ GraphiQLEnabled: 1 }, {}, [`appsettings.json: GraphiQLEnabled: is 1; ${flag}`]],
+    [
+      { Limits: { JobsPerBatch: 0 } },
+      {},
+      ['appsettings.json: Limits.JobsPerBatch: is 0; must be a whole number from 1 to 1000000'],
+    ],
+    [{}, { Limits: '5' }, ['Limits: is "5"; Invalid input: expected object, received string']],
+    [{}, { Port__Number: '5' }, [`appsettings.json: Port: is an object; ${port}`]],
+    [{ Prot: 1 }, {}, ['appsettings.json: Prot: there is no such setting; did you mean Port?']],
+    [{ port: 1 }, {}, ['appsettings.json: port: there is no such setting; did you mean Port?']],
+    [
+      { Limits: { Prot: 1 } },
+      {},
+      ['appsettings.json: Limits.Prot: there is no such setting; did you mean Port?'],
+    ],
+    [{ Colour: 1 }, {}, ['appsettings.json: Colour: there is no such setting']],
+    [
+      { Limits: { LessonsPerBach: 1 } },
+      {},
+      ['appsettings.json: Limits.LessonsPerBach: there is no such setting; did you mean LessonsPerBatch?'],
+    ],
+    [
+      {},
+      { Limits__LessonsPerBach: '1' },
+      ['Limits__LessonsPerBach: there is no such setting; did you mean Limits__LessonsPerBatch?'],
+    ],
+    [
+      { LessonsPerBatch: 1 },
+      {},
+      ['appsettings.json: LessonsPerBatch: there is no such setting; did you mean Limits.LessonsPerBatch?'],
+    ],
+    [
+      {},
+      { MailServer__uni__Knd: 'Ews', MailServer__uni__Url: 'https://x.example', MailServer__uni__User: 'u' },
+      expect.arrayContaining([
+        'MailServer__uni__Knd: there is no such setting; did you mean MailServer__uni__Kind?',
+      ]) as unknown as string[],
+    ],
+    [
+      { IdentityProvider: { Mode: 'External' } },
+      {},
+      [
+        'appsettings.json: IdentityProvider.Authority: is missing; must be the URL of the identity provider when Mode is External',
+      ],
+    ],
+    ...['http://idp.example', 'https://a:b@idp.example', 'https://idp.example?x', 'idp.example'].map(
+      (Authority): [unknown, NodeJS.ProcessEnv, string[]] => [
+        { IdentityProvider: { Mode: 'External', Authority } },
+        {},
+        [
+          `appsettings.json: IdentityProvider.Authority: is ${JSON.stringify(Authority).replace('a:b', '(secret)')}; must be an https URL (http on this machine only), without query or password`,
+        ],
+      ],
+    ),
+    [
+      {},
+      { IdentityProvider__ClientSecret: 'hunter2' },
+      ['appsettings.json: IdentityProvider.ClientId: is missing; must be set beside ClientSecret'],
+    ],
+    [
+      {},
+      { IdentityProvider__Autority: 'https://idp.example' },
+      ['IdentityProvider__Autority: there is no such setting; did you mean IdentityProvider__Authority?'],
+    ],
+    [{}, { LIMITS__JobsPerBatch__Most: '1' }, ['LIMITS__JobsPerBatch__Most: there is no such setting']],
+    [
+      { Port: 'x', Role: 'y', Nonsense: 1 },
+      {},
+      [
+        `appsettings.json: Port: is "x"; ${port}`,
+        'appsettings.json: Role: is "y"; must be one of All, Web, Worker',
+        'appsettings.json: Nonsense: there is no such setting',
+      ],
+    ],
+    [[], {}, [expect.stringMatching(/appsettings\.json: must be a JSON object$/) as unknown as string]],
+  ])('%j %j', (file, environment, expected) => {
+    expect(faults(file, environment)).toEqual(expected);
+  });
+
+  test.each(['11', '-1', 'abc', '10.0.0.0/40', '10.0.0.1 10.0.0.2', 'everybody'])(
+    'TrustProxy %s',
+    (value) => {
+      expect(faults({}, { TrustProxy: value })).toEqual([
+        `TrustProxy: is "${value}"; must be a number of hops from 0 to 10, or addresses and networks with commas between them`,
+      ]);
+    },
+  );
+
+  test.each([
+    ['DatabaseUrl', 'mysql://user:hunter2@host/db'],
+    ['Pepper', 'hunter2'],
+    ['DemoPin', ['hunter2']],
+    ['IdentityProvider.ClientSecret', ['hunter2']],
+  ])('the value of %s is masked', (name, value) => {
+    const [first = '', second] = name.split('.');
+    const [line, ...more] = faults({ [first]: second ? { [second]: value } : value });
+    expect(more).toEqual([]);
+    expect(line).toMatch(new RegExp(`^appsettings\\.json: ${name}: is \\(secret\\); `));
+    expect(line).not.toContain('hunter2');
+  });
+
+  test('a file that is not there', () => {
+    const file = path.join(directory, 'absent.json');
+    expect(() => readConfig({ APPSETTINGS_FILE: file }, directory)).toThrow(
+      new ConfigError(`${file}: cannot be read; set APPSETTINGS_FILE to another file, or make this one`),
+    );
+  });
+
+  test('a file that is not JSON, without quoting what stands in it', () => {
+    const [line] = faults('{"Pepper": hunter2hunter2}');
+    expect(line).toMatch(/appsettings\.json: is not JSON: Unexpected token 'h'$/);
+  });
+});
+
+describe('identity settings', () => {
+  const requireSecret = (value: unknown) =>
+    read({}, {}, { Clients: [{ ...client, RequireClientSecret: value }] }).Clients[0]?.RequireClientSecret;
+
+  test.each([
+    ['false', false],
+    ['true', true],
+    ['False', false],
+    [false, false],
+    [true, true],
+    [undefined, true],
+  ])('RequireClientSecret %j reads as %j', (written, expected) => {
+    expect(requireSecret(written)).toBe(expected);
+  });
+
+  test.each(['no', '', '0', 0, null])('RequireClientSecret %j is a fault', (value) => {
+    expect(faults({}, {}, { Clients: [{ ...client, RequireClientSecret: value }] })).toEqual([
+      `identitysettings.json: Clients.0.RequireClientSecret: is ${JSON.stringify(value)}; must be true or false`,
+    ]);
+  });
+
+  test.each<[unknown, unknown[]]>([
+    [{}, ['identitysettings.json: Clients: is missing']],
+    [
+      { Clients: client },
+      // Of an object from outside of the test's realm zod says "Object".
+      [
+        expect.stringMatching(
+          /^identitysettings\.json: Clients: is an object; Invalid input: expected array, received [oO]bject$/,
+        ),
+      ],
+    ],
+    [
+      { Clients: [{ ...client, ClientId: '' }] },
+      ['identitysettings.json: Clients.0.ClientId: is ""; Too small: expected string to have >=1 characters'],
+    ],
+    [
+      { Clients: [{ ...client, ClientSecrets: 'hunter2' }] },
+      [
+        'identitysettings.json: Clients.0.ClientSecrets: is (secret); Invalid input: expected array, received string',
+      ],
+    ],
+    [
+      { Clients: [{ ...client, RequirePkse: true }] },
+      ['identitysettings.json: Clients.0.RequirePkse: there is no such setting; did you mean RequirePkce?'],
+    ],
+  ])('%j', (identity, expected) => {
+    expect(faults({}, {}, identity)).toEqual(expected);
+  });
+
+  test('a file that is not there names the setting that points to it', () => {
+    write('appsettings.json', { IdentitySettingsFile: 'absent.json' });
+    const file = path.join(directory, 'absent.json');
+    expect(() => readConfig({}, directory)).toThrow(
+      new ConfigError(`${file}: cannot be read; set IdentitySettingsFile to another file, or make this one`),
+    );
+  });
+});
+
+describe('mail servers, by mandator', () => {
+  const server = { Kind: 'CalDav', Url: 'https://mail.example/', User: 'rooms', Password: 'hunter2' };
+  const room = { Mailbox: 'aula@mail.example', ResourceName: 'Aula' };
+  const line = (text: string) => `appsettings.json: MailServer.${text}`;
+
+  test('are known in any case, with what the environment sets in them, and have defaults', () => {
+    const { MailServer } = read(
+      { MailServer: { Demo: { ...server, PastDays: 3 }, other: server } },
+      {
+        MailServer__demo__Password: 'hunter3',
+        MAILSERVER__DEMO__CALENDARS: JSON.stringify([room]),
+        MailServer__demo__PastDays: '',
+        mailserver__a__school___url: 'https://three.example/',
+        ...{ MailServer__a__school___Kind: 'Ews', MailServer__a__school___User: 'x' },
+        MailServer__a__school___Password: 'y',
+        // Of a server that is set nowhere.
+        MailServer__none__Password: '',
+      },
+    );
+    expect(MailServer).toEqual({
+      demo: { ...server, Password: 'hunter3', Calendars: [room], PastDays: 1, FutureDays: 365 },
+      other: { ...server, PastDays: 1, FutureDays: 365 },
+      a__school_: {
+        ...{ Kind: 'Ews', Url: 'https://three.example/', User: 'x', Password: 'y' },
+        ...{ PastDays: 1, FutureDays: 365 },
+      },
+    });
+    expect(read({}).MailServer).toEqual({});
+  });
+
+  const safe = 'must be an https URL (http on this machine only), without query or password';
+  const asObject =
+    'is (secret); must be an object with the settings of one mandator: {"MailServer": {"<mandator>": {"Kind": …}}}; a variable names one of them: MailServer__<mandator>__Password';
+  test.each<[unknown, NodeJS.ProcessEnv, string[]]>([
+    [{ Demo: server, demo: server }, {}, [line('demo: it is the same mandator as Demo; keep one of them')]],
+    [
+      { API: server, 'a b': server },
+      {},
+      [
+        line('API: no mandator can have this name, it is reserved'),
+        line('a b: a mandator is named by 1 to 64 of a-z, 0-9, - and _'),
+      ],
+    ],
+    [{ demo: 'hunter2' }, {}, [line(`demo: ${asObject}`)]],
+    [{}, { MailServer__demo: '{"Password":"hunter2"}' }, [`MailServer__demo: ${asObject}`]],
+    [
+      {},
+      { MailServer__demo__Password: 'hunter2' },
+      [
+        line('demo.Kind: is missing; must be one of Ews, Graph, CalDav'),
+        line(`demo.Url: is missing; ${safe}`),
+      ],
+    ],
+    [
+      { demo: server },
+      { MailServer__Demo__Passwort: 'hunter2' },
+      ['MailServer__Demo__Passwort: there is no such setting; did you mean MailServer__demo__Password?'],
+    ],
+    ...['http://mail.example', 'https://rooms:hunter2/x@mail.example', 'https://mail.example?x', 'mail'].map(
+      (Url): [unknown, NodeJS.ProcessEnv, string[]] => [
+        { demo: { ...server, Url } },
+        {},
+        [line(`demo.Url: is ${JSON.stringify(Url).replace('rooms:hunter2/x', '(secret)')}; ${safe}`)],
+      ],
+    ),
+    [
+      { demo: { ...server, Password: ['hunter2'] } },
+      {},
+      [line('demo.Password: is (secret); Invalid input: expected string, received array')],
+    ],
+    [
+      { demo: { Kind: 'Ews', Url: server.Url, User: 'rooms' } },
+      {},
+      [
+        line(
+          'demo.Password: is missing; must be set together with User, or ClientId, ClientSecret and TokenUrl instead',
+        ),
+      ],
+    ],
+    [
+      { demo: { ...server, Kind: 'Graph' } },
+      {},
+      [
+        line('demo.ClientId: is missing; must be set together with ClientSecret and TokenUrl'),
+        line('demo.ClientSecret: is missing; must be set together with ClientId and TokenUrl'),
+        line('demo.TokenUrl: is missing; must be set together with ClientId and ClientSecret'),
+      ],
+    ],
+    [
+      { demo: { Kind: 'Ews', Url: server.Url, ClientId: 'rooms', ClientSecret: 'hunter2' } },
+      {},
+      [line('demo.TokenUrl: is missing; must be set together with ClientId and ClientSecret')],
+    ],
+    [
+      { demo: { Kind: 'CalDav', Url: server.Url, Password: 'hunter2' } },
+      {},
+      [
+        line(
+          'demo.User: is missing; must be set together with Password, or ClientId, ClientSecret and TokenUrl instead',
+        ),
+      ],
+    ],
+    [
+      { demo: server },
+      { MailServer__demo__Calendars: 'Aula' },
+      ['MailServer__demo__Calendars: is "Aula"; must be a list, which an environment variable holds as JSON'],
+    ],
+    [
+      { demo: server },
+      { MailServer__demo__Calendars: JSON.stringify([{ ...room, Mailbox: 'a b' }]) },
+      [
+        'MailServer__demo__Calendars: 0.Mailbox: is "a b"; must be an e-mail address or the name of an account',
+      ],
+    ],
+  ])('%j %j', (MailServer, environment, expected) => {
+    expect(faults({ MailServer }, environment)).toEqual(expected);
+    expect(faults({ MailServer }, environment).join()).not.toContain('hunter2');
+  });
+
+  test.each(['/api/webhooks/mailserver', 'ftp://x.example', 'https://a:b@x.example', 'https://x.example#y'])(
+    'MailServerPushNotificationEndpointUrl %s',
+    (MailServerPushNotificationEndpointUrl) => {
+      expect(faults({ MailServerPushNotificationEndpointUrl })).toEqual([
+        `appsettings.json: MailServerPushNotificationEndpointUrl: is ${JSON.stringify(MailServerPushNotificationEndpointUrl).replace('a:b@', '(secret)@')}; must be an absolute http or https URL, without a password and without #`,
+      ]);
+    },
+  );
+});

@@ -1,0 +1,75 @@
+import { describe, expect, test } from '@jest/globals';
+import { openLog, readableLines } from '../../src/log.ts';
+
+const pin = 'ABCDE-FGHJK-MNPQR-STVWX';
+
+function written(fields: object, message = ''): string {
+  const lines: string[] = [];
+  openLog('info', { write: (line) => void lines.push(line) }).info(fields, message);
+  return lines.join('');
+}
+
+describe('a log line', () => {
+  test.each([
+    ['a member', { pin: 'p-1' }],
+    ['a member in another case', { Authorization: 'p-1' }],
+    ['a number', { pin: 4711 }],
+    ['a list', { cookie: ['p-1', 'p-2'] }],
+    ['a member of a member', { request: { token: 'p-1' } }],
+    ['a member far below', { a: { b: { c: [{ secret: 'p-1' }] } } }],
+    ['of a client', { ClientSecret: 'p-1', client_secret: 'p-1', access_token: 'p-1' }],
+    ['of a subscription', { clientState: 'p-1' }],
+    ['a text with quotes', { password: 'p-1"p-2\\' }],
+  ])('holds no secret that is %s, and is JSON all the same', (_name, fields) => {
+    const line = written(fields);
+    expect(line).not.toMatch(/p-[12]|4711/);
+    expect(line).toContain('"[secret]"');
+    JSON.parse(line);
+  });
+
+  test.each([
+    pin,
+    `rgd_${'eyJ'.padEnd(43, 'x')}`,
+    'eyJhbGciOi.eyJzdWIi.c2ln',
+    'postgres://user:p-1@host/db',
+    'apikey=p-1',
+    'https://rooms.example/api/webhooks/mailserver?k=p-1',
+    'https://rooms.example/WebServices/SyncNotification.svc?demo&k=p-1&x',
+    `{\\"clientState\\":\\"12.${'eyJ'.padEnd(43, 'x')}\\"}`,
+    'Authorization: Basic p-1p-1=',
+    'Authorization: Bearer p-1.p-1',
+  ])('holds no secret of its text: %s', (text) => {
+    expect(written({}, `bad ${text}`)).not.toMatch(/ABCDE|eyJ|p-1/);
+  });
+
+  test.each(['eyJ..', 'foo.eyJ..', 'eyJ.a..', 'eyJ-eyJ...'])(
+    'holds no token behind what only begins as one: %s',
+    (begin) => {
+      const line = written({}, `bad ${begin}eyJhbGciOi.p-1.p-2`);
+      expect(line).not.toMatch(/eyJh|p-[12]/);
+      expect(line).toContain(`${begin}[token]`);
+    },
+  );
+
+  test('keeps what only looks like it', () => {
+    const fields = { pinId: 7, tokens: 'three', text: 'Basic sign-in or Bearer tokens, 12.5 s' };
+    expect(JSON.parse(written(fields))).toMatchObject(fields);
+  });
+});
+
+describe('at a terminal', () => {
+  const request = (status: number) => written({ status, route: '/:mandator/graphql' }, 'request');
+
+  test('a line says when, how bad and what, and then the members', () => {
+    expect(readableLines('info')(written({ batchId: 'b-1', pin: 'p-1' }, 'batch ended'))).toMatch(
+      /^\[\d\d:\d\d:\d\d\] INFO: batch ended \{"batchId":"b-1","pin":"\[secret\]"\}\n$/,
+    );
+  });
+
+  test('requests that went well have no line, unless they are asked for', () => {
+    const [info, debug] = [readableLines('info'), readableLines('debug')];
+    expect([200, 404].map((status) => info(request(status)))).toEqual(['', '']);
+    expect(info(request(500))).toContain('INFO: request {"status":500');
+    expect(debug(request(200))).toContain('INFO: request {"status":200');
+  });
+});

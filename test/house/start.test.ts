@@ -1,0 +1,155 @@
+/** A start that the database disturbs: it goes on as long as an outage may end, and says what will not end by itself. */
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net, { type AddressInfo, type Socket } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openDatabase } from '../../src/db/database.ts';
+import { diagnose } from '../../src/db/diagnosis.ts';
+import { serverAccount } from '../../src/db/embedded.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { openLog } from '../../src/log.ts';
+import { startServer } from '../../src/server.ts';
+import { cloneDatabase, memory } from '../_util/postgres.ts';
+import { testConfig } from '../_util/service.ts';
+
+const log = openLog('silent');
+
+describe('a connection that is lost at any step of the start', () => {
+  /** A way to the database on which the first connection that gets so far is lost at the message `at` of its client. */
+  async function openBrokenWay(to: string, at: number, how: (near: Socket, far: Socket) => void) {
+    const { hostname, port } = new URL(to);
+    const sockets = new Set<Socket>();
+    let isBroken = false;
+    const server = net.createServer((near) => {
+      const far = net.connect(Number(port), hostname);
+      let messages = 0;
+      for (const [socket, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        sockets.add(socket.on('error', () => {}));
+        socket.on('close', () => {
+          sockets.delete(socket);
+          other.destroy();
+        });
+      }
+      far.pipe(near);
+      near.on('data', (chunk) => {
+        if (++messages === at && !isBroken) {
+          isBroken = true;
+          how(near, far);
+        } else far.write(chunk);
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const url = new URL(to);
+    url.port = String((server.address() as AddressInfo).port);
+    return {
+      url: url.href,
+      get isBroken() {
+        return isBroken;
+      },
+      async close() {
+        for (const socket of sockets) socket.destroy();
+        await new Promise((resolve) => server.close(resolve));
+      },
+    };
+  }
+
+  test.each([
+    ['closed', (near: Socket) => void near.destroy()],
+    // What is asked then goes nowhere.
+    ['stranded', (near: Socket, far: Socket) => void far.unpipe(near)],
+  ])(
+    '%s: the start goes on',
+    async (_how, lose) => {
+      // Three to log in, one to set the session up, and what the migrations ask.
+      const steps = Array.from({ length: 12 }, (_, index) => index + 1);
+      const broken = await Promise.all(
+        steps.map(async (at) => {
+          const database = await cloneDatabase();
+          const way = await openBrokenWay(database.url, at, lose);
+          const server = await startServer(testConfig(way.url, { Role: 'Web' }), log);
+          try {
+            await server.ready;
+            return way.isBroken;
+          } finally {
+            await server.stop();
+            await way.close();
+            await database.drop();
+          }
+        }),
+      );
+      expect(broken).toEqual(steps.map(() => true));
+    },
+    120_000,
+  );
+});
+
+/** The programs of a PostgreSQL that is too old, where a package of the system has put them. */
+const old = ['/usr/lib/postgresql/15/bin', '/usr/lib/postgresql/14/bin'].find((folder) =>
+  fs.existsSync(folder),
+);
+
+describe('PostgreSQL below 16', () => {
+  if (!old) {
+    test.skip('SKIPPED: no PostgreSQL 14 or 15 in /usr/lib/postgresql', () => {});
+    return;
+  }
+  const directory = fs.mkdtempSync(path.join(memory ?? os.tmpdir(), 'roomgate-old-'));
+  const account = serverAccount();
+  const data = path.join(directory, 'data');
+  let url = '';
+  const run = (program: string, ...args: string[]) => {
+    const { status, stderr } = spawnSync(path.join(old, program), args, {
+      ...account,
+      cwd: '/',
+      encoding: 'utf8',
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    if (status !== 0) throw new Error(`${program}: ${stderr}`);
+  };
+  beforeAll(async () => {
+    const free = net.createServer().listen(0, '127.0.0.1');
+    await once(free, 'listening');
+    const { port } = free.address() as AddressInfo;
+    await new Promise((resolve) => free.close(resolve));
+    fs.chmodSync(directory, 0o777);
+    run('initdb', '-D', data, '-U', 'roomgate', '-A', 'trust', '--no-sync', '--locale=C.UTF-8');
+    run(
+      'pg_ctl',
+      '-D',
+      data,
+      '-w',
+      '-l',
+      path.join(directory, 'log'),
+      '-o',
+      `-p ${port} -k ${directory} -c listen_addresses=127.0.0.1 -c fsync=off`,
+      'start',
+    );
+    url = `postgres://roomgate@127.0.0.1:${port}/postgres`;
+  }, 60_000);
+  afterAll(() => {
+    run('pg_ctl', '-D', data, '-m', 'immediate', 'stop');
+    fs.rmSync(directory, { recursive: true, force: true });
+  });
+
+  const refusal = expect.stringMatching(
+    /^DatabaseUrl: PostgreSQL 1[45] is too old; roomgate needs PostgreSQL 16 or newer$/,
+  );
+
+  test('is refused by serve and migrate, with what to do, and doctor says so', async () => {
+    const server = await startServer(testConfig(url, { Role: 'Web' }), log);
+    await expect(server.ready).rejects.toMatchObject({ name: 'Error', message: refusal });
+    await server.stop();
+    const db = openDatabase(url, { max: 1, log, statementTimeout: 0 });
+    await expect(migrate(db, log)).rejects.toMatchObject({ message: refusal });
+    expect(await diagnose(url, db)).toEqual([
+      { check: 'Database', level: 'fault', text: refusal, remedy: 'Use PostgreSQL 16 to 18.' },
+    ]);
+    await db.destroy();
+  });
+});

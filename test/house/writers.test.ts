@@ -1,0 +1,45 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { findForeignWriters } from '../_util/writers.ts';
+
+let project: string;
+beforeEach(() => {
+  project = fs.mkdtempSync(path.join(os.tmpdir(), 'roomgate-writers-'));
+});
+afterEach(() => fs.rmSync(project, { recursive: true }));
+
+/** Without the exceptions that a small project has no use for. */
+function faultsOf(file: string, text: string): string[] {
+  fs.mkdirSync(path.dirname(path.join(project, file)), { recursive: true });
+  fs.writeFileSync(path.join(project, file), text);
+  return findForeignWriters(project).filter((fault) => !fault.includes('drop its exception'));
+}
+
+test.each([
+  ['src/opening-hours/change.ts', "db.insertInto('opening_rule')"],
+  ['src/lessons/plan.ts', 'sql`update booking set cancelled_at = now()`'],
+  ['src/displays/board.ts', "db.selectFrom('booking')"],
+])('%s may write what its room owns, or has an exception for, and read everything', (file, text) => {
+  expect(faultsOf(file, text)).toEqual([]);
+});
+
+test.each([
+  [
+    'src/bookings/change.ts',
+    "\ndb.updateTable('opening_rule')",
+    'opening_rule is written by src/opening-hours alone',
+  ],
+  ['src/lessons/import.ts', '\nsql`insert into booking (id)`', 'booking is written by src/bookings alone'],
+  ['src/tenants/persons.ts', "\ndb.deleteFrom(\n'audit')", 'audit is written by src/access.ts alone'],
+  ['src/tenants/persons.ts', "\ndb.insertInto('novelty')", 'novelty has no owner in test/_util/writers.ts'],
+])('%s may not: %j', (file, text, fault) => {
+  expect(faultsOf(file, text)).toEqual([`${file}:2: ${fault}`]);
+});
+
+test('an exception that nobody needs any more is a fault', () => {
+  expect(findForeignWriters(project)).toContain(
+    'src/lessons/plan.ts does not write booking: drop its exception in test/_util/writers.ts',
+  );
+});

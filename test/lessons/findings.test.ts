@@ -1,0 +1,114 @@
+/** A small body may have half a million findings: the first ones are kept, the others counted by code. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { type LessonClient, lessonClient } from '../_util/lessons.ts';
+import { type Service, startService } from '../_util/service.ts';
+
+type Omitted = { Severity: string; Code: string; Count: number };
+type Page = { Items: Record<string, unknown>[]; NextCursor: string | null; OmittedErrors: Omitted[] };
+
+const kept = 10_000;
+let service: Service;
+let client: LessonClient;
+
+beforeAll(async () => {
+  service = await startService();
+  client = lessonClient(service, await service.signIn());
+});
+afterAll(() => service.stop());
+
+const unknown = Object.fromEntries(Array.from({ length: 20 }, (_, number) => [`x${number}`, 0]));
+const day = 86_400_000;
+const placed = (number: number) => {
+  const beginn = Date.UTC(2031, 0, 6, 8) + number * day;
+  const [Beginn, Ende] = [beginn, beginn + day / 48].map((at) => new Date(at).toISOString());
+  return { LektionId: `${number}`, RessourceName: 'R001', Beginn, Ende };
+};
+
+/** What is stored of a batch's findings, by severity. */
+async function stored(batchId: string): Promise<Record<string, number>> {
+  const { rows } = await sql<{ severity: string; n: number }>`
+    select severity, count(*)::int as n from batch_error where batch_id = ${batchId}::uuid group by 1`.execute(
+    service.context.db,
+  );
+  return Object.fromEntries(rows.map(({ severity, n }) => [severity, n]));
+}
+
+describe('a body with more errors and warnings than are kept', () => {
+  const lessons = 2_600;
+  const omitted = [
+    { Severity: 'Error', Code: 'MissingField', Count: 4 * lessons - kept },
+    { Severity: 'Warning', Code: 'UnknownField', Count: 20 * lessons - kept },
+  ];
+
+  test('counts are exact, the first of each are kept, and every face says how many more there are', async () => {
+    const list = [{ ...unknown, RessourceName: 7 }, ...Array.from({ length: lessons - 1 }, () => unknown)];
+    const batch = await client.importJobs([{ JobID: 'J', LektionList: list }]);
+    expect(batch).toMatchObject({
+      ImportStatus: 'LessonsImportFailed',
+      FailureKind: 'Data',
+      ErrorCount: 4 * lessons,
+      WarningCount: 20 * lessons,
+      OmittedErrors: omitted,
+    });
+    const lines = String(batch.ErrorMessages).split('\n');
+    expect([lines.length, lines.at(-1)]).toEqual([51, `... and ${4 * lessons - 50} more`]);
+    expect(await stored(batch.BatchId)).toEqual({ Error: kept, Warning: kept });
+
+    const page = await client.get<Page>(`/batches/${batch.BatchId}/errors?Limit=24`);
+    expect(page.OmittedErrors).toEqual(omitted);
+    const places = page.Items.map(({ Severity, LektionIndex, Field }) => [Severity, LektionIndex, Field]);
+    expect(places.slice(0, 4).map(([severity, index]) => [severity, index])).toEqual(
+      Array.from({ length: 4 }, () => ['Error', 0]),
+    );
+    expect(places.filter(([severity]) => severity === 'Warning')).toHaveLength(20);
+
+    const answer = await client.call('/../../../graphql', {
+      method: 'POST',
+      body: JSON.stringify({
+        query: `{ batch(id: "${batch.BatchId}") { errorCount omittedErrors { severity code count } } }`,
+      }),
+      headers: { 'Content-Type': 'application/json' },
+    });
+    const { data } = (await answer.json()) as { data: { batch: Record<string, unknown> } };
+    expect(data.batch).toEqual({
+      errorCount: 4 * lessons,
+      omittedErrors: omitted.map(({ Severity, Code, Count }) => ({
+        severity: Severity,
+        code: Code,
+        count: Count,
+      })),
+    });
+  });
+});
+
+test('a flood of warnings keeps no error out, and a success has its warnings counted', async () => {
+  const flood = Array.from({ length: 600 }, (_, number) => ({ ...placed(number), ...unknown }));
+  const warnings = [{ Severity: 'Warning', Code: 'UnknownField', Count: 600 * 20 - kept }];
+  const wrong = [...flood, { ...placed(601), RessourceName: 'Nowhere' }];
+  expect(await client.importJobs([{ JobID: 'F', LektionList: wrong }])).toMatchObject({
+    ErrorCount: 1,
+    ErrorMessages: expect.stringContaining('Unknown resource: Nowhere'),
+    WarningCount: 600 * 20,
+    OmittedErrors: warnings,
+  });
+  const created = await client.importJobs([{ JobID: 'F', LektionList: flood }]);
+  expect(created).toMatchObject({
+    ImportStatus: 'LessonsCreated',
+    CreatedCount: 600,
+    WarningCount: 600 * 20,
+    OmittedErrors: warnings,
+  });
+  expect(await stored(created.BatchId)).toEqual({ Warning: kept });
+});
+
+test('up to the bound all are kept, and nothing is said to be missing', async () => {
+  const list = Array.from({ length: 499 }, (_, number) => ({
+    ...placed(number),
+    RessourceName: 'Nowhere',
+    ...unknown,
+  }));
+  const batch = await client.importJobs([{ JobID: 'U', LektionList: list }]);
+  expect(batch).toMatchObject({ ErrorCount: 499, WarningCount: 9_980, OmittedErrors: [] });
+  expect(await stored(batch.BatchId)).toEqual({ Error: 499, Warning: 9_980 });
+});

@@ -1,0 +1,414 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { makeTenant } from '../_util/factories.ts';
+import { type Job, type Lesson, type LessonClient, lessonClient, makeJobs } from '../_util/lessons.ts';
+import { until } from '../_util/process.ts';
+import { type Service, startService } from '../_util/service.ts';
+
+const rooms = Array.from({ length: 20 }, (_, number) => `R${String(number + 1).padStart(3, '0')}`);
+let service: Service;
+let client: LessonClient;
+
+beforeAll(async () => {
+  service = await startService({ Limits__JobsPerBatch: '2000', Limits__LessonsPerBatch: '12000' }, rooms);
+  client = lessonClient(service, await service.signIn());
+});
+afterAll(() => service.stop());
+
+let terms = 0;
+/** Jobs in a time of their own, so that tests do not meet. */
+const freshJobs = (lessons: number, prefix: string) =>
+  makeJobs(lessons, { rooms, prefix, from: Date.UTC(2027, 1, 1, 7) + 7 * 86_400_000 * 52 * ++terms });
+
+async function count(table: 'lesson' | 'booking' | 'lesson_job'): Promise<number> {
+  const { n } = await service.context.db
+    .selectFrom(table)
+    .select(({ fn }) => fn.countAll<number>().as('n'))
+    .executeTakeFirstOrThrow();
+  return n;
+}
+
+async function everything() {
+  return [await count('lesson'), await count('booking'), await count('lesson_job')];
+}
+
+const lessonOf = (job: Job | undefined, index = 0) => job?.LektionList[index] as Lesson;
+
+describe('LessonsCreated', () => {
+  test('every lesson has its booking, and the counts are exact', async () => {
+    const before = await everything();
+    const batch = await client.importJobs(freshJobs(1_000, 'whole-'));
+    expect(batch).toMatchObject({
+      ImportStatus: 'LessonsCreated',
+      Operation: 'Create',
+      JobCount: 67,
+      LessonCount: 1_000,
+      ProcessedCount: 1_000,
+      CreatedCount: 1_000,
+      ErrorCount: 0,
+      WarningCount: 0,
+      FailureKind: null,
+      ErrorMessages: null,
+      Errors: [],
+      QueuePosition: null,
+      CreatedBy: { DisplayName: 'User of school' },
+    });
+    expect(await everything()).toEqual([before[0]! + 1_000, before[1]! + 1_000, before[2]! + 67]);
+    const { rows } = await sql`select from batch_job where body is not null`.execute(service.context.db);
+    expect(rows).toEqual([]);
+  });
+
+  test('a large batch reads no more for each lesson after small ones than a first one does', async () => {
+    const fresh = await startService({}, rooms);
+    const { importJobs } = lessonClient(fresh, await fresh.signIn());
+    // The sessions of a worker come to plans of their own after some checks of a kind.
+    for (let small = 0; small < 4; small++) await importJobs(freshJobs(5, `small-${small}-`));
+    await importJobs(freshJobs(3_000, 'large-'));
+    const reads = async () => {
+      const { rows } = await sql<{ checks: number; reads: number }>`
+        select sum(idx_scan) as checks, sum(idx_tup_read) as reads from pg_stat_user_indexes
+        where relname = 'booking'`.execute(fresh.context.db);
+      return rows[0]!;
+    };
+    // Sessions tell what they did a little later.
+    await until('all is told', async () => Number((await reads()).checks) > 6_000);
+    expect(Number((await reads()).reads)).toBeLessThan(20_000);
+    await fresh.stop();
+  });
+
+  test('bookings are of Kind Lesson, with title, room and time', async () => {
+    const jobs = freshJobs(1, 'title-');
+    Object.assign(lessonOf(jobs[0]), { Titel: 'Algebra', Fach: 'Math', Klassen: ['1a', '1b'], Privat: true });
+    await client.importJobs(jobs);
+    const booking = await service.context.db
+      .selectFrom('booking')
+      .innerJoin('lesson', 'lesson.booking_id', 'booking.id')
+      .innerJoin('resource', 'resource.id', 'booking.resource_id')
+      .select([
+        'booking.kind',
+        'booking.status',
+        'subject',
+        'is_private',
+        'resource.name',
+        'klassen',
+        sql<Date>`lower(occupied)`.as('start'),
+      ])
+      .where('subject', '=', 'Algebra')
+      .executeTakeFirstOrThrow();
+    expect(booking).toEqual({
+      kind: 'Lesson',
+      status: 'Confirmed',
+      subject: 'Algebra',
+      is_private: true,
+      name: lessonOf(jobs[0]).RessourceName,
+      klassen: ['1a', '1b'],
+      start: new Date(lessonOf(jobs[0]).Beginn),
+    });
+  });
+
+  test('names are compared trimmed, in NFC and case-insensitively; members in either spelling', async () => {
+    const [job] = freshJobs(1, 'names-');
+    const { Beginn, Ende } = lessonOf(job);
+    const body = [
+      {
+        jobId: 'spelled',
+        lektionList: [{ lektionId: '1', beginn: Beginn, ende: Ende, ressourceName: ' r001\t' }],
+      },
+    ];
+    expect(await client.importJobs(body)).toMatchObject({ ImportStatus: 'LessonsCreated', WarningCount: 0 });
+  });
+
+  test('an offset is normalised; a lesson may begin when another ends', async () => {
+    const [job] = freshJobs(1, 'offset-');
+    const lesson = lessonOf(job);
+    const next = {
+      ...lesson,
+      LektionId: 'next',
+      Beginn: lesson.Ende.replace('Z', '+00:00'),
+      Ende: lesson.Ende.replace(/T.*/, 'T23:00:00.123+05:30'),
+    };
+    job?.LektionList.push(next);
+    expect(await client.importJobs([job])).toMatchObject({ ImportStatus: 'LessonsCreated', LessonCount: 2 });
+  });
+
+  test('a cancelled lesson (Entfaellt) takes no room', async () => {
+    const jobs = freshJobs(1, 'cancelled-');
+    const before = await everything();
+    jobs[0]?.LektionList.push({ ...lessonOf(jobs[0]), LektionId: 'off', Status: 'Entfaellt' });
+    expect(await client.importJobs(jobs)).toMatchObject({ ImportStatus: 'LessonsCreated', CreatedCount: 2 });
+    expect(await everything()).toEqual([before[0]! + 2, before[1]! + 2, before[2]! + 1]);
+    const { rows } = await sql`
+      select booking.status from lesson join booking on booking.id = lesson.booking_id where lektion_id = 'off'`.execute(
+      service.context.db,
+    );
+    expect(rows).toEqual([{ status: 'Cancelled' }]);
+  });
+
+  test('coupled lessons share one booking, within a batch and with one that is there', async () => {
+    const [job] = freshJobs(1, 'coupled-');
+    const coupled = (JobID: string) => ({
+      JobID,
+      LektionList: [{ ...lessonOf(job), KopplungId: `K-${terms}` }],
+    });
+    const before = await everything();
+    await client.importJobs([coupled('couple-a'), coupled('couple-b')]);
+    expect(await client.importJobs([coupled('couple-c')])).toMatchObject({ ImportStatus: 'LessonsCreated' });
+    expect(await everything()).toEqual([before[0]! + 3, before[1]! + 1, before[2]! + 3]);
+  });
+
+  test('warnings do not stop it: AssumedUtc, UnknownField, PastLesson', async () => {
+    const past = makeJobs(1, { rooms, prefix: 'past-', from: Date.UTC(2020, 0, 6, 7) });
+    const [job] = freshJobs(1, 'warned-');
+    const lesson = lessonOf(job);
+    Object.assign(lesson, { Beginn: lesson.Beginn.replace('Z', ''), Farbe: 'blue' });
+    const batch = await client.importJobs([...past, { ...job, Nummer: 7 }]);
+    expect(batch).toMatchObject({
+      ImportStatus: 'LessonsCreated',
+      ErrorCount: 0,
+      WarningCount: 4,
+      ErrorMessages: null,
+    });
+    expect(batch.Errors.map(({ Severity, Code, Pointer }) => [Severity, Code, Pointer])).toEqual([
+      ['Warning', 'PastLesson', '/0/LektionList/0/Ende'],
+      ['Warning', 'UnknownField', '/1/Nummer'],
+      ['Warning', 'AssumedUtc', '/1/LektionList/0/Beginn'],
+      ['Warning', 'UnknownField', '/1/LektionList/0/Farbe'],
+    ]);
+  });
+
+  test('OutsideOpeningHours is a warning, in the zone of the room', async () => {
+    const { db } = service.context;
+    const other = await makeTenant(db, { code: 'hours', rooms: ['R1'], timeZone: 'America/New_York' });
+    await db
+      .insertInto('opening_rule')
+      .values({
+        mandator_id: other.mandatorId,
+        location_id: other.locationId,
+        weekdays: [1, 2, 3, 4, 5, 6, 7],
+        opens: '08:00',
+        closes: '18:00',
+      })
+      .execute();
+    const own = lessonClient({ url: service.url, tenant: other }, await service.signIn(other));
+    const day = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10);
+    const lesson = (LektionId: string, from: string, to: string) => ({
+      LektionId,
+      Beginn: `${day}T${from}:00Z`,
+      Ende: `${day}T${to}:00Z`,
+      RessourceName: 'R1',
+    });
+    const batch = await own.importJobs([
+      { JobID: 'h', LektionList: [lesson('open', '14:00', '15:00'), lesson('early', '10:00', '11:00')] },
+    ]);
+    expect(batch.Errors.map(({ Code, LektionId }) => [Code, LektionId])).toEqual([
+      ['OutsideOpeningHours', 'early'],
+    ]);
+    expect(batch.ImportStatus).toBe('LessonsCreated');
+  });
+});
+
+describe('LessonsImportFailed', () => {
+  test('the same file again: every JobID is a duplicate, and nothing changes', async () => {
+    const jobs = freshJobs(300, 'twice-');
+    await client.importJobs(jobs);
+    const before = await everything();
+    const again = await client.importJobs(jobs);
+    expect(again).toMatchObject({
+      ImportStatus: 'LessonsImportFailed',
+      FailureKind: 'Data',
+      ErrorCount: 20,
+      CreatedCount: 0,
+    });
+    expect(again.ErrorMessages?.split('\n')).toEqual(
+      jobs.map(({ JobID }) => `Duplicate JobId: ${JobID} (it is stored already; jobs/update changes it)`),
+    );
+    expect(await everything()).toEqual(before);
+  });
+
+  test('all 40 faults among 10,000 lessons are told with their place; the corrected file then passes', async () => {
+    const jobs = freshJobs(10_000, 'forty-');
+    const faulty = structuredClone(jobs);
+    const wanted: string[] = [];
+    const spoil = (at: number, code: string, field: string, change: (lesson: Lesson, job: Job) => void) => {
+      const job = faulty[at * 16] as Job;
+      change(job.LektionList[3] as Lesson, job);
+      wanted.push(`/${at * 16}/LektionList/3/${field} ${code}`);
+    };
+    const spoilers: [string, string, (lesson: Lesson, job: Job) => void][] = [
+      ['MissingField', 'LektionId', (lesson) => Object.assign(lesson, { LektionId: null })],
+      ['MissingField', 'Beginn', (lesson) => Object.assign(lesson, { Beginn: undefined })],
+      ['InvalidTime', 'Beginn', (lesson) => Object.assign(lesson, { Beginn: '2027-02-30T08:00:00Z' })],
+      ['InvalidTime', 'Ende', (lesson) => Object.assign(lesson, { Ende: 'infinity' })],
+      ['InvalidTime', 'Ende', (lesson) => Object.assign(lesson, { Ende: lesson.Beginn })],
+      ['InvalidType', 'RessourceName', (lesson) => Object.assign(lesson, { RessourceName: 7 })],
+      ['UnknownResource', 'RessourceName', (lesson) => Object.assign(lesson, { RessourceName: 'Nowhere' })],
+      [
+        'DuplicateLektionId',
+        'LektionId',
+        (lesson, job) => Object.assign(lesson, { LektionId: job.LektionList[0]?.LektionId }),
+      ],
+      ['InconsistentIdentifiers', 'RessourceId', (lesson) => Object.assign(lesson, { RessourceId: 999_999 })],
+      ['InvalidType', 'Klassen', (lesson) => Object.assign(lesson, { Klassen: 'all' })],
+    ];
+    for (let at = 0; at < 40; at++) {
+      const [code, field, change] = spoilers[at % spoilers.length] as (typeof spoilers)[number];
+      spoil(at, code, field, change);
+    }
+    const before = await everything();
+    const failed = await client.importJobs(faulty);
+    expect(failed).toMatchObject({
+      ImportStatus: 'LessonsImportFailed',
+      ErrorCount: 40,
+      LessonCount: 10_000,
+    });
+    expect(failed.Errors.map(({ Pointer, Code }) => `${Pointer} ${Code}`)).toEqual(wanted);
+    for (const error of failed.Errors) {
+      expect(error).toMatchObject({ JobID: faulty[error.Index]?.JobID, LektionIndex: 3 });
+      expect(error.LektionId).toBe(faulty[error.Index]?.LektionList[3]?.LektionId);
+    }
+    expect(await everything()).toEqual(before);
+    expect(await client.importJobs(jobs)).toMatchObject({
+      ImportStatus: 'LessonsCreated',
+      CreatedCount: 10_000,
+    });
+  });
+
+  test.each([
+    ['now', 'InvalidTime'],
+    ['2027-02-01T24:00:00Z', 'InvalidTime'],
+    ['2027-02-01T08:00:60Z', 'InvalidTime'],
+    ['2027-13-01T08:00:00Z', 'InvalidTime'],
+    ['294276-12-31T23:59:59Z', 'InvalidTime'],
+    ['9999-12-31T23:59:59-14:00', 'InvalidTime'],
+    ['0001-01-01T00:00:00+14:00', 'InvalidTime'],
+    [' 027-02-01T08:00:00Z', 'InvalidTime'],
+    ['2027-02- 1T08:00:00Z', 'InvalidTime'],
+    ['2027-02-01', 'InvalidTime'],
+    ['1e999', 'InvalidTime'],
+    ['0000-01-01T00:00:00Z', 'InvalidTime'],
+    [1_800_000_000, 'InvalidType'],
+    ['', 'InvalidTime'],
+  ])('Beginn %j: %s', async (Beginn, code) => {
+    const [job] = freshJobs(1, 'time-');
+    Object.assign(lessonOf(job), { Beginn });
+    const batch = await client.importJobs([job]);
+    expect(batch.Errors.map(({ Code, Pointer }) => [Code, Pointer])).toEqual([
+      [code, '/0/LektionList/0/Beginn'],
+    ]);
+  });
+
+  test('faults of jobs: missing, wrong and repeated JobID, no lessons, a list that is none', async () => {
+    const [first, second] = freshJobs(30, 'jobs-');
+    const list = { LektionList: first?.LektionList };
+    const batch = await client.importJobs([
+      list,
+      { JobID: 5, LektionList: second?.LektionList },
+      { JobID: 'same', ...list },
+      { JobID: 'same', LektionList: [] },
+      { JobID: 'text', LektionList: 'x' },
+      { JobID: 'number', LektionList: [7] },
+      { JobID: '', LektionList: null, Standort: 1 },
+    ]);
+    expect(
+      batch.Errors.filter(({ Code }) => Code !== 'ResourceConflict').map(
+        ({ Pointer, Code }) => `${Pointer} ${Code}`,
+      ),
+    ).toEqual([
+      '/0/JobID MissingField',
+      '/1/JobID InvalidType',
+      '/3/JobID DuplicateJobId',
+      '/3/LektionList MissingField',
+      '/4/LektionList InvalidType',
+      '/5/LektionList/0 InvalidType',
+      '/6/JobID InvalidType',
+      '/6/Standort InvalidType',
+      '/6/LektionList MissingField',
+    ]);
+  });
+
+  test('an overlap inside the body is told at the later lesson, one with a booking names the booking', async () => {
+    const [job] = freshJobs(2, 'clash-');
+    await client.importJobs([job]);
+    const [first, second] = [lessonOf(job, 0), lessonOf(job, 1)];
+    const free = { Beginn: second.Ende, Ende: second.Ende.replace(/T.*/, 'T23:59:59Z') };
+    const batch = await client.importJobs([
+      {
+        JobID: 'clash-a',
+        LektionList: [
+          { ...first, LektionId: 'taken' },
+          { ...second, ...free, LektionId: 'ok' },
+        ],
+      },
+      { JobID: 'clash-b', LektionList: [{ ...second, ...free, LektionId: 'inside' }] },
+    ]);
+    expect(batch.Errors.map(({ Code, LektionId }) => [Code, LektionId])).toEqual([
+      ['ResourceConflict', 'taken'],
+      ['ResourceConflict', 'inside'],
+    ]);
+    expect(batch.ErrorMessages).toMatch(/by booking \d+ \(lesson 0-0 of job clash-0\)/);
+  });
+
+  test('AmbiguousResource where two locations share a name; Standort makes it unique', async () => {
+    const { db } = service.context;
+    const { mandatorId } = service.tenant;
+    const location = await db
+      .insertInto('location')
+      .values({ mandator_id: mandatorId, name: 'Annexe', time_zone: 'Europe/Lisbon' })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    await db
+      .insertInto('resource')
+      .values({ mandator_id: mandatorId, location_id: location.id, name: 'r020' })
+      .execute();
+    const [job] = freshJobs(1, 'where-');
+    Object.assign(lessonOf(job), { RessourceName: 'R020' });
+    const codes = async (Standort?: string) =>
+      (await client.importJobs([{ ...job, ...(Standort && { Standort }) }])).Errors.map(({ Code }) => Code);
+    expect(await codes()).toEqual(['AmbiguousResource']);
+    expect(await codes('Nowhere')).toEqual(['UnknownResource']);
+    expect(await codes('ANNEXE')).toEqual([]);
+  });
+
+  test('LimitExceeded: too many jobs, too many lessons', async () => {
+    const jobs = await client.importJobs(
+      Array.from({ length: 2_001 }, (_, number) => ({ JobID: `many-${number}` })),
+    );
+    const lessons = await client.importJobs(freshJobs(12_001, 'many-'));
+    for (const batch of [jobs, lessons])
+      expect(batch).toMatchObject({
+        ImportStatus: 'LessonsImportFailed',
+        FailureKind: 'Data',
+        Errors: [{ Code: 'LimitExceeded' }],
+      });
+  });
+
+  test('ErrorMessages shows the first 50 lines, Errors the first 100, the errors page all', async () => {
+    const jobs = freshJobs(250, 'all-').map((job) => ({
+      ...job,
+      LektionList: job.LektionList.map((lesson) => ({ ...lesson, RessourceName: 'Nowhere' })),
+    }));
+    const batch = await client.importJobs(jobs);
+    expect(batch.ErrorMessages?.split('\n').slice(-1)).toEqual(['... and 200 more']);
+    expect(batch.Errors).toHaveLength(100);
+    const pages: number[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: { Items: { Index: number }[]; NextCursor: string | null } = await client.get(
+        `/batches/${batch.BatchId}/errors?Limit=120${cursor && `&Cursor=${cursor}`}`,
+      );
+      pages.push(page.Items.length);
+      cursor = page.NextCursor;
+    }
+    expect(pages).toEqual([120, 120, 10]);
+  });
+});
+
+describe('the database as the last guard', () => {
+  test('no two bookings of a room overlap, whatever was imported', async () => {
+    const { rows } = await sql`
+      select a.id from booking a join booking b on a.resource_id = b.resource_id and a.id < b.id and a.occupied && b.occupied
+        and a.status in ('Confirmed', 'Tentative') and b.status in ('Confirmed', 'Tentative')`.execute(
+      service.context.db,
+    );
+    expect(rows).toEqual([]);
+  });
+});

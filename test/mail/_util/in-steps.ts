@@ -1,0 +1,77 @@
+/** Readings that are done in steps, each by somebody who knows nothing but what was kept. */
+import { jest } from '@jest/globals';
+import type {
+  CalendarChanges,
+  CalendarPage,
+  Connector,
+  RemoteCalendar,
+  Start,
+  Window,
+} from '../../../src/mail/connectors/connector.ts';
+import { mergePages } from '../../../src/mail/connectors/pages.ts';
+
+export type InSteps = CalendarChanges & {
+  steps: number;
+  /** What the steps ended with that were not at their end, in their order. */
+  faults: Error[];
+};
+
+/**
+ * Reads page by page, each by a connector of its own; what fails is tried again.
+ * @param between is run after each page
+ */
+export async function readInSteps(
+  open: () => Connector,
+  calendar: RemoteCalendar,
+  {
+    cursor = null,
+    window,
+    between,
+  }: { cursor?: string | null; window: Window; between?: (step: number) => unknown },
+): Promise<InSteps> {
+  const pages: CalendarPage[] = [];
+  const faults: Error[] = [];
+  let continuation: string | null = null;
+  for (let steps = 1; steps < 500; steps++) {
+    const from: Start = { cursor, continuation };
+    try {
+      for await (const page of open().pages(calendar, from, window, AbortSignal.timeout(20_000))) {
+        pages.push(page);
+        continuation = page.cursor;
+        // An empty page that asks for less from then on comes with the fault that it is about.
+        if (page.groups.length + page.removed.length > 0 || page.restarts || page.isLast) break;
+      }
+    } catch (error) {
+      faults.push(error as Error);
+      continue;
+    }
+    const last = pages.at(-1)!;
+    if (last.isLast)
+      return {
+        ...mergePages(pages),
+        whole: last.whole,
+        cursor: last.cursor,
+        address: last.address,
+        steps,
+        faults,
+      };
+    await between?.(steps);
+  }
+  throw new Error(`no end: ${faults.at(-1)?.message}`);
+}
+
+/** From now on what reads many items waits until it is told to wait no longer. */
+export function holdDeadlines() {
+  const usual = AbortSignal.timeout.bind(AbortSignal);
+  let last: AbortController | undefined;
+  const spy = jest.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => {
+    if (milliseconds !== 30_000) return usual(milliseconds);
+    last = new AbortController();
+    return last.signal;
+  });
+  return {
+    /** The time of the last request is over. */
+    pass: () => last?.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')),
+    stop: () => spy.mockRestore(),
+  };
+}

@@ -1,0 +1,77 @@
+/** Calendars, subscriptions and items of a mail server, straight into the tables. */
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Database } from '../../../src/db/database.ts';
+import type { ServerKind, SubscriptionState } from '../../../src/mail/mail.ts';
+
+type Place = { mandatorId: number; resourceId: number };
+
+/** @param columns of mail_calendar, as SQL */
+export async function makeCalendar(
+  db: Database,
+  { mandatorId, resourceId }: Place,
+  { kind = 'Ews', mailbox = 'aula@mail.example' }: { kind?: ServerKind; mailbox?: string } = {},
+  columns = '',
+): Promise<number> {
+  const { id } = await db
+    .insertInto('mail_calendar')
+    .values({ mandator_id: mandatorId, resource_id: resourceId, kind, mailbox })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  if (columns) await sql`update mail_calendar set ${sql.raw(columns)} where id = ${id}`.execute(db);
+  return id;
+}
+
+/** A subscription that has gone through all of the states. @param columns of mail_subscription, as SQL */
+export async function makeSubscription(
+  db: Database,
+  calendar: { mandatorId: number; calendarId: number | null },
+  states: readonly SubscriptionState[],
+  { kind = 'Ews', columns = '' }: { kind?: ServerKind; columns?: string } = {},
+): Promise<number> {
+  const { id } = await db
+    .insertInto('mail_subscription')
+    .values({
+      ...{ mandator_id: calendar.mandatorId, calendar_id: calendar.calendarId, kind },
+      server_url: 'https://mail.example/',
+      callback_url: 'https://rooms.example/api/webhooks/mailserver',
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  for (const state of states)
+    await sql`update mail_subscription set state = ${state}, fault_text = ${`${state} now`} where id = ${id}`.execute(
+      db,
+    );
+  if (columns) await sql`update mail_subscription set ${sql.raw(columns)} where id = ${id}`.execute(db);
+  return id;
+}
+
+/** Items that cannot be read, the first at `since` and each a minute after the one before. */
+export async function makeUnreadable(
+  db: Database,
+  { mandatorId, calendarId }: { mandatorId: number; calendarId: number },
+  since: string,
+  count = 1,
+): Promise<void> {
+  await sql`
+    insert into mail_item (mandator_id, calendar_id, group_id, occurrence, item_id, uid, content_hash, state, subject, reason, changed_at)
+    select ${mandatorId}, ${calendarId}, 'unreadable ' || minute, '!', 'item ' || minute,
+      case when minute > 0 then 'uid ' || minute end, ${randomBytes(32)}, 'Unreadable', 'Subject', 'It has no valid times.',
+      ${since}::timestamptz + minute * interval '1 minute'
+    from generate_series(0, ${count - 1}::integer) as minute`.execute(db);
+}
+
+/** Items in conflict, an hour each, the first at `start` and each a day after the one before. */
+export async function makeConflicts(
+  db: Database,
+  { mandatorId, calendarId }: { mandatorId: number; calendarId: number },
+  start: Date,
+  count = 1,
+): Promise<void> {
+  await sql`
+    insert into mail_item (mandator_id, calendar_id, group_id, occurrence, item_id, uid, content_hash, state, subject, occupied, reason)
+    select ${mandatorId}, ${calendarId}, 'group ' || day, '', 'item ' || day, 'uid ' || day, ${randomBytes(32)}, 'Conflict',
+      'Subject ' || day, tstzrange(begins, begins + interval '1 hour'), 'The room is taken.'
+    from generate_series(0, ${count - 1}::integer) as day,
+      lateral (select ${start}::timestamptz + day * interval '1 day' as begins) as at`.execute(db);
+}

@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { openTurns, type Turn, type Turns } from '../../src/worker/turns.ts';
+
+const places = 8;
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+const pass = (seconds: number) => jest.advanceTimersByTimeAsync(seconds * 1_000);
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Of a server that accepts and never answers, or sends a byte from time to time: until its turn is over. */
+const hang = ({ signal }: Turn) =>
+  new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+const answer = async (turn: Turn) => turn.answered();
+/** Of one whose answer takes so long. */
+const answerAfter = (seconds: number) => async (turn: Turn) => {
+  await Promise.race([pause(seconds * 1_000), hang(turn)]);
+  if (!turn.signal.aborted) turn.answered();
+};
+
+/** What the queue does with a calendar that is always to be read. */
+async function readOnAndOn(turns: Turns, tenant: number, work: (turn: Turn) => Promise<void>) {
+  for (;;) {
+    const refusal = await turns.take(tenant, work);
+    await pause(refusal?.againMs ?? 300);
+  }
+}
+
+/** A tenant without any turn yet, for the next time that one is looked for. @returns whether it got one */
+const tryOnce = async (turns: Turns, tenant: number) => (await turns.take(tenant, answer)) === undefined;
+
+test.each([2, 8, 50])(
+  '%i tenants whose servers hang cost the others five seconds each once; from then on every turn is to be had at once',
+  async (tenants) => {
+    const turns = openTurns(places);
+    for (let tenant = 1; tenant <= tenants; tenant++)
+      for (let calendar = 0; calendar < 5; calendar++) void readOnAndOn(turns, tenant, hang);
+    await pass(tenants * 5 + 5);
+    const got: boolean[] = [];
+    for (let second = 0; second < 200; second++) {
+      got.push(await tryOnce(turns, 0));
+      await pass(1);
+    }
+    expect(got).toEqual(Array(200).fill(true));
+  },
+);
+
+test('hanging servers have half of the places after five seconds, and each one of them after its first turn', async () => {
+  const turns = openTurns(places);
+  const under = new Map<number, number>();
+  const count = () => [...under.values()].reduce((sum, one) => sum + one, 0);
+  const counted = (tenant: number) => async (turn: Turn) => {
+    under.set(tenant, (under.get(tenant) ?? 0) + 1);
+    await hang(turn);
+    under.set(tenant, under.get(tenant)! - 1);
+  };
+  for (let tenant = 1; tenant <= 3; tenant++)
+    for (let calendar = 0; calendar < 5; calendar++) void readOnAndOn(turns, tenant, counted(tenant));
+  await pass(0);
+  expect(count()).toBe(places);
+  await pass(5);
+  expect(count()).toBe(places / 2);
+  await pass(60);
+  for (let second = 0; second < 200; second++) {
+    await pass(1);
+    expect(count()).toBeLessThanOrEqual(places / 2);
+    expect(Math.max(...under.values())).toBeLessThanOrEqual(1);
+  }
+});
+
+test('one calendar that hangs leaves the others of its tenant their turns, all the time', async () => {
+  const turns = openTurns(places);
+  void readOnAndOn(turns, 1, hang);
+  for (let second = 0; second < 600; second += 5) {
+    await pass(5);
+    expect(await tryOnce(turns, 1)).toBe(true);
+  }
+});
+
+test('a server that answers slowly gets to its end where there is a slow place; nobody keeps one for more than a minute', async () => {
+  const turns = openTurns(places);
+  const ends: [boolean, number][] = [];
+  const timed = (work: (turn: Turn) => Promise<void>) => async (turn: Turn) => {
+    const begin = performance.now();
+    await work(turn);
+    ends.push([turn.signal.aborted, (performance.now() - begin) / 1_000]);
+  };
+  void turns.take(1, timed(answerAfter(40)));
+  await pass(40);
+  expect(ends).toEqual([[false, 40]]);
+  void turns.take(1, timed(hang));
+  await pass(60);
+  expect(ends.slice(1)).toEqual([[true, 60]]);
+});
+
+test('a server that was silent rests with all of its work, longer each time, until it answers soon', async () => {
+  const turns = openTurns(places);
+  for (const rest of [5, 10, 20, 40, 60, 60]) {
+    void turns.take(1, hang);
+    await pass(60);
+    expect(await turns.take(1, answer)).toEqual({ againMs: rest * 1_000, isForAll: true });
+    await pass(rest);
+  }
+  expect(await tryOnce(turns, 1)).toBe(true);
+  // All of the places of a tenant.
+  for (let times = 0; times < 3; times++) void turns.take(1, hang);
+  expect(await turns.take(1, answer)).toEqual({ againMs: 1_000, isForAll: false });
+});
+
+test('an answer ends the rest that another calendar of the tenant has brought about', async () => {
+  const turns = openTurns(places);
+  void turns.take(1, hang);
+  await pass(55);
+  void turns.take(1, answerAfter(7));
+  await pass(6);
+  expect(await turns.take(1, answer)).toMatchObject({ isForAll: true });
+  await pass(2);
+  expect(await turns.take(1, answer)).toBeUndefined();
+});

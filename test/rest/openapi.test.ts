@@ -1,0 +1,591 @@
+import { type ExecException, exec } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Router } from 'express';
+import { sql } from 'kysely';
+import { createApp } from '../../src/app.ts';
+import { cursorAt } from '../../src/changes/service.ts';
+import { ConfigError } from '../../src/config.ts';
+import { createPin } from '../../src/identity/service.ts';
+import { type ContractProxy, documentFile, startContractProxy } from '../_util/contract-proxy.ts';
+import { pairDevice } from '../_util/displays.ts';
+import { makeTenant } from '../_util/factories.ts';
+import { project } from '../_util/generate.ts';
+import { hold, releaseAll } from '../_util/hold.ts';
+import { lessonClient } from '../_util/lessons.ts';
+import { masterData } from '../_util/master-data.ts';
+import { ewsBody, stateChange } from '../_util/notifications.ts';
+import { pepper } from '../_util/pepper.ts';
+import { cloneDatabase } from '../_util/postgres.ts';
+import { type Service, startService, testConfig } from '../_util/service.ts';
+import { openWire } from '../_util/wire.ts';
+
+type Operation = {
+  operationId: string;
+  summary?: string;
+  description?: string;
+  tags?: string[];
+  parameters?: { name?: string; in?: string; required?: boolean; schema?: { example?: string } }[];
+  requestBody?: { content: Record<string, { example?: unknown }> };
+  responses: Record<string, { content?: object }>;
+  security?: object[];
+};
+type Document = { servers: object[]; paths: Record<string, Record<string, Operation>> };
+
+const committed = JSON.parse(fs.readFileSync(documentFile, 'utf8')) as Document;
+const requestsPerMinute = 400;
+const webhooks = ['/api/webhooks/mailserver', '/WebServices/SyncNotification.svc'];
+
+let database: Awaited<ReturnType<typeof cloneDatabase>>;
+let wire: Awaited<ReturnType<typeof openWire>>;
+let service: Service;
+let proxy: ContractProxy;
+/** Each with a count of requests of its own. */
+const tokens = { admin: '', user: '', display: '', device: '', spent: '', fresh: '' };
+let pin = '';
+let batchId = '';
+let pinId = 0;
+let tokenId = 0;
+let displayId = 0;
+let closedId = 0;
+/** Those of devices: of the example, and one more. */
+const codes = ['K7QM4D2X', 'K7QM4D2Y'];
+/** By the operation that changes it; `postBookingsByIdCheckIn` has one that can be checked in. */
+const bookingIds: Record<string, number> = {};
+/** Of the mail server, which alone changes it. */
+let mailItemId = 0;
+
+/** Every operation below a tenant, with an address that exists. */
+const operations = Object.entries(committed.paths)
+  .filter(([template]) => template.startsWith('/{mandator}/'))
+  .flatMap(([template, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      name: operation.operationId,
+      method: method.toUpperCase(),
+      template,
+      example: operation.requestBody?.content['application/json']?.example,
+      statuses: Object.keys(operation.responses).map(Number),
+      isAnonymous: operation.security?.length === 0,
+      isJson:
+        !operation.responses['200']?.content || 'application/json' in operation.responses['200'].content,
+      /** What cannot be left out. */
+      query: (operation.parameters ?? [])
+        .filter((one) => one.in === 'query' && one.required)
+        .map(({ name, schema }) => `${name}=${schema?.example}`),
+    })),
+  );
+const answering = (status: number) => operations.filter(({ statuses }) => statuses.includes(status));
+const readers = operations.filter(({ method }) => method === 'GET');
+const jsonReaders = readers.filter(({ isJson }) => isJson);
+const writers = operations.filter(({ example }) => example !== undefined);
+const batchWriters = answering(202);
+const isOfBatches = ({ template }: { template: string }) => template.includes('/v2.0/');
+const guarded = operations.filter(({ isAnonymous }) => !isAnonymous);
+/** Those that one request alone can bring to their 409. */
+const conflicting = answering(409).filter((operation) => !batchWriters.includes(operation));
+
+const addressOf = (template: string, mandator = 'school') => {
+  const { locationId, resources, person } = service.tenant;
+  return template
+    .replace('{mandator}', mandator)
+    .replace('{batchId}', batchId)
+    .replace('{pinId}', String(pinId))
+    .replace('{tokenId}', String(tokenId))
+    .replace('{locationId}', String(locationId))
+    .replace('{resourceId}', String(resources[0]!.id))
+    .replace('/bookings/{id}', `/bookings/${mailItemId}`)
+    .replace('/displays/{id}', `/displays/${displayId}`)
+    .replace('/locations/{id}', `/locations/${locationId}`)
+    .replace('/resources/{id}', `/resources/${resources[0]!.id}`)
+    .replace('/persons/{id}', `/persons/${person('Admin').id}`);
+};
+
+const bearer = (text: string) => ({ Authorization: `Bearer ${text}` });
+
+type Change = {
+  /** The id of another booking than the one of the operation. */
+  booking?: number;
+  credential?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: string;
+  mandator?: string;
+  query?: string;
+};
+
+/** Whose call it is, if nothing else is said. */
+function tokenOf(template: string): string {
+  if (template.includes('/displays/self') || template.endsWith('/undo')) return tokens.device;
+  return isOfBatches({ template }) ? tokens.user : tokens.admin;
+}
+
+/** A right call of an operation with its own example, but for `change`. */
+function call(
+  { name, method, template, example, statuses, query }: (typeof operations)[number],
+  change: Change = {},
+  options: { wrong?: boolean } = {},
+): Promise<Response> {
+  const body = change.body ?? (example === undefined ? undefined : JSON.stringify(example));
+  const headers = {
+    ...(change.credential ?? bearer(tokenOf(template))),
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...(statuses.includes(412) || statuses.includes(428) ? { 'If-Match': '*' } : {}),
+    ...change.headers,
+  };
+  const asked = [...query, ...(change.query ? [change.query] : [])].join('&');
+  const booking = change.booking ?? bookingIds[name] ?? mailItemId;
+  const pattern = template.replace('/bookings/{id}', `/bookings/${booking}`);
+  const address = `${addressOf(pattern, change.mandator)}${asked && '?'}${asked}`;
+  return proxy.fetch(address, { method, headers, ...(body === undefined ? {} : { body }) }, options);
+}
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  wire = await openWire(database.url);
+  service = await startService(
+    {
+      DatabaseUrl: wire.url,
+      SwaggerEnabled: 'true',
+      LegacyApiKeyEnabled: 'true',
+      Limits__JobBodyBytes: '3000',
+      Limits__BodyBytes: '3000',
+      Limits__RequestsPerMinute: String(requestsPerMinute),
+    },
+    ['HS 101'],
+  );
+  proxy = await startContractProxy(service.url);
+  const { tenant, context } = service;
+  tokens.display = await service.signIn(tenant, 'Display');
+  for (const name of ['admin', 'spent', 'fresh'] as const)
+    tokens[name] = await service.signIn(tenant, 'Admin');
+  tokens.user = await service.signIn();
+  const { mandatorId } = tenant;
+  ({ pin } = await createPin(context.db, pepper, { mandatorId, personId: tenant.person('User').id }));
+  ({ pinId } = await createPin(context.db, pepper, { mandatorId, personId: tenant.person('Admin').id }));
+  ({ id: tokenId } = await context.db
+    .insertInto('calendar_token')
+    .values({
+      ...{ mandator_id: mandatorId, resource_id: tenant.resources[0]!.id, hash: Buffer.alloc(32) },
+      person_id: tenant.person('Admin').id,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow());
+  // The user has as many as one may have.
+  await context.db
+    .insertInto('calendar_token')
+    .values(
+      Array.from({ length: 20 }, (_each, index) => ({
+        ...{ mandator_id: mandatorId, resource_id: tenant.resources[0]!.id, hash: Buffer.from([index]) },
+        person_id: tenant.person('User').id,
+      })),
+    )
+    .execute();
+  await makeBookings();
+  await makeDisplays();
+  await makeTenant(context.db, { code: 'other' });
+});
+afterAll(async () => {
+  await releaseAll();
+  await proxy?.stop();
+  await service?.stop();
+  await wire.close();
+  await database.drop();
+});
+
+/** One of the present moment, and on each of the next days one more. */
+async function makeBookings(): Promise<void> {
+  const { tenant, context } = service;
+  const names = ['postBookingsByIdCheckIn', 'patchBookingsById', 'deleteBookingsById'];
+  names.push('postBookingsByIdRelease', 'postBookingsByIdExtend', 'postBookingsByIdUndo', 'mail item');
+  const { rows } = await sql<{ id: number }>`
+    insert into booking (mandator_id, resource_id, kind, status, origin, subject, occupied, check_in_from, check_in_until)
+    select ${tenant.mandatorId}, ${tenant.resources[0]!.id}, case name when 'mail item' then 'MailItem' else 'Booking' end,
+      'Confirmed', 'Api', name, tstzrange(start, start + interval '10 hours'),
+      case day when 1 then start end, case day when 1 then start + interval '10 hours' end
+    from unnest(${names}::text[]) with ordinality as booking(name, day),
+      lateral (select now() - interval '1 minute' + interval '1 day' * (day - 1) as start) as slot
+    order by day returning id`.execute(context.db);
+  for (const [index, name] of names.entries()) bookingIds[name] = rows[index]!.id;
+  mailItemId = bookingIds['mail item'] as number;
+}
+
+/** One to be changed and revoked, one that calls, and a code for each that shall come. */
+async function makeDisplays(): Promise<void> {
+  const { tenant, context } = service;
+  const admin = masterData(service, tokens.admin);
+  displayId = (await pairDevice(service, admin)).id;
+  const device = await pairDevice(service, admin, { MayBook: true });
+  tokens.device = device.token;
+  // As if it had extended this one just when it is undone.
+  await sql`
+    insert into booking_undo (mandator_id, booking_id, person_id, version, action, occupied, at)
+    select mandator_id, id, ${device.personId}, version, 'Extended', occupied, now() + interval '1 hour' from booking
+    where subject = 'postBookingsByIdUndo'`.execute(context.db);
+  // Heard of, so that no answer changes by itself meanwhile.
+  await sql`update display set heard_at = now(), due_at = now() + interval '1 hour'`.execute(context.db);
+  await sql`
+    insert into display_pairing (code, mandator, token_hash, expires_at)
+    select code, 'school', code::bytea, now() + interval '10 minutes' from unnest(${codes}::text[]) as code`.execute(
+    context.db,
+  );
+  const closed = await sql<{ id: number }>`
+    insert into location (mandator_id, name, time_zone, active) values (${tenant.mandatorId}, 'Closed', 'UTC', false)
+    returning id`.execute(context.db);
+  closedId = closed.rows[0]!.id;
+}
+
+describe('the committed document', () => {
+  const run = (start: (finish: (error: ExecException | null, out: string, err: string) => void) => void) =>
+    new Promise<string>((resolve) => start((error, out, err) => resolve(error ? out + err : '')));
+  const options = {
+    cwd: project,
+    env: {
+      PATH: `${path.join(project, 'node_modules/.bin')}:${process.env['PATH']}`,
+      NO_COLOR: '1',
+      REDOCLY_TELEMETRY: 'off',
+      REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+    },
+  };
+
+  test.each([
+    [
+      'Spectral with the OWASP rules',
+      () =>
+        run((finish) =>
+          exec(
+            'spectral lint --fail-severity hint --ruleset test/_util/spectral.yaml src/rest/openapi.json',
+            options,
+            finish,
+          ),
+        ),
+    ],
+    [
+      'Redocly',
+      () =>
+        run((finish) =>
+          exec(
+            'redocly lint --max-problems 20 --config test/_util/redocly.yaml src/rest/openapi.json',
+            options,
+            (error, out, err) =>
+              finish(error ?? (/You have \d+ warning/.test(out + err) ? new Error(out) : null), out, err),
+          ),
+        ),
+    ],
+  ])('%s finds nothing', async (_name, lint) => {
+    expect(await lint()).toBe('');
+  });
+
+  test('is what the server serves, but for the address', async () => {
+    const served = (await (await fetch(`${service.url}/swagger/openapi.json`)).json()) as Document;
+    expect(served.servers).toMatchObject([{ url: service.url }]);
+    expect({ ...served, servers: [] }).toEqual({ ...committed, servers: [] });
+  });
+
+  test('promises no numbers of jobs and lessons but those that every server keeps to', () => {
+    const found = new Map<string, number>();
+    const collect = (value: unknown): void => {
+      if (value === null || typeof value !== 'object') return;
+      const { description, maxItems } = value as { description?: unknown; maxItems?: number };
+      const [, setting] = /the setting (\w+) says/.exec(String(description)) ?? [];
+      if (setting && maxItems) found.set(setting, maxItems);
+      Object.values(value).forEach(collect);
+    };
+    collect(committed);
+    expect([...found.keys()].sort()).toEqual(['JobsPerBatch', 'LessonsPerBatch']);
+    for (const [setting, most] of found) {
+      const set = (value: number) => testConfig(database.url, { [`Limits__${setting}`]: String(value) });
+      expect(set(most).Limits).toMatchObject({ [setting]: most });
+      expect(() => set(most + 1)).toThrow(ConfigError);
+    }
+  });
+
+  test('names every route of the program', async () => {
+    const health = { pendingMigrations: async () => [], pepper: async () => true, stopping: () => false };
+    const app = createApp(service.context, health);
+    const mounted = new Set<string>();
+    const collect = ({ stack }: Router) => {
+      for (const { route, handle } of stack) {
+        if (route)
+          for (const address of [route.path].flat()) mounted.add(address.replaceAll(/:(\w+)/g, '{$1}'));
+        else if ('stack' in handle) collect(handle as unknown as Router);
+      }
+    };
+    collect(app.handler.router as unknown as Router);
+    await app.close();
+    const elsewhere =
+      /^(\/swagger.*|\/metrics|\/assets\/.*|\/\{mandator\}\/(graphql|board\/\{id\}|door-sign\/\{id\}))$/;
+    expect([...mounted].filter((address) => !elsewhere.test(address)).sort()).toEqual(
+      Object.keys(committed.paths).sort(),
+    );
+  });
+
+  test('gives every operation a name of its own, a summary, a description and a tag', () => {
+    const all = Object.values(committed.paths).flatMap((item) =>
+      Object.entries(item).flatMap(([method, operation]) => (method === 'servers' ? [] : [operation])),
+    );
+    expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(all.length);
+    for (const { summary, description, tags } of all)
+      expect([Boolean(summary), Boolean(description), tags?.length]).toEqual([true, true, 1]);
+  });
+});
+
+describe('answers keep to the document', () => {
+  const lesson = {
+    LektionId: 'L-1',
+    // Without an offset: a warning.
+    Beginn: '2027-03-01T08:00:00',
+    Ende: '2027-03-01T09:00:00Z',
+    RessourceName: 'HS 101',
+    Klassen: ['1A'],
+  };
+
+  test('200 for a right PIN at the token endpoint; 400, 401, 413 and 429 for wrong requests', async () => {
+    const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
+    const ask = async (parameters: Record<string, string>, wrong = false) => {
+      const body = new URLSearchParams({ ...form, ...parameters });
+      return (await proxy.fetch('/connect/token', { method: 'POST', body }, { wrong })).status;
+    };
+    expect(await ask({})).toBe(200);
+    expect(await ask({ apikey: 'AAAAA-AAAAA' })).toBe(400);
+    expect(await ask({ client_id: 'nobody' })).toBe(401);
+    expect(await ask({ client_secret: 'x'.repeat(20_000) }, true)).toBe(413);
+    const statuses = await Promise.all(Array.from({ length: 10 }, () => ask({ apikey: 'AAAAA-AAAAA' })));
+    expect(statuses).toContain(429);
+  });
+
+  test('200 for discovery, keys and health, anonymously', async () => {
+    for (const address of [
+      '/.well-known/openid-configuration',
+      '/.well-known/openid-configuration/jwks',
+      '/healthz',
+      '/readyz',
+    ])
+      expect((await proxy.fetch(address)).status).toBe(200);
+  });
+
+  test.each(webhooks)(
+    '200, 202 and 400 for what mail servers send to %s, 413 and 415 for what they may not',
+    async (path) => {
+      const send = async (headers: Record<string, string>, body: string, wrong = false) =>
+        (await proxy.fetch(path, { method: 'POST', headers, body }, { wrong })).status;
+      const xml = { 'Content-Type': 'text/xml' };
+      const json = { 'Content-Type': 'application/json' };
+      // Not Graph, whose 202 is empty: a document cannot say that an answer may have a body.
+      expect(await send(xml, ewsBody())).toBe(200);
+      expect(await send(json, stateChange({ aula: { CalendarEvent: 's' } }))).toBe(202);
+      expect(await send(xml, '<x/>')).toBe(400);
+      expect(await send(xml, ' '.repeat(1_048_577), true)).toBe(413);
+      expect(await send({ ...xml, 'Content-Encoding': 'br' }, ewsBody())).toBe(415);
+    },
+  );
+
+  test('200 or 201 for the example of each change of a record', async () => {
+    for (const operation of operations.filter((one) => one.method !== 'GET' && !isOfBatches(one))) {
+      const answer = await call(operation, { headers: { 'Idempotency-Key': `example-${operation.name}` } });
+      const done = operation.statuses.find((status) => status < 300);
+      expect([operation.name, answer.status]).toEqual([operation.name, done]);
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+    }
+  });
+
+  test('202 for the example of each writer; its batch can be read at Location', async () => {
+    for (const writer of batchWriters) {
+      const answer = await call(writer, { headers: { 'Idempotency-Key': `example-${writer.name}` } });
+      expect([writer.name, answer.status]).toEqual([writer.name, 202]);
+      const { BatchId } = (await answer.json()) as { BatchId: string };
+      expect(answer.headers.get('location')).toMatch(new RegExp(`/jobs/batches/${BatchId}$`));
+      await lessonClient(service, tokens.user).end(BatchId);
+    }
+  });
+
+  test('200 with lists and records that are not empty', async () => {
+    const client = lessonClient(service, tokens.user);
+    const good = await client.importJobs([{ JobID: 'J-1', LektionList: [lesson] }]);
+    expect([good.ImportStatus, good.WarningCount]).toEqual(['LessonsCreated', 1]);
+    const bad = await client.importJobs([{ JobID: 'J-1', LektionList: [{ ...lesson, RessourceName: '?' }] }]);
+    expect(bad.ImportStatus).toBe('LessonsImportFailed');
+    batchId = bad.BatchId;
+    for (const reader of jsonReaders) {
+      const query = reader.template.endsWith('/batches') ? 'ImportStatus=All&Mine=true&Limit=3' : '';
+      const answer = await call(reader, { query });
+      const body = (await answer.json()) as { Items?: unknown[]; Errors?: unknown[] };
+      expect([reader.name, answer.status]).toEqual([reader.name, 200]);
+      expect([reader.name, (body.Items ?? body.Errors)?.length]).not.toEqual([reader.name, 0]);
+    }
+  });
+
+  test('200 in camel case, with the same values', async () => {
+    const headers = { 'X-JsonPropertyFormat': 'camel' };
+    // Of each answer anew.
+    const clock = /(?<="(ServerTime|AsOf|TrustUntil)":)"[^"]+"/gi;
+    const textOf = async (answer: Response) => JSON.stringify(await answer.json()).replaceAll(clock, '""');
+    for (const reader of jsonReaders) {
+      const camel = await textOf(await call(reader, { headers }));
+      const pascal = await textOf(await call(reader));
+      expect(camel).toBe(
+        pascal.replaceAll(/"([A-Z])(\w*)":/g, (_, first, rest) => `"${first.toLowerCase()}${rest}":`),
+      );
+    }
+  });
+
+  test('200 by APIKEY, with what is said of its end', async () => {
+    const [reader] = readers;
+    const answer = await call(reader!, { credential: { APIKEY: pin } });
+    expect([answer.status, answer.headers.get('deprecation')]).toEqual([
+      200,
+      expect.stringMatching(/^@\d+$/),
+    ]);
+  });
+
+  test('200 for the cancelling of a batch that has not ended', async () => {
+    const { db } = service.context;
+    const release = await hold(db, (trx) => trx.selectFrom('resource').select('id').forUpdate().execute());
+    const client = lessonClient(service, tokens.user);
+    const jobs = [{ JobID: 'J-2', LektionList: [lesson] }];
+    const { BatchId } = (await (await client.post(jobs)).json()) as { BatchId: string };
+    const { template } = operations.find(({ name }) => name.endsWith('Cancel'))!;
+    const init = { method: 'POST', headers: bearer(tokens.user) };
+    expect((await proxy.fetch(addressOf(template).replace(batchId, BatchId), init)).status).toBe(200);
+    await release();
+    expect((await client.end(BatchId)).FailureKind).toBe('Cancelled');
+  });
+
+  test('304 from each reader for the ETag of its last answer', async () => {
+    for (const reader of readers) {
+      const etag = (await call(reader)).headers.get('etag') ?? '';
+      expect([reader.name, (await call(reader, { headers: { 'If-None-Match': etag } })).status]).toEqual([
+        reader.name,
+        304,
+      ]);
+    }
+  });
+
+  /** What differs from the example, where that alone is in no conflict the second time. */
+  const conflictOf: Record<string, Change> = {
+    patchResourcesById: { body: '{"Name":"HS 103"}' },
+    patchLocationsById: { body: '{"Active":false}' },
+    patchPersonsById: { body: '{"Active":false}' },
+    postPersonsByIdPins: { headers: { 'Idempotency-Key': 'example-postPersonsByIdPins' } },
+    postResourcesByIdCalendarTokens: {
+      get credential() {
+        return bearer(tokens.user);
+      },
+    },
+    postDisplays: {
+      get body() {
+        return JSON.stringify({ Code: codes[1], LocationId: closedId });
+      },
+    },
+    getChanges: { query: `Cursor=${cursorAt({ position: 1_000_000_000, micros: 1 })}` },
+  };
+
+  const isOfOneBooking = ({ template }: { template: string }) => template.includes('/bookings/{id}');
+
+  /** How each status is provoked from any operation of `from`. */
+  const provoked: [
+    status: number,
+    from: typeof operations,
+    change: (operation: (typeof operations)[number]) => Change,
+  ][] = [
+    [400, operations, () => ({ query: 'Nonsense=1' })],
+    [401, guarded, () => ({ credential: {} })],
+    [403, answering(403), () => ({ credential: bearer(tokens.display) })],
+    [404, operations, ({ isAnonymous }) => ({ mandator: isAnonymous ? 'no%20name' : 'other' })],
+    [406, operations, () => ({ headers: { Accept: 'text/html' } })],
+    [
+      409,
+      conflicting,
+      (operation) => conflictOf[operation.name] ?? (isOfOneBooking(operation) ? { booking: mailItemId } : {}),
+    ],
+    [
+      412,
+      answering(412),
+      () => ({ headers: { 'If-Match': '"0"' }, booking: bookingIds['patchBookingsById'] as number }),
+    ],
+    [413, writers, () => ({ body: JSON.stringify([{ JobID: 'J', Bemerkung: 'x'.repeat(3_000) }]) })],
+    [415, writers, () => ({ headers: { 'Content-Type': 'text/plain' } })],
+    [
+      422,
+      batchWriters,
+      () => ({ body: '[{"JobID":"J"}]', headers: { 'Idempotency-Key': 'example-of-another-body' } }),
+    ],
+    [422, writers.filter((writer) => !isOfBatches(writer)), () => ({ body: '{"Nonsense":1}' })],
+    [428, answering(428), () => ({ headers: { 'If-Match': '' } })],
+  ];
+
+  test.each(provoked)('%d from each operation that can answer so', async (status, from, change) => {
+    if (status === 422)
+      for (const writer of from)
+        await call(writer, { headers: { 'Idempotency-Key': 'example-of-another-body' } }, { wrong: true });
+    for (const operation of from) {
+      const answer = await call(operation, change(operation), { wrong: true });
+      expect([operation.name, answer.status, answer.headers.get('content-type')]).toEqual([
+        operation.name,
+        status,
+        expect.stringMatching(/^application\/problem\+json/),
+      ]);
+    }
+  });
+
+  test('404 for a batch that there is not', async () => {
+    const unknown = addressOf('/{mandator}/api/v2.0/jobs/batches/01a1f8da-707e-77b2-927f-0b8eb9707a33');
+    expect((await proxy.fetch(unknown, { headers: bearer(tokens.user) })).status).toBe(404);
+  });
+
+  test('405 with Allow for a method that an address does not take', async () => {
+    for (const { template } of operations) {
+      const taken = operations.filter((one) => one.template === template).map(({ method }) => method);
+      const method = ['PUT', 'PATCH', 'DELETE'].find((other) => !taken.includes(other)) as string;
+      const init = { method, headers: bearer(tokens.user) };
+      const answer = await proxy.fetch(addressOf(template), init, { wrong: true });
+      expect([answer.status, answer.headers.get('allow')]).toEqual([
+        405,
+        expect.stringMatching(/GET|POST|PUT|DELETE/),
+      ]);
+    }
+  });
+
+  test('429 from each operation for a token that has used up its requests', async () => {
+    const spent = bearer(tokens.spent);
+    const address = service.url + addressOf('/{mandator}/api/v2.0/jobs/nothing');
+    for (let sent = 0; sent < requestsPerMinute; sent += 50)
+      await Promise.all(Array.from({ length: 50 }, () => fetch(address, { headers: spent })));
+    for (const operation of guarded) {
+      const answer = await call(operation, { credential: spent });
+      expect([operation.name, answer.status]).toEqual([operation.name, 429]);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+  });
+
+  test('503 from each operation while the database is out of reach', async () => {
+    await wire.close();
+    for (const operation of operations) {
+      const answer = await call(operation, { credential: bearer(tokens.fresh) });
+      expect([operation.name, answer.status]).toEqual([operation.name, 503]);
+    }
+    expect((await proxy.fetch('/readyz')).status).toBe(503);
+    const body = new URLSearchParams({ grant_type: 'apikey', client_id: 'timetable-import', apikey: pin });
+    expect((await proxy.fetch('/connect/token', { method: 'POST', body })).status).toBe(503);
+    const headers = { 'Content-Type': 'text/xml' };
+    const posts = webhooks.map((path) => proxy.fetch(path, { method: 'POST', headers, body: ewsBody() }));
+    expect((await Promise.all(posts)).map(({ status }) => status)).toEqual([503, 503]);
+  });
+
+  test('every status that the document names came by, but for faults of our own', () => {
+    const missing = proxy.operations().flatMap(({ name, statuses, seen }) =>
+      statuses
+        // 408 needs clients that are slow: house.bodies.
+        .filter((status) => status !== 500 && status !== 408 && !seen.includes(status))
+        .map((status) => `${status} ${name}`),
+    );
+    expect(missing.sort()).toEqual([
+      // Needs two requests with one key at one time: lessons.accept.
+      ...batchWriters.map(({ method, template }) => `409 ${method} ${template}`).sort(),
+      // Are counted by address: mail.inbox, displays.pairing.
+      ...webhooks.map((path) => `429 POST ${path}`).sort(),
+      '429 POST /{mandator}/api/v1.0/displays/pairings',
+      // The keys are kept in memory.
+      '503 GET /.well-known/openid-configuration/jwks',
+    ]);
+  });
+});

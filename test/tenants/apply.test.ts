@@ -1,0 +1,371 @@
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Command } from 'commander';
+import { CommandFailed } from '../../src/cli/command.ts';
+import type { Context } from '../../src/context.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { openLog } from '../../src/log.ts';
+import { addCommands } from '../../src/tenants/cli.ts';
+import * as tenants from '../../src/tenants/service.ts';
+import { readTenantFile } from '../../src/tenants/tenant-file.ts';
+import { cloneDatabase } from '../_util/postgres.ts';
+
+let clone: Awaited<ReturnType<typeof cloneDatabase>>;
+let db: Database;
+
+beforeAll(async () => {
+  clone = await cloneDatabase();
+  db = openDatabase(clone.url, { max: 4, log: openLog('silent'), statementTimeout: 5_000 });
+});
+afterAll(async () => {
+  await db.destroy();
+  await clone.drop();
+});
+
+const weekly = { Weekdays: [1, 2, 3, 4, 5], Opens: '08:00', Closes: '18:00' };
+type Loose = { Name: string; [member: string]: unknown };
+const school = (mandator: string) => ({
+  Mandator: mandator,
+  Name: 'School',
+  Parameters: { PinAuthenticationAllowed: true },
+  Locations: [
+    {
+      Name: 'Campus',
+      TimeZone: 'Europe/Berlin',
+      OpeningRules: [weekly],
+      OpeningExceptions: [
+        { FromDate: '2026-12-24', ToDate: '2026-12-26', Closed: true, Reason: 'Christmas' },
+      ],
+      Resources: [
+        { Name: 'R001', Kind: 'Room', Capacity: 30, Equipment: ['Projector', 'Piano'] },
+        {
+          Name: 'R002',
+          OpeningRules: [{ Weekdays: [6], Opens: '22:00', Closes: '24:00', ValidTo: '2027-06-30' }],
+        },
+      ] as Loose[],
+    },
+    { Name: 'Annex', TimeZone: 'Asia/Tokyo', Resources: [{ Name: 'R001' }] as Loose[] },
+  ],
+  Persons: [
+    { Name: 'Ada', Email: 'Ada@school.example', TimeZone: 'Europe/Berlin', Role: 'Admin' },
+    { Name: 'Door', Email: 'door@school.example', TimeZone: 'UTC', Role: 'Display' },
+  ],
+});
+const records = 1 + 2 + 3 + 2;
+
+const apply = (json: unknown) => tenants.applyTenantFile(db, readTenantFile(json));
+
+/** Everything that is stored of a tenant, in plain words. */
+async function stored(code: string) {
+  const { mandatorId } = await tenants.getMandator(db, code);
+  const read = (table: 'location' | 'resource' | 'person' | 'opening_rule' | 'opening_exception') =>
+    db.selectFrom(table).selectAll().where('mandator_id', '=', mandatorId).orderBy('id').execute();
+  return {
+    locations: await read('location'),
+    resources: await read('resource'),
+    persons: await read('person'),
+    rules: await read('opening_rule'),
+    exceptions: await read('opening_exception'),
+  };
+}
+
+describe('a tenant file', () => {
+  test('creates everything that it names', async () => {
+    expect(await apply(school('creates'))).toEqual({ created: records, changed: 0, unchanged: 0 });
+    const { locations, resources, persons, rules, exceptions } = await stored('creates');
+    const [campus, annex] = locations;
+    expect(locations).toMatchObject([
+      { name: 'Campus', time_zone: 'Europe/Berlin' },
+      { name: 'Annex', time_zone: 'Asia/Tokyo' },
+    ]);
+    expect(resources).toMatchObject([
+      { ...{ name: 'R001', kind: 'Room', capacity: 30, mailbox: null }, equipment: ['Projector', 'Piano'] },
+      { ...{ name: 'R002', kind: 'Room', capacity: null, location_id: campus!.id }, equipment: [] },
+      { name: 'R001', location_id: annex!.id },
+    ]);
+    expect(persons).toMatchObject([
+      { email: 'Ada@school.example', role: 'Admin', active: true },
+      { email: 'door@school.example', role: 'Display', time_zone: 'UTC' },
+    ]);
+    expect(rules).toMatchObject([
+      {
+        location_id: campus!.id,
+        resource_id: null,
+        weekdays: [1, 2, 3, 4, 5],
+        opens: '08:00:00',
+        valid_to: null,
+      },
+      { location_id: campus!.id, resource_id: resources[1]!.id, closes: '24:00:00', valid_to: '2027-06-30' },
+    ]);
+    expect(exceptions).toMatchObject([
+      {
+        location_id: campus!.id,
+        resource_id: null,
+        from_date: '2026-12-24',
+        closed: true,
+        reason: 'Christmas',
+      },
+    ]);
+    expect(await tenants.getMandator(db, 'CREATES')).toMatchObject({
+      ...{ code: 'creates', name: 'School', parameters: { PinAuthenticationAllowed: true } },
+    });
+  });
+
+  test('changes nothing when it is applied again, not even ids of hours', async () => {
+    await apply(school('again'));
+    const before = await stored('again');
+    expect(await apply(school('again'))).toEqual({ created: 0, changed: 0, unchanged: records });
+    expect(await stored('again')).toEqual(before);
+  });
+
+  test('with everything left out has defaults', async () => {
+    expect(await apply({ Mandator: 'empty', Name: 'Empty' })).toEqual({
+      created: 1,
+      changed: 0,
+      unchanged: 0,
+    });
+    expect(await tenants.getMandator(db, 'empty')).toMatchObject({
+      parameters: { PinAuthenticationAllowed: false },
+    });
+  });
+
+  test('finds its records by name in any case and spelling, and takes over the spelling of the file', async () => {
+    await apply(school('spelling'));
+    const before = await stored('spelling');
+    const file = school('Spelling');
+    file.Locations[0]!.Name = ' CAMPUS ';
+    file.Locations[0]!.Resources[0]!.Name = 'r001';
+    file.Persons[0]!.Email = 'ADA@school.example';
+    expect(await apply(file)).toEqual({ created: 0, changed: 3, unchanged: records - 3 });
+    const after = await stored('spelling');
+    expect(after.locations.map(({ id, name }) => [id, name])).toEqual([
+      [before.locations[0]!.id, 'CAMPUS'],
+      [before.locations[1]!.id, 'Annex'],
+    ]);
+    expect(after.persons.map(({ id }) => id)).toEqual(before.persons.map(({ id }) => id));
+  });
+
+  type File = ReturnType<typeof school>;
+  const changes: [string, (file: File) => void, Partial<tenants.Applied>][] = [
+    ['the name of the tenant', (file) => void (file.Name = 'Other'), { changed: 1 }],
+    ['a parameter', (file) => void (file.Parameters.PinAuthenticationAllowed = false), { changed: 1 }],
+    ['a zone', (file) => void (file.Locations[1]!.TimeZone = 'Asia/Seoul'), { changed: 1 }],
+    [
+      'a capacity',
+      (file) => void Object.assign(file.Locations[0]!.Resources[0]!, { Capacity: 31 }),
+      { changed: 1 },
+    ],
+    [
+      'equipment',
+      (file) => void (file.Locations[0]!.Resources[0]!['Equipment'] = ['Projector']),
+      { changed: 1 },
+    ],
+    [
+      'the check-in',
+      (file) => void Object.assign(file.Locations[0]!.Resources[0]!, { CheckInMinutes: 15 }),
+      { changed: 1 },
+    ],
+    ['a role', (file) => void (file.Persons[1]!.Role = 'User'), { changed: 1 }],
+    [
+      'a rule of a location',
+      (file) => void (file.Locations[0]!.OpeningRules![0] = { ...weekly, Closes: '19:00' }),
+      { changed: 1 },
+    ],
+    [
+      'an exception',
+      (file) => void (file.Locations[0]!.OpeningExceptions![0]!.ToDate = '2026-12-27'),
+      { changed: 1 },
+    ],
+    [
+      'a rule of a resource that is left out',
+      (file) => void delete file.Locations[0]!.Resources[1]!['OpeningRules'],
+      { changed: 1 },
+    ],
+    [
+      'a location and its rules at once',
+      (file) => void Object.assign(file.Locations[0]!, { TimeZone: 'UTC', OpeningRules: [] }),
+      { changed: 1 },
+    ],
+    ['a new resource', (file) => void file.Locations[1]!.Resources.push({ Name: 'R003' }), { created: 1 }],
+  ];
+  test.each(changes.map((change, index) => [...change, index] as const))(
+    'changes %s',
+    async (_, change, expected, index) => {
+      const code = `change-${index}`;
+      await apply(school(code));
+      const file = school(code);
+      change(file);
+      const { created = 0, changed = 0 } = expected;
+      expect(await apply(file)).toEqual({ created, changed, unchanged: records - changed });
+      expect(await apply(file)).toEqual({ created: 0, changed: 0, unchanged: records + created });
+    },
+  );
+
+  test('replaces the hours of what it names as a whole', async () => {
+    await apply(school('hours'));
+    const file = school('hours');
+    file.Locations[0]!.OpeningRules = [
+      { ...weekly, Weekdays: [1] },
+      { ...weekly, Weekdays: [2] },
+    ];
+    file.Locations[0]!.OpeningExceptions = [];
+    await apply(file);
+    const { rules, exceptions } = await stored('hours');
+    expect(rules.map(({ weekdays }) => weekdays)).toEqual([[6], [1], [2]]);
+    expect(exceptions).toEqual([]);
+  });
+
+  test('deletes nothing that it does not name, and leaves its hours and parameters alone', async () => {
+    await apply(school('keeps'));
+    const before = await stored('keeps');
+    const { Parameters: _, ...file } = school('keeps');
+    file.Locations.splice(0, 1);
+    file.Persons.splice(0, 1);
+    expect(await apply(file)).toMatchObject({ created: 0, changed: 0 });
+    expect(await stored('keeps')).toEqual(before);
+    expect(await tenants.getMandator(db, 'keeps')).toMatchObject({
+      parameters: { PinAuthenticationAllowed: true },
+    });
+  });
+
+  test('touches no other tenant', async () => {
+    await apply(school('mine'));
+    await apply(school('theirs'));
+    const before = await stored('theirs');
+    const file = school('mine');
+    file.Locations[0]!.TimeZone = 'UTC';
+    file.Locations[0]!.OpeningRules = [];
+    await apply(file);
+    expect(await stored('theirs')).toEqual(before);
+  });
+
+  test('applied eight times at once creates everything once', async () => {
+    const applied = await Promise.all(Array.from({ length: 8 }, () => apply(school('race'))));
+    expect(applied.filter(({ created }) => created === records)).toHaveLength(1);
+    expect(applied.filter(({ unchanged }) => unchanged === records)).toHaveLength(7);
+    const { rules, exceptions } = await stored('race');
+    expect([rules.length, exceptions.length]).toEqual([2, 1]);
+  });
+
+  test('applied eight times at once changes everything once', async () => {
+    await apply(school('change-race'));
+    const file = school('change-race');
+    file.Locations[0]!.OpeningRules = [{ ...weekly, Opens: '09:00' }];
+    const applied = await Promise.all(Array.from({ length: 8 }, () => apply(file)));
+    expect(applied.filter(({ changed }) => changed === 1)).toHaveLength(1);
+    expect(applied.filter(({ unchanged }) => unchanged === records)).toHaveLength(7);
+    const { rules } = await stored('change-race');
+    expect(rules.map(({ opens }) => opens).sort()).toEqual(['09:00:00', '22:00:00']);
+  });
+
+  test('makes another application of the same tenant wait, but not what only refers to the tenant', async () => {
+    const file = readTenantFile({ Mandator: 'locked', Name: 'Locked' });
+    await tenants.applyTenantFile(db, file);
+    const { mandatorId } = await tenants.getMandator(db, 'locked');
+    await db.transaction().execute(async (trx) => {
+      await tenants.writeTenant(trx, file);
+      const another = db.selectFrom('mandator').where('id', '=', mandatorId).forNoKeyUpdate().noWait();
+      await expect(another.select('id').execute()).rejects.toMatchObject({ code: '55P03' });
+      const referring = { mandator_id: mandatorId, name: 'Campus', time_zone: 'UTC' };
+      await db.insertInto('location').values(referring).execute();
+    });
+  });
+
+  test('leaves a parameter alone that it does not name', async () => {
+    await apply(school('parameters'));
+    await apply({ ...school('parameters'), Name: 'Other', Parameters: {} });
+    expect(await tenants.getMandator(db, 'parameters')).toMatchObject({
+      name: 'Other',
+      parameters: { PinAuthenticationAllowed: true },
+    });
+  });
+
+  test('that fails half-way leaves nothing', async () => {
+    const file = readTenantFile(school('atomic'));
+    file.Persons[1]!.Role = 'Nobody' as 'User';
+    await expect(tenants.applyTenantFile(db, file)).rejects.toThrow('person_role_check');
+    await expect(tenants.getMandator(db, 'atomic')).rejects.toThrow('There is no tenant "atomic"');
+  });
+});
+
+describe('getPerson', () => {
+  beforeAll(() => apply(school('people')));
+
+  test('finds by tenant and address in any case', async () => {
+    const person = await tenants.getPerson(db, 'People', 'ada@SCHOOL.example');
+    expect(person).toEqual({
+      ...{ mandatorId: expect.any(Number), personId: expect.any(Number) },
+      ...{ name: 'Ada', email: 'Ada@school.example', role: 'Admin' },
+    });
+  });
+
+  test.each([
+    ['an unknown tenant', 'nobody', 'ada@school.example', 'There is no tenant "nobody"; create it with'],
+    [
+      'an unknown address',
+      'people',
+      'bob@school.example',
+      'Tenant people has no active person "bob@school.example"',
+    ],
+  ])('NotFound names %s and the remedy', async (_, code, email, message) => {
+    await expect(tenants.getPerson(db, code, email)).rejects.toMatchObject({
+      code: 'NotFound',
+      message: expect.stringMatching(new RegExp(`^${message}.*roomgate apply FILE`)),
+    });
+  });
+
+  test('NotFound for a person who is no longer active', async () => {
+    await apply(school('left'));
+    await db.updateTable('person').set({ active: false }).where('name', '=', 'Ada').execute();
+    await expect(tenants.getPerson(db, 'left', 'ada@school.example')).rejects.toThrow('no active person');
+  });
+});
+
+describe('roomgate apply FILE', () => {
+  let folder: string;
+  beforeAll(async () => void (folder = await fs.mkdtemp(path.join(os.tmpdir(), 'roomgate-apply-'))));
+  afterAll(() => fs.rm(folder, { recursive: true }));
+
+  /** Runs the command on a file of this content, and returns what it printed. */
+  async function run(content: string | undefined) {
+    const file = path.join(folder, 'tenant.json');
+    await fs.rm(file, { force: true });
+    if (content !== undefined) await fs.writeFile(file, content);
+    const printed: { text: string; record: unknown }[] = [];
+    const program = new Command().exitOverride();
+    addCommands(program, (work) => async (...args) => {
+      const context = { db } as Context;
+      await work(
+        { context, json: false, print: (text, record) => void printed.push({ text, record }) },
+        ...args,
+      );
+    });
+    await program.parseAsync(['apply', file], { from: 'user' });
+    return printed;
+  }
+
+  test('prints what became of the records', async () => {
+    expect(await run(`\uFEFF${JSON.stringify(school('CLI'))}`)).toEqual([
+      {
+        text: 'Tenant cli: 8 created, 0 changed, 0 unchanged.',
+        record: { Mandator: 'cli', Created: 8, Changed: 0, Unchanged: 0 },
+      },
+    ]);
+  });
+
+  test.each([
+    ['that is not there', undefined, /tenant\.json cannot be read: there is no such file/],
+    ['that is not JSON', '{"Mandator": }', /tenant\.json: is not JSON: /],
+    [
+      'with faults',
+      '{"Mandator":"a b","Naem":1}',
+      /^.*tenant\.json: Mandator: .*\n.*tenant\.json: Name: .*\n.*tenant\.json: Naem: is not known here; did you mean Name\?$/,
+    ],
+  ])('refuses a file %s', async (_, content, message) => {
+    const refused = run(content);
+    await expect(refused).rejects.toThrow(CommandFailed);
+    await expect(refused).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Browser, Locator } from 'playwright-core';
+import { type Cable, layCable } from '../_util/cable.ts';
+import { until } from '../_util/graphql.ts';
+import { type Service, startService } from '../_util/service.ts';
+import { launchBrowser } from './_util/browser.ts';
+import { describeInBrowser } from './_util/in-browser.ts';
+import { minute, openSchool, type School } from './_util/school.ts';
+import { openSign, type Sign } from './_util/signs.ts';
+
+const rooms = ['Raum 1', 'Raum 2', 'Raum 3', 'Raum 10'];
+
+describeInBrowser('A board in a browser', () => {
+  let service: Service;
+  let school: School;
+  let browser: Browser;
+  let cable: Cable;
+  let board: Sign;
+  const tile = (room: string): Locator =>
+    board.page
+      .getByRole('listitem')
+      .filter({ has: board.page.getByRole('heading', { name: room, exact: true }) });
+
+  beforeAll(async () => {
+    [service, browser] = await Promise.all([startService(), launchBrowser()]);
+    school = await openSchool(service, 'haus', 12, rooms);
+    const { token } = await school.pair({ LocationId: school.locationId });
+    cable = await layCable(service.url);
+    board = await openSign(browser, cable.url, school.board, { token, ahead: 0 });
+  });
+  afterAll(async () => {
+    await board?.close();
+    await cable?.close();
+    await browser?.close();
+    await service?.stop();
+  });
+
+  test('all rooms of the location, in the order of their names, each with its state', async () => {
+    await tile('Raum 10').waitFor();
+    expect(await board.page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(rooms);
+    for (const room of rooms) expect(await tile(room).innerText()).toMatch(/Free/);
+  });
+
+  test('what is booked is there, in its room alone', async () => {
+    const { Id } = await school.book('Raum 2', -5, 40, { Subject: 'Notenkonferenz' });
+    await tile('Raum 2').getByText('Notenkonferenz').waitFor();
+    expect(await tile('Raum 2').innerText()).toMatch(/Busy until \d\d:\d\d/);
+    expect(await tile('Raum 1').innerText()).toMatch(/Free/);
+    await school.cancel(Id);
+    await tile('Raum 2').getByText(/Free/).waitFor();
+  });
+
+  test('a room that is retired says so, or is gone', async () => {
+    const { Id } = await school.call('GET', `/resources/${school.roomId('Raum 10')}`);
+    await school.call('PATCH', `/resources/${Id}`, { Active: false }, { 'If-Match': '"1"' });
+    // Its device is told of its rooms too, and may come back without this one before it has been told of its state.
+    await until(async () => !/Free/.test((await tile('Raum 10').allInnerTexts()).join()));
+  });
+
+  test('without the network its rooms turn at the minute, and soon promise nothing', async () => {
+    await school.book('Raum 3', 3, 63, { Subject: 'Prüfung' });
+    await tile('Raum 3').getByText('Prüfung').waitFor();
+    cable.cut();
+    await board.page.clock.fastForward(4 * minute);
+    await tile('Raum 3').getByText(/Busy/).waitFor();
+    await board.shows(/^As of \d\d:\d\d$/);
+    await board.page.clock.fastForward(20 * minute);
+    await tile('Raum 1')
+      .getByText(/Unknown/)
+      .waitFor();
+    expect(await board.text()).not.toMatch(/\bFree\b/);
+    await tile('Raum 3').getByText(/Busy/).waitFor();
+  });
+
+  test('a device that was given some of the rooms shows those alone', async () => {
+    const { token } = await school.pair({ ResourceIds: [school.roomId('Raum 2')] });
+    const some = await openSign(browser, service.url, school.board, { token });
+    await some.shows('Raum 2');
+    expect(await some.page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(['Raum 2']);
+    await some.close();
+  });
+
+  test('nothing was asked for elsewhere, and nothing was refused', () => {
+    expect([...board.foreign, ...board.complaints]).toEqual([]);
+  });
+});

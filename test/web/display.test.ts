@@ -1,0 +1,644 @@
+import { describe, expect, test } from '@jest/globals';
+import type { RoomStatus } from '../../src/displays/state.ts';
+import { mutationOf, perform } from '../../src/web/display/acts.ts';
+import {
+  clockTime,
+  instantOf,
+  isNight,
+  localDay,
+  makeClock,
+  pushSlack,
+} from '../../src/web/display/clock.ts';
+import { dayBar } from '../../src/web/display/day-bar.ts';
+import { english } from '../../src/web/display/english.ts';
+import { makeEventParser } from '../../src/web/display/event-stream.ts';
+import {
+  documents,
+  parseInstants,
+  readSnapshot,
+  type Slot,
+  type Snapshot,
+} from '../../src/web/display/frames.ts';
+import { german } from '../../src/web/display/german.ts';
+import { pageOf, spread } from '../../src/web/display/grid.ts';
+import { icons } from '../../src/web/display/icons.ts';
+import { chooseLanguage, type Language, loadText } from '../../src/web/display/language.ts';
+import { changeLine, instantLine, untilLine } from '../../src/web/display/lines.ts';
+import { backOff, type Feed, type LinkState, openLink } from '../../src/web/display/link.ts';
+import { offersAt } from '../../src/web/display/offers.ts';
+import { lookAt } from '../../src/web/display/sight.ts';
+
+const minute = 60_000;
+const noon = Date.parse('2026-11-20T11:00:00Z');
+/** Berlin, over the end of its summer time. */
+const offsets = [
+  { from: Date.parse('2026-10-01T00:00:00Z'), offsetMinutes: 120 },
+  { from: Date.parse('2026-10-25T01:00:00Z'), offsetMinutes: 60 },
+];
+const texts = { de: german, en: english };
+const languages = Object.keys(texts) as Language[];
+
+function slotOf(start: number, end: number, more: Partial<Slot> = {}): Slot {
+  return {
+    ...{ bookingId: '1', version: 1, kind: 'Booking', occupies: true, isBlock: false, isTentative: false },
+    ...{ from: start, to: end, start, end, subject: 'Jour fixe', organizer: 'Mia Falk', classes: null },
+    ...{ teachers: null, checkIn: null, change: null },
+    ...more,
+  };
+}
+
+function roomOf(slots: Slot[], more: Partial<Snapshot> = {}): Snapshot {
+  return {
+    ...{ cursor: 'c1', serverTime: noon, asOf: noon, staleAfterSeconds: 90, trustUntil: noon + 15 * minute },
+    ...{ zoneOffsets: offsets, isActive: true, slots, end: noon + 2_880 * minute },
+    resource: {
+      id: '7',
+      name: 'HS 101',
+      locationId: '1',
+      locationName: 'Campus',
+      capacity: 12,
+      active: true,
+    },
+    open: [{ start: noon - 240 * minute, end: noon + 360 * minute }],
+    ...more,
+  };
+}
+
+describe('the texts', () => {
+  const shapeOf = (value: unknown): unknown =>
+    typeof value === 'function'
+      ? `of ${value.length}`
+      : Array.isArray(value)
+        ? value.length
+        : typeof value === 'object'
+          ? Object.fromEntries(Object.entries(value as object).map(([key, one]) => [key, shapeOf(one)]))
+          : typeof value;
+
+  test('are there in both languages, none empty', async () => {
+    expect(await Promise.all(languages.map(loadText))).toEqual([german, english]);
+    expect(shapeOf(texts.en)).toEqual(shapeOf(texts.de));
+    for (const language of languages)
+      expect(Object.values(texts[language].states).every((word) => word.length > 0)).toBe(true);
+  });
+
+  test('name each state by a word and an icon of its own', () => {
+    const states = [
+      'FREE',
+      'BUSY',
+      'CHECK_IN_DUE',
+      'ENDING_SOON',
+      'CLOSED',
+      'OUT_OF_SERVICE',
+    ] satisfies RoomStatus[];
+    for (const language of languages) {
+      const words = [...states, 'UNKNOWN' as const].map((state) => texts[language].states[state]);
+      expect(new Set(words).size).toBe(7);
+    }
+    expect(new Set([...states, 'UNKNOWN' as const].map((state) => icons[state])).size).toBe(7);
+  });
+
+  test('are of the language that is wished, or else of the browser', () => {
+    expect(chooseLanguage('de', ['en-GB'])).toBe('de');
+    expect(chooseLanguage('xx', ['fr-FR', 'de-AT', 'en'])).toBe('de');
+    expect(chooseLanguage(null, ['fr'])).toBe('en');
+  });
+});
+
+describe('the clock', () => {
+  test('follows the server, however the device is set, and takes half of a round trip', () => {
+    let ticks = 5_000;
+    const clock = makeClock(() => ticks);
+    expect(clock.now()).toBeUndefined();
+    clock.hear(noon, 200);
+    expect(clock.now()).toBe(noon + 100);
+    ticks += 60_000;
+    expect(clock.now()).toBe(noon + 60_100);
+  });
+
+  test('has gone on while the device slept, until the server says how far', () => {
+    const clock = makeClock(() => 5_000);
+    clock.skip(3_600_000);
+    expect(clock.now()).toBeUndefined();
+    clock.hear(noon, 0);
+    clock.skip(8 * 3_600_000);
+    expect(clock.now()).toBe(noon + 8 * 3_600_000);
+    clock.hear(noon + 3_600_000, 200);
+    expect(clock.now()).toBe(noon + 3_600_200);
+  });
+
+  test('moves only as far as what it hears leaves no other choice', () => {
+    let ticks = 0;
+    const clock = makeClock(() => ticks);
+    clock.hear(noon, 0);
+    ticks = 30_000;
+    clock.hear(noon + 29_000, pushSlack);
+    expect(clock.now()).toBe(noon + 30_000);
+    clock.hear(noon + 31_000, pushSlack);
+    expect(clock.now()).toBe(noon + 31_000);
+    clock.hear(noon + 20_000, pushSlack);
+    expect(clock.now()).toBe(noon + 20_000 + pushSlack);
+  });
+
+  test('reads the offsets of the server, also where the clocks go back', () => {
+    expect(clockTime(offsets, Date.parse('2026-10-25T00:59:00Z'))).toBe('02:59');
+    expect(clockTime(offsets, Date.parse('2026-10-25T01:00:00Z'))).toBe('02:00');
+    const sunday = localDay(offsets, Date.parse('2026-10-25T12:00:00Z'));
+    expect(new Date(instantOf(offsets, sunday, 0)).toISOString()).toBe('2026-10-24T22:00:00.000Z');
+    expect(new Date(instantOf(offsets, sunday + 1, 0)).toISOString()).toBe('2026-10-25T23:00:00.000Z');
+  });
+
+  test('is at night from 20:00 until 06:30 of the room', () => {
+    const night = (time: string) => isNight(offsets, Date.parse(`2026-11-20T${time}:00Z`));
+    expect([night('18:59'), night('19:00'), night('05:29'), night('05:30')]).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+  });
+});
+
+describe('what is said of a room', () => {
+  test('turns at the minute', () => {
+    const room = roomOf([slotOf(noon + 5 * minute, noon + 65 * minute)]);
+    expect(lookAt(room, noon + 5 * minute - 1).status).toBe('FREE');
+    expect(lookAt(room, noon + 5 * minute)).toMatchObject({ status: 'BUSY', until: noon + 65 * minute });
+  });
+
+  test('is stale after 90 s and never free from trustUntil on', () => {
+    const room = roomOf([slotOf(noon + 60 * minute, noon + 120 * minute)]);
+    expect(lookAt(room, noon + 90_000)).toMatchObject({ status: 'FREE', age: 'fresh' });
+    expect(lookAt(room, noon + 90_001)).toMatchObject({ status: 'FREE', age: 'stale' });
+    expect(lookAt(room, noon + 15 * minute - 1)).toMatchObject({ status: 'FREE', age: 'stale' });
+    for (let past = 15; past < 300; past++) {
+      const sight = lookAt(room, noon + past * minute);
+      expect(sight.age).toBe('lost');
+      expect(sight.status).toBe(past < 60 || past >= 120 ? 'UNKNOWN' : 'BUSY');
+      for (const language of languages) {
+        const said = `${texts[language].states[sight.status]} ${untilLine(texts[language], offsets, sight, room.asOf, noon)}`;
+        expect(said).not.toMatch(/\bfree\b|\bfrei\b/i);
+      }
+    }
+  });
+
+  test('is no promise of a check-in, nor of an early end, once it is lost', () => {
+    const checkIn = { from: noon + 45 * minute, until: noon + 70 * minute, isDone: false };
+    const room = roomOf([slotOf(noon + 60 * minute, noon + 120 * minute, { checkIn })]);
+    expect(lookAt(room, noon + 50 * minute).status).toBe('UNKNOWN');
+    expect(lookAt(room, noon + 61 * minute).status).toBe('BUSY');
+    expect(lookAt(room, noon + 115 * minute).status).toBe('BUSY');
+  });
+
+  test('ends where the schedule ends', () => {
+    expect(lookAt(roomOf([], { end: noon, trustUntil: noon + minute }), noon).status).toBe('UNKNOWN');
+  });
+
+  test('names the day of an instant that is not today', () => {
+    const line = (days: number) => instantLine(texts.de, offsets, noon + days * 1_440 * minute, noon);
+    expect([line(0), line(1), line(3), line(9), line(-1)]).toEqual([
+      '12:00',
+      'morgen 12:00',
+      'Mo. 12:00',
+      '29.11. 12:00',
+      '19.11. 12:00',
+    ]);
+  });
+
+  test('tells old and new rooms, times and teachers of changed lessons', () => {
+    const none = {
+      roomBefore: null,
+      roomNow: null,
+      startBefore: null,
+      endBefore: null,
+      teachersBefore: null,
+    };
+    const lesson = (change: Slot['change'], more = {}) =>
+      changeLine(texts.de, offsets, slotOf(noon, noon + 45 * minute, { kind: 'Lesson', change, ...more }));
+    expect(lesson({ ...none, kind: 'MovedAway', roomNow: 'HS 102' })).toBe('verlegt nach HS 102');
+    expect(lesson({ ...none, kind: 'MovedHere', roomBefore: 'HS 101' })).toBe('aus HS 101');
+    expect(lesson({ ...none, kind: 'Cancelled' })).toBe('entfällt');
+    expect(
+      lesson({
+        ...none,
+        kind: 'Rescheduled',
+        startBefore: noon - 60 * minute,
+        endBefore: noon - 15 * minute,
+      }),
+    ).toBe('verschoben, vorher 11:00–11:45');
+    expect(lesson({ ...none, kind: 'Substituted', teachersBefore: ['Reiß'] }, { teachers: ['Lund'] })).toBe(
+      'Vertretung: Lund statt Reiß',
+    );
+    expect(lesson({ ...none, kind: 'Substituted' })).toBe('');
+  });
+});
+
+describe('the bar of the day', () => {
+  test('reaches from opening to closing and holds bookings and the present minute', () => {
+    const bar = dayBar(roomOf([slotOf(noon + 60 * minute, noon + 120 * minute)]), noon);
+    expect(bar).toMatchObject({ start: noon - 240 * minute, end: noon + 360 * minute, now: 40 });
+    expect(bar.open).toEqual([{ left: 0, width: 100 }]);
+    expect(bar.slots).toMatchObject([{ left: 50, width: 10 }]);
+    expect(bar.hours.map(({ label }) => label)).toEqual([
+      '8',
+      '9',
+      '10',
+      '11',
+      '12',
+      '13',
+      '14',
+      '15',
+      '16',
+      '17',
+    ]);
+  });
+
+  test('is there on a day without opening hours, and stays within its day', () => {
+    expect(dayBar(roomOf([], { open: [] }), noon)).toMatchObject({ open: [], slots: [] });
+    const whole = dayBar(roomOf([slotOf(noon - 2_000 * minute, noon + 2_000 * minute)], { open: [] }), noon);
+    expect(whole.end - whole.start).toBe(1_440 * minute);
+  });
+});
+
+describe('the board', () => {
+  test('shows 60 rooms on a big screen at once, and each room on exactly one page of a small one', () => {
+    expect(spread(60, 1_870, 980).pages).toBe(1);
+    const rooms = Array.from({ length: 61 }, (_, index) => index);
+    for (const [width, height] of [
+      [480, 700],
+      [1_250, 700],
+      [1_870, 980],
+    ] as const) {
+      const grid = spread(rooms.length, width, height);
+      const pages = Array.from({ length: grid.pages }, (_, page) => pageOf(rooms, grid, page));
+      expect(pages.flat()).toEqual(rooms);
+    }
+  });
+});
+
+describe('server-sent events', () => {
+  const sent =
+    ':\n\nevent: next\r\ndata: {"a":"Käthe"}\r\n\r\nevent: next\ndata: one\ndata:two\n\nevent: complete\ndata:\n\n';
+  const expected = [
+    { event: 'next', data: '{"a":"Käthe"}' },
+    { event: 'next', data: 'one\ntwo' },
+    { event: 'complete', data: '' },
+  ];
+
+  test('are the same wherever the bytes are cut', () => {
+    const bytes = new TextEncoder().encode(sent);
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      const parse = makeEventParser();
+      expect([...parse(bytes.slice(0, cut)), ...parse(bytes.slice(cut))]).toEqual(expected);
+    }
+    const parse = makeEventParser();
+    expect([...bytes].flatMap((byte) => parse(Uint8Array.of(byte)))).toEqual(expected);
+  });
+
+  test('have instants as numbers', () => {
+    expect(parseInstants('{"from":"1970-01-01T00:00:01Z","subject":"2026-01-01","until":null}')).toEqual({
+      ...{ from: 1_000, subject: '2026-01-01', until: null },
+    });
+  });
+});
+
+describe('what can be tapped', () => {
+  const acts = (room: Snapshot, now = noon) =>
+    offersAt(room, lookAt(room, now), now).map((offer) =>
+      'minutes' in offer ? offer.act + offer.minutes : offer.act,
+    );
+
+  test('is to book for as long as it fits, at most four hours', () => {
+    expect(acts(roomOf([]))).toEqual(['book15', 'book30', 'book60']);
+    expect(acts(roomOf([slotOf(noon + 40 * minute, noon + 80 * minute)]))).toEqual([
+      'book15',
+      'book30',
+      'bookUntil',
+    ]);
+    expect(acts(roomOf([slotOf(noon + 30 * minute, noon + 80 * minute)]))).toEqual(['book15', 'book30']);
+    expect(acts(roomOf([slotOf(noon + 4 * minute, noon + 80 * minute)]))).toEqual([]);
+    expect(acts(roomOf([], { open: [{ start: noon, end: noon + 9_000 * minute }] }))).toEqual([
+      'book15',
+      'book30',
+      'book60',
+    ]);
+    expect(acts(roomOf([], { open: [] }))).toEqual([]);
+  });
+
+  test('is to extend and to end what was booked, as far as it fits', () => {
+    const mine = slotOf(noon - 30 * minute, noon + 30 * minute);
+    expect(acts(roomOf([mine]))).toEqual(['extend15', 'extend30', 'end']);
+    expect(acts(roomOf([mine, slotOf(noon + 50 * minute, noon + 80 * minute)]))).toEqual(['extend15', 'end']);
+    expect(acts(roomOf([{ ...mine, kind: 'Lesson' }]))).toEqual([]);
+    expect(acts(roomOf([{ ...mine, kind: 'Block', isBlock: true }]))).toEqual([]);
+  });
+
+  test('is to check in when it is due', () => {
+    const checkIn = { from: noon - 15 * minute, until: noon + 10 * minute, isDone: false };
+    expect(acts(roomOf([slotOf(noon + 5 * minute, noon + 60 * minute, { checkIn })]))).toEqual(['checkIn']);
+    expect(acts(roomOf([slotOf(noon - 5 * minute, noon + 60 * minute, { checkIn })]))).toEqual([
+      'checkIn',
+      'end',
+    ]);
+  });
+
+  test('is sent once more with the same key when the network fails, and no third time', async () => {
+    const call = mutationOf(
+      { act: 'book', minutes: 15, end: noon + 15 * minute },
+      '7',
+      noon,
+      'key',
+      texts.en,
+    );
+    const sent: unknown[] = [];
+    const post = async (one: unknown) => {
+      sent.push(one);
+      if (sent.length === 1) throw new TypeError('Failed to fetch');
+      return new Response('{"data":{"act":{"booking":{"id":"5","version":1}}}}');
+    };
+    expect(await perform(post, async () => {}, call)).toEqual({
+      kind: 'done',
+      booking: { id: '5', version: 1 },
+    });
+    expect(sent).toEqual([call, call]);
+    let tries = 0;
+    const never = async () => new Response('', { status: 500 + ++tries });
+    expect(await perform(never, async () => {}, call)).toEqual({ kind: 'noAnswer' });
+    expect(tries).toBe(2);
+    const taken = async () => new Response('{"data":{"act":{"code":"Conflict"}}}');
+    expect(await perform(taken, async () => {}, call)).toEqual({ kind: 'conflict' });
+  });
+});
+
+/** A world whose time goes on when it is told to, and a server that answers as it is told. */
+function makeWorld(answer: (query: string, signal: AbortSignal) => Promise<Response>) {
+  let ticks = 0;
+  const timers = new Map<() => void, number>();
+  const calls: { query: string; at: number; after: unknown }[] = [];
+  const states: LinkState[] = [];
+  const taken: string[] = [];
+  const settle = async () => {
+    for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  let cursor: string | null = null;
+  let fits = true;
+  const feed: Feed = {
+    address: '../graphql',
+    token: 'rgd_x',
+    documents: documents.sign,
+    variables: () => ({ id: '7', after: cursor }),
+    take(frame) {
+      taken.push(frame.kind);
+      if (frame.kind === 'snapshot') ({ cursor } = frame.snapshot);
+      return fits;
+    },
+    turn: (state) => void states.push(state),
+  };
+  const ports = {
+    async fetch(_address: string, init: RequestInit) {
+      const { query, variables } = JSON.parse(String(init.body));
+      calls.push({ query: query.split(/[\s(]/)[0], at: ticks, after: variables.after });
+      return await answer(query, init.signal as AbortSignal);
+    },
+    ticks: () => ticks,
+    random: () => 0.5,
+    after(milliseconds: number, run: () => void) {
+      const timer = () => run();
+      timers.set(timer, ticks + milliseconds);
+      return () => void timers.delete(timer);
+    },
+  };
+  return {
+    ...{ calls, states, taken, settle },
+    open: () => openLink(ports, feed),
+    refuseFrames: () => void (fits = false),
+    /** Lets the time pass, timer by timer. */
+    async pass(milliseconds: number) {
+      const until = ticks + milliseconds;
+      await settle();
+      for (;;) {
+        const [next] = [...timers].filter(([, at]) => at <= until).sort(([, one], [, other]) => one - other);
+        if (!next) break;
+        ticks = Math.max(ticks, next[1]);
+        timers.delete(next[0]);
+        next[0]();
+        await settle();
+      }
+      ticks = until;
+    },
+  };
+}
+
+const sentSnapshot = JSON.stringify({
+  ...{
+    __typename: 'DisplaySnapshot',
+    cursor: 'c1',
+    serverTime: '2026-11-20T11:00:00Z',
+    asOf: '2026-11-20T11:00:00Z',
+  },
+  ...{ staleAfterSeconds: 90, trustUntil: '2026-11-20T11:15:00Z', zoneOffsets: [], schedule: [], open: [] },
+  ...{ resource: { id: '7', name: 'HS 101', active: true }, end: '2026-11-22T23:00:00Z' },
+});
+const eventOf = (frame: string) => `event: next\ndata: {"data":{"frame":${frame}}}\n\n`;
+
+/** A stream that says this and then stays open until it is aborted. */
+function streamOf(signal: AbortSignal, ...frames: string[]): Response {
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const frame of frames) controller.enqueue(new TextEncoder().encode(eventOf(frame)));
+      signal.addEventListener('abort', () => controller.error(new Error('aborted')));
+    },
+  });
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+}
+
+const withStatus = (status: number, body: string) => async () => new Response(body, { status });
+
+describe('the link', () => {
+  test('waits up to a second, then between 1 and 30 s, more with each failure', () => {
+    for (let attempt = 0; attempt < 40; attempt++) {
+      expect(backOff(attempt, 0)).toBe(attempt === 0 ? 0 : 1_000);
+      expect(backOff(attempt, 1)).toBe(attempt === 0 ? 1_000 : Math.min(30, 2 ** attempt) * 1_000);
+    }
+  });
+
+  test('is live with its first frame, and drops a stream that says nothing for 45 s', async () => {
+    const world = makeWorld(async (_query, signal) => streamOf(signal, sentSnapshot));
+    const link = world.open();
+    await world.pass(44_000);
+    expect(world.states).toEqual(['connecting', 'live']);
+    expect(world.calls).toEqual([{ query: 'subscription', at: 0, after: null }]);
+    await world.pass(2_000);
+    expect(world.calls.slice(1)).toEqual([{ query: 'subscription', at: 45_500, after: 'c1' }]);
+    expect(link.losses()).toBe(1);
+    expect(world.states).toEqual(['connecting', 'live']);
+    link.close();
+  });
+
+  test('says that it is offline when a second try fails, and tries on', async () => {
+    const world = makeWorld(async () => {
+      throw new TypeError('Failed to fetch');
+    });
+    const link = world.open();
+    await world.pass(120_000);
+    expect(world.states).toEqual(['connecting', 'offline']);
+    const pauses = world.calls.map(({ at }, index) => at - (world.calls[index - 1]?.at ?? 0));
+    expect(pauses.slice(0, 7)).toEqual([0, 500, 1_500, 2_500, 4_500, 8_500, 15_500]);
+    link.close();
+  });
+
+  test('tries at once when somebody is in a hurry', async () => {
+    const world = makeWorld(async () => {
+      throw new TypeError('Failed to fetch');
+    });
+    const link = world.open();
+    await world.pass(60_000);
+    const before = world.calls.length;
+    link.drop();
+    await world.settle();
+    expect(world.calls.length).toBe(before + 1);
+    link.close();
+  });
+
+  test('polls every 30 s where streams do not come through, and tries one again after five minutes', async () => {
+    const world = makeWorld(async (query, signal) =>
+      query.startsWith('subscription') ? streamOf(signal) : new Response(`{"data":{"now":${sentSnapshot}}}`),
+    );
+    const link = world.open();
+    await world.pass(14_000);
+    expect(world.calls.map(({ query }) => query)).toEqual(['subscription']);
+    await world.pass(61_500);
+    expect(world.calls.slice(1)).toMatchObject([
+      ...[15_000, 45_000, 75_000].map((at) => ({ query: 'query', at })),
+    ]);
+    expect(world.states).toEqual(['connecting', 'polling']);
+    await world.pass(260_000);
+    expect(world.calls.filter(({ query }) => query === 'subscription')).toHaveLength(2);
+    expect(world.states).toEqual(['connecting', 'polling']);
+    link.close();
+  });
+
+  test('does not take a network on which nothing comes through for one without streams', async () => {
+    let isCut = true;
+    const world = makeWorld(async (_query, signal) => {
+      if (!isCut) return streamOf(signal, sentSnapshot);
+      return await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
+    });
+    const link = world.open();
+    await world.pass(31_000);
+    expect(world.calls.map(({ query, at }) => [query, at])).toEqual([
+      ['subscription', 0],
+      ['query', 15_000],
+      ['subscription', 30_500],
+    ]);
+    expect(world.states).toEqual(['connecting', 'offline']);
+    isCut = false;
+    link.drop();
+    await world.pass(0);
+    expect(world.states).toEqual(['connecting', 'offline', 'live']);
+    link.close();
+  });
+
+  test('says that it is offline when the device does, though calls lead nowhere and do not fail; a frame takes it back', async () => {
+    let isCut = false;
+    const world = makeWorld(async (_query, signal) => {
+      if (!isCut) return streamOf(signal, sentSnapshot);
+      return await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
+    });
+    const link = world.open();
+    await world.pass(1_000);
+    isCut = true;
+    link.drop(true);
+    await world.pass(1_000);
+    expect(world.states).toEqual(['connecting', 'live', 'offline']);
+    isCut = false;
+    link.drop();
+    await world.pass(0);
+    expect(world.states.at(-1)).toBe('live');
+    link.close();
+  });
+
+  test('when the network is back it tries often again, streams too', async () => {
+    let isUp = false;
+    const world = makeWorld(async (query, signal) => {
+      if (!isUp) throw new TypeError('Failed to fetch');
+      return query.startsWith('subscription')
+        ? streamOf(signal)
+        : new Response(`{"data":{"now":${sentSnapshot}}}`);
+    });
+    const link = world.open();
+    await world.pass(300_000);
+    const before = world.calls.length;
+    link.drop();
+    await world.pass(3_000);
+    // What says that it is back says so a little too soon.
+    expect(world.calls.length - before).toBe(3);
+    isUp = true;
+    await world.pass(30_000);
+    expect(world.states.at(-1)).toBe('polling');
+    const asked = world.calls.filter(({ query }) => query === 'subscription').length;
+    link.drop();
+    await world.pass(1_000);
+    expect(world.calls.filter(({ query }) => query === 'subscription')).toHaveLength(asked + 1);
+    link.close();
+  });
+
+  test('ends when the token does not count, and not for a page of something in between', async () => {
+    const refused = makeWorld(withStatus(401, '{"errors":[{"extensions":{"code":"NOT_AUTHENTICATED"}}]}'));
+    refused.open();
+    await refused.pass(60_000);
+    expect(refused.states).toEqual(['connecting', 'refused']);
+    expect(refused.calls).toHaveLength(1);
+    const between = makeWorld(withStatus(401, '<html>Please sign in to the guest network</html>'));
+    const link = between.open();
+    await between.pass(10_000);
+    expect(between.states).toEqual(['connecting', 'offline']);
+    link.close();
+  });
+
+  test('asks every 30 s whether it may show the room now', async () => {
+    const error = '{"errors":[{"message":"x","extensions":{"code":"NOT_FOUND"}}]}';
+    const world = makeWorld(withStatus(200, error));
+    const link = world.open();
+    await world.pass(65_000);
+    expect(world.states).toEqual(['connecting', 'missing']);
+    expect(world.calls.map(({ at }) => at)).toEqual([0, 30_000, 60_000]);
+    link.close();
+  });
+
+  test('comes back when the server was restarted, and not when the device was revoked', async () => {
+    const ended = (reason: string, seconds: number | null) =>
+      JSON.stringify({
+        __typename: 'DisplayEnded',
+        reason,
+        serverTime: '2026-11-20T11:00:00Z',
+        retryAfterSeconds: seconds,
+      });
+    const restarted = makeWorld(async (_query, signal) =>
+      streamOf(signal, sentSnapshot, ended('Restarting', 8)),
+    );
+    const link = restarted.open();
+    await restarted.pass(4_100);
+    expect(restarted.calls.map(({ at }) => at)).toEqual([0, 4_000]);
+    link.close();
+    const revoked = makeWorld(async (_query, signal) =>
+      streamOf(signal, sentSnapshot, ended('Revoked', null)),
+    );
+    revoked.open();
+    await revoked.pass(1_000);
+    expect(revoked.states).toEqual(['connecting', 'live', 'refused']);
+  });
+
+  test('asks for all anew when a heartbeat is about something that it does not have', async () => {
+    const world = makeWorld(async (_query, signal) => streamOf(signal, sentSnapshot));
+    world.refuseFrames();
+    const link = world.open();
+    await world.pass(600);
+    expect(world.calls.map(({ at }) => at)).toEqual([0, 500]);
+    link.close();
+  });
+
+  test('gives snapshots as the state of a room is computed from', () => {
+    const snapshot = readSnapshot(parseInstants(sentSnapshot) as Parameters<typeof readSnapshot>[0]);
+    expect(snapshot).toMatchObject({ isActive: true, slots: [], end: Date.parse('2026-11-22T23:00:00Z') });
+  });
+});

@@ -1,0 +1,347 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { Browser, Request, Route } from 'playwright-core';
+import { type Cable, layCable } from '../_util/cable.ts';
+import { until } from '../_util/graphql.ts';
+import { type Service, startService } from '../_util/service.ts';
+import { launchBrowser } from './_util/browser.ts';
+import { describeInBrowser } from './_util/in-browser.ts';
+import { minute, openSchool, type School } from './_util/school.ts';
+import { openSign, type Sign, type SignOptions } from './_util/signs.ts';
+
+const markup = '<img src=x onerror=alert(1)><b>Raum</b>';
+const rooms = ['A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'A7', 'A8', 'A9', 'B1', 'B2', 'B3', 'B4', markup];
+
+describeInBrowser('A door sign in a browser', () => {
+  let service: Service;
+  let school: School;
+  let browser: Browser;
+  /** Of a device that shows all rooms, and books. */
+  let token: string;
+  let cable: Cable;
+  /** Browsers of earlier tests, by what cannot be changed of them; new ones cost a second each. */
+  const idle = new Map<string, Sign[]>();
+  const used: { kind: string; sign: Sign }[] = [];
+
+  /** @param origin where the browser believes the service to be */
+  async function visit(address: string, options: SignOptions = {}, origin = service.url): Promise<Sign> {
+    const { token: as = token, ...others } = options;
+    const kind = JSON.stringify([origin, others]);
+    let sign = idle.get(kind)?.pop();
+    if (sign) await sign.open(address, as);
+    else sign = await openSign(browser, origin, address, { token: as, ...others });
+    used.push({ kind, sign });
+    return sign;
+  }
+  const show = (room: string, options?: SignOptions, origin?: string) =>
+    visit(school.sign(room), options, origin);
+  beforeAll(async () => {
+    [service, browser] = await Promise.all([startService(), launchBrowser()]);
+    cable = await layCable(service.url);
+    school = await openSchool(service, 'haus', 12, rooms);
+    ({ token } = await school.pair({ LocationId: school.locationId, MayBook: true }));
+  });
+  afterEach(async () => {
+    cable.mend();
+    const told: string[] = [];
+    for (const { kind, sign } of used.splice(0)) {
+      // A page that is not looked at costs time as well.
+      await sign.page.goto('about:blank');
+      told.push(...sign.complaints.splice(0), ...sign.foreign.splice(0));
+      idle.set(kind, [...(idle.get(kind) ?? []), sign]);
+    }
+    expect(told).toEqual([]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await cable?.close();
+    await service?.stop();
+  });
+
+  test('a booking made over REST is on it while its own clock stands still, and its cancellation too', async () => {
+    const sign = await show('A1');
+    await sign.status('FREE');
+    const { Id } = await school.book('A1', -5, 45, { Subject: 'Kolloquium' });
+    await sign.shows('Kolloquium');
+    await sign.status('BUSY');
+    await school.cancel(Id);
+    await sign.status('FREE');
+    expect(await sign.text()).not.toContain('Kolloquium');
+  });
+
+  test('a lesson that an import has moved is on both signs, each naming the other room', async () => {
+    const [before, after] = await Promise.all([show('A2'), show('A3')]);
+    const lesson = (room: string) => [
+      {
+        JobID: 'J',
+        LektionList: [
+          {
+            ...{ LektionId: '1', RessourceName: room, Titel: 'Harmonielehre' },
+            ...{ Beginn: school.at(10), Ende: school.at(55) },
+          },
+        ],
+      },
+    ];
+    await school.importJobs(lesson('A2'));
+    await before.shows('Harmonielehre');
+    await school.importJobs(lesson('A3'), 'update');
+    await Promise.all([before.shows('moved to A3'), after.shows('from A2')]);
+    await Promise.all([before.shows('Harmonielehre'), after.shows('Harmonielehre')]);
+  });
+
+  test('a device is paired with the code that it shows', async () => {
+    const sign = await show('A1', { token: '', ahead: 0, language: 'en' });
+    const code = await sign.page.locator('.code').innerText();
+    expect(code).toMatch(/^[0-9A-Z]{4}-[0-9A-Z]{4}$/);
+    await school.confirm(code, { ResourceIds: [school.roomId('A1')] });
+    await sign.page.clock.fastForward(60_000);
+    await sign.status('FREE');
+    expect(await sign.button(/.*/).count()).toBe(0);
+  });
+
+  test('a sign that is revoked asks to be paired', async () => {
+    const device = await school.pair({ ResourceIds: [school.roomId('A1')] });
+    const sign = await show('A1', { token: device.token });
+    await sign.status('FREE');
+    await school.revoke(device.id);
+    await sign.page.locator('.code').waitFor();
+    await sign.page.reload();
+    await sign.page.locator('.code').waitFor();
+  });
+
+  test('without the network it turns at the minute, tells its age, and soon promises nothing', async () => {
+    const sign = await show('A4', { ahead: 0 }, cable.url);
+    await school.book('A4', 3, 33, { Subject: 'Konferenz' });
+    await sign.shows('Konferenz');
+    cable.cut();
+    await sign.page.clock.fastForward(95_000);
+    await sign.shows(/^As of \d\d:\d\d$/);
+    await sign.status('FREE');
+    await sign.page.clock.fastForward(2 * minute);
+    await sign.status('BUSY');
+    await sign.page.clock.fastForward(10 * minute);
+    await sign.status('BUSY');
+    // Past the end of the booking and of all trust.
+    await sign.page.clock.fastForward(20 * minute);
+    await sign.status('UNKNOWN');
+    expect(await sign.text()).not.toMatch(/\bFree\b/);
+    cable.mend();
+  });
+
+  test('back on the network it is right again', async () => {
+    const sign = await show('A5', {}, cable.url);
+    await sign.status('FREE');
+    // A worker is told of the network too, and hears nothing before its script has come.
+    await until(sign.isKept);
+    cable.cut();
+    await sign.context.setOffline(true);
+    await sign.shows('Offline');
+    await school.book('A5', -1, 30);
+    cable.mend();
+    await sign.context.setOffline(false);
+    await sign.status('BUSY');
+  });
+
+  test('a tablet that is started without the network shows what it knew', async () => {
+    const sign = await show('A5');
+    await sign.status('BUSY');
+    await until(sign.isKept);
+    await sign.context.setOffline(true);
+    await sign.page.reload();
+    await sign.shows('Offline');
+    await sign.status('BUSY');
+    await sign.shows(/^As of \d\d:\d\d$/);
+    await sign.context.setOffline(false);
+  });
+
+  test('what could not be kept for a start without the network is kept later', async () => {
+    const sign = await visit('/healthz', { ahead: 0, width: 1024 });
+    await sign.context.route(/\/worker\.ts/, (route) => route.abort(), { times: 1 });
+    await sign.open(school.sign('A5'));
+    // What the browser itself says of it.
+    await until(async () => sign.complaints.splice(0).some((line) => line.includes('fetching the script')));
+    expect(await sign.isKept()).toBe(false);
+    await sign.page.clock.fastForward(2 * minute);
+    await until(sign.isKept);
+  });
+
+  test('a clock that is seven minutes wrong changes nothing', async () => {
+    await school.book('A6', 6, 36, { Subject: 'Gleich' });
+    const ahead = [undefined, 7 * minute, -7 * minute];
+    const signs = await Promise.all(ahead.map((by) => show('A6', by === undefined ? {} : { ahead: by })));
+    await Promise.all(signs.map((sign) => sign.shows('Gleich')));
+    const texts = async () => new Set(await Promise.all(signs.map((sign) => sign.text())));
+    // The minute may turn between two of them.
+    if ((await texts()).size > 1) await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await texts()).toEqual(new Set([expect.stringMatching(/Free until \d\d:\d\d/)]));
+  });
+
+  test('"book now" by touch, pressed twice, books once, and is taken back', async () => {
+    const sign = await show('A7');
+    await sign.status('FREE');
+    const button = sign.button(/Book now.*30/);
+    const calls: string[] = [];
+    const listen = (request: Request) => {
+      if (request.postData()?.includes('createBooking')) calls.push(request.url());
+    };
+    sign.page.on('request', listen);
+    await button.waitFor();
+    // Two events before anything is drawn; a finger that comes later meets other buttons.
+    await sign.page.evaluate(
+      `{ const button = document.querySelector('button[aria-label*="30"]'); button.click(); button.click(); }`,
+    );
+    await sign.shows(/^Booked until \d\d:\d\d$/);
+    await sign.status('BUSY');
+    const booked = () =>
+      school.call<{ Items: { Status: string }[] }>(
+        'GET',
+        `/bookings?ResourceId=${school.roomId('A7')}&From=${school.at(-60)}&To=${school.at(120)}&Status=Confirmed`,
+      );
+    expect((await booked()).Items).toHaveLength(1);
+    expect(calls).toHaveLength(1);
+    sign.page.off('request', listen);
+    await sign.button('Undo').tap();
+    await sign.status('FREE');
+    expect((await booked()).Items).toHaveLength(0);
+  });
+
+  test('check in, extend and end early by touch', async () => {
+    await school.call(
+      ...([
+        'PATCH',
+        `/resources/${school.roomId('A8')}`,
+        { CheckInMinutes: 15 },
+        { 'If-Match': '"1"' },
+      ] as const),
+    );
+    const { Id } = await school.book('A8', -2, 28);
+    const sign = await show('A8', { ahead: 0 });
+    // What came of a touch, and its undo, stand in the place of the buttons for some seconds.
+    const later = () => sign.page.clock.fastForward(15_000);
+    const ends = async () => Date.parse(String((await school.call('GET', `/bookings/${Id}`))['End']));
+    const end = await ends();
+    await sign.status('CHECK_IN_DUE');
+    await sign.button('Check in').tap();
+    await sign.status('BUSY');
+    await sign.shows('Checked in');
+    await later();
+    await sign.button(/Extend.*15/).tap();
+    await sign.shows(/^Extended until/);
+    expect(await ends()).toBe(end + 15 * minute);
+    await later();
+    await sign.button(/^End$/).tap();
+    await sign.button('Really end?').tap();
+    await sign.status('FREE');
+    expect((await school.call('GET', `/bookings/${Id}`))['Status']).toBe('Released');
+  });
+
+  test('of two signs that book at one moment one wins, and the other shows so', async () => {
+    const other = await school.pair({ ResourceIds: [school.roomId('A9')], MayBook: true });
+    const signs = await Promise.all([show('A9'), show('A9', { token: other.token })]);
+    await Promise.all(signs.map((sign) => sign.status('FREE')));
+    // Of the two calls none is sent before both are made: who hears of the other's booking has nothing left to press.
+    const held: Route[] = [];
+    for (const { page } of signs)
+      await page.route(/graphql$/, (route) => {
+        if (route.request().postData()?.includes('createBooking')) held.push(route);
+        else void route.continue();
+      });
+    await Promise.all(signs.map((sign) => sign.button(/Book now.*15/).tap()));
+    await until(() => held.length === 2);
+    await Promise.all(held.map((route) => route.continue()));
+    await Promise.all(signs.map((sign) => sign.status('BUSY')));
+    await Promise.all(signs.map((sign) => sign.shows(/^(Booked until|Already taken)/)));
+    const texts = await Promise.all(signs.map((sign) => sign.text()));
+    expect(texts.filter((text) => text.includes('Booked until'))).toHaveLength(1);
+    expect(texts.filter((text) => text.includes('Already taken'))).toHaveLength(1);
+    await Promise.all(signs.map(({ page }) => page.unrouteAll({ behavior: 'ignoreErrors' })));
+  });
+
+  test('behind a proxy that puts all of it below a path it finds what it needs', async () => {
+    const proxy = http.createServer((request, response) => {
+      const { method, headers, url = '' } = request;
+      if (!url.startsWith('/rooms/')) return void response.writeHead(404).end();
+      const passed = http.request(service.url + url.slice('/rooms'.length), { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      passed.on('error', () => response.destroy());
+      response.on('close', () => passed.destroy());
+      request.pipe(passed);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const sign = await show('B3', {}, `http://127.0.0.1:${port}/rooms`);
+    await sign.page.locator('html[data-link="live"]').waitFor({ state: 'attached' });
+    await sign.button(/Book now.*15/).waitFor();
+    proxy.closeAllConnections();
+    await new Promise((resolve) => proxy.close(resolve));
+  });
+
+  test('markup in names stays text', async () => {
+    await school.book(markup, -5, 55, { Subject: '<script>alert(2)</script>' });
+    const sign = await show(markup);
+    await sign.shows('<script>alert(2)</script>');
+    await sign.shows(markup);
+    expect(await sign.page.locator('img, b').count()).toBe(0);
+  });
+
+  test('a level of privacy holds on the screen, and private bookings show nothing', async () => {
+    await school.book('B1', -5, 25, { Subject: 'Geheimes Treffen', IsPrivate: true });
+    await school.book('B1', 30, 55, { Subject: 'Offenes Treffen' });
+    const only = await school.pair({ ResourceIds: [school.roomId('B1')], Privacy: 'BusyOnly' });
+    const [titled, silent] = await Promise.all([show('B1'), show('B1', { token: only.token })]);
+    await Promise.all([titled.status('BUSY'), silent.status('BUSY')]);
+    await titled.shows('Offenes Treffen');
+    expect(await titled.page.content()).not.toContain('Geheimes');
+    expect(await silent.page.content()).not.toMatch(/Treffen|Admin of/);
+  });
+
+  test('rooms of another tenant, and those that it was not given, are not shown', async () => {
+    const foreign = await openSchool(service, 'nebenan', 12, ['Fremder Raum']);
+    await foreign.book('Fremder Raum', -5, 55, { Subject: 'Fremdes' });
+    const one = await school.pair({ ResourceIds: [school.roomId('B2')] });
+    for (const address of [
+      school.url('door-sign', foreign.roomId('Fremder Raum')),
+      school.sign('B3'),
+      foreign.sign('Fremder Raum'),
+    ]) {
+      const sign = await visit(address, { token: one.token });
+      await sign.shows(/This device may not show this|Pair this device/);
+      // The version of the page may be any letters.
+      expect(await sign.page.locator('body').innerHTML()).not.toMatch(/Fremde|B3/);
+    }
+  });
+
+  test('e-paper asks with what it knows, and is painted again only when that has changed', async () => {
+    const sign = await show('B4', { ahead: 0, query: { mode: 'epaper' } });
+    await sign.status('FREE');
+    const asked: { etag: string | undefined; status: number }[] = [];
+    sign.page.on('response', async (response) => {
+      if (!response.url().endsWith('/snapshot')) return;
+      asked.push({
+        etag: (await response.request().allHeaders())['if-none-match'],
+        status: response.status(),
+      });
+    });
+    await sign.page.evaluate(`
+      window.painted = 0;
+      new MutationObserver((all) => { painted += all.length; })
+        .observe(document.getElementById('page'), { childList: true, characterData: true, attributes: true, subtree: true });
+    `);
+    const painted = () => sign.page.evaluate<number>('painted');
+    const answered = sign.page.waitForResponse((response) => response.url().endsWith('/snapshot'));
+    await sign.page.clock.fastForward(10 * minute);
+    await answered;
+    await until(() => asked.length > 0);
+    expect(await painted()).toBe(0);
+    await school.book('B4', -5, 40, { Subject: 'Papier' });
+    const changed = sign.page.waitForResponse((response) => response.status() === 200);
+    await sign.page.clock.fastForward(10 * minute);
+    await changed;
+    await sign.shows('Papier');
+    expect(asked[0]).toEqual({ etag: expect.stringMatching(/^"/), status: 304 });
+    expect(await painted()).toBeGreaterThan(0);
+  });
+});
