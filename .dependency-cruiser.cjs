@@ -14,11 +14,7 @@ const context = '^src/context\\.ts$';
 const paging = '^src/db/paging\\.ts$';
 
 /** What runs: the program, and the pages in browsers. */
-const entries = [
-  '^src/main\\.ts$',
-  '^src/web/swagger/page\\.js$',
-  '^src/web/display/(sign|board|start|worker)\\.ts$',
-];
+const entries = ['^src/main\\.ts$', '^src/web/swagger/page\\.js$', '^src/web/display/(sign|board|start|worker)\\.ts$'];
 
 /** What `from` imports of our own must match one of `allowed`; `$1` is what the first group of `from` found. */
 const onlyTo = (name, from, allowed) => ({
@@ -45,10 +41,7 @@ module.exports = {
       '^src/(cli|worker|db)/',
       '^src/(server|context|config|containment|errors|log)\\.ts$',
     ]),
-    onlyTo('server', '^src/server\\.ts$', [
-      '^src/(worker|db)/',
-      '^src/(app|context|config|errors|log)\\.ts$',
-    ]),
+    onlyTo('server', '^src/server\\.ts$', ['^src/(worker|db)/', '^src/(app|context|config|errors|log)\\.ts$']),
     onlyTo('app', '^src/app\\.ts$', [
       `^src/${room}/rest\\.ts$`,
       '^src/identity/authenticate\\.ts$',
@@ -94,11 +87,7 @@ module.exports = {
       from: { path: [`^src/(${room})/`, '^src/access\\.ts$'], pathNot: `^src/[^/]+/(${face})\\.ts$` },
       to: { path: '^src/(context|config)\\.ts$', dependencyTypesNot: ['type-only'] },
     },
-    onlyTo('authenticate', '^src/identity/authenticate\\.ts$', [
-      '^src/(identity|rest)/',
-      context,
-      errorsAndLog,
-    ]),
+    onlyTo('authenticate', '^src/identity/authenticate\\.ts$', ['^src/(identity|rest)/', context, errorsAndLog]),
     onlyTo(
       'hallway',
       {
@@ -132,11 +121,7 @@ module.exports = {
     ]),
     onlyTo('access', '^src/access\\.ts$', ['^src/db/', context, '^src/errors\\.ts$']),
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
-    onlyTo('db', '^src/db/', [
-      '^src/db/',
-      '^src/time/',
-      '^src/(config|containment|errors|finding|log|storable)\\.ts$',
-    ]),
+    onlyTo('db', '^src/db/', ['^src/db/', '^src/time/', '^src/(config|containment|errors|finding|log|storable)\\.ts$']),
     onlyTo('time', '^src/time/', ['^src/time/', '^src/errors\\.ts$']),
     onlyTo('request-body', '^src/request-body\\.ts$', ['^src/(body-memory|errors)\\.ts$']),
     onlyTo('body-memory', '^src/body-memory\\.ts$', ['^src/errors\\.ts$']),
@@ -149,10 +134,7 @@ module.exports = {
     onlyTo('src-without-tests', '^src/', ['^src/']),
 
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),
-    home('home-of-kysely', 'kysely', [
-      '^src/(db|worker)/',
-      `^src/${room}/(?!(?:${face}|authenticate)\\.ts$)`,
-    ]),
+    home('home-of-kysely', 'kysely', ['^src/(db|worker)/', `^src/${room}/(?!(?:${face}|authenticate)\\.ts$)`]),
     home('home-of-express', 'express', [
       `^src/${room}/rest\\.ts$`,
       '^src/(rest|web)/',

@@ -73,9 +73,7 @@ try {
   const ends = sent.map(({ client, id }) => end(client, id).then(() => ended++));
   const all = Promise.all(ends);
   const started = performance.now();
-  say(
-    `${huge} batches of ${lessons} lessons of ${tenants} tenants are accepted, ${ended} of them have ended`,
-  );
+  say(`${huge} batches of ${lessons} lessons of ${tenants} tenants are accepted, ${ended} of them have ended`);
   const busy = await sendSmall(small, () => ended < huge);
   await all;
   const cpuBeside = (await bench.cpu()) - cpuAtFirst - cpuAlone;

@@ -29,8 +29,7 @@ await client.query(`
   create table copy_lesson (like lesson including all,
     foreign key (mandator_id, job) references copy_job, foreign key (mandator_id, booking_id) references copy_booking)`);
 
-const residentBytes = (pid: number) =>
-  Number(fs.readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096;
+const residentBytes = (pid: number) => Number(fs.readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096;
 
 /** The longest stop of the event loop since the last call, in milliseconds. */
 async function longestStop(url: string): Promise<number> {

@@ -109,10 +109,9 @@ async function fill(): Promise<void> {
 async function explain(what: string, { sql, parameters }: CompiledQuery): Promise<void> {
   const plans: { text: string; ms: number }[] = [];
   for (let round = 0; round < 5; round++) {
-    const { rows } = await bench.client.query<{ 'QUERY PLAN': string }>(
-      `explain (analyze, costs off) ${sql}`,
-      [...parameters],
-    );
+    const { rows } = await bench.client.query<{ 'QUERY PLAN': string }>(`explain (analyze, costs off) ${sql}`, [
+      ...parameters,
+    ]);
     const text = rows.map((row) => row['QUERY PLAN']).join('\n');
     plans.push({ text, ms: Number(/Execution Time: ([\d.]+)/.exec(text)?.[1]) });
   }

@@ -160,10 +160,9 @@ function post(address: string, body: object): string {
 
 async function explain({ name, ask }: Case): Promise<void> {
   const { statement } = ask(() => 1);
-  const { rows } = await bench.client.query<{ 'QUERY PLAN': string }>(
-    `explain (analyze, costs off) ${statement.sql}`,
-    [...statement.parameters],
-  );
+  const { rows } = await bench.client.query<{ 'QUERY PLAN': string }>(`explain (analyze, costs off) ${statement.sql}`, [
+    ...statement.parameters,
+  ]);
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   say(`\n${name}\n${plan}`);
   if (/Seq Scan on (booking|lesson)/.test(plan)) throw new Error(`${name}: reads the whole table`);
@@ -182,8 +181,7 @@ async function measure(generator: ChildProcess, sides: Side[]): Promise<Map<Side
       const before = cpuOf(side.pid);
       const milliseconds = options.seconds * 1_000;
       const { answers, seconds } = await load(generator, { port, requests, connections, milliseconds });
-      if (round > 0)
-        figures.get(side)?.push({ rate: answers / seconds, cpu: (cpuOf(side.pid) - before) / answers });
+      if (round > 0) figures.get(side)?.push({ rate: answers / seconds, cpu: (cpuOf(side.pid) - before) / answers });
     }
   return figures;
 }
@@ -210,9 +208,7 @@ const pathOf = (name: string) => name.replaceAll(' ', '-');
 
 /** The sides of a case, the bare server first. */
 function sidesOf({ name, ask, graphql, postgraphile }: Case, { bare, product, peer }: Servers): Side[] {
-  const all = Array.from({ length: options.requests }, () =>
-    ask((below) => Math.floor(Math.random() * below)),
-  );
+  const all = Array.from({ length: options.requests }, () => ask((below) => Math.floor(Math.random() * below)));
   const sides: Side[] = [
     {
       ...{ name: 'bare', ...bare },

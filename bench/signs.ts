@@ -106,8 +106,7 @@ function tell<T = number>(order: Order): Promise<T> {
 }
 
 /** Resident kilobytes. */
-const memoryOf = (pid: number) =>
-  Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+const memoryOf = (pid: number) => Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
 /** The same without garbage. */
 async function usedMemoryOf(pid: number): Promise<number> {
@@ -158,9 +157,7 @@ async function open(asked: Asked, signs: Sign[]): Promise<void> {
   await tell({ kind: 'open', asked, signs });
   const took = (performance.now() - started) / 1_000;
   if (signs.length === signCount)
-    say(
-      `${signs.length} streams opened in ${took.toFixed(1)} s, ${(signs.length / took).toFixed(0)} a second`,
-    );
+    say(`${signs.length} streams opened in ${took.toFixed(1)} s, ${(signs.length / took).toFixed(0)} a second`);
 }
 
 async function readFrames(pid: number): Promise<Omit<Figures, 'memory'>> {
@@ -272,8 +269,7 @@ async function restart(): Promise<void> {
 try {
   await storeMeetings(bench);
   // One of tomorrow's.
-  for (const [index, room] of rooms.entries())
-    changing.set(room, { bookingId: 5 * roomCount + index + 1, changes: 0 });
+  for (const [index, room] of rooms.entries()) changing.set(room, { bookingId: 5 * roomCount + index + 1, changes: 0 });
   const signs = await storeSigns(bench, signCount);
   await bench.settle();
   await changeRooms(rooms, 1);

@@ -202,12 +202,10 @@ async function countReadings(subscriptions: { id: number; calendarId: number }[]
 async function storm(subscriptions: { id: number }[]): Promise<void> {
   const authorization = `Authorization: Bearer ${bench.token}`;
   const reads = tenant.resources.map(
-    ({ id }) =>
-      `GET /school/api/v1.0/resources/${id} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}\r\n\r\n`,
+    ({ id }) => `GET /school/api/v1.0/resources/${id} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}\r\n\r\n`,
   );
   const reader = bench.start('load.ts');
-  const read = (milliseconds: number) =>
-    load(reader, { port, requests: reads, connections: 8, milliseconds });
+  const read = (milliseconds: number) => load(reader, { port, requests: reads, connections: 8, milliseconds });
   const lasting = options.storm * 1_000;
   await read(lasting / 10);
   const quiet = await read(lasting * 0.4);
@@ -242,8 +240,7 @@ async function storm(subscriptions: { id: number }[]): Promise<void> {
 try {
   const subscriptions = await subscribe();
   const parts = { bare: compareWithBare, readings: countReadings, storm };
-  for (const [name, part] of Object.entries(parts))
-    if (name.includes(options.only)) await part(subscriptions);
+  for (const [name, part] of Object.entries(parts)) if (name.includes(options.only)) await part(subscriptions);
 } finally {
   await bench.close();
   await mailServer.stop();

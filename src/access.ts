@@ -57,8 +57,7 @@ export function checkActor(viewer: Viewer): void {
 
 /** @throws Forbidden for a display, also for one that may book */
 export function checkBooker(viewer: Viewer): void {
-  if (isDisplay(viewer))
-    throw new Forbidden('A display changes and cancels no bookings; use the PIN of a user.');
+  if (isDisplay(viewer)) throw new Forbidden('A display changes and cancels no bookings; use the PIN of a user.');
 }
 
 /** @throws Forbidden for a User who blocks a resource or books for somebody else */
@@ -83,8 +82,7 @@ export const mayBookAnytime = ({ role }: Viewer): boolean => role === 'Admin';
 
 /** @throws Forbidden for a display */
 export function checkBatchUser(viewer: Viewer): void {
-  if (isDisplay(viewer))
-    throw new Forbidden('A display has nothing to do with lesson batches; use the PIN of a user.');
+  if (isDisplay(viewer)) throw new Forbidden('A display has nothing to do with lesson batches; use the PIN of a user.');
 }
 
 /** @throws Forbidden for whoever is no Admin, whatever they ask for */
@@ -98,9 +96,7 @@ export function checkAdmin({ role }: Viewer): void {
 /** @throws Forbidden for whoever is no Admin */
 export function checkOverseer({ role }: Viewer): void {
   if (role !== 'Admin')
-    throw new Forbidden(
-      'Only an Admin sees how the calendars of the mail server are doing; ask one of yours.',
-    );
+    throw new Forbidden('Only an Admin sees how the calendars of the mail server are doing; ask one of yours.');
 }
 
 /** @throws PreconditionFailed when the record has changed since it was read */

@@ -150,8 +150,7 @@ export function createApp(context: Context, health: Health): App {
   app.use('/:mandator/graphql', door, graphql.handler);
   app.use(identityRoutes(identity));
   app.use(pageRoutes());
-  if (context.config.SwaggerEnabled)
-    app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
+  if (context.config.SwaggerEnabled) app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
   return {
     handler: finish(app, context),
     upgrades: graphql.upgrades,

@@ -8,13 +8,7 @@ type Part = { key: string; name: string };
 /** Whose bodies are counted together. */
 export type BodySender = { own: Part; group: Part };
 
-export const personSends = ({
-  mandatorId,
-  personId,
-}: {
-  mandatorId: number;
-  personId: number;
-}): BodySender => ({
+export const personSends = ({ mandatorId, personId }: { mandatorId: number; personId: number }): BodySender => ({
   own: { key: `person ${mandatorId} ${personId}`, name: 'person' },
   group: { key: `tenant ${mandatorId}`, name: 'tenant' },
 });

@@ -51,8 +51,7 @@ function readJson(file: string, setting: string): unknown {
 
 type Tree = { [name: string]: unknown };
 
-const isTree = (value: unknown): value is Tree =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The spelling of the schema for a name in any case. */
 function knownName(names: readonly string[], name: string): string | undefined {
@@ -119,10 +118,7 @@ function withEnvironment(file: Tree, environment: NodeJS.ProcessEnv): Input {
 }
 
 function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
-  return keys.reduce<unknown>(
-    (value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key],
-    tree,
-  );
+  return keys.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], tree);
 }
 
 /** Every setting, and the object of the settings that it stands in; null where there are several of these. */
@@ -179,8 +175,7 @@ function describe(
   if (issue.code === 'invalid_key') return [[name, issue.issues[0]?.message ?? issue.message]];
   if (issue.code === 'custom' && issue.params?.['isAboutName']) return [[name, issue.message]];
   const value = valueAt(input, issue.path);
-  const allowed =
-    issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
+  const allowed = issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
   if (value !== undefined) return [[name, `is ${show(name, value)}; ${allowed}`]];
   // The parser's own words say once more that it is missing.
   return [[name, issue.message.endsWith('received undefined') ? 'is missing' : `is missing; ${allowed}`]];

@@ -7,10 +7,7 @@ export type Finding = {
 };
 
 /** What an examination finds, or a fault that says why it cannot look; never throws, because a doctor that dies says nothing. */
-export async function findingsOf(
-  check: string,
-  examine: () => Promise<Finding | Finding[]>,
-): Promise<Finding[]> {
+export async function findingsOf(check: string, examine: () => Promise<Finding | Finding[]>): Promise<Finding[]> {
   try {
     return [await examine()].flat();
   } catch (error) {

@@ -67,8 +67,7 @@ function inPascalCase(sent: unknown): unknown {
     return Object.fromEntries(
       Object.entries(value).map(([key, member]) => {
         const name = upperFirst(key);
-        if (!isStorable(key))
-          throw unreadable(keys, 'a name must not hold U+0000 or half of a surrogate pair');
+        if (!isStorable(key)) throw unreadable(keys, 'a name must not hold U+0000 or half of a surrogate pair');
         if (names.has(name)) throw unreadable([...keys, key], `stands there in two spellings; send one`);
         names.add(name);
         return [name, inner(key, member)];

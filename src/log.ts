@@ -32,10 +32,7 @@ const secretTexts: [RegExp, string | ((found: string) => string)][] = [
 ];
 
 export function withoutSecrets(text: string): string {
-  return secretTexts.reduce(
-    (cleaned, [pattern, replacement]) => cleaned.replace(pattern, replacement as string),
-    text,
-  );
+  return secretTexts.reduce((cleaned, [pattern, replacement]) => cleaned.replace(pattern, replacement as string), text);
 }
 
 const breaks = new Set(' \t\r\n"\'<>()[]{},;&?');
@@ -54,8 +51,7 @@ const longestText = 4_000;
 /** Of a long line the texts are cut. */
 function shorten(line: string): string {
   if (line.length <= longestLine) return line;
-  const cut = (_name: string, value: unknown) =>
-    typeof value === 'string' ? beginningOf(value, longestText) : value;
+  const cut = (_name: string, value: unknown) => (typeof value === 'string' ? beginningOf(value, longestText) : value);
   return `${JSON.stringify(JSON.parse(line), cut)}\n`;
 }
 

@@ -54,9 +54,7 @@ function readClientSettings(): Config {
 async function settle(config: Config, log: Log): Promise<{ config: Config; local?: EmbeddedPostgres }> {
   if (!isLocal(config)) {
     if (!config.Pepper)
-      throw new ConfigError(
-        'Pepper: is missing; with DatabaseUrl it must be set, to at least 32 random characters',
-      );
+      throw new ConfigError('Pepper: is missing; with DatabaseUrl it must be set, to at least 32 random characters');
     return { config };
   }
   const local = await startEmbeddedPostgres(dataDirectory(project), 'roomgate', log);
@@ -133,9 +131,7 @@ const host: Host = {
       const server = await startServer(config, log);
       const withdraw = local && announceServer(local.directory, server.context.config.Port);
       const stopped = once(stop, 'abort');
-      const told = server.ready.then(() =>
-        outlast(stop, () => tell(server.context, local !== undefined), log),
-      );
+      const told = server.ready.then(() => outlast(stop, () => tell(server.context, local !== undefined), log));
       // What hangs must not keep the process: everything that was answered is in the database.
       const leave = (code: number) =>
         setTimeout(() => {

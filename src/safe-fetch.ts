@@ -120,12 +120,7 @@ async function readAtMost(
   return Buffer.concat(chunks);
 }
 
-async function inflate(
-  bytes: Buffer,
-  coding: string,
-  most: number,
-  tooLarge: () => AnswerTooLarge,
-): Promise<Buffer> {
+async function inflate(bytes: Buffer, coding: string, most: number, tooLarge: () => AnswerTooLarge): Promise<Buffer> {
   const unpack = inflating.get(coding);
   if (!unpack) throw new Error(`the answer is compressed as ${coding.slice(0, 40)}, which was not asked for`);
   try {

@@ -82,9 +82,7 @@ export async function startServer(settings: Config, log: Log, rateWindow?: numbe
   if (app.upgrades) server.on('upgrade', app.upgrades.open);
 
   const work =
-    config.Role === 'Web'
-      ? undefined
-      : openDatabase(config.DatabaseUrl, { max: 14, log, statementTimeout: 600_000 });
+    config.Role === 'Web' ? undefined : openDatabase(config.DatabaseUrl, { max: 14, log, statementTimeout: 600_000 });
   const ready = (async () => {
     await migrateWhenPossible(context, stopping.signal);
     if (work && !stopping.signal.aborted) worker = startWorker(context, work);

@@ -17,13 +17,10 @@ export function wholeNumber(least: number, most: number) {
     .string()
     .regex(/^\d{1,15}$/)
     .transform(Number);
-  return z
-    .union([z.int(), digits], { error })
-    .refine((number) => number >= least && number <= most, { error });
+  return z.union([z.int(), digits], { error }).refine((number) => number >= least && number <= most, { error });
 }
 
-export const wrongProxy =
-  'must be a number of hops from 0 to 10, or addresses and networks with commas between them';
+export const wrongProxy = 'must be a number of hops from 0 to 10, or addresses and networks with commas between them';
 export const networks = z
   .string()
   .refine((text) => text.split(',').every((part) => network.safeParse(part.trim()).success), wrongProxy);

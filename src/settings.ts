@@ -18,8 +18,7 @@ import {
   wrongProxy,
 } from './setting-values.ts';
 
-const limit = (preset: number, most: number, meaning: string) =>
-  wholeNumber(1, most).default(preset).describe(meaning);
+const limit = (preset: number, most: number, meaning: string) => wholeNumber(1, most).default(preset).describe(meaning);
 
 export const limitSettings = z.strictObject({
   JobBodyBytes: limit(32 * mebibyte, 1024 * mebibyte, 'Bytes of the largest body of lesson jobs, inflated.'),
@@ -90,9 +89,7 @@ export const identityProvider = z
       .describe('External: what tokens must be made for; their scope must hold `service_api`.'),
     ClientId: text
       .optional()
-      .describe(
-        'External: as whom the provider is asked about opaque tokens; without it only JWTs are taken.',
-      ),
+      .describe('External: as whom the provider is asked about opaque tokens; without it only JWTs are taken.'),
     ClientSecret: text.optional().describe('External: the secret that goes with ClientId.'),
     TenantClaim: text.default('tenant').describe('External: the claim that names the mandator.'),
     EmailClaim: text
@@ -158,14 +155,10 @@ export const mailServer = z
         .optional()
         .describe('Graph, and Ews with tokens: the token endpoint (OAuth 2.0 client credentials).'),
       ClientId: text.optional().describe('Graph, and Ews with tokens: as whom a token is asked for.'),
-      ClientSecret: text
-        .optional()
-        .describe('Graph, and Ews with tokens: the secret that goes with ClientId.'),
+      ClientSecret: text.optional().describe('Graph, and Ews with tokens: the secret that goes with ClientId.'),
       Scope: text
         .optional()
-        .describe(
-          'Graph, and Ews with tokens: the scope that is asked for, where the usual one is not right.',
-        ),
+        .describe('Graph, and Ews with tokens: the scope that is asked for, where the usual one is not right.'),
       Calendars: z
         .array(mailCalendar, { error: 'must be a list, which an environment variable holds as JSON' })
         .max(10_000)
@@ -188,10 +181,7 @@ export const mailServer = z
     if (server.Kind === 'Graph' || server.ClientId !== undefined) {
       for (const name of tokens)
         if (server[name] === undefined)
-          missing(
-            name,
-            `must be set together with ${tokens.filter((other) => other !== name).join(' and ')}`,
-          );
+          missing(name, `must be set together with ${tokens.filter((other) => other !== name).join(' and ')}`);
       return;
     }
     for (const [name, other] of [
@@ -226,9 +216,7 @@ const mailServers = z
 export const settings = z.strictObject({
   Host: text.default('127.0.0.1').describe('The address to listen on.'),
   Port: wholeNumber(0, 65_535).default(8080).describe('The port to listen on; 0 takes a free one.'),
-  BaseUrl: url
-    .optional()
-    .describe('The root of REST and GraphQL as clients see it; `http://Host:Port` when left out.'),
+  BaseUrl: url.optional().describe('The root of REST and GraphQL as clients see it; `http://Host:Port` when left out.'),
   IdpUrl: url.optional().describe('The same of the identity provider and the webhook.'),
   RoomsHost: url.optional().describe("The same of the former product's paths."),
   DatabaseUrl: z
@@ -272,10 +260,7 @@ export const settings = z.strictObject({
     .describe("They send them to the former product's path below RoomsHost."),
   DemoPin: z
     .string()
-    .refine(
-      (pin) => pin.replace(/[\s-]/g, '').length >= 8,
-      'must have at least 8 characters besides spaces and dashes',
-    )
+    .refine((pin) => pin.replace(/[\s-]/g, '').length >= 8, 'must have at least 8 characters besides spaces and dashes')
     .optional()
     .describe('The PIN of the demo tenant, for scripts; a random one when left out.'),
   LogLevel: z

@@ -3,8 +3,7 @@ import fs from 'node:fs';
 import type pg from 'pg';
 
 export const say = (line: string) => void process.stdout.write(`${line}\n`);
-export const median = (values: readonly number[]) =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] as number;
+export const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
 /** The value that `part` of the sorted ones do not exceed. */
 export const quantile = (sorted: readonly number[], part: number) =>
@@ -59,10 +58,5 @@ export function show(
   const table = [[what, ...headings.map(([heading]) => heading)], ...lines];
   const widths = table[0]?.map((_, at) => Math.max(...table.map((line) => line[at]?.length ?? 0))) ?? [];
   for (const [first = '', ...cells] of table)
-    say(
-      [
-        first.padEnd(widths[0] ?? 0),
-        ...cells.map((cell, at) => cell.padStart((widths[at + 1] ?? 0) + 2)),
-      ].join(''),
-    );
+    say([first.padEnd(widths[0] ?? 0), ...cells.map((cell, at) => cell.padStart((widths[at + 1] ?? 0) + 2))].join(''));
 }

@@ -66,8 +66,7 @@ async function startProcess(
   for (const deadline = Date.now() + 60_000; ; await sleep(50)) {
     const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
     if (ready?.ok) return child;
-    if (Date.now() > deadline || child.exitCode !== null)
-      throw new Error(`the ${role} process did not become ready`);
+    if (Date.now() > deadline || child.exitCode !== null) throw new Error(`the ${role} process did not become ready`);
   }
 }
 
@@ -125,9 +124,7 @@ export async function openBench(
     await Promise.all([...children].map((child) => end(child, 'SIGTERM')));
   });
   let web = await startWeb();
-  const worker = smoke
-    ? undefined
-    : await startProcess(databaseUrl, 'Worker', await freePort(), url, settings);
+  const worker = smoke ? undefined : await startProcess(databaseUrl, 'Worker', await freePort(), url, settings);
   const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
   const { access_token: token } = (await (
     await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) })
@@ -189,8 +186,7 @@ export async function openBench(
         };
         if (batch.ImportStatus === 'LessonsImportFailed') throw new Error(batch.ErrorMessages);
         if (batch.ImportStatus !== 'LessonsCreated') continue;
-        if (batch.ProcessedCount !== lessons)
-          throw new Error(`${batch.ProcessedCount} lessons instead of ${lessons}`);
+        if (batch.ProcessedCount !== lessons) throw new Error(`${batch.ProcessedCount} lessons instead of ${lessons}`);
         return;
       }
     },

@@ -60,9 +60,7 @@ export function readOptions<All extends Record<string, Known<unknown>>>(
     .option('--smoke', 'all steps, with next to nothing to do: shows that the bench runs', false)
     .showHelpAfterError();
   for (const [option, { about, read, usual }] of Object.entries(known))
-    command.addOption(
-      new Option(`--${option} <value>`, about).argParser(read).default(read(usual), usual || 'none'),
-    );
+    command.addOption(new Option(`--${option} <value>`, about).argParser(read).default(read(usual), usual || 'none'));
   const given = command.parse().opts<Values<All> & { smoke: boolean }>();
   const small = Object.entries(known)
     .filter(([option]) => given.smoke && command.getOptionValueSource(option) === 'default')

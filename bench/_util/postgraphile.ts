@@ -16,9 +16,7 @@ const { grafserv } = await load('postgraphile/grafserv/node');
 
 const instance = postgraphile({
   extends: [PostGraphileAmberPreset],
-  pgServices: [
-    makePgService({ connectionString: env['DATABASE_URL'], poolConfig: { max: 8 }, schemas: ['public'] }),
-  ],
+  pgServices: [makePgService({ connectionString: env['DATABASE_URL'], poolConfig: { max: 8 }, schemas: ['public'] })],
   grafserv: { graphqlPath: '/graphql', graphiql: false, watch: false, websockets: false },
   grafast: { explain: false },
 });

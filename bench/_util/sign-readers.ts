@@ -131,8 +131,7 @@ function report(): Report {
 
 function countBehind(rooms: number[], changes: number[]): number {
   const expected = new Map(rooms.map((room, index) => [room, changes[index] as number]));
-  return readers.filter(({ sign, seen, isPaused }) => !isPaused && seen < (expected.get(sign.room) ?? 0))
-    .length;
+  return readers.filter(({ sign, seen, isPaused }) => !isPaused && seen < (expected.get(sign.room) ?? 0)).length;
 }
 
 async function obey(order: Order): Promise<Report | number> {

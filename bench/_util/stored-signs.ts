@@ -47,10 +47,7 @@ export async function storeMeetings({ client, tenant }: Bench): Promise<void> {
 /** Paired devices, one room each, as an Admin's confirmation leaves them. */
 export async function storeSigns({ client, tenant, databaseUrl }: Bench, count: number): Promise<Sign[]> {
   const { mandatorId, resources } = tenant;
-  const config = readConfig(
-    { DatabaseUrl: databaseUrl, Pepper: pepper },
-    path.join(import.meta.dirname, '..', '..'),
-  );
+  const config = readConfig({ DatabaseUrl: databaseUrl, Pepper: pepper }, path.join(import.meta.dirname, '..', '..'));
   const signs = Array.from({ length: count }, (_, number) => ({
     room: resources[Math.floor((number * resources.length) / count)]?.id as number,
     token: makeDisplayToken(),

@@ -13,13 +13,7 @@ const asItIs = (record: object) => record;
 export const addTypes: AddTypes = (builder) => {
   const timeSpan = recordType(builder, 'TimeSpan', wire.timeSpan, asItIs);
   const members: Members = new Map([[wire.timeSpan, timeSpan]]);
-  const availability = recordType(
-    builder,
-    'ResourceAvailability',
-    wire.resourceAvailability,
-    asItIs,
-    members,
-  );
+  const availability = recordType(builder, 'ResourceAvailability', wire.resourceAvailability, asItIs, members);
   const input = builder.inputType('AvailabilityInput', {
     description: 'Which resources, and when; members that are left out do not count.',
     fields: (t) => ({

@@ -16,8 +16,7 @@ const resourceIds = z
     type: 'array',
     items: { type: 'integer', format: 'int32', minimum: 1, maximum: 2 ** 31 - 1 },
     maxItems: mostResources,
-    description:
-      'Only these, separated by commas or sent several times; each must be a resource of the tenant.',
+    description: 'Only these, separated by commas or sent several times; each must be a resource of the tenant.',
   });
 
 export const routes = [

@@ -35,11 +35,7 @@ export async function suggestAlternatives(
   return [...resources, ...times].slice(0, mostAlternatives);
 }
 
-async function findResources(
-  db: Database,
-  mandatorId: number,
-  series: readonly Wanted[],
-): Promise<Alternative[]> {
+async function findResources(db: Database, mandatorId: number, series: readonly Wanted[]): Promise<Alternative[]> {
   const [{ resourceId, start, end }] = series as [Wanted];
   const places = series.map(occupiedBy);
   // Sorted first, so that no more resources are looked at than are needed.
@@ -81,12 +77,7 @@ async function findResources(
 }
 
 /** The earliest in each gap between the bookings of the resource. */
-async function findTimes(
-  db: Database,
-  mandatorId: number,
-  wanted: Wanted,
-  now: Date,
-): Promise<Alternative[]> {
+async function findTimes(db: Database, mandatorId: number, wanted: Wanted, now: Date): Promise<Alternative[]> {
   const { resourceId, setupMinutes, teardownMinutes } = wanted;
   const length = wanted.end.getTime() - wanted.start.getTime();
   // Who looks for a time from now on gets whole minutes.
@@ -103,9 +94,7 @@ async function findTimes(
       where resource.mandator_id = ${mandatorId} and resource.id = ${resourceId}
       order by lower(booking.occupied)`.execute(db),
   ]);
-  const taken = rows.flatMap(({ from, to }) =>
-    from && to ? [{ from: from.getTime(), to: to.getTime() }] : [],
-  );
+  const taken = rows.flatMap(({ from, to }) => (from && to ? [{ from: from.getTime(), to: to.getTime() }] : []));
   const starts = (open.get(resourceId) ?? [always]).flatMap((stretch) => {
     let start = Math.max(Number(stretch.start), first);
     const found: number[] = [];

@@ -160,9 +160,7 @@ async function lockPlaces(
     from booking as named
     join booking on booking.mandator_id = named.mandator_id
       and (booking.id = named.id ${scope === 'This' ? sql`` : sql`or booking.series_id = named.series_id`})
-    where named.mandator_id = ${mandatorId} and named.id = ${id}::bigint ${inReach(viewer, 'named')}`.execute(
-    trx,
-  );
+    where named.mandator_id = ${mandatorId} and named.id = ${id}::bigint ${inReach(viewer, 'named')}`.execute(trx);
   // Of a booking that there is not, nothing is to be said before that.
   const wanted = resourceId === undefined || rows.length === 0 ? [] : [resourceId];
   return await lockRooms(trx, mandatorId, [...rows.map((row) => row.id), ...wanted]);
@@ -170,8 +168,7 @@ async function lockPlaces(
 
 function roomOf(rooms: readonly Room[], resourceId: number): Room {
   const room = rooms.find(({ id }) => id === resourceId);
-  if (!room)
-    throw new Conflict('A booking got another resource at this moment; send the same request again.');
+  if (!room) throw new Conflict('A booking got another resource at this moment; send the same request again.');
   return room;
 }
 

@@ -83,9 +83,7 @@ export async function createBooking(
   return {
     booking: asSeenBy(viewer, booking),
     series:
-      seriesId !== null && recurrenceRule !== undefined
-        ? { seriesId, recurrenceRule, bookingIds: ids, skipped }
-        : null,
+      seriesId !== null && recurrenceRule !== undefined ? { seriesId, recurrenceRule, bookingIds: ids, skipped } : null,
   };
 }
 
@@ -190,19 +188,13 @@ function listPlaces(wanted: NewBooking, timeZone: string): Wanted[] {
 }
 
 /** @throws Conflict for an inactive resource */
-async function make(
-  trx: Transaction,
-  viewer: Viewer,
-  wanted: NewBooking,
-  places: Wanted[],
-): Promise<Made | Refused> {
+async function make(trx: Transaction, viewer: Viewer, wanted: NewBooking, places: Wanted[]): Promise<Made | Refused> {
   const [room] = (await lockRooms(trx, viewer.mandatorId, [wanted.resourceId])) as [Room];
   checkActive(room);
   const conflicts = await findConflicts(trx, viewer, places);
   const inTheWay = Map.groupBy(conflicts, ({ wantedStart }) => wantedStart.getTime());
   const free = places.filter(({ start }) => !inTheWay.has(start.getTime()));
-  if (free.length === 0 || (inTheWay.size > 0 && wanted.conflictHandling === 'Fail'))
-    return { conflicts, places };
+  if (free.length === 0 || (inTheWay.size > 0 && wanted.conflictHandling === 'Fail')) return { conflicts, places };
   const skipped = places.flatMap(({ start, end }) => {
     const own = inTheWay.get(start.getTime());
     return own ? [{ start, end, conflicts: own }] : [];

@@ -95,8 +95,7 @@ export function checkEndAtDoor(viewer: Viewer, end: Date, now: Date): void {
 /** For what nobody changes at the door. */
 export function refuseAtDoor(kind: Exclude<BookingKind, 'Booking'>): Conflict {
   const remedies = {
-    Lesson:
-      'This is a lesson: only whoever plans the timetable changes it. Choose another room, or ask them.',
+    Lesson: 'This is a lesson: only whoever plans the timetable changes it. Choose another room, or ask them.',
     MailItem: 'This booking comes from a calendar: its organizer changes it there. Ask them.',
     Block: 'The room is closed for now by an Admin; choose another room, or ask them.',
   };

@@ -3,14 +3,7 @@ import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from 
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { idArgument, longIdArgument } from '../graphql/ids.ts';
-import {
-  bodyType,
-  enumType,
-  type MemberType,
-  readBody,
-  recordFields,
-  recordType,
-} from '../graphql/record.ts';
+import { bodyType, enumType, type MemberType, readBody, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { readId, readLongId } from '../input.ts';
 import { checkIn, releaseBooking } from './attendance.ts';

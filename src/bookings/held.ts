@@ -75,9 +75,7 @@ async function refuseForeign(trx: Transaction, mandatorId: number, { id, kind }:
   const lesson = await trx
     .selectFrom('lesson')
     .innerJoin('lesson_job', (join) =>
-      join
-        .onRef('lesson_job.mandator_id', '=', 'lesson.mandator_id')
-        .onRef('lesson_job.id', '=', 'lesson.job'),
+      join.onRef('lesson_job.mandator_id', '=', 'lesson.mandator_id').onRef('lesson_job.id', '=', 'lesson.job'),
     )
     .where('lesson.mandator_id', '=', mandatorId)
     .where('lesson.booking_id', '=', id)

@@ -158,19 +158,17 @@ async function readOthers(
 
 /** The items as rows of `new`, each with the person who organizes it. */
 function asRows(mandatorId: number, items: readonly Item[]): RawBuilder<unknown> {
-  const rows = items.map(
-    ({ bookingId, booking: { start, end, status, subject, isPrivate, organizer, uid } }) => ({
-      id: bookingId,
-      start,
-      end,
-      status,
-      subject,
-      is_private: isPrivate,
-      mail_item_id: uid,
-      name: organizer?.name ?? null,
-      email: organizer?.email ?? null,
-    }),
-  );
+  const rows = items.map(({ bookingId, booking: { start, end, status, subject, isPrivate, organizer, uid } }) => ({
+    id: bookingId,
+    start,
+    end,
+    status,
+    subject,
+    is_private: isPrivate,
+    mail_item_id: uid,
+    name: organizer?.name ?? null,
+    email: organizer?.email ?? null,
+  }));
   return sql`(
     select item.id, tstzrange(item.start, item."end") as occupied, item.status, item.subject, item.is_private,
       item.mail_item_id, person.id as organizer_id, case when person.id is null then item.name end as organizer_name,

@@ -90,9 +90,7 @@ async function selectRooms(
 
 function unknownResource(): InvalidInput {
   const message = 'ResourceId: there is no resource of this id.';
-  return new InvalidInput(message, [
-    { field: 'ResourceId', pointer: '/ResourceId', code: 'UnknownResource', message },
-  ]);
+  return new InvalidInput(message, [{ field: 'ResourceId', pointer: '/ResourceId', code: 'UnknownResource', message }]);
 }
 
 type Found = {
@@ -166,10 +164,7 @@ export async function findConflicts(
 }
 
 /** For bookings that are in the way of wanted ones; tells of the first 100. */
-export function roomOccupied(
-  conflicts: readonly RoomConflict[],
-  alternatives: readonly Alternative[] = [],
-): Conflict {
+export function roomOccupied(conflicts: readonly RoomConflict[], alternatives: readonly Alternative[] = []): Conflict {
   const count = conflicts.length;
   return new Conflict(
     `The resource is occupied: ${count === 1 ? 'a booking is' : `${count} bookings are`} in the way; choose another time or another resource.`,
@@ -193,9 +188,7 @@ export async function checkOpeningHours(
   const closed = wanted.find((each) => !isOpen(each));
   if (!closed) return;
   const message = `Start: the resource is not open from ${closed.start.toISOString()} to ${closed.end.toISOString()}; look at its opening hours.`;
-  throw new InvalidInput(message, [
-    { field: 'Start', pointer: '/Start', code: 'OutsideOpeningHours', message },
-  ]);
+  throw new InvalidInput(message, [{ field: 'Start', pointer: '/Start', code: 'OutsideOpeningHours', message }]);
 }
 
 /** Reads the opening hours around all of `places`, of which it then tells whether they are open throughout. */
@@ -261,9 +254,7 @@ export async function writeBookings<T>(
       const { code = '' } = error as { code?: string };
       if (!retried.has(code) || (isAgain && code !== '23P01')) throw error;
       if (isAgain)
-        throw new Conflict(
-          'Another booking of the resource was made at this moment; send the same request again.',
-        );
+        throw new Conflict('Another booking of the resource was made at this moment; send the same request again.');
       isAgain = true;
     }
   }

@@ -5,16 +5,7 @@
  * begins as much later (02:30 becomes 03:30), and where they show it twice, at the first of the two.
  */
 import { InvalidInput } from '../errors.ts';
-import {
-  civil,
-  dateText,
-  dayLength,
-  dayOf,
-  dayOfWall,
-  readWall,
-  timeOfWall,
-  type Wall,
-} from '../time/days.ts';
+import { civil, dateText, dayLength, dayOf, dayOfWall, readWall, timeOfWall, type Wall } from '../time/days.ts';
 import { fitsStart, listDays, readRule } from '../time/rule.ts';
 import type { Zone } from '../time/zone.ts';
 import { localDateOf, zoneFor } from '../time/zones.ts';
@@ -38,11 +29,7 @@ const parts: ReadonlyMap<string, { form: RegExp; allowed: string }> = new Map(
       ['FREQ', 'DAILY|WEEKLY|MONTHLY|YEARLY', 'DAILY, WEEKLY, MONTHLY or YEARLY'],
       ['INTERVAL', upTo366, 'a whole number from 1 to 366'],
       ['COUNT', upTo366, `a whole number from 1 to ${mostOccurrences}`],
-      [
-        'UNTIL',
-        '\\d{8}(?:T\\d{6}Z)?',
-        'a date such as 20261231 or an instant in UTC such as 20261231T170000Z',
-      ],
+      ['UNTIL', '\\d{8}(?:T\\d{6}Z)?', 'a date such as 20261231 or an instant in UTC such as 20261231T170000Z'],
       ['BYDAY', listOf(`(?:${signed(upTo53)})?${weekday}`), 'a list of weekdays such as MO,TH or -1FR'],
       ['BYMONTHDAY', listOf(signed(upTo31)), 'a list of days from 1 to 31, or from -31 to -1'],
       ['BYYEARDAY', listOf(signed(upTo366)), 'a list of days from 1 to 366, or from -366 to -1'],
@@ -73,8 +60,7 @@ function readParts(rule: string): Map<string, string> {
         `${JSON.stringify(text.slice(0, 50))} is not understood; its parts are NAME=VALUE, separated by semicolons, of ${[...parts.keys()].join(', ')}`,
       );
     if (found.has(name)) throw invalidRule(`has ${name} twice`);
-    if (text !== `${name}=${value}` || !part.form.test(value))
-      throw invalidRule(`${name} must be ${part.allowed}`);
+    if (text !== `${name}=${value}` || !part.form.test(value)) throw invalidRule(`${name} must be ${part.allowed}`);
     found.set(name, value);
   }
   const frequency = found.get('FREQ');
@@ -143,9 +129,7 @@ export function expandRule(rule: string, start: Date, timeZone: string): Date[] 
     .map((day) => (day === date ? start.getTime() : zone.instantOf(day * dayLength + timeOfWall(first))))
     .filter((instant) => instant <= last);
   if (starts.length > mostOccurrences)
-    throw invalidRule(
-      `must have at most ${mostOccurrences} occurrences; end it earlier and make another series`,
-    );
+    throw invalidRule(`must have at most ${mostOccurrences} occurrences; end it earlier and make another series`);
   if (starts.length < Number(parts.get('COUNT') ?? 0)) throw invalidRule(tooFar);
   return starts.map((instant) => new Date(instant));
 }
@@ -159,12 +143,7 @@ export function areOnSameDate(one: Date, other: Date, timeZone: string): boolean
  * A booking on the local date of `occurrence`, at the clock time and with the local duration of [start, end). On the date
  * of `start` that is [start, end) itself.
  */
-export function atSameClock(
-  occurrence: Date,
-  start: Date,
-  end: Date,
-  timeZone: string,
-): { start: Date; end: Date } {
+export function atSameClock(occurrence: Date, start: Date, end: Date, timeZone: string): { start: Date; end: Date } {
   if (areOnSameDate(occurrence, start, timeZone)) return { start, end };
   const zone = zoneFor(timeZone);
   const [from, to] = [zone.wallOf(start.getTime()), zone.wallOf(end.getTime())];

@@ -28,8 +28,7 @@ const forOthers = {
 const forThoseAtTheDoor = {
   403: 'Only whom it is for, who made it, and an Admin do so, and a display that may book.',
 };
-const atDisplays =
-  'A display may do so with a booking of its rooms that is on or to be checked in, whoever it is for.';
+const atDisplays = 'A display may do so with a booking of its rooms that is on or to be checked in, whoever it is for.';
 const ofOthers =
   'A lesson is changed through `/v2.0/jobs/update`, and an item of a mailbox in its calendar: here that is a conflict.';
 
@@ -37,10 +36,7 @@ const series = z
   .object({
     SeriesId: z.int().min(1).meta({ description: 'The id of the series.' }),
     RecurrenceRule: z.string().max(500).meta({ description: 'How it repeats.' }),
-    BookingIds: z
-      .array(z.int().min(1))
-      .max(366)
-      .meta({ description: 'The ids of its bookings, in their order.' }),
+    BookingIds: z.array(z.int().min(1)).max(366).meta({ description: 'The ids of its bookings, in their order.' }),
     Skipped: z
       .array(
         z.object({
@@ -88,9 +84,7 @@ export const routes = [
     description:
       'The bookings of the tenant that occupy their resources between `From` and `To`, whatever their status, in the order in which they begin to. Of a private one others see only that it is there.',
     query: z.strictObject({
-      From: instant(
-        'Only those that end after this instant, teardown included; now when left out.',
-      ).optional(),
+      From: instant('Only those that end after this instant, teardown included; now when left out.').optional(),
       To: instant(
         'Only those that begin before this instant, setup included, at most 366 days after `From`; 31 days after it when left out.',
       ).optional(),
@@ -209,9 +203,7 @@ export const routes = [
     },
     handle: async ({ db }, { viewer, params, query, headers }) => {
       const versions = readOptionalIfMatch(headers);
-      return recordAnswer(
-        wire.toBookingRecord(await cancelBooking(db, viewer, params.id, versions, query.Scope)),
-      );
+      return recordAnswer(wire.toBookingRecord(await cancelBooking(db, viewer, params.id, versions, query.Scope)));
     },
   }),
   route({
@@ -257,9 +249,7 @@ export const routes = [
     },
     handle: async ({ db }, { viewer, params, body, headers }) => {
       const versions = readOptionalIfMatch(headers);
-      return recordAnswer(
-        wire.toBookingRecord(await extendBooking(db, viewer, params.id, versions, body.Minutes)),
-      );
+      return recordAnswer(wire.toBookingRecord(await extendBooking(db, viewer, params.id, versions, body.Minutes)));
     },
   }),
   route({

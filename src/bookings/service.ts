@@ -23,14 +23,7 @@ import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db
 import { Malformed, NotFound } from '../errors.ts';
 import { dayLength } from '../time/days.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
-import {
-  type BookingKey,
-  findStored,
-  hashStored,
-  type ListFilter,
-  listStored,
-  type StoredWithKey,
-} from './stored.ts';
+import { type BookingKey, findStored, hashStored, type ListFilter, listStored, type StoredWithKey } from './stored.ts';
 
 // What bookings are of, for GraphQL.
 export { getResource, type Resource } from '../tenants/service.ts';
@@ -119,11 +112,7 @@ export async function* listForResource(
   { most, ...filter }: OfResource,
 ): AsyncGenerator<Booking[]> {
   checkReader(viewer);
-  const trx = await db
-    .startTransaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute();
+  const trx = await db.startTransaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute();
   try {
     let after: BookingKey | undefined;
     for (let left = most; left > 0; left -= readAtOnce) {
@@ -141,11 +130,7 @@ export async function* listForResource(
  * Differs when `listForResource` would give something else, also by a name around a booking, or to somebody else.
  * @throws Forbidden for a display
  */
-export async function hashForResource(
-  db: Database,
-  viewer: Viewer,
-  { most, ...filter }: OfResource,
-): Promise<string> {
+export async function hashForResource(db: Database, viewer: Viewer, { most, ...filter }: OfResource): Promise<string> {
   checkReader(viewer);
   const stored = await hashStored(db, viewer, filter, { limit: most - 1, after: undefined });
   return `${maySeeAll(viewer) ? 'all' : viewer.personId} ${stored}`;

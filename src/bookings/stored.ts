@@ -153,11 +153,7 @@ const bookingById = readById<StoredRow>('booking by id', (db, asked) => ({
 }));
 
 /** The booking of an id that the tenant has. */
-export async function findStored(
-  db: Database,
-  mandatorId: number,
-  id: number,
-): Promise<StoredBooking | undefined> {
+export async function findStored(db: Database, mandatorId: number, id: number): Promise<StoredBooking | undefined> {
   const row = await bookingById(db, mandatorId, id);
   return row && toStored(row);
 }

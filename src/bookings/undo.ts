@@ -69,12 +69,7 @@ type Undo = { personId: number; version: number; action: Action; isFresh: boolea
  * @param versions those that the act has left; undefined for whichever there is
  * @throws Conflict when there is nothing to take back, when it is too late, and with what is in the way; Forbidden, NotFound
  */
-export async function undoBooking(
-  db: Database,
-  viewer: Viewer,
-  id: number,
-  versions: Versions,
-): Promise<Booking> {
+export async function undoBooking(db: Database, viewer: Viewer, id: number, versions: Versions): Promise<Booking> {
   checkActor(viewer);
   if (!isDisplay(viewer))
     throw new Forbidden('Only a display takes back what it did; change or cancel the booking instead.');
@@ -105,8 +100,7 @@ export async function undoBooking(
   return await readBack(db, viewer, id);
 }
 
-const changedSince = () =>
-  new Conflict('This booking has been changed since; what was done before stays as it is.');
+const changedSince = () => new Conflict('This booking has been changed since; what was done before stays as it is.');
 
 /** @throws Conflict when who has not come by now is a no-show */
 function checkStillOpen({ checkInUntil }: Held, now: Date): void {
@@ -165,9 +159,7 @@ async function restore(trx: Transaction, { mandatorId }: Viewer, id: number, act
     where undo.mandator_id = ${mandatorId} and undo.booking_id = ${id}
       and booking.mandator_id = undo.mandator_id and booking.id = undo.booking_id`.execute(trx);
   await sql`
-    update booking_undo set undone_at = now() where mandator_id = ${mandatorId} and booking_id = ${id}`.execute(
-    trx,
-  );
+    update booking_undo set undone_at = now() where mandator_id = ${mandatorId} and booking_id = ${id}`.execute(trx);
 }
 
 /** Drops what has long been past taking back. */

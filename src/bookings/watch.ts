@@ -79,12 +79,7 @@ async function* withPulse<T>(changes: AsyncIterable<T>, every: number): AsyncGen
 }
 
 /** What a stretch of the feed has for a filter, in the order of the feed. */
-async function readNews(
-  db: Database,
-  viewer: Viewer,
-  filter: BookingFilter,
-  stretch: Stretch,
-): Promise<Booking[]> {
+async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, stretch: Stretch): Promise<Booking[]> {
   const { resourceId, locationId, kind, seriesId } = filter;
   /** By booking: whether all that is told of it is that it is new. */
   const news = new Map<number, boolean>();
@@ -101,8 +96,7 @@ async function readNews(
   return found.flatMap(({ isNew, stored }) => {
     if (!stored) return [];
     const booking = asSeenBy(viewer, stored);
-    if (booking.kind !== (kind ?? booking.kind) || booking.seriesId !== (seriesId ?? booking.seriesId))
-      return [];
+    if (booking.kind !== (kind ?? booking.kind) || booking.seriesId !== (seriesId ?? booking.seriesId)) return [];
     return isNew && !isAsked(filter, booking) ? [] : [booking];
   });
 }

@@ -41,8 +41,7 @@ export const conflictHandling = z.enum(conflictHandlings).meta({
 const largest = 2 ** 31 - 1;
 const id = (description: string) => z.int().min(1).meta({ description });
 const text = (most: number, description: string) => z.string().max(most).meta({ description });
-const maybeText = (most: number, description: string) =>
-  z.string().max(most).nullable().meta({ description });
+const maybeText = (most: number, description: string) => z.string().max(most).nullable().meta({ description });
 const instant = (description: string) => z.date().meta({ description });
 const flag = (description: string) => z.boolean('must be true or false').meta({ description });
 
@@ -71,10 +70,7 @@ export const organizer = z
       description: 'The id of the person; null for somebody from outside, of whom a mail server tells.',
     }),
     DisplayName: text(254, 'As it is shown.'),
-    Email: maybeText(
-      254,
-      'The address by which the person is reached; null where the mail server does not tell it.',
-    ),
+    Email: maybeText(254, 'The address by which the person is reached; null where the mail server does not tell it.'),
   })
   .meta({ id: 'Organizer', description: 'Whom a booking is for.' });
 
@@ -130,11 +126,7 @@ export const bookingRecord = z
     CreatedAt: instant('When it was made.'),
     CreatedBy: personReference.nullable().meta({ description: 'Who made it; null where it is private.' }),
     ChangedAt: instant('When it was last changed.'),
-    Version: z
-      .int()
-      .min(1)
-      .max(largest)
-      .meta({ description: 'Counts the changes of the booking; its ETag.' }),
+    Version: z.int().min(1).max(largest).meta({ description: 'Counts the changes of the booking; its ETag.' }),
   })
   .meta({ id: 'Booking', description: 'A resource, occupied for a time.' });
 
@@ -203,8 +195,7 @@ export const newBooking = z
       .nullable()
       .default(null),
     ConflictHandling: z.enum(conflictHandlings, 'must be Fail or Skip').default('Fail').meta({
-      description:
-        'Of a series: with Skip the bookings that meet others are left out, with Fail none is made then.',
+      description: 'Of a series: with Skip the bookings that meet others are left out, with Fail none is made then.',
     }),
   })
   .meta({ id: 'NewBooking', description: 'A booking, or a series of them, to be made.' });

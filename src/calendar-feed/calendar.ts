@@ -27,9 +27,7 @@ const listed = (name: string, values: readonly string[] | null) =>
 function describe({ description, lektion, setupMinutes, teardownMinutes }: Booking): string | null {
   const lines = [
     ...(description ? [description] : []),
-    ...(lektion
-      ? [...listed('Klassen', lektion.klassen), ...listed('Lehrpersonen', lektion.lehrpersonen)]
-      : []),
+    ...(lektion ? [...listed('Klassen', lektion.klassen), ...listed('Lehrpersonen', lektion.lehrpersonen)] : []),
     ...(setupMinutes > 0 ? [`Vorbereitung: ${setupMinutes} min`] : []),
     ...(teardownMinutes > 0 ? [`Nachbereitung: ${teardownMinutes} min`] : []),
   ];

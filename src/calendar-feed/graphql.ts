@@ -51,8 +51,7 @@ export const addTypes: AddTypes = (builder) => {
         resourceId: t.arg.id({ required: true, description: 'The resource whose feed it shall open.' }),
         label: t.arg.string({ description: 'What it is for.' }),
       },
-      description:
-        'Makes an address for calendar programs, which shows the bookings of a resource as you see them.',
+      description: 'Makes an address for calendar programs, which shows the bookings of a resource as you see them.',
       resolve: (_root, { resourceId, label }, { context, viewer }) => {
         const { Label } = readInput(wire.newToken, { Label: label ?? null });
         return feed.createToken(context, viewer, readId(resourceId), Label);

@@ -23,12 +23,10 @@ export function admitTokens(context: Context): RequestHandler {
     if (token !== undefined) {
       const { mandator, id: resource } = request.params;
       const named = { mandator: String(mandator), resourceId: String(resource) };
-      response.locals['viewer'] = await feed
-        .viewerOfToken(context, named, String(token))
-        .catch((error: unknown) => {
-          if (error instanceof NotAuthenticated) countWrongToken(context, request.ip);
-          throw error;
-        });
+      response.locals['viewer'] = await feed.viewerOfToken(context, named, String(token)).catch((error: unknown) => {
+        if (error instanceof NotAuthenticated) countWrongToken(context, request.ip);
+        throw error;
+      });
     }
     next();
   };
@@ -109,8 +107,7 @@ export const routes: Route[] = [
     method: 'DELETE',
     path: `${tokensPath}/:tokenId`,
     summary: 'Revoke a calendar token',
-    description:
-      'Its address is refused at once. Again it answers the same. Admins revoke those of everybody.',
+    description: 'Its address is refused at once. Again it answers the same. Admins revoke those of everybody.',
     params: z.object({ id: resourceId, tokenId: id('The Id of the token.') }),
     answers: { 204: { description: 'It no longer counts.' } },
     problems: forDisplays,

@@ -17,9 +17,7 @@ export const routes: Route[] = [
       Cursor: paging.Cursor.meta({
         description: 'The `NextCursor` of the answer before, or `now` for the present end.',
       }),
-      WaitSeconds: waitSeconds(
-        'Answer as soon as something has changed, or after these seconds with nothing.',
-      ),
+      WaitSeconds: waitSeconds('Answer as soon as something has changed, or after these seconds with nothing.'),
     }),
     answers: {
       200: {

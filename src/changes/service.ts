@@ -179,8 +179,7 @@ export async function readStretch(
   }
 }
 
-const remedy =
-  'Begin anew: get a cursor with Cursor=now, then read everything, then follow the feed from that cursor.';
+const remedy = 'Begin anew: get a cursor with Cursor=now, then read everything, then follow the feed from that cursor.';
 const lostHistory = () =>
   new Conflict(
     `Cursor: this feed has no such change at that place; the cursor may be of an earlier release, or of a database that has since been restored from a backup. ${remedy}`,
@@ -188,8 +187,7 @@ const lostHistory = () =>
 
 /** @param seenMicros of the change at that position; null without one @throws Conflict */
 function checkKept({ position, micros }: Place, begin: Place, seenMicros: number | null): void {
-  if (position < begin.position)
-    throw new Conflict(`Cursor: changes of that time are no longer kept. ${remedy}`);
+  if (position < begin.position) throw new Conflict(`Cursor: changes of that time are no longer kept. ${remedy}`);
   if (micros !== (position === begin.position ? begin.micros : seenMicros)) throw lostHistory();
 }
 

@@ -39,9 +39,7 @@ export async function forgetOldChanges(db: Database): Promise<void> {
         where id = ${mandatorId} and old.last > changes_forgotten
         returning changes_forgotten as last
       )
-      delete from change using forgotten where mandator_id = ${mandatorId} and position <= forgotten.last`.execute(
-      db,
-    );
+      delete from change using forgotten where mandator_id = ${mandatorId} and position <= forgotten.last`.execute(db);
 }
 
 /** What operators watch of the feeds of all tenants. */

@@ -185,8 +185,7 @@ export async function connect(account: Account): Promise<Client> {
   const { baseUrl, mandator, credential, signal, patience = 120_000 } = account;
   const root = `${baseUrl}/${encodeURIComponent(mandator)}/api/v2.0`;
 
-  const askHere = (address: string, init: Outgoing, timeout: number) =>
-    ask(address, { ...init, signal }, timeout);
+  const askHere = (address: string, init: Outgoing, timeout: number) => ask(address, { ...init, signal }, timeout);
 
   /** The header that carries the credential. */
   async function authorize(): Promise<Record<string, string>> {
@@ -232,8 +231,7 @@ export async function connect(account: Account): Promise<Client> {
           authorization = await authorize();
           continue;
         }
-        if (!transientStatus.has(reply.status) && reply.status !== options.repeatOn)
-          throw new CommandFailed(failure);
+        if (!transientStatus.has(reply.status) && reply.status !== options.repeatOn) throw new CommandFailed(failure);
         pause = retryAfter(reply) ?? pause;
       } catch (error) {
         if (error instanceof CommandFailed || signal?.aborted) throw error;

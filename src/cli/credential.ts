@@ -2,10 +2,7 @@ import type { Config } from '../config.ts';
 import { CommandFailed } from './command.ts';
 
 /** A PIN to exchange for tokens, for a client of the identity provider that needs no secret; or what each call carries. */
-export type Credential =
-  | { pin: string; idpUrl: string; clientId: string }
-  | { apiKey: string }
-  | { token: string };
+export type Credential = { pin: string; idpUrl: string; clientId: string } | { apiKey: string } | { token: string };
 
 /** Whether PINs are good for anything with these settings: an outside identity provider has its own secrets. */
 export function takesPins({ IdentityProvider, LegacyApiKeyEnabled }: Config): boolean {
@@ -15,9 +12,7 @@ export function takesPins({ IdentityProvider, LegacyApiKeyEnabled }: Config): bo
 /** A PIN as the settings want it used (contract 3). @throws CommandFailed when they do not */
 export function credentialOf(config: Config, idpUrl: string, pin: string): Credential {
   if (!takesPins(config)) throw needsToken(config);
-  return config.IdentityProvider.Mode === 'Embedded'
-    ? { pin, idpUrl, clientId: clientIdOf(config) }
-    : { apiKey: pin };
+  return config.IdentityProvider.Mode === 'Embedded' ? { pin, idpUrl, clientId: clientIdOf(config) } : { apiKey: pin };
 }
 
 export function needsToken({ IdentityProvider: { Authority } }: Config): CommandFailed {

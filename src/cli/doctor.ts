@@ -66,8 +66,7 @@ async function examineServer({ IdpUrl }: Config): Promise<Finding[]> {
   const checks = Object.entries(body.Checks ?? {});
   const bad = checks.filter(([, state]) => state !== 'Healthy').map(([name]) => name);
   if (status === 200) {
-    const worker =
-      'Worker' in (body.Checks ?? {}) ? ', and its worker runs' : '; it has no worker of its own';
+    const worker = 'Worker' in (body.Checks ?? {}) ? ', and its worker runs' : '; it has no worker of its own';
     return [{ check: 'Server', level: 'ok', text: `ready at ${IdpUrl}${worker}` }];
   }
   return [

@@ -107,8 +107,7 @@ export function createProgram(host: Host): Command {
       async function tenantOf({ mandator, pin, token, baseUrl }: SignIn): Promise<string> {
         if (mandator) return mandator;
         const name = 'Name the tenant with --mandator CODE';
-        if (baseUrl)
-          throw new CommandFailed(`${name}: the database of this machine may not be that of --base-url.`);
+        if (baseUrl) throw new CommandFailed(`${name}: the database of this machine may not be that of --base-url.`);
         const context = await open().catch((error: Error) => {
           // Who has a credential needs the database for nothing else.
           throw pin || token
@@ -150,10 +149,7 @@ export function createProgram(host: Host): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: () => {} })
     .exitOverride()
-    .addHelpText(
-      'after',
-      'Example:\n  $ roomgate serve\n\nEvery command has its own help: roomgate import --help',
-    );
+    .addHelpText('after', 'Example:\n  $ roomgate serve\n\nEvery command has its own help: roomgate import --help');
 
   program
     .command('serve')
@@ -225,14 +221,11 @@ export function createProgram(host: Host): Command {
 
 /** What is told of an error, and the exit code that goes with it. */
 function describeError(error: unknown): { code: string; message: string; exitCode: number } {
-  if (error instanceof ConfigError)
-    return { code: 'Settings', message: error.message, exitCode: exitCodes.settings };
+  if (error instanceof ConfigError) return { code: 'Settings', message: error.message, exitCode: exitCodes.settings };
   if (error instanceof CommanderError)
     return { code: 'Usage', message: error.message.replace(/^error: /, ''), exitCode: exitCodes.usage };
-  if (error instanceof CommandFailed)
-    return { code: 'Failed', message: error.message, exitCode: exitCodes.failed };
-  if (error instanceof DomainError)
-    return { code: error.code, message: error.message, exitCode: exitCodes.failed };
+  if (error instanceof CommandFailed) return { code: 'Failed', message: error.message, exitCode: exitCodes.failed };
+  if (error instanceof DomainError) return { code: error.code, message: error.message, exitCode: exitCodes.failed };
   const { message, code } = error as { message?: string; code?: string };
   if (isOutage(error))
     return {

@@ -78,10 +78,7 @@ async function look(
 }
 
 /** Watches a connection to its end. A statement may take its time for as long as its backend is seen to work on it. */
-export function watchAnswers(
-  client: pg.Client,
-  { url, backend, answerTimeout, mostUnknown = 60_000 }: Watched,
-): void {
+export function watchAnswers(client: pg.Client, { url, backend, answerTimeout, mostUnknown = 60_000 }: Watched): void {
   const socket = client.connection.stream as Socket;
   // The library does not declare it; it is false from the start of a statement to its end.
   const isOwed = () => !(client as unknown as { readyForQuery: boolean }).readyForQuery && !socket.destroyed;
@@ -92,8 +89,7 @@ export function watchAnswers(
 
   /** As long as others hear, the database is there, and at work for all that anybody knows. */
   const isLost = (seen: string) =>
-    seen === 'Unreachable' ||
-    (seen === 'NoAnswer' && performance.now() - (heardAt.get(url) ?? 0) >= mostUnknown);
+    seen === 'Unreachable' || (seen === 'NoAnswer' && performance.now() - (heardAt.get(url) ?? 0) >= mostUnknown);
 
   async function wait(): Promise<void> {
     const since = performance.now() - quiet;

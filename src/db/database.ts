@@ -63,10 +63,7 @@ export const connecting = (url: string) => ({
  * Sets a new session up. Not by parameters of the connection: PgBouncer refuses or drops them.
  * @throws ConfigError when PostgreSQL is too old
  */
-export async function setUpSession(
-  client: pg.ClientBase,
-  settings: Record<string, number> = {},
-): Promise<Backend> {
+export async function setUpSession(client: pg.ClientBase, settings: Record<string, number> = {}): Promise<Backend> {
   const entries = Object.entries({ ...leaseSettings, ...settings });
   const { rows } = await client.query<Backend & { version: number }>({
     text: `

@@ -40,8 +40,7 @@ async function examineServer(db: Database): Promise<Finding[]> {
           check: 'Extension',
           level: 'fault',
           text: 'btree_gist is missing, which keeps bookings from overlapping',
-          remedy:
-            'Run "roomgate migrate"; if it may not, have an administrator run: create extension btree_gist',
+          remedy: 'Run "roomgate migrate"; if it may not, have an administrator run: create extension btree_gist',
         },
     server.unicode
       ? ok('Locale', 'names are compared beyond ASCII')
@@ -140,8 +139,7 @@ async function examineAgreement(db: Database): Promise<Finding[]> {
       check: 'Workers',
       level: 'fault',
       text: 'have different settings of mail servers: no calendar is added, changed or taken out, and no subscription made',
-      remedy:
-        'Give MailServer of the settings, and its variables, to all of them alike, and start them anew.',
+      remedy: 'Give MailServer of the settings, and its variables, to all of them alike, and start them anew.',
     },
   ];
 }

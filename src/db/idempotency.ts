@@ -39,9 +39,7 @@ export async function claimIdempotencyKey<Answer extends object>(
     answered: earlier !== undefined,
     async settle(fingerprint, answer) {
       if (earlier && !earlier.fingerprint.equals(fingerprint))
-        throw new InvalidInput(
-          'This Idempotency-Key came with another body before; use a new key for a new request.',
-        );
+        throw new InvalidInput('This Idempotency-Key came with another body before; use a new key for a new request.');
       if (earlier) return earlier.response as Answer;
       await trx
         .insertInto('idempotent_request')
@@ -67,8 +65,5 @@ export async function claimIdempotencyKey<Answer extends object>(
 
 /** Forgets the answers whose 24 hours are over. */
 export async function dropExpiredKeys(db: Database): Promise<void> {
-  await db
-    .deleteFrom('idempotent_request')
-    .where('created_at', '<', sql<Date>`now() - interval '24 hours'`)
-    .execute();
+  await db.deleteFrom('idempotent_request').where('created_at', '<', sql<Date>`now() - interval '24 hours'`).execute();
 }

@@ -103,10 +103,7 @@ export async function migrateNext(db: Database, log: Log, signal?: AbortSignal):
     if (!error) return result?.migrationName;
     if (!lockTrouble.has(String((error as { code?: unknown }).code))) throw failure(error, result);
     const pause = Math.min(longestPause, 250 * 2 ** tries) * (0.5 + Math.random() / 2);
-    log.warn(
-      { migration: result?.migrationName },
-      'a migration waits until what it locks is free; requests go first',
-    );
+    log.warn({ migration: result?.migrationName }, 'a migration waits until what it locks is free; requests go first');
     await sleep(pause, undefined, signal ? { signal } : {}).catch(() => {});
   }
   return undefined;

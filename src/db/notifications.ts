@@ -150,10 +150,7 @@ export function openNotifications(url: string, log: Log): Notifications {
   }
 
   const untilListening = () =>
-    Promise.race([
-      ready,
-      sleep(listenTimeout, undefined, { signal: stopping.signal, ref: false }).catch(() => {}),
-    ]);
+    Promise.race([ready, sleep(listenTimeout, undefined, { signal: stopping.signal, ref: false }).catch(() => {})]);
 
   return {
     stopping: stopping.signal,

@@ -57,9 +57,7 @@ export function readPage<Key extends SortKey>(
 ): PageRequest<Key> {
   const after = cursor ? readCursor(list, cursor) : undefined;
   if (cursor && after === undefined)
-    throw new Malformed(
-      'Cursor: pass the NextCursor of the previous page as it stands, or none for the first.',
-    );
+    throw new Malformed('Cursor: pass the NextCursor of the previous page as it stands, or none for the first.');
   return { limit: Math.min(limit ?? defaultLimit, mostPerPage), after };
 }
 

@@ -21,8 +21,7 @@ export async function runPrepared<Row extends object>(
   values: readonly unknown[],
 ): Promise<Row[]> {
   const generationNow = () => generations.get(db) ?? 1;
-  const run = () =>
-    poolOf(db).query<Row>({ name: `${name} ${generationNow()}`, text: sql, values: [...values] });
+  const run = () => poolOf(db).query<Row>({ name: `${name} ${generationNow()}`, text: sql, values: [...values] });
   const generation = generationNow();
   try {
     return (await run()).rows;

@@ -124,9 +124,7 @@ export async function examineZoneRules(db: Database, now = Date.now()): Promise<
     `PostgreSQL those of ${await releaseOfPostgres(db)}`,
     ...(isBehind ? [`this machine those of ${machine}`] : []),
     ...(names.length > 0
-      ? [
-          `PostgreSQL differs within two years in ${listed((concerned.length > 0 ? concerned : names).map(first))}`,
-        ]
+      ? [`PostgreSQL differs within two years in ${listed((concerned.length > 0 ? concerned : names).map(first))}`]
       : []),
     ...(names.length > 0 && concerned.length === 0 ? ['no location or person is there'] : []),
   ].join('; ');

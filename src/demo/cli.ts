@@ -82,10 +82,7 @@ export async function welcome(context: Context, local: boolean, host: Host): Pro
   // Also when an earlier first start was cut off before its import.
   if (takesPins(context.config) && (await demo.awaitsTimetable(context.db)))
     await importTimetable(host, pin).catch((error: Error) =>
-      context.log.warn(
-        { err: error.message },
-        'the demo timetable was not imported; the next start tries again',
-      ),
+      context.log.warn({ err: error.message }, 'the demo timetable was not imported; the next start tries again'),
     );
 }
 

@@ -60,9 +60,7 @@ export async function awaitsTimetable(db: Database): Promise<boolean> {
   const tenant = await db
     .selectFrom('mandator')
     .select(({ exists, selectFrom }) =>
-      exists(selectFrom('batch').whereRef('batch.mandator_id', '=', 'mandator.id').select('batch.id')).as(
-        'imported',
-      ),
+      exists(selectFrom('batch').whereRef('batch.mandator_id', '=', 'mandator.id').select('batch.id')).as('imported'),
     )
     .where('code', '=', readDemoTenant().Mandator)
     .executeTakeFirst();
@@ -84,9 +82,7 @@ export async function findExample(db: Database): Promise<Example | undefined> {
     .selectFrom('mandator')
     .innerJoin('location', 'location.mandator_id', 'mandator.id')
     .innerJoin('resource', (join) =>
-      join
-        .onRef('resource.mandator_id', '=', 'location.mandator_id')
-        .onRef('resource.location_id', '=', 'location.id'),
+      join.onRef('resource.mandator_id', '=', 'location.mandator_id').onRef('resource.location_id', '=', 'location.id'),
     )
     .select(['resource.id as resourceId', 'resource.name as resourceName'])
     .select(['location.id as locationId', 'location.name as locationName'])

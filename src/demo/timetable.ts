@@ -23,14 +23,7 @@ export type DemoJob = {
 };
 
 /** When: weekday (1 = Monday) and lesson of the day, such as `1a 3a`. Several classes or teachers stand with a +. */
-type Course = readonly [
-  klassen: string,
-  fach: string,
-  titel: string,
-  raum: string,
-  lehrpersonen: string,
-  when: string,
-];
+type Course = readonly [klassen: string, fach: string, titel: string, raum: string, lehrpersonen: string, when: string];
 
 type Plan = {
   standort: string;
@@ -141,9 +134,7 @@ function listJobs(
       const lastDay = ende < beginn ? day + 1 : day;
       if (!isRegular(dateText(day)) || !isRegular(dateText(lastDay))) continue;
       const utc = (day: number, clock: string) =>
-        new Date(zone.instantOf(day * dayLength + minutesOf(clock) * 60_000))
-          .toISOString()
-          .replace('.000Z', 'Z');
+        new Date(zone.instantOf(day * dayLength + minutesOf(clock) * 60_000)).toISOString().replace('.000Z', 'Z');
       const jobId = `demo-${week}-${klasse}`;
       const job = jobs.get(jobId) ?? {
         JobID: jobId,

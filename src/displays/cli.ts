@@ -119,8 +119,7 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('revoke 3 --mandator demo'))
     .action(
       action(async ({ context: { db }, print }, id: string, options: Tenant) => {
-        if (!/^\d{1,9}$/.test(id))
-          throw new CommandFailed(`id: ${id} is no id of a display; see display list.`);
+        if (!/^\d{1,9}$/.test(id)) throw new CommandFailed(`id: ${id} is no id of a display; see display list.`);
         const act = await openOffice(db, options.mandator);
         const revoked = await revokeDevice(db, act, Number(id));
         print(`${revoked.name} (${revoked.id}) is revoked.`, toDisplayRecord(revoked));

@@ -3,14 +3,7 @@ import type { z } from 'zod';
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
 import type { AddTypes, Builder } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
-import {
-  bodyType,
-  enumType,
-  type MemberType,
-  readBody,
-  recordFields,
-  recordType,
-} from '../graphql/record.ts';
+import { bodyType, enumType, type MemberType, readBody, recordFields, recordType } from '../graphql/record.ts';
 import { readId } from '../input.ts';
 import * as wire from './device-wire.ts';
 import * as devices from './devices.ts';

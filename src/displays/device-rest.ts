@@ -137,8 +137,7 @@ export const deviceRoutes: Route[] = [
     method: 'PATCH',
     path: `${path}/:id`,
     summary: 'Change a display',
-    description:
-      'Changes the members that are sent, and only in the version of `If-Match`; at once, on every process.',
+    description: 'Changes the members that are sent, and only in the version of `If-Match`; at once, on every process.',
     headers: ['If-Match'],
     params,
     body: { schema: wire.displayChanges, example: wire.examples.changes },
@@ -146,9 +145,7 @@ export const deviceRoutes: Route[] = [
     problems: { ...forAdmins, 409: `${retired} Or the display is revoked.` },
     handle: async ({ db }, call) => {
       const versions = readIfMatch(call.headers);
-      return answerOf(
-        await devices.changeDevice(db, call, call.params.id, versions, wire.toFields(call.body)),
-      );
+      return answerOf(await devices.changeDevice(db, call, call.params.id, versions, wire.toFields(call.body)));
     },
   }),
   route({

@@ -82,10 +82,7 @@ export const healthReport = z
     StartedAt: z.iso
       .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z', abort: true })
       .max(40)
-      .refine(
-        (written) => /^\d{4}-/.test(new Date(written).toISOString()),
-        'must be in a year from 0 to 9999',
-      )
+      .refine((written) => /^\d{4}-/.test(new Date(written).toISOString()), 'must be in a year from 0 to 9999')
       .transform((written) => new Date(written))
       .nullable()
       .default(null)
@@ -106,10 +103,7 @@ export const displayRecord = z
     Id: id('The id of the display.'),
     Name: z.string().max(longestName).meta({ description: told.Name }),
     PersonId: id('As whom it acts: a person of role Display of its own.'),
-    ResourceIds: z
-      .array(id('The id of a resource.'))
-      .max(mostResources)
-      .meta({ description: told.ResourceIds }),
+    ResourceIds: z.array(id('The id of a resource.')).max(mostResources).meta({ description: told.ResourceIds }),
     LocationId: z.int().min(1).nullable().meta({ description: told.LocationId }),
     Resources: z.array(roomReference).max(mostShown).meta({ description: 'All that it shows now, by name.' }),
     MayBook: flag(told.MayBook),
@@ -118,17 +112,9 @@ export const displayRecord = z
     ExpiresAt: instant('When its token ends unless it is heard of before: 90 days after it last was.'),
     RevokedAt: maybeInstant('When it was revoked; null while it counts.'),
     HeardAt: maybeInstant('When it last called, to within a minute; null for never.'),
-    SilentSince: maybeInstant(
-      'Since when it is missed, 10 minutes after it should have called; null while it is not.',
-    ),
-    Health: healthRecord
-      .nullable()
-      .meta({ description: 'What it last told of itself; null for nothing yet.' }),
-    Version: z
-      .int()
-      .min(1)
-      .max(largest)
-      .meta({ description: 'Counts the changes of what it may do; for If-Match.' }),
+    SilentSince: maybeInstant('Since when it is missed, 10 minutes after it should have called; null while it is not.'),
+    Health: healthRecord.nullable().meta({ description: 'What it last told of itself; null for nothing yet.' }),
+    Version: z.int().min(1).max(largest).meta({ description: 'Counts the changes of what it may do; for If-Match.' }),
   })
   .meta({ id: 'Display', description: 'A paired device, such as a door sign.' });
 
@@ -151,8 +137,7 @@ export const newDisplay = z
       .default(null)
       .meta({ description: 'As it is to be shown; after its rooms when left out.' }),
     ResourceIds: resourceIds.default([]).meta({
-      description:
-        'The rooms that it shows; without any and without a location the one that the device has named.',
+      description: 'The rooms that it shows; without any and without a location the one that the device has named.',
     }),
     LocationId: members.LocationId.default(null),
     MayBook: members.MayBook.default(false),
@@ -179,8 +164,7 @@ export const pairingRecord = z
   .object({
     Code: z.string().max(9).meta({ description: 'For the screen: an Admin confirms it.' }),
     Token: z.string().max(60).meta({
-      description:
-        'For `Authorization: Bearer …`, once the code is confirmed. Told this once; the device keeps it.',
+      description: 'For `Authorization: Bearer …`, once the code is confirmed. Told this once; the device keeps it.',
     }),
     ExpiresAt: instant(`Until when the code can be confirmed: ${codeMinutes} minutes.`),
     PollSeconds: z

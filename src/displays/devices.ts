@@ -9,9 +9,7 @@ import type { Display, Health } from './display.ts';
 import { hear } from './hearing.ts';
 import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';
 
-export type DisplayChanges = Partial<
-  Pick<Display, 'name' | 'resourceIds' | 'locationId' | 'mayBook' | 'privacy'>
->;
+export type DisplayChanges = Partial<Pick<Display, 'name' | 'resourceIds' | 'locationId' | 'mayBook' | 'privacy'>>;
 
 export const displayList: List<Display> = { name: 'displays', key: idKey, keyOf: ({ id }) => id };
 
@@ -28,26 +26,17 @@ const selectDevices = (db: Database, { mandatorId }: Viewer) =>
   db
     .selectFrom('display')
     .innerJoin('person', (join) =>
-      join
-        .onRef('person.mandator_id', '=', 'display.mandator_id')
-        .onRef('person.id', '=', 'display.person_id'),
+      join.onRef('person.mandator_id', '=', 'display.mandator_id').onRef('person.id', '=', 'display.person_id'),
     )
     .where('display.mandator_id', '=', mandatorId)
-    .select([
-      'display.id',
-      'person.name',
-      'display.person_id as personId',
-      'display.location_id as locationId',
-    ])
+    .select(['display.id', 'person.name', 'display.person_id as personId', 'display.location_id as locationId'])
     .select(['may_book as mayBook', 'privacy', 'display.created_at as createdAt', 'expires_at as expiresAt'])
     .select(['revoked_at as revokedAt', 'heard_at as heardAt', 'silent_since as silentSince', 'health'])
     .select([
       'display.version',
       sql<number[]>`array(
         select resource_id from display_resource as given
-        where given.mandator_id = display.mandator_id and given.display_id = display.id order by 1)`.as(
-        'resourceIds',
-      ),
+        where given.mandator_id = display.mandator_id and given.display_id = display.id order by 1)`.as('resourceIds'),
       // Beside those, all that its location has now.
       sql<Display['resources']>`(
         select coalesce(jsonb_agg(jsonb_build_object('id', room.id, 'name', room.name) order by room.name_key, room.id), '[]')
@@ -55,9 +44,7 @@ const selectDevices = (db: Database, { mandatorId }: Viewer) =>
         where room.mandator_id = display.mandator_id and (room.location_id = display.location_id and room.active
           or room.id in (
             select resource_id from display_resource as given
-            where given.mandator_id = display.mandator_id and given.display_id = display.id)))`.as(
-        'resources',
-      ),
+            where given.mandator_id = display.mandator_id and given.display_id = display.id)))`.as('resources'),
       sql<number | null>`floor(extract(epoch from now() - heard_at))::int`.as('ageSeconds'),
     ])
     .$narrowType<Pick<Display, 'privacy'>>();
@@ -74,11 +61,7 @@ function toDisplay({ health: stored, ...display }: Row): Display {
 }
 
 /** All displays of the tenant by id, revoked ones too. @throws Forbidden */
-export async function listDevices(
-  db: Database,
-  viewer: Viewer,
-  { limit, after }: PageRequest,
-): Promise<Page<Display>> {
+export async function listDevices(db: Database, viewer: Viewer, { limit, after }: PageRequest): Promise<Page<Display>> {
   checkAdmin(viewer);
   const rows = await selectDevices(db, viewer)
     .$if(after !== undefined, (query) => query.where('display.id', '>', after as number))
@@ -152,8 +135,7 @@ export function changeDevice(
     checkVersion(found, expected);
     if (found.revokedAt) throw new Conflict('The display is revoked; pair the device again.');
     const { name, locationId, mayBook, privacy } = changes;
-    const resourceIds =
-      changes.resourceIds && [...new Set(changes.resourceIds)].sort((one, other) => one - other);
+    const resourceIds = changes.resourceIds && [...new Set(changes.resourceIds)].sort((one, other) => one - other);
     checkSomeRoom(resourceIds ?? found.resourceIds, locationId === undefined ? found.locationId : locationId);
     if (resourceIds) await giveResources(trx, mandatorId, id, resourceIds);
     if (locationId) await checkLocation(trx, mandatorId, locationId);
@@ -208,9 +190,7 @@ async function giveResources(
   );
   await sql`
     insert into display_resource (mandator_id, display_id, resource_id)
-    select ${mandatorId}, ${displayId}, unnest(${resourceIds}::integer[]) on conflict do nothing`.execute(
-    trx,
-  );
+    select ${mandatorId}, ${displayId}, unnest(${resourceIds}::integer[]) on conflict do nothing`.execute(trx);
 }
 
 /**

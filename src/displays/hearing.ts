@@ -140,8 +140,7 @@ export async function findSilent(db: Database, log: Log): Promise<number> {
       and person.mandator_id = display.mandator_id and person.id = display.person_id
       and mandator.id = display.mandator_id
     returning display.id, person.name, mandator.code as mandator`.execute(db);
-  if (rows.length > 0)
-    log.warn({ count: rows.length, displays: rows.slice(0, mostNamed) }, 'displays are silent');
+  if (rows.length > 0) log.warn({ count: rows.length, displays: rows.slice(0, mostNamed) }, 'displays are silent');
   return rows.length;
 }
 

@@ -21,12 +21,7 @@ export type Hub = {
    */
   withRoom<T>(mandatorId: number, id: number, anew: boolean, use: (room: Room) => T): Promise<T | undefined>;
   /** The same of a location whose rooms are known; they themselves may not have been read yet. */
-  withBoard<T>(
-    mandatorId: number,
-    locationId: number,
-    anew: boolean,
-    use: (board: Board) => T,
-  ): Promise<T | undefined>;
+  withBoard<T>(mandatorId: number, locationId: number, anew: boolean, use: (board: Board) => T): Promise<T | undefined>;
   readonly figures: Figures;
   /** Ends all readers. */
   close(): void;
@@ -111,12 +106,9 @@ export function openHub(context: Context, pace = usualPace): Hub {
     if (tenants.get(tenant.mandatorId) !== tenant) subscription.close();
     const idsOf = ({ keys, all }: Change) => (all ? undefined : new Set([...keys].map(Number)));
     const hear = async () => {
-      for (let change = await subscription.next(); change; change = await subscription.next())
-        react(idsOf(change));
+      for (let change = await subscription.next(); change; change = await subscription.next()) react(idsOf(change));
     };
-    hear().catch((error: Error) =>
-      log.error({ err: error.stack, topic }, 'displays hear of no more changes'),
-    );
+    hear().catch((error: Error) => log.error({ err: error.stack, topic }, 'displays hear of no more changes'));
   }
 
   // What a room shows is not known while it is read: then all that it may show counts.
@@ -125,9 +117,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
     ids.has(id) || isStale || !plan || resourcesIn(plan.stored).some((named) => ids.has(named));
 
   const namesPerson = ({ plan, isStale }: Room, ids: ReadonlySet<number>) =>
-    isStale ||
-    !plan ||
-    plan.stored.slots.some(({ organizerId }) => organizerId !== null && ids.has(organizerId));
+    isStale || !plan || plan.stored.slots.some(({ organizerId }) => organizerId !== null && ids.has(organizerId));
 
   const isAt = ({ plan, isStale }: Room, ids: ReadonlySet<number>) =>
     isStale || !plan || ids.has(plan.stored.locationId);
@@ -144,8 +134,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
       isListening,
       wantsRead(wanting, isFirst) {
         if (!wanting.isWatched) forgetRoom(tenant, wanting);
-        else if (tenant.isReady && !(isFirst && tenant.queue.running.has(wanting)))
-          reading.want(tenant.queue, wanting);
+        else if (tenant.isReady && !(isFirst && tenant.queue.running.has(wanting))) reading.want(tenant.queue, wanting);
       },
       isDone: (done) => forgetRoom(tenant, done),
     });

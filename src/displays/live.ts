@@ -27,9 +27,7 @@ export const figuresOf = (context: Context): Figures => hubOf(context).figures;
 export async function readSnapshot(context: Context, viewer: Viewer, resourceId: number): Promise<Snapshot> {
   checkRoom(viewer, resourceId);
   const level = levelOf(viewer);
-  const snapshot = await hubOf(context).withRoom(viewer.mandatorId, resourceId, true, (room) =>
-    room.snapshot(level),
-  );
+  const snapshot = await hubOf(context).withRoom(viewer.mandatorId, resourceId, true, (room) => room.snapshot(level));
   if (!snapshot) throw unknownRoom();
   return snapshot;
 }
@@ -59,11 +57,7 @@ export async function watchRoom(
  * The active rooms of a location, of those that the viewer may see, in order of their names.
  * @throws NotFound for an unknown location, and for one of which the display may see no room
  */
-export async function readLocation(
-  context: Context,
-  viewer: Viewer,
-  locationId: number,
-): Promise<Snapshot[]> {
+export async function readLocation(context: Context, viewer: Viewer, locationId: number): Promise<Snapshot[]> {
   const ids = await hubOf(context).withBoard(viewer.mandatorId, locationId, true, ({ resourceIds }) =>
     resourceIds.filter((id) => mayShow(viewer, id)),
   );

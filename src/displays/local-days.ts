@@ -86,11 +86,7 @@ export function keepLocalDays(db: Database): LocalDays {
   };
 }
 
-function within(
-  stretches: readonly { start: Date; end: Date }[] | undefined,
-  from: number,
-  to: number,
-): Stretch[] {
+function within(stretches: readonly { start: Date; end: Date }[] | undefined, from: number, to: number): Stretch[] {
   if (!stretches) return [{ start: from, end: to }];
   return stretches
     .map(({ start, end }) => ({ start: Math.max(start.getTime(), from), end: Math.min(end.getTime(), to) }))

@@ -19,14 +19,10 @@ export async function findRoomNamed(db: Database, mandatorId: number, name: stri
   const found = await db
     .selectFrom('resource')
     .innerJoin('location', (join) =>
-      join
-        .onRef('location.mandator_id', '=', 'resource.mandator_id')
-        .onRef('location.id', '=', 'resource.location_id'),
+      join.onRef('location.mandator_id', '=', 'resource.mandator_id').onRef('location.id', '=', 'resource.location_id'),
     )
     .where('resource.mandator_id', '=', mandatorId)
-    .where(
-      sql<boolean>`name_key(${name}) in (resource.name_key, name_key(location.name || '/' || resource.name))`,
-    )
+    .where(sql<boolean>`name_key(${name}) in (resource.name_key, name_key(location.name || '/' || resource.name))`)
     .where('resource.active', '=', true)
     .select(['resource.id', 'resource.name', 'location.name as location'])
     .orderBy('location.name')

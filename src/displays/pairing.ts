@@ -129,8 +129,7 @@ export function pairDisplay(db: Database, act: Act, wanted: NewDisplay): Promise
     checkSomeRoom(resourceIds, locationId);
     const resources = await checkResources(trx, mandatorId, resourceIds);
     const location = locationId === null ? undefined : await checkLocation(trx, mandatorId, locationId);
-    const name =
-      wanted.name ?? [...resources, ...(location ? [location] : [])].map((one) => one.name).join(', ');
+    const name = wanted.name ?? [...resources, ...(location ? [location] : [])].map((one) => one.name).join(', ');
     const person = await trx
       .insertInto('person')
       .values({

@@ -69,10 +69,7 @@ const millis = (instant: string) => `(extract(epoch from ${instant}) * 1000)::fl
 const text = (instant: string) => `to_char((${instant}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** Around $3 all that the three days of any zone can reach, of which each may have changes of the clocks. */
-const [windowStart, windowEnd] = [
-  "($3::timestamptz - interval '28 hours')",
-  "($3::timestamptz + interval '76 hours')",
-];
+const [windowStart, windowEnd] = ["($3::timestamptz - interval '28 hours')", "($3::timestamptz + interval '76 hours')"];
 
 /**
  * $1 tenant, $2 resources, $3 now. No zone is computed with here: a name that PostgreSQL did not know would fail the rooms
@@ -144,11 +141,7 @@ export async function readPlans(
   resourceIds: readonly number[],
   now: Date,
 ): Promise<StoredPlan[]> {
-  const rows = await runPrepared<Omit<StoredPlan, keyof Days>>(db, readsPlans, [
-    mandatorId,
-    resourceIds,
-    now,
-  ]);
+  const rows = await runPrepared<Omit<StoredPlan, keyof Days>>(db, readsPlans, [mandatorId, resourceIds, now]);
   const known = new Map<string, Days>();
   return rows.map((row) => {
     const days = known.get(row.timeZone) ?? daysOf(row.timeZone, now);

@@ -102,17 +102,14 @@ export function openRoom(id: number, surroundings: Surroundings): Room {
 
   /** When the day is over at the location, and the plan wants to be read again. */
   const tomorrow = () =>
-    isOverdue || !plan
-      ? Number.POSITIVE_INFINITY
-      : plan.stored.midnight + earliness + phaseOf(id, pace.midnightSpread);
+    isOverdue || !plan ? Number.POSITIVE_INFINITY : plan.stored.midnight + earliness + phaseOf(id, pace.midnightSpread);
 
   /** Waits for the next instant at which the room looks different by itself. */
   function waitToTurn(): void {
     clearTimeout(turning);
     if (readers.size === 0) return;
     const due = Math.min(nextChangeAt ?? Number.POSITIVE_INFINITY, tomorrow());
-    if (due < Number.POSITIVE_INFINITY)
-      turning = setTimeout(() => turn(due), Math.max(0, due - Date.now())).unref();
+    if (due < Number.POSITIVE_INFINITY) turning = setTimeout(() => turn(due), Math.max(0, due - Date.now())).unref();
   }
 
   function turn(due: number): void {

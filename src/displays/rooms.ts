@@ -11,29 +11,20 @@ export const mostResources = 100;
 /** @throws InvalidInput */
 export function checkSomeRoom(resourceIds: readonly number[], locationId: number | null): void {
   if (resourceIds.length > 0 || locationId !== null) return;
-  const message =
-    'ResourceIds: a display shows at least one room; name rooms, or a location for all of its rooms.';
-  throw new InvalidInput(message, [
-    { field: 'ResourceIds', pointer: '/ResourceIds', code: 'MissingField', message },
-  ]);
+  const message = 'ResourceIds: a display shows at least one room; name rooms, or a location for all of its rooms.';
+  throw new InvalidInput(message, [{ field: 'ResourceIds', pointer: '/ResourceIds', code: 'MissingField', message }]);
 }
 
 /**
  * The rooms in the order of their ids; none of them goes before the transaction ends.
  * @throws InvalidInput naming those that the tenant does not have; Conflict for retired ones
  */
-export async function checkResources(
-  trx: Transaction,
-  mandatorId: number,
-  ids: readonly number[],
-): Promise<Place[]> {
+export async function checkResources(trx: Transaction, mandatorId: number, ids: readonly number[]): Promise<Place[]> {
   if (ids.length === 0) return [];
   const found = await trx
     .selectFrom('resource')
     .innerJoin('location', (join) =>
-      join
-        .onRef('location.mandator_id', '=', 'resource.mandator_id')
-        .onRef('location.id', '=', 'resource.location_id'),
+      join.onRef('location.mandator_id', '=', 'resource.mandator_id').onRef('location.id', '=', 'resource.location_id'),
     )
     .where('resource.mandator_id', '=', mandatorId)
     .where('resource.id', '=', sql<number>`any (${ids}::bigint[])`)
@@ -50,9 +41,7 @@ export async function checkResources(
   if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
   const retired = found.find(({ active }) => !active);
   if (retired)
-    throw new Conflict(
-      `The resource ${retired.name} is not active; set it to active first, or leave it out.`,
-    );
+    throw new Conflict(`The resource ${retired.name} is not active; set it to active first, or leave it out.`);
   return found;
 }
 

@@ -23,13 +23,9 @@ function changeOf(slot: StoredSlot, lessons: readonly StoredLesson[]): SlotChang
   const lesson = lessons.find(({ before }) => before !== null) ?? lessons[0];
   const before = lesson?.before;
   const isElsewhere =
-    before != null &&
-    (lesson?.originId == null ? before.room !== slot.roomName : lesson.originId !== slot.roomId);
-  const isAtAnotherTime =
-    before != null && !slot.isAway && (before.start !== slot.start || before.end !== slot.end);
-  const teachersBefore = together(
-    lessons.map((one) => (one.before ? one.before.teachers : one.lehrpersonen)),
-  );
+    before != null && (lesson?.originId == null ? before.room !== slot.roomName : lesson.originId !== slot.roomId);
+  const isAtAnotherTime = before != null && !slot.isAway && (before.start !== slot.start || before.end !== slot.end);
+  const teachersBefore = together(lessons.map((one) => (one.before ? one.before.teachers : one.lehrpersonen)));
   const hasOthers = !isSame(teachersBefore, together(lessons.map(({ lehrpersonen }) => lehrpersonen)));
   const kind = kindOfChange(slot, { isElsewhere, isAtAnotherTime, hasOthers, lessons });
   return (
@@ -57,9 +53,7 @@ function kindOfChange(
   if (isAway) return 'MovedAway';
   if (found.isElsewhere) return 'MovedHere';
   if (found.isAtAnotherTime) return 'Rescheduled';
-  return found.hasOthers || found.lessons.some(({ status }) => status === 'Vertretung')
-    ? 'Substituted'
-    : null;
+  return found.hasOthers || found.lessons.some(({ status }) => status === 'Vertretung') ? 'Substituted' : null;
 }
 
 function toSlot(stored: StoredSlot, level: Privacy): Slot {
@@ -91,8 +85,7 @@ function toSlot(stored: StoredSlot, level: Privacy): Slot {
 }
 
 /** A room's plan as a level shows it, in its order. */
-export const toSlots = ({ slots }: StoredPlan, level: Privacy): Slot[] =>
-  slots.map((stored) => toSlot(stored, level));
+export const toSlots = ({ slots }: StoredPlan, level: Privacy): Slot[] => slots.map((stored) => toSlot(stored, level));
 
 /** The resources that a plan names besides its own: when one of them gets another name, it says something else. */
 export const resourcesIn = ({ resourceId, slots }: StoredPlan): number[] =>

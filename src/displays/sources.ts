@@ -72,11 +72,7 @@ export function readRoom(room: Room, level: Privacy, seen: string | undefined): 
  * @param board whose rooms are known
  * @param mayShow whether the reader may see a room
  */
-export function readBoard(
-  board: Board,
-  level: Privacy,
-  mayShow: (resourceId: number) => boolean,
-): Source<RoomFrame> {
+export function readBoard(board: Board, level: Privacy, mayShow: (resourceId: number) => boolean): Source<RoomFrame> {
   /** By room: the cursor of what was shown of it; null as long as nothing was. */
   const shown = new Map<Room, string | null>();
   const pending = new Set<Room>();

@@ -23,8 +23,7 @@ const mostSlots = 10_000;
 const mostNames = 1_000;
 const id = (description: string) => z.int().min(1).meta({ description });
 const text = (most: number, description: string) => z.string().max(most).meta({ description });
-const maybeText = (most: number, description: string) =>
-  z.string().max(most).nullable().meta({ description });
+const maybeText = (most: number, description: string) => z.string().max(most).nullable().meta({ description });
 const maybeNames = (description: string) =>
   z.array(z.string().max(200)).max(mostNames).nullable().meta({ description });
 const instant = (description: string) => z.date().meta({ description });
@@ -38,9 +37,7 @@ export const slotChange = z
     RoomNow: maybeText(200, 'Where it is now; null where that is where it was to be.'),
     StartBefore: maybeInstant('When it was to begin; null where it begins and ends as it was to.'),
     EndBefore: maybeInstant('When it was to end; null where it begins and ends as it was to.'),
-    TeachersBefore: maybeNames(
-      'Who was to teach; null where that has not changed, and where it is not to be shown.',
-    ),
+    TeachersBefore: maybeNames('Who was to teach; null where that has not changed, and where it is not to be shown.'),
   })
   .meta({ id: 'SlotChange', description: 'How a lesson differs from what was first planned.' });
 
@@ -51,9 +48,7 @@ export const displaySlot = z
     BookingId: id('The id of the booking.'),
     Version: z.int().min(1).max(largest).meta({ description: 'Its version.' }),
     Kind: bookingKind.meta({ description: 'What it is.' }),
-    Occupies: flag(
-      'Whether it keeps others out; a lesson that is cancelled or has moved away is shown and does not.',
-    ),
+    Occupies: flag('Whether it keeps others out; a lesson that is cancelled or has moved away is shown and does not.'),
     IsTentative: flag('Whether it is not yet certain.'),
     From: instant('From when it occupies the room, setup included.'),
     To: instant('Until when it occupies the room, teardown included.'),

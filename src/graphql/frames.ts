@@ -59,8 +59,7 @@ function rootFieldOf(document: DocumentNode, { selections }: SelectionSetNode): 
   const [selection] = selections;
   if (selection?.kind === Kind.FIELD) return selection.name.value;
   const named = selection?.kind === Kind.FRAGMENT_SPREAD ? selection.name.value : undefined;
-  const below =
-    named === undefined ? selection : fragmentsOf(document).find(({ name }) => name.value === named);
+  const below = named === undefined ? selection : fragmentsOf(document).find(({ name }) => name.value === named);
   return below && 'selectionSet' in below ? rootFieldOf(document, below.selectionSet) : undefined;
 }
 
@@ -95,10 +94,7 @@ const exactKey = (values: readonly unknown[]) => serialize(values).toString('lat
 const nobody = { closed: false, on() {}, off() {} };
 
 /** @param refuse checks an operation against the limits of depth and cost; returns the errors of one that exceeds them */
-export function createSubscriptions(
-  log: Log,
-  refuse: (args: ExecutionArgs) => readonly GraphQLError[] | undefined,
-) {
+export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => readonly GraphQLError[] | undefined) {
   const shapes = new WeakMap<OperationDefinitionNode, Shape>();
   // By content. An evicted operation lives on in the streams that are open.
   const operations = new LRUCache<string, Operation>({
@@ -135,9 +131,7 @@ export function createSubscriptions(
   function present<R extends Result>(result: R, contextValue: unknown): R {
     const { requestId } = contextValue as Call;
     const { errors } = result;
-    return errors
-      ? { ...result, errors: errors.map((error) => presentError(error, requestId, log)) }
-      : result;
+    return errors ? { ...result, errors: errors.map((error) => presentError(error, requestId, log)) } : result;
   }
 
   function execute(args: ValidatedSubscriptionArgs, rootValue: unknown): Execution {

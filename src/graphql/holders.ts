@@ -107,8 +107,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
   function awaitExpiry(holder: Holder): void {
     const left = holder.expiresAt - Date.now();
     clearTimeout(holder.expiry);
-    if (left < 2 * checkEvery)
-      holder.expiry = setTimeout(() => void expire(holder), Math.max(0, left)).unref();
+    if (left < 2 * checkEvery) holder.expiry = setTimeout(() => void expire(holder), Math.max(0, left)).unref();
   }
 
   async function expire(holder: Holder): Promise<void> {
@@ -124,8 +123,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
       holder.viewer = found;
       holder.expiresAt = found.expiresAt.getTime();
       if (streams.size > 0 && isCurrent(holder)) awaitExpiry(holder);
-      for (const stream of streams)
-        if (!hasSameRights(stream.viewer, found)) endStream(stream, changedRights());
+      for (const stream of streams) if (!hasSameRights(stream.viewer, found)) endStream(stream, changedRights());
     } catch (error) {
       if (asDomainError(error) instanceof Unavailable) {
         // Nobody can be asked now.
@@ -233,8 +231,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
       return stream;
     },
     streams: () => [...holders.values()].flatMap(({ streams }) => [...streams]),
-    empty: () =>
-      holders.size === 0 ? Promise.resolve() : new Promise<void>((resolve) => (onEmpty = resolve)),
+    empty: () => (holders.size === 0 ? Promise.resolve() : new Promise<void>((resolve) => (onEmpty = resolve))),
     async close() {
       clearInterval(looking);
       (await changes).close();

@@ -74,9 +74,7 @@ function refuseIntrospectionAliases(context: Parameters<ValidationRule>[0]): Ret
       const isIntrospection =
         context.getParentType()?.name.startsWith('__') || value === '__schema' || value === '__type';
       if (node.alias && isIntrospection)
-        context.reportError(
-          refusal('Introspection takes no aliases: ask for its fields by their own names.'),
-        );
+        context.reportError(refusal('Introspection takes no aliases: ask for its fields by their own names.'));
     },
   };
 }
@@ -186,9 +184,7 @@ export function createLimits(countRequest: (viewer: Viewer, uses: number) => voi
     const operation = getOperationAST(document, operationName);
     // Each is read several times, before execution and by it.
     if (hasTooManyValues(variableValues))
-      return [
-        refusal(`The variables hold more than ${most.values} values; send larger imports through REST.`),
-      ];
+      return [refusal(`The variables hold more than ${most.values} values; send larger imports through REST.`)];
     // Execution says which operations there are.
     if (!operation || isAffordable(args)) return undefined;
     // Reckoning the cost reads them again, and would tell each of a million faults.
@@ -206,11 +202,7 @@ export function createLimits(countRequest: (viewer: Viewer, uses: number) => voi
   }
 
   /** Each field of a mutation is a request, of which the call itself has counted as one: none of them runs past the limit. */
-  function countMutations({
-    document,
-    operationName,
-    contextValue,
-  }: ExecutionArgs): GraphQLError[] | undefined {
+  function countMutations({ document, operationName, contextValue }: ExecutionArgs): GraphQLError[] | undefined {
     const operation = getOperationAST(document, operationName);
     if (operation?.operation !== OperationTypeNode.MUTATION) return undefined;
     const more = countRootFields(document, operation) - 1;

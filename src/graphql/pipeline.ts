@@ -31,8 +31,7 @@ const engine: Plugin = {
 function present(result: Result, { requestId }: Call, log: Log): Result {
   if (!result.errors) return result;
   const errors = result.errors.map((error) => presentError(error, requestId, log));
-  if (!('data' in result))
-    for (const error of errors) error.extensions['http'] ??= { status: 400, spec: true };
+  if (!('data' in result)) for (const error of errors) error.extensions['http'] ??= { status: 400, spec: true };
   return { ...result, errors };
 }
 
@@ -123,8 +122,7 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
   async function runAgain(params: PlainCall, call: Call): Promise<Result | undefined> {
     const known = plans.get(params.query);
     if (!known) return undefined;
-    if (!('plan' in known))
-      known.plan = planQuery(schema, documents.get(params.query) ?? parse(params.query), limits);
+    if (!('plan' in known)) known.plan = planQuery(schema, documents.get(params.query) ?? parse(params.query), limits);
     const data = await known.plan?.(params, call);
     return data && { data };
   }

@@ -71,12 +71,7 @@ function memberOf(name: string): (parent: Record<string, unknown>) => unknown {
   };
 }
 
-function planField(
-  type: GraphQLObjectType,
-  key: string,
-  nodes: readonly FieldNode[],
-  fragments: Fragments,
-): Step {
+function planField(type: GraphQLObjectType, key: string, nodes: readonly FieldNode[], fragments: Fragments): Step {
   const [node = giveUp()] = nodes;
   if (node.name.value === '__typename') return { key, find: () => type.name, complete: (name) => name };
   const field = type.getFields()[node.name.value] ?? giveUp();
@@ -89,8 +84,7 @@ function planField(
     find:
       field.args.length === 0
         ? (parent, { call }) => resolve(parent, {}, call, info)
-        : (parent, { call, variables }) =>
-            resolve(parent, getArgumentValues(field, node, variables), call, info),
+        : (parent, { call, variables }) => resolve(parent, getArgumentValues(field, node, variables), call, info),
     complete: planType(field.type, selectionSets, fragments),
   };
 }
@@ -154,11 +148,7 @@ function planValue(
   return giveUp();
 }
 
-function planType(
-  type: GraphQLOutputType,
-  selectionSets: readonly SelectionSetNode[],
-  fragments: Fragments,
-): Complete {
+function planType(type: GraphQLOutputType, selectionSets: readonly SelectionSetNode[], fragments: Fragments): Complete {
   if (isNonNullType(type)) {
     const complete = planType(type.ofType, selectionSets, fragments);
     return (value, run) => complete(value ?? giveUp(), run);
@@ -177,10 +167,7 @@ export function planQuery(schema: GraphQLSchema, document: DocumentNode, limits:
   const fragments = new Map<string, SelectionSetNode>();
   for (const definition of definitions)
     if (definition.kind === Kind.FRAGMENT_DEFINITION)
-      fragments.set(
-        `${definition.typeCondition.name.value} ${definition.name.value}`,
-        definition.selectionSet,
-      );
+      fragments.set(`${definition.typeCondition.name.value} ${definition.name.value}`, definition.selectionSet);
   const [operation, ...others] = definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
   const type = schema.getQueryType();
   if (!type || operation?.kind !== Kind.OPERATION_DEFINITION || others.length > 0) return undefined;

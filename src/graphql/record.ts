@@ -137,12 +137,9 @@ export function readBody<Schema extends z.ZodObject>(schema: Schema, sent: objec
   const isOfNumbers = (name: string) => {
     const [, member] = Object.entries(schema.shape).find(([key]) => camel(key) === name) ?? [];
     const type = member && bare(member);
-    return (
-      type && (type.def.type === 'array' ? bare(definitionOf(type).element) : type).def.type === 'number'
-    );
+    return type && (type.def.type === 'array' ? bare(definitionOf(type).element) : type).def.type === 'number';
   };
-  const asNumber = (value: unknown) =>
-    typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  const asNumber = (value: unknown) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value);
   const members = Object.entries(sent).map(([name, value]) => {
     if (value instanceof Date) return [name, value.toISOString()];
     if (!isOfNumbers(name)) return [name, value];

@@ -18,8 +18,7 @@ const answerable = /(\*|application)\/\*|application\/(json|graphql-response\+js
 
 /** Refuses what is no GraphQL call, before anything of it is read: a browser cannot send another site's JSON unasked. */
 function checkRequest({ method, headers }: IncomingMessage): void {
-  if (method !== 'POST')
-    throw new MethodNotAllowed('GraphQL takes POST only, for subscriptions too.', ['POST']);
+  if (method !== 'POST') throw new MethodNotAllowed('GraphQL takes POST only, for subscriptions too.', ['POST']);
   if (!json.test(headers['content-type'] ?? ''))
     throw new UnsupportedMediaType('Send the GraphQL call as application/json in UTF-8.');
   if (headers['content-encoding'] && headers['content-encoding'] !== 'identity')
@@ -36,8 +35,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 async function readText(request: IncomingMessage, viewer: Viewer, limits: Limits): Promise<string> {
   const most = limits.BodyBytes;
-  const tooLarge = () =>
-    new TooLarge(`A GraphQL call may have ${most} bytes; send larger imports through REST.`);
+  const tooLarge = () => new TooLarge(`A GraphQL call may have ${most} bytes; send larger imports through REST.`);
   const bytes = await readBytes(request, limits, { most, sender: personSends(viewer), tooLarge });
   try {
     return utf8.decode(bytes);
@@ -72,9 +70,7 @@ function readCall(body: string): PlainCall | GraphQLError {
   if (!isObject(extensions ?? {})) return refuseBody('extensions: must be an object.');
   for (const name in sent)
     if (!members.has(name) && sent[name] !== null)
-      return refuseBody(
-        'The body may hold query, variables, operationName and extensions, and nothing else.',
-      );
+      return refuseBody('The body may hold query, variables, operationName and extensions, and nothing else.');
   return { query, variables, operationName } as PlainCall;
 }
 

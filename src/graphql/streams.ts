@@ -50,8 +50,7 @@ export type Streams = {
 
 const lastFramesTimeout = 1_000;
 
-const stoppingError = () =>
-  new Unavailable('The service is being restarted; subscribe again in a few seconds.');
+const stoppingError = () => new Unavailable('The service is being restarted; subscribe again in a few seconds.');
 
 /** The value of a frame, or its error: what every subscription field resolves with. */
 export function resolveFrame<T>(frame: T | Error): T {

@@ -90,8 +90,7 @@ function resultsOf(frames: Frames): AsyncIterableIterator<ExecutionResult> {
 }
 
 /** Whether what we speak is among the protocols of `Upgrade` (RFC 9110, 7.8). */
-const offersWebSocket = ({ headers }: IncomingMessage) =>
-  /(?:^|,)\s*websocket\s*(?:,|$)/i.test(headers.upgrade ?? '');
+const offersWebSocket = ({ headers }: IncomingMessage) => /(?:^|,)\s*websocket\s*(?:,|$)/i.test(headers.upgrade ?? '');
 
 /** What an HTTP server needs to open them. */
 export type Upgrades = {
@@ -189,9 +188,7 @@ export function createWebSockets(
           return await prepare(link, payload, requestId);
         } catch (cause) {
           const error =
-            cause instanceof GraphQLError
-              ? cause
-              : new GraphQLError('Failed.', { originalError: cause as Error });
+            cause instanceof GraphQLError ? cause : new GraphQLError('Failed.', { originalError: cause as Error });
           return [presentError(error, requestId, log)];
         }
       },
@@ -287,8 +284,7 @@ export function createWebSockets(
         WebSocket.prototype.terminate.call(opened);
       };
       // A client that goes while it is written to is none of its errors either: the socket closes.
-      const send = (data: string, sent: () => void) =>
-        WebSocket.prototype.send.call(opened, data, {}, () => sent());
+      const send = (data: string, sent: () => void) => WebSocket.prototype.send.call(opened, data, {}, () => sent());
       opened.send = send as typeof opened.send;
       keepOutside(opened, socket, head);
       sockets.emit('connection', opened, request);

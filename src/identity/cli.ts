@@ -15,12 +15,8 @@ const findHolder = ({ db }: Cli['context'], { mandator, person }: Holder) =>
 export const addCommands: AddCommands = (program, action) => {
   const pin = program.command('pin').description('the PINs (API keys) of persons');
   const forPerson = (name: string) =>
-    pin
-      .command(name)
-      .addOption(tenantOption())
-      .option('--person <email>', 'the person; the first Admin when left out');
-  const example = (call: string) =>
-    `Example:\n  $ roomgate pin ${call} --mandator demo --person ada@demo.example`;
+    pin.command(name).addOption(tenantOption()).option('--person <email>', 'the person; the first Admin when left out');
+  const example = (call: string) => `Example:\n  $ roomgate pin ${call} --mandator demo --person ada@demo.example`;
 
   forPerson('create')
     .description('make a PIN and print it, once')
@@ -32,14 +28,11 @@ export const addCommands: AddCommands = (program, action) => {
           const { db, config } = context;
           const { mandatorId, personId, email } = await findHolder(context, options);
           const made = await createPin(db, pepperOf(config), { mandatorId, personId, label: options.label });
-          print(
-            `PIN of ${email}: ${made.pin}\nIt is shown this once. Its id, to revoke it, is ${made.pinId}.`,
-            {
-              Pin: made.pin,
-              PinId: made.pinId,
-              PersonId: made.personId,
-            },
-          );
+          print(`PIN of ${email}: ${made.pin}\nIt is shown this once. Its id, to revoke it, is ${made.pinId}.`, {
+            Pin: made.pin,
+            PinId: made.pinId,
+            PersonId: made.personId,
+          });
         },
         { makesSecrets: true },
       ),

@@ -34,10 +34,7 @@ export type TokenRequest = {
  * Everything about a request but whether its PIN counts.
  * @throws OAuthError
  */
-export function checkRequest(
-  clients: readonly Client[],
-  request: TokenRequest,
-): { clientId: string; apiKey: string } {
+export function checkRequest(clients: readonly Client[], request: TokenRequest): { clientId: string; apiKey: string } {
   checkGrantType(request);
   const client = findClient(clients, request);
   checkSecret(client, request);
@@ -81,10 +78,7 @@ function checkAllowed({ AllowedGrantTypes }: Client): void {
 function checkScope({ AllowedScopes }: Client, { scope = apiScope }: TokenRequest): void {
   const asked = scope.split(' ').filter(Boolean);
   if (!AllowedScopes.includes(apiScope) || asked.length === 0 || asked.some((name) => name !== apiScope))
-    throw new OAuthError(
-      'invalid_scope',
-      'The only scope is service_api, and the client must be allowed it.',
-    );
+    throw new OAuthError('invalid_scope', 'The only scope is service_api, and the client must be allowed it.');
 }
 
 function readApiKey({ apiKey }: TokenRequest): string {

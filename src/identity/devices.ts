@@ -30,8 +30,7 @@ export function hashDisplayToken(config: Context['config'], token: string): Buff
     .digest();
 }
 
-type Row = Omit<Viewer, 'role' | 'pinId' | 'display' | 'credential'> &
-  DisplayGrant & { hash: Buffer; counts: boolean };
+type Row = Omit<Viewer, 'role' | 'pinId' | 'display' | 'credential'> & DisplayGrant & { hash: Buffer; counts: boolean };
 
 const statement = {
   name: 'displays by token',

@@ -3,14 +3,7 @@
  * and asked again now and then. Its JWTs are checked here with its public keys, its opaque tokens by asking it.
  */
 import { ipKeyGenerator } from 'express-rate-limit';
-import {
-  createRemoteJWKSet,
-  customFetch,
-  decodeProtectedHeader,
-  errors,
-  type JWTPayload,
-  jwtVerify,
-} from 'jose';
+import { createRemoteJWKSet, customFetch, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import * as oidc from 'openid-client';
 import { z } from 'zod';
@@ -93,20 +86,13 @@ export function openProvider({ config: settings, log }: Context): Provider {
 
   function unavailable(error: unknown): Unavailable {
     const { message, cause } = error as Error;
-    log.warn(
-      { err: message, cause: cause && String(cause), provider: Authority },
-      'identity provider failed',
-    );
-    return new Unavailable(
-      'The identity provider does not answer as it should; send the same request again.',
-    );
+    log.warn({ err: message, cause: cause && String(cause), provider: Authority }, 'identity provider failed');
+    return new Unavailable('The identity provider does not answer as it should; send the same request again.');
   }
 
   async function ask(): Promise<Metadata> {
     if (performance.now() < notBefore)
-      throw new Unavailable(
-        'The identity provider does not answer at the moment; send the same request again.',
-      );
+      throw new Unavailable('The identity provider does not answer at the moment; send the same request again.');
     try {
       const metadata = await discover(settings.IdentityProvider);
       pause = firstPause;
@@ -176,8 +162,7 @@ export function openProvider({ config: settings, log }: Context): Provider {
     const { aud, exp, iss, scope, scp } = claimsSchema.parse(claims);
     const { issuer } = (await provider()).config.serverMetadata();
     const isOurs = aud.includes(Audience) && [...(scope ?? []), ...(scp ?? [])].includes(apiScope);
-    if (!isOurs || (iss ?? issuer) !== issuer || (exp + clockTolerance) * 1_000 < Date.now())
-      throw new TokenRefused();
+    if (!isOurs || (iss ?? issuer) !== issuer || (exp + clockTolerance) * 1_000 < Date.now()) throw new TokenRefused();
     const [tenant, email] = [TenantClaim, EmailClaim].map(
       (name) => storableText.safeParse((claims as JWTPayload)[name]).data,
     );

@@ -34,8 +34,7 @@ export const addTypes: AddTypes = (builder) => {
         ...pageArguments(t.arg),
       },
       complexity: pageCost,
-      description:
-        'The PINs of a person, oldest first, for Admins; null when this tenant has no person of that id.',
+      description: 'The PINs of a person, oldest first, for Admins; null when this tenant has no person of that id.',
       resolve: (_root, { personId, ...page }, { context, viewer }) =>
         listPinsOf(context.db, viewer, readId(personId), pageOf(pinList, page)).catch((error: unknown) => {
           if (error instanceof NotFound) return null;

@@ -58,8 +58,7 @@ export function openExchange({ db, config, log }: Context) {
   return async (pin: string, clientId: string, address: string): Promise<Exchange> => {
     const network = ipKeyGenerator(address, 64);
     const result = await inTurn(`${clientId} ${network}`, () => exchange(pin, { clientId, network }));
-    if (!result.holder)
-      log.warn({ clientId, address, throttled: result.throttledFor !== undefined }, 'wrong PIN');
+    if (!result.holder) log.warn({ clientId, address, throttled: result.throttledFor !== undefined }, 'wrong PIN');
     return result;
   };
 }
@@ -76,19 +75,13 @@ async function recentFailures(
     .where('at', '>', sql<Date>`now() - interval '15 minutes'`)
     .select((select) => select.fn.countAll<number>().as('wrong'))
     .select(
-      sql<number>`coalesce(extract(epoch from min(at) + interval '15 minutes' - now()), 0)::float8`.as(
-        'waitSeconds',
-      ),
+      sql<number>`coalesce(extract(epoch from min(at) + interval '15 minutes' - now()), 0)::float8`.as('waitSeconds'),
     )
     .executeTakeFirstOrThrow();
 }
 
 /** @param hash of a PIN that nobody guesses: if it is stored, the failure is written for the same work, too old to count */
-async function recordFailure(
-  trx: Transaction,
-  { clientId, network }: Source,
-  hash: Buffer | undefined,
-): Promise<void> {
+async function recordFailure(trx: Transaction, { clientId, network }: Source, hash: Buffer | undefined): Promise<void> {
   const isStored = sql`exists (select from pin where hash = ${hash ?? null})`;
   const at = sql<Date>`case when ${isStored} then now() - interval '15 minutes' else now() end`;
   await trx.insertInto('pin_failure').values({ client_id: clientId, address: network, at }).execute();

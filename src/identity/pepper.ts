@@ -30,8 +30,7 @@ async function judgeByKeys(db: Database, pepper: string): Promise<Verdict> {
 
 type Held = Pick<Context, 'db' | 'config'>;
 
-const hashOf = (pepper: string) =>
-  createHmac('sha256', deriveKey(pepper, 'check')).update('roomgate').digest();
+const hashOf = (pepper: string) => createHmac('sha256', deriveKey(pepper, 'check')).update('roomgate').digest();
 
 async function judge({ db, config }: Held): Promise<Verdict> {
   const pepper = pepperOf(config);

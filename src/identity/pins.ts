@@ -65,9 +65,7 @@ export async function createPin(
 ): Promise<{ pin: string; pinId: number; personId: number }> {
   const { mandatorId, personId, label = null, expiresAt = null, pin = makePin() } = options;
   if (normalizePin(pin).length < leastFixedPin)
-    throw new InvalidInput(
-      `A fixed PIN needs at least ${leastFixedPin} characters besides spaces and dashes.`,
-    );
+    throw new InvalidInput(`A fixed PIN needs at least ${leastFixedPin} characters besides spaces and dashes.`);
   const row = await db
     .insertInto('pin')
     .values({
@@ -108,12 +106,7 @@ export const selectPins = (db: Database, mandatorId: number) =>
  * @param personId the PIN must be this person's, where given
  * @throws NotFound
  */
-export async function revokePin(
-  db: Database,
-  mandatorId: number,
-  pinId: number,
-  personId?: number,
-): Promise<void> {
+export async function revokePin(db: Database, mandatorId: number, pinId: number, personId?: number): Promise<void> {
   let query = db
     .updateTable('pin')
     .set({ revoked_at: sql`coalesce(revoked_at, now())` })
@@ -138,8 +131,6 @@ export const usablePins = (db: Database) =>
       join.onRef('person.mandator_id', '=', 'pin.mandator_id').onRef('person.id', '=', 'pin.person_id'),
     )
     .where('pin.revoked_at', 'is', null)
-    .where((where) =>
-      where.or([where('pin.expires_at', 'is', null), where('pin.expires_at', '>', sql<Date>`now()`)]),
-    )
+    .where((where) => where.or([where('pin.expires_at', 'is', null), where('pin.expires_at', '>', sql<Date>`now()`)]))
     .where('person.active', '=', true)
     .where(sql<boolean>`mandator.parameters @> '{"PinAuthenticationAllowed": true}'`);

@@ -98,8 +98,7 @@ async function readForm(request: Request, limits: BodyLimits): Promise<Map<strin
   const { 'content-encoding': encoding = 'identity' } = request.headers;
   if (encoding.toLowerCase() !== 'identity')
     throw new OAuthError('invalid_request', 'Send the parameters without Content-Encoding.', 415);
-  const tooLarge = () =>
-    new OAuthError('invalid_request', `The form is larger than ${mostFormBytes} bytes.`, 413);
+  const tooLarge = () => new OAuthError('invalid_request', `The form is larger than ${mostFormBytes} bytes.`, 413);
   const body = (
     await readBytes(request, limits, { most: mostFormBytes, sender: anonymousSender(request.ip), tooLarge })
   ).toString();
@@ -128,8 +127,7 @@ const writeOAuthError: ErrorRequestHandler = (error, request, response, next) =>
   const refusal = asOAuthError(error);
   if (!refusal || response.headersSent || request.socket.destroyed) return next(error);
   if (refusal.status === 401) response.set('WWW-Authenticate', 'Basic realm="roomgate"');
-  if (refusal.retryAfter !== undefined)
-    response.set('Retry-After', String(Math.max(1, Math.ceil(refusal.retryAfter))));
+  if (refusal.retryAfter !== undefined) response.set('Retry-After', String(Math.max(1, Math.ceil(refusal.retryAfter))));
   response.status(refusal.status).json({ error: refusal.code, error_description: refusal.message });
 };
 
@@ -138,8 +136,7 @@ function asOAuthError(error: unknown): OAuthError | undefined {
   const known = asDomainError(error);
   if (known?.code === 'Unavailable')
     return new OAuthError('temporarily_unavailable', known.message, 503, known.retryAfter);
-  if (known?.code === 'LimitExceeded')
-    return new OAuthError('slow_down', known.message, 429, known.retryAfter);
+  if (known?.code === 'LimitExceeded') return new OAuthError('slow_down', known.message, 429, known.retryAfter);
   if (known?.code === 'RequestTimeout') return new OAuthError('invalid_request', known.message, 408);
   return undefined;
 }
@@ -167,10 +164,7 @@ export const routes: Route[] = [
     },
     problems: forAdmins,
     handle: async ({ db }, { viewer, params, query }) =>
-      listAnswer(
-        await listPinsOf(db, viewer, params.id, readPage(pinList, query.Limit, query.Cursor)),
-        toPinRecord,
-      ),
+      listAnswer(await listPinsOf(db, viewer, params.id, readPage(pinList, query.Limit, query.Cursor)), toPinRecord),
   }),
   route({
     method: 'POST',

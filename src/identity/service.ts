@@ -89,11 +89,7 @@ async function forgetChanged({ context: { notifications }, verified }: Identity)
  * Who a credential lets in. Cached, yet within 5 s of its end it is refused even if the announcement was lost.
  * @param prove is asked for what the credential proves, when that is not known yet or no longer; `isProven`: it has been
  */
-function viewerBy(
-  { verified }: Identity,
-  key: string,
-  prove: (isProven: boolean) => Promise<Proof>,
-): Promise<Viewer> {
+function viewerBy({ verified }: Identity, key: string, prove: (isProven: boolean) => Promise<Proof>): Promise<Viewer> {
   const known = verified.get(key);
   const now = Date.now();
   if (known && now < known.checkAgainAt) return known.viewer;
@@ -268,10 +264,8 @@ export async function issueToken(
 ): Promise<{ accessToken: string; expiresIn: number }> {
   const { clientId, apiKey } = checkRequest(context.config.Clients, request);
   const { holder, throttledFor } = await exchange(apiKey, clientId, normalizeAddress(request.address));
-  if (throttledFor !== undefined)
-    throw new OAuthError('slow_down', tooManyWrong(throttledFor), 429, throttledFor);
-  if (!holder)
-    throw new OAuthError('invalid_grant', 'The PIN is not valid; make one with "roomgate pin create".');
+  if (throttledFor !== undefined) throw new OAuthError('slow_down', tooManyWrong(throttledFor), 429, throttledFor);
+  if (!holder) throw new OAuthError('invalid_grant', 'The PIN is not valid; make one with "roomgate pin create".');
   const accessToken = await keys.sign({ ...holder, clientId });
   context.log.info({ clientId, ...holder }, 'token issued');
   return { accessToken, expiresIn: tokenLifetime };

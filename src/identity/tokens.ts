@@ -65,9 +65,7 @@ export function deriveKey(pepper: string, purpose: string): Buffer {
 /** AES-256-GCM, bound to the key id: nonce, tag, ciphertext. */
 function seal(pepper: string, kid: string, plain: Buffer): Buffer {
   const nonce = randomBytes(12);
-  const cipher = createCipheriv('aes-256-gcm', deriveKey(pepper, 'signing key'), nonce).setAAD(
-    Buffer.from(kid),
-  );
+  const cipher = createCipheriv('aes-256-gcm', deriveKey(pepper, 'signing key'), nonce).setAAD(Buffer.from(kid));
   const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
 }

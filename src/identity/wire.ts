@@ -41,10 +41,7 @@ export const newPin = z
 
 export const createdPin = z
   .object({
-    Pin: z
-      .string()
-      .max(40)
-      .meta({ description: 'The PIN. It is told this once and can never be read again.' }),
+    Pin: z.string().max(40).meta({ description: 'The PIN. It is told this once and can never be read again.' }),
     ...pinRecord.shape,
   })
   .meta({ id: 'CreatedPin', description: 'A PIN that was made.' });

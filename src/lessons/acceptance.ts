@@ -49,11 +49,7 @@ function placesOf({ uploads }: Context): { arriving: Places; storing: Places } {
  * @throws Malformed when the body is not a JSON array of objects, TooLarge, RequestTimeout, Conflict or InvalidInput for
  * the key, LimitExceeded, Unavailable
  */
-export async function createBatch(
-  context: Context,
-  viewer: Viewer,
-  submission: Submission,
-): Promise<Accepted> {
+export async function createBatch(context: Context, viewer: Viewer, submission: Submission): Promise<Accepted> {
   checkBatchUser(viewer);
   const { operation, validateOnly = false, onConflict = 'Fail' } = submission;
   const { JobBodyBytes, JobsPerBatch } = context.config.Limits;

@@ -126,9 +126,7 @@ export function selectBatchPage(db: Database, viewer: Viewer, filter: BatchFilte
   const { importStatus = openStatuses, operation, createdAfter, createdBefore, mine, jobId } = filter;
   return selectBatches(db)
     .where('batch.mandator_id', '=', viewer.mandatorId)
-    .$if(importStatus !== 'All', (query) =>
-      query.where('batch.import_status', 'in', importStatus as ImportStatus[]),
-    )
+    .$if(importStatus !== 'All', (query) => query.where('batch.import_status', 'in', importStatus as ImportStatus[]))
     .$if(operation !== undefined, (query) => query.where('batch.operation', '=', operation as string))
     .$if(createdAfter !== undefined, (query) => query.where('batch.created_at', '>', createdAfter as Date))
     .$if(createdBefore !== undefined, (query) => query.where('batch.created_at', '<', createdBefore as Date))
@@ -141,9 +139,7 @@ export function selectBatchPage(db: Database, viewer: Viewer, filter: BatchFilte
           .where('job_id', '=', jobId as string),
       ),
     )
-    .$if(page.after !== undefined, (query) =>
-      query.where('batch.arrival', '<', sql<number>`${page.after}::bigint`),
-    )
+    .$if(page.after !== undefined, (query) => query.where('batch.arrival', '<', sql<number>`${page.after}::bigint`))
     .orderBy('batch.arrival', 'desc')
     .limit(page.limit + 1);
 }

@@ -2,15 +2,7 @@
 import { z } from 'zod';
 import { lessonStatus } from '../bookings/service.ts';
 import type { Operation } from './batch.ts';
-import {
-  type Field,
-  fieldsOf,
-  type Kind,
-  longestKey,
-  longestName,
-  longestText,
-  mostTexts,
-} from './fields.ts';
+import { type Field, fieldsOf, type Kind, longestKey, longestName, longestText, mostTexts } from './fields.ts';
 
 export { lessonStatus };
 
@@ -19,8 +11,7 @@ const dateTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?([Zz]|[+-]\
 /** What the settings allow at most; how much of it this server takes is theirs to say. */
 const mostLessons = 10_000_000;
 const mostJobs = 1_000_000;
-const lessonsPerBatch =
-  'A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default.';
+const lessonsPerBatch = 'A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default.';
 const jobsPerBatch = 'As many as the setting JobsPerBatch says, 10,000 by default.';
 
 export const valueSchemas: Record<Kind, z.ZodType> = {
@@ -46,9 +37,7 @@ function members(fields: readonly Field[], operation: Operation): Record<string,
 }
 
 const lessonOf = (operation: Operation) =>
-  z
-    .object(members(fieldsOf[operation].lesson, operation))
-    .meta({ id: `Lesson${operation}`, description: 'A lesson.' });
+  z.object(members(fieldsOf[operation].lesson, operation)).meta({ id: `Lesson${operation}`, description: 'A lesson.' });
 
 export const lessonSchemas = {
   Create: lessonOf('Create'),

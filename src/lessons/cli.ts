@@ -19,16 +19,12 @@ export { examineSpool } from './spool.ts';
 const mostFindingsShown = 100;
 
 const pinOption = () =>
-  new Option('--pin <pin>', 'PIN to sign in with; without one, a temporary PIN of the first Admin').env(
-    'ROOMGATE_PIN',
-  );
+  new Option('--pin <pin>', 'PIN to sign in with; without one, a temporary PIN of the first Admin').env('ROOMGATE_PIN');
 const tokenOption = () =>
-  new Option(
-    '--token <token>',
-    'access token to use in place of a PIN, with an outside identity provider',
-  ).env('ROOMGATE_TOKEN');
-const baseUrlOption = () =>
-  new Option('--base-url <url>', 'where the server is, when not where the settings say');
+  new Option('--token <token>', 'access token to use in place of a PIN, with an outside identity provider').env(
+    'ROOMGATE_TOKEN',
+  );
+const baseUrlOption = () => new Option('--base-url <url>', 'where the server is, when not where the settings say');
 
 type SharedOptions = { mandator?: string; pin?: string; token?: string; baseUrl?: string };
 type ImportOptions = SharedOptions & {
@@ -79,9 +75,7 @@ function describeBatch(batch: BatchRecord): string {
 function describeSuccess(batch: BatchRecord, { onConflict }: ImportOptions): string {
   const { Operation, ValidateOnly, WarningCount, CreatedCount, LessonCount } = batch;
   const warnings =
-    WarningCount === 0
-      ? ''
-      : `; there ${WarningCount === 1 ? 'is 1 warning' : `are ${WarningCount} warnings`}`;
+    WarningCount === 0 ? '' : `; there ${WarningCount === 1 ? 'is 1 warning' : `are ${WarningCount} warnings`}`;
   if (ValidateOnly)
     return `Success: ${WarningCount === 0 ? 'nothing is wrong' : 'there is no error'}, and nothing was written${warnings}.`;
   if (Operation === 'Delete') return `Success: what the file names is deleted${warnings}.`;
@@ -131,8 +125,7 @@ async function describeFindings(
   const omitted = OmittedErrors.filter(({ Severity }) => Severity === severity).map(
     ({ Code, Count }) => `${Count} ${Code}`,
   );
-  const unkept =
-    omitted.length > 0 ? `, of which the server has counted and not kept ${omitted.join(', ')}` : '';
+  const unkept = omitted.length > 0 ? `, of which the server has counted and not kept ${omitted.join(', ')}` : '';
   return `${table}\n... and ${more} more${unkept}`;
 }
 

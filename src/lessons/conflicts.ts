@@ -129,9 +129,7 @@ async function takeBack(trx: Transaction, batch: BatchKey): Promise<boolean> {
     order by row
     on conflict do nothing`.execute(trx);
   const { numAffectedRows } = await sql`
-    update staged_lesson set skipped = false from free_claim where free_claim.row = staged_lesson.row`.execute(
-    trx,
-  );
+    update staged_lesson set skipped = false from free_claim where free_claim.row = staged_lesson.row`.execute(trx);
   return (numAffectedRows ?? 0n) > 0n;
 }
 

@@ -12,24 +12,19 @@ type Required = 'always' | 'new' | false;
 
 export type Field = { name: string; column: string; kind: Kind; required: Required; description: string };
 
-const field = (
-  name: string,
-  column: string,
-  kind: Kind,
-  description: string,
-  required: Required = false,
-): Field => ({ name, column, kind, required, description });
+const field = (name: string, column: string, kind: Kind, description: string, required: Required = false): Field => ({
+  name,
+  column,
+  kind,
+  required,
+  description,
+});
 
 export const jobFields: readonly Field[] = [
   field('JobID', 'job_id', 'key', 'Names the job; unique in the tenant.', 'always'),
   field('Bezeichnung', 'bezeichnung', 'text', 'Designation.'),
   field('Quelle', 'quelle', 'text', 'Where the job comes from.'),
-  field(
-    'Standort',
-    'standort',
-    'text',
-    'The location of its rooms, where two locations have a room of the same name.',
-  ),
+  field('Standort', 'standort', 'text', 'The location of its rooms, where two locations have a room of the same name.'),
   field('Bemerkung', 'bemerkung', 'text', 'Remark.'),
 ];
 
@@ -51,18 +46,8 @@ export const lessonFields: readonly Field[] = [
   field('Klassen', 'klassen', 'texts', 'Classes.'),
   field('Lehrpersonen', 'lehrpersonen', 'texts', 'Teachers.'),
   field('Status', 'status', 'status', 'Geplant when left out; Entfaellt occupies no room.'),
-  field(
-    'KopplungId',
-    'kopplung_id',
-    'key',
-    'Lessons that share it, their room and their time share one booking.',
-  ),
-  field(
-    'Privat',
-    'privat',
-    'boolean',
-    'Whether others than its sender and Admins see only that the room is taken.',
-  ),
+  field('KopplungId', 'kopplung_id', 'key', 'Lessons that share it, their room and their time share one booking.'),
+  field('Privat', 'privat', 'boolean', 'Whether others than its sender and Admins see only that the room is taken.'),
 ];
 
 const listField = 'LektionList';
@@ -198,9 +183,7 @@ function typedValue({ column, kind }: Field, table: string): RawBuilder<unknown>
 
 /** Third step: the values, as `…_value`; null where the field is absent or of another type. */
 export function valueColumns(fields: readonly Field[], table: string): RawBuilder<unknown> {
-  return sql.join(
-    fields.map((field) => sql`${typedValue(field, table)} as ${sql.id(`${field.column}_value`)}`),
-  );
+  return sql.join(fields.map((field) => sql`${typedValue(field, table)} as ${sql.id(`${field.column}_value`)}`));
 }
 
 /** Last step: the values under their own names; of a time only what is a date-time of ISO 8601. */
@@ -256,9 +239,7 @@ export function fieldFindings(
 ): RawBuilder<unknown> {
   const missingCode = (required: Required, raw: RawBuilder<unknown>) => {
     if (required === 'always') return sql`'MissingField'`;
-    return required === 'new'
-      ? sql`case when ${raw} is not null or ${isNew} then 'MissingField' end`
-      : sql`null`;
+    return required === 'new' ? sql`case when ${raw} is not null or ${isNew} then 'MissingField' end` : sql`null`;
   };
   const rows = fields.map(({ name, column, kind, required }, rank) => {
     const raw = sql.ref(`${table}.${column}`);

@@ -11,15 +11,7 @@ import { type Batch, batchList, errorList, type Operation } from './batch.ts';
 import { asBody, jobSchemas, lessonSchemas, lessonStatus } from './bodies.ts';
 import { longestName } from './fields.ts';
 import * as lessons from './service.ts';
-import {
-  type Booking,
-  getBooking,
-  jobList,
-  type Lesson,
-  lessonList,
-  listJobs,
-  listLessons,
-} from './timetable.ts';
+import { type Booking, getBooking, jobList, type Lesson, lessonList, listJobs, listLessons } from './timetable.ts';
 import { batchTopic, watchBatch, watchBatches } from './watch.ts';
 import * as wire from './wire.ts';
 
@@ -36,13 +28,7 @@ function addBatch(builder: Builder) {
     [wire.severity, enumType(builder, wire.severity)],
     [wire.personReference, author],
   ]);
-  const omitted = recordType(
-    builder,
-    'OmittedErrors',
-    wire.omittedErrors,
-    (omission: object) => omission,
-    members,
-  );
+  const omitted = recordType(builder, 'OmittedErrors', wire.omittedErrors, (omission: object) => omission, members);
   members.set(wire.omittedErrors, omitted);
   const lessonError = recordType(builder, 'LessonError', wire.lessonError, wire.toErrorEntry, members);
   const lessonErrors = connectionType(builder, lessonError, errorList);
@@ -311,8 +297,7 @@ function addSubscriptions(builder: Builder, { batch, importStatus }: BatchTypes)
           validate: { minLength: 1 },
         }),
       },
-      description:
-        'The newest 200 in these states, then each change of a batch that is or was in one of them.',
+      description: 'The newest 200 in these states, then each change of a batch that is or was in one of them.',
       subscribe: (_root, { states }, call) =>
         call.streams.open(call, [batchTopic(call.viewer)], (changes, signal) =>
           watchBatches(call.context.db, call.viewer, states ?? undefined, changes, signal),

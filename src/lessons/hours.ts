@@ -37,9 +37,7 @@ type OpenList = { resourceIds: number[]; intervals: readonly { start: Date; end:
 /** Lays opening hours beside the lessons: `open_interval` by list and UTC day, `open_room` says which list a room keeps. */
 async function stageOpeningHours(trx: Transaction, lists: OpenList[], from: Date, to: Date): Promise<void> {
   const rooms = lists.flatMap(({ resourceIds }, list) => resourceIds.map((id) => ({ id, list })));
-  const times = lists.flatMap(({ intervals }, list) =>
-    intervals.map(({ start, end }) => ({ list, start, end })),
-  );
+  const times = lists.flatMap(({ intervals }, list) => intervals.map(({ start, end }) => ({ list, start, end })));
   await sql`
     create temporary table open_room on commit drop as
     select id, list, ${from}::timestamptz as known_from, ${to}::timestamptz as known_to

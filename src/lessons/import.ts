@@ -30,11 +30,7 @@ type Outcome = 'LessonsCreated' | 'LessonsImportFailed';
 type Work = { trx: Transaction; batch: Running; counts: readonly number[]; jobs: StagedJobs; stage: Stage };
 
 /** @throws Cancelled, HandedOver, ConflictGone; anything else is a technical reason to try again */
-export async function importBatch(
-  context: ImportContext,
-  trx: Transaction,
-  batch: Running,
-): Promise<Outcome> {
+export async function importBatch(context: ImportContext, trx: Transaction, batch: Running): Promise<Outcome> {
   const counts = await countLessons(trx, batch);
   const listed = counts.reduce((sum, count) => sum + count, 0);
   const tooMuch = exceededLimits(context.config.Limits, batch.jobCount, listed);
@@ -123,11 +119,7 @@ async function publish(progress: Progress, work: Work): Promise<Published | unde
 const violations = new Set(['23P01', '23505']);
 
 /** Undone when it is refused, and when the batch only validates. @returns undefined when it is refused */
-async function attempt<T>(
-  progress: Progress,
-  { trx, batch }: Work,
-  write: () => Promise<T>,
-): Promise<T | undefined> {
+async function attempt<T>(progress: Progress, { trx, batch }: Work, write: () => Promise<T>): Promise<T | undefined> {
   const undo = () => sql`rollback to savepoint unwritten`.execute(trx);
   await sql`savepoint unwritten`.execute(trx);
   try {
@@ -137,8 +129,7 @@ async function attempt<T>(
     return written;
   } catch (error) {
     await progress.settled();
-    if (!(error instanceof Refused) && !violations.has(String((error as { code?: string }).code)))
-      throw error;
+    if (!(error instanceof Refused) && !violations.has(String((error as { code?: string }).code))) throw error;
     await undo();
     return undefined;
   }
@@ -171,10 +162,7 @@ async function create(progress: Progress, { trx, batch, counts, jobs }: Work): P
 }
 
 /** Cuts the body into slices of about `chunkSize` lessons: whole jobs together, a job that is larger in parts. */
-export function* cutSlices(
-  counts: readonly number[],
-  chunkSize: number,
-): Generator<Slice & { lessons: number }> {
+export function* cutSlices(counts: readonly number[], chunkSize: number): Generator<Slice & { lessons: number }> {
   let firstJob = 0;
   let gathered = 0;
   for (const [job, count] of counts.entries()) {
@@ -212,9 +200,7 @@ async function recordWarnings({ trx, batch, jobs, stage }: Work, published: Publ
   if (batch.validateOnly) await stage.lessons();
   const hours = await layOpeningHours(trx, batch, published);
   const remarkable =
-    jobs.unknown ||
-    published.remarkable ||
-    (hours && (await anyOutsideOpeningHours(trx, batch, stage.hasLessons)));
+    jobs.unknown || published.remarkable || (hours && (await anyOutsideOpeningHours(trx, batch, stage.hasLessons)));
   if (!remarkable) return { errors: 0, warnings: 0, omitted: [] };
   await stage.lessons();
   return await recordFindings(trx, batch, { diagnose: false, hours, settled: stage.isSettled });
@@ -238,9 +224,7 @@ async function failData({ trx, batch, stage }: Work, lessonCount: number): Promi
 function exceededLimits(limits: Context['config']['Limits'], jobs: number, lessons: number): string[] {
   return [
     ...(jobs > limits.JobsPerBatch ? [`${jobs} jobs, at most ${limits.JobsPerBatch} per batch`] : []),
-    ...(lessons > limits.LessonsPerBatch
-      ? [`${lessons} lessons, at most ${limits.LessonsPerBatch} per batch`]
-      : []),
+    ...(lessons > limits.LessonsPerBatch ? [`${lessons} lessons, at most ${limits.LessonsPerBatch} per batch`] : []),
   ];
 }
 

@@ -83,9 +83,7 @@ export function openPlaces(limits: Limits): Places {
   }
 
   function enter(holder: Holder): Promise<void> {
-    const waitingOfPerson = [...waiting].filter(
-      (other) => personOf(other.holder) === personOf(holder),
-    ).length;
+    const waitingOfPerson = [...waiting].filter((other) => personOf(other.holder) === personOf(holder)).length;
     if (waitingOfPerson >= limits.mostWaiting) throw refusal(holder);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const one: Waiting = { holder, enter: resolve };

@@ -74,9 +74,7 @@ export async function planBookings(trx: Transaction, { mandatorId }: BatchKey): 
     where not refused and not skipped and stored_booking is not null
       and not exists (select from lesson_plan where lesson_plan.booking = stored_booking)
       and (not stored_shared or not exists (
-        ${sharersLeft} and sharer.booking_id = left_behind.stored_booking and staged.row is null))`.execute(
-    trx,
-  );
+        ${sharersLeft} and sharer.booking_id = left_behind.stored_booking and staged.row is null))`.execute(trx);
   await sql`analyze booking_plan`.execute(trx);
 }
 
@@ -175,9 +173,7 @@ export async function endPlan(trx: Transaction, batch: Running): Promise<void> {
     const ofJob = (whole: boolean) => sql`
       lesson_job.mandator_id = ${batch.mandatorId} and lesson_job.id = staged.job and staged.whole = ${whole}`;
     await sql`delete from lesson_job using staged_job as staged where ${ofJob(true)}`.execute(trx);
-    await sql`update lesson_job set changed_at = now() from staged_job as staged where ${ofJob(false)}`.execute(
-      trx,
-    );
+    await sql`update lesson_job set changed_at = now() from staged_job as staged where ${ofJob(false)}`.execute(trx);
   }
   await describeShared(
     trx,

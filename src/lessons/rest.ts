@@ -42,8 +42,7 @@ import {
 const path = '/v2.0/jobs';
 
 const batchParams = z.object({ batchId: z.uuid().meta({ description: 'The BatchId of the 202.' }) });
-const name = (description: string, most = longestKey) =>
-  z.string().min(1).max(most).optional().meta({ description });
+const name = (description: string, most = longestKey) => z.string().min(1).max(most).optional().meta({ description });
 
 const forDisplays = { 403: 'A display reads and sends no lessons.' };
 
@@ -59,8 +58,7 @@ function retryAfter(batches: readonly Batch[]): Record<string, string> {
 async function batchAnswer(context: Context, { viewer }: Pick<Call, 'viewer'>, batch: Batch) {
   const errors =
     batch.errorCount + batch.warningCount > 0
-      ? (await lessons.listErrors(context.db, viewer, batch.id, { limit: errorsInline, after: undefined }))
-          .items
+      ? (await lessons.listErrors(context.db, viewer, batch.id, { limit: errorsInline, after: undefined })).items
       : [];
   return { status: 200, body: toBatchRecord(batch, errors), headers: retryAfter([batch]) };
 }
@@ -231,9 +229,7 @@ export const routes = [
       'A batch with its first errors. Poll after `Retry-After` seconds, or let the server wait for the next change with `WaitSeconds`, until `ImportStatus` is LessonsCreated or LessonsImportFailed.',
     params: batchParams,
     query: z.strictObject({
-      WaitSeconds: waitSeconds(
-        'Answer as soon as the batch changes, or after these seconds with its present state.',
-      ),
+      WaitSeconds: waitSeconds('Answer as soon as the batch changes, or after these seconds with its present state.'),
     }),
     answers: {
       200: {
@@ -282,10 +278,6 @@ export const routes = [
     },
     problems: { ...forDisplays, 409: 'The batch has already ended; an ended batch never changes.' },
     handle: async (context, call) =>
-      await batchAnswer(
-        context,
-        call,
-        await lessons.cancelBatch(context.db, call.viewer, call.params.batchId),
-      ),
+      await batchAnswer(context, call, await lessons.cancelBatch(context.db, call.viewer, call.params.batchId)),
   }),
 ];

@@ -26,11 +26,7 @@ const cancelledByUs = '57014';
  * Works on the tenant's oldest open batch, unless another worker does or it has to wait, and queues the next run if more
  * are open. In the lane of short ones, a long one goes to its own.
  */
-export async function runNextBatch(
-  context: ImportContext,
-  mandatorId: number,
-  lane: 'short' | 'long',
-): Promise<void> {
+export async function runNextBatch(context: ImportContext, mandatorId: number, lane: 'short' | 'long'): Promise<void> {
   const done = await context.work.connection().execute(async (session) => {
     try {
       if (!(await tryLock(session, mandatorId, context.runner))) return 'nothing';
@@ -70,10 +66,7 @@ async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
 const forgottenAtOnce = 20;
 
 /** Forgets batches that ended long ago, with their errors; what they imported stays. */
-export async function forgetOldBatches({
-  work,
-  config,
-}: Pick<ImportContext, 'work' | 'config'>): Promise<void> {
+export async function forgetOldBatches({ work, config }: Pick<ImportContext, 'work' | 'config'>): Promise<void> {
   await sql`
     delete from batch where (mandator_id, id) in (
       select mandator_id, id from batch

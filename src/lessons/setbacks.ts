@@ -89,8 +89,7 @@ function describe(error: unknown): string {
 
 /** What an operator can do about the trouble that a batch has met. */
 export const remedyFor = (trouble?: string): string =>
-  troubles.find(({ words }) => words === trouble)?.remedy ??
-  'Look for its BatchId in the logs of the workers.';
+  troubles.find(({ words }) => words === trouble)?.remedy ?? 'Look for its BatchId in the logs of the workers.';
 
 /** Writes down why a start came to nothing, and when the next one may be; gives the batch up when that has gone on for long. */
 export async function recordTrouble(db: Database, batch: Running, error: unknown): Promise<void> {

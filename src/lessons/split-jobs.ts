@@ -87,8 +87,7 @@ export function openSplitter(mostBytes: number, groupSize = 512 * 1024) {
           if (byte !== openBracket) throw fault(at);
           expected = 'first job';
         } else if (expected === 'comma' && byte === comma) expected = 'job';
-        else if ((expected === 'comma' || expected === 'first job') && byte === closeBracket)
-          expected = 'end';
+        else if ((expected === 'comma' || expected === 'first job') && byte === closeBracket) expected = 'end';
         else if ((expected === 'job' || expected === 'first job') && byte === openBrace) {
           if (count === 0) start = before + at;
           depth = 1;
@@ -114,9 +113,7 @@ export function openSplitter(mostBytes: number, groupSize = 512 * 1024) {
 export function checkEncoding(json: Buffer, { at }: JobSpan): void {
   if (isUtf8(json)) return;
   // The array's bracket is not of the body.
-  throw new Malformed(
-    `Byte ${at + firstInvalid(json) - 1} of the body: not UTF-8; encode the body as UTF-8.`,
-  );
+  throw new Malformed(`Byte ${at + firstInvalid(json) - 1} of the body: not UTF-8; encode the body as UTF-8.`);
 }
 
 /** Index of the first byte that is not UTF-8, by halving. */
@@ -126,9 +123,7 @@ function firstInvalid(json: Buffer): number {
   while (bad - good > 1) {
     const middle = (good + bad) >> 1;
     // A cut inside a character is no fault: look up to three bytes further back.
-    const valid = [0, 1, 2, 3].some(
-      (back) => middle - back > good && isUtf8(json.subarray(0, middle - back)),
-    );
+    const valid = [0, 1, 2, 3].some((back) => middle - back > good && isUtf8(json.subarray(0, middle - back)));
     if (valid) good = middle;
     else bad = middle;
   }
@@ -149,9 +144,7 @@ export function explainRefusal(json: Buffer, { first, count, at }: JobSpan, reas
     const index = first + job.first;
     const place = `Job ${index}, from byte ${at + job.at - 1} of the body`;
     const errorWith = (message: string) =>
-      new Malformed(`${place}: ${message}`, [
-        { field: null, pointer: `/${index}`, code: 'Malformed', message },
-      ]);
+      new Malformed(`${place}: ${message}`, [{ field: null, pointer: `/${index}`, code: 'Malformed', message }]);
     try {
       const parsed = JSON.stringify(JSON.parse(json.toString('utf8', job.at, job.at + job.length)));
       if (/\\u0000|\\ud[89a-f]/i.test(parsed))

@@ -6,15 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey, Running } from './batch.ts';
 import { anyFault, lessonFields, mergedColumns } from './fields.ts';
-import {
-  everything,
-  isUnfit,
-  isWithoutOffset,
-  joinByHash,
-  newLessons,
-  roomOf,
-  typedLessons,
-} from './staging.ts';
+import { everything, isUnfit, isWithoutOffset, joinByHash, newLessons, roomOf, typedLessons } from './staging.ts';
 
 const storedLesson = ({ mandatorId }: BatchKey) =>
   sql`left join lesson as stored on stored.mandator_id = ${mandatorId} and stored.job = job.job and stored.lektion_id = typed.lektion_id_value`;
@@ -88,15 +80,7 @@ export async function stageLessons(trx: Transaction, batch: Running, listed: num
   else {
     const columns = sql.join(
       [
-        ...[
-          'index',
-          'lektion_index',
-          'job',
-          'refused',
-          'has_unknown',
-          'beginn_assumed_utc',
-          'ende_assumed_utc',
-        ],
+        ...['index', 'lektion_index', 'job', 'refused', 'has_unknown', 'beginn_assumed_utc', 'ende_assumed_utc'],
         ...lessonFields.map(({ column }) => column),
         ...['matches', 'resource_id'],
       ].map((column) => sql.id(column)),

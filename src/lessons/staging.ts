@@ -180,11 +180,7 @@ export async function countUnlisted(trx: Transaction, { mandatorId }: BatchKey):
  * Takes rooms in a fixed order, as every writer of bookings does, so that none waits for the other in a circle.
  * @param ids a query of their ids
  */
-export async function lockResources(
-  trx: Transaction,
-  mandatorId: number,
-  ids: RawBuilder<unknown>,
-): Promise<void> {
+export async function lockResources(trx: Transaction, mandatorId: number, ids: RawBuilder<unknown>): Promise<void> {
   await sql`
     select from resource where mandator_id = ${mandatorId} and id in (${ids})
     order by id for no key update`.execute(trx);

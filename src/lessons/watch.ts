@@ -46,11 +46,7 @@ export async function waitForBatch(
   try {
     const batch = await getBatch(context.db, viewer, batchId);
     if (isTerminal(batch.importStatus)) return batch;
-    const over = AbortSignal.any([
-      signal(),
-      context.notifications.stopping,
-      AbortSignal.timeout(seconds * 1_000),
-    ]);
+    const over = AbortSignal.any([signal(), context.notifications.stopping, AbortSignal.timeout(seconds * 1_000)]);
     if (over.aborted) return batch;
     over.addEventListener('abort', changes.close, { once: true });
     for (let change = await changes.next(); change; change = await changes.next()) {
@@ -93,12 +89,8 @@ export async function* watchBatches(
   signal: AbortSignal,
 ): AsyncGenerator<Batch> {
   const list = (importStatus: BatchFilter['importStatus'], limit = mostPerPage) =>
-    outlast(
-      signal,
-      async () => (await listBatches(db, viewer, { importStatus }, { limit, after: undefined })).items,
-    );
-  const isWanted = ({ importStatus }: Batch) =>
-    states ? states.includes(importStatus) : !isTerminal(importStatus);
+    outlast(signal, async () => (await listBatches(db, viewer, { importStatus }, { limit, after: undefined })).items);
+  const isWanted = ({ importStatus }: Batch) => (states ? states.includes(importStatus) : !isTerminal(importStatus));
   // Every batch begins in the one state, and has its LessonCount from the other one on.
   const wasWanted = ({ lessonCount }: Batch) =>
     !states ||

@@ -43,8 +43,7 @@ const largest = 2 ** 31 - 1;
 const count = (description: string) => z.int().min(0).max(largest).meta({ description });
 const maybeCount = (description: string) => z.int().min(0).max(largest).nullable().meta({ description });
 const text = (most: number, description: string) => z.string().max(most).meta({ description });
-const maybeText = (most: number, description: string) =>
-  z.string().max(most).nullable().meta({ description });
+const maybeText = (most: number, description: string) => z.string().max(most).nullable().meta({ description });
 const instant = (description: string) => z.date().meta({ description });
 const maybeInstant = (description: string) => z.date().nullable().meta({ description });
 const batchId = z.uuid().meta({ description: 'The id of the batch, a UUIDv7.' });
@@ -128,8 +127,7 @@ export const batchRecord = z
 
 /** Fields of the table as they are answered: null where they may have no value. */
 function answered(fields: readonly Field[]): Record<string, z.ZodType> {
-  const hasAlways = ({ kind, required }: Field) =>
-    required || ['integer', 'status', 'boolean'].includes(kind);
+  const hasAlways = ({ kind, required }: Field) => required || ['integer', 'status', 'boolean'].includes(kind);
   return Object.fromEntries(
     fields.map((field) => {
       const value = field.kind === 'time' ? z.date() : valueSchemas[field.kind];

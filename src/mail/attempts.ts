@@ -6,11 +6,7 @@ import type { Transaction } from '../db/database.ts';
  * failed, the next one does not wait for its time; of a mail server that has asked to be left alone it does. Waits for nobody,
  * so it may be called under any locks.
  */
-export async function attemptSoon(
-  trx: Transaction,
-  mandatorId: number,
-  calendarIds: readonly number[],
-): Promise<void> {
+export async function attemptSoon(trx: Transaction, mandatorId: number, calendarIds: readonly number[]): Promise<void> {
   if (calendarIds.length === 0) return;
   await sql`
     update mail_subscription set due_at = now()
@@ -55,7 +51,5 @@ export async function endOthersWaits(
             and newer.id > waiting.id)))
       order by id for no key update skip locked)`.execute(trx);
   if (rows.length > 0)
-    await sql`select mark_mail_calendars(${rows.map(({ id }) => id)}::integer[], 'Poll', ${spread})`.execute(
-      trx,
-    );
+    await sql`select mark_mail_calendars(${rows.map(({ id }) => id)}::integer[], 'Poll', ${spread})`.execute(trx);
 }

@@ -95,11 +95,9 @@ async function readPlan(db: Database, config: Config): Promise<Plan> {
   for (const [index, setting] of settings.entries()) {
     const { mandator, name, location } = setting;
     const { mandatorId, resources } = found[index] as Found;
-    const fault = (text: string, remedy: string) =>
-      faults.push({ text: `MailServer.${mandator}${text}`, remedy });
+    const fault = (text: string, remedy: string) => faults.push({ text: `MailServer.${mandator}${text}`, remedy });
     if (mandatorId === null) {
-      if (take(`mandator ${mandator}`))
-        fault(': there is no such tenant', 'Create it with: roomgate apply FILE');
+      if (take(`mandator ${mandator}`)) fault(': there is no such tenant', 'Create it with: roomgate apply FILE');
       continue;
     }
     mandatorIds.add(mandatorId);
@@ -109,8 +107,7 @@ async function readPlan(db: Database, config: Config): Promise<Plan> {
       const where = location === null ? '' : ` at ${JSON.stringify(location)}`;
       const { why, remedy } = whyNot(resources.length, active.length);
       fault(`.Calendars: ${JSON.stringify(name)}${where} ${why}`, remedy);
-      if (resources.length === 0 || active.length > 1)
-        spared.add(`${mandatorId} ${setting.mailbox?.toLowerCase()}`);
+      if (resources.length === 0 || active.length > 1) spared.add(`${mandatorId} ${setting.mailbox?.toLowerCase()}`);
       continue;
     }
     for (const { id: resourceId, mailbox } of active) {
@@ -121,15 +118,13 @@ async function readPlan(db: Database, config: Config): Promise<Plan> {
       else wanted.push({ mandatorId, resourceId, kind: config.MailServer[mandator]!.Kind, mailbox });
     }
   }
-  const isSpared = ({ mandatorId, mailbox }: Existing) =>
-    spared.has(`${mandatorId} ${mailbox.toLowerCase()}`);
+  const isSpared = ({ mandatorId, mailbox }: Existing) => spared.has(`${mandatorId} ${mailbox.toLowerCase()}`);
   return { wanted, faults, mandatorIds, isSpared };
 }
 
 function whyNot(named: number, active: number): { why: string; remedy: string } {
   if (named === 0) return { why: 'is no resource', remedy: 'Correct ResourceName or LocationName.' };
-  if (active === 0)
-    return { why: 'is not active', remedy: 'Set the resource to active, or take its calendar out.' };
+  if (active === 0) return { why: 'is not active', remedy: 'Set the resource to active, or take its calendar out.' };
   return { why: `is ${active} resources`, remedy: 'Say which one with LocationName.' };
 }
 
@@ -282,8 +277,7 @@ export async function endPauses(db: Database): Promise<void> {
     select mandator_id as "mandatorId", array_agg(id) as ids from mail_calendar where retired_at is null group by mandator_id`.execute(
     db,
   );
-  for (const { mandatorId, ids } of rows)
-    await db.transaction().execute((trx) => attemptSoon(trx, mandatorId, ids));
+  for (const { mandatorId, ids } of rows) await db.transaction().execute((trx) => attemptSoon(trx, mandatorId, ids));
 }
 
 /**

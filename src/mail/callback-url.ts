@@ -7,10 +7,7 @@ export const legacyPath = '/WebServices/SyncNotification.svc';
 
 export type CallbackSettings = Pick<
   Config,
-  | 'IdpUrl'
-  | 'RoomsHost'
-  | 'MailServerPushNotificationEndpointUrl'
-  | 'MailServerPushNotificationUseLegacyEndpoint'
+  'IdpUrl' | 'RoomsHost' | 'MailServerPushNotificationEndpointUrl' | 'MailServerPushNotificationUseLegacyEndpoint'
 >;
 
 /** By the specification's precedence; without the secret of a subscription. */

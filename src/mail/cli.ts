@@ -121,9 +121,7 @@ function describeReadings(count: number, waiting: readonly Waiting[], whole: boo
       `${calendar.mandator}/${calendar.resourceName} (${calendar.mailbox}) waits until ${second(until)}: ${why}.`,
   );
   if (now > 0)
-    lines.unshift(
-      `${now} ${now === 1 ? 'calendar is' : 'calendars are'} read by the worker within seconds${asWhole}.`,
-    );
+    lines.unshift(`${now} ${now === 1 ? 'calendar is' : 'calendars are'} read by the worker within seconds${asWhole}.`);
   if (waiting.some(({ calendar }) => calendar.fault?.kind === 'AccessLost'))
     lines.push('Correct the account in MailServer and restart the workers: they then try at once.');
   return lines.join('\n');

@@ -47,6 +47,5 @@ async function bookThose(trx: Transaction, { mandatorId, calendarId, resourceId 
   const standing = await readStanding(trx, { mandatorId, calendarId }, waiting);
   const { outcomes } = await bookMailItems(trx, mandatorId, resourceId, standing.map(toWish));
   await writeStanding(trx, mandatorId, standing, outcomes);
-  return outcomes.filter(({ bookingId }, at) => bookingId !== null && standing[at]?.bookingId === null)
-    .length;
+  return outcomes.filter(({ bookingId }, at) => bookingId !== null && standing[at]?.bookingId === null).length;
 }

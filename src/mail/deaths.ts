@@ -29,11 +29,7 @@ type Note = Pick<Calendar, 'mandatorId' | 'id'> & { by: string; since: string };
 const left = new WeakMap<Database, Set<Note>>();
 
 /** Runs `read` under a note, unless the calendar rests. @returns whether it was its turn @throws Overtaken */
-export async function readNoted(
-  context: Job,
-  calendar: Calendar,
-  read: () => Promise<void>,
-): Promise<boolean> {
+export async function readNoted(context: Job, calendar: Calendar, read: () => Promise<void>): Promise<boolean> {
   const { work, signal } = context;
   const isDeath = await isLeftByDead(work, calendar);
   const isSuspect = calendar.deaths > 0 || isDeath;
@@ -65,11 +61,7 @@ async function isLeftByDead(work: Database, { leftBy, isLeftBeforeStart }: Calen
 }
 
 /** @returns undefined where it is not to be read now, but after a rest */
-async function note(
-  { work, log, runner }: Job,
-  calendar: Calendar,
-  isDeath: boolean,
-): Promise<Note | undefined> {
+async function note({ work, log, runner }: Job, calendar: Calendar, isDeath: boolean): Promise<Note | undefined> {
   const { mandatorId, mandator, mailbox, id, readings, leftBy, leftSince } = calendar;
   const deaths = calendar.deaths + Number(isDeath);
   const rests = isDeath && deaths >= mostDeaths;

@@ -12,10 +12,7 @@ async function countBy(
   query: RawBuilder<{ value: string; count: number }>,
 ): Promise<Record<string, number>> {
   const { rows } = await query.execute(db);
-  return Object.fromEntries([
-    ...values.map((value) => [value, 0]),
-    ...rows.map(({ value, count }) => [value, count]),
-  ]);
+  return Object.fromEntries([...values.map((value) => [value, 0]), ...rows.map(({ value, count }) => [value, count])]);
 }
 
 async function readNumber(db: Database, query: RawBuilder<{ figure: number }>): Promise<number> {

@@ -24,9 +24,7 @@ type Together = {
   changes?: Promise<Map<number, StateChange[]>>;
 };
 
-async function byCalendar<Row extends { calendarId: number }>(
-  read: Promise<Row[]>,
-): Promise<Map<number, Row[]>> {
+async function byCalendar<Row extends { calendarId: number }>(read: Promise<Row[]>): Promise<Map<number, Row[]>> {
   return Map.groupBy(await read, ({ calendarId }) => calendarId);
 }
 
@@ -142,8 +140,7 @@ function addSubscription(builder: Builder) {
         description: 'What failed about the subscription last.',
       }),
       pushWorks: t.boolean({
-        description:
-          'Whether the mail server tells of changes; without that they are found by asking for them.',
+        description: 'Whether the mail server tells of changes; without that they are found by asking for them.',
         resolve: pushWorks,
       }),
       pushWorksSince: t.field({

@@ -7,13 +7,7 @@ import { statusOf } from './connectors/faults.ts';
 import { pauseOf } from './connectors/lockout.ts';
 import { type Fault, mostDeaths, type ServerKind } from './mail.ts';
 import { examineCallback } from './reach.ts';
-import {
-  type CalendarStatus,
-  listCalendars,
-  listUnreadable,
-  pushWorks,
-  type UnreadableItem,
-} from './status.ts';
+import { type CalendarStatus, listCalendars, listUnreadable, pushWorks, type UnreadableItem } from './status.ts';
 
 type Trouble = Pick<Finding, 'level' | 'text' | 'remedy'>;
 
@@ -26,15 +20,13 @@ const mostNamed = 3;
 const fewChanges = 5;
 
 const since = (at: Date | null) => (at ? at.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') : 'never');
-const olderThan = (at: Date | null, milliseconds: number) =>
-  at !== null && Date.now() - at.getTime() > milliseconds;
+const olderThan = (at: Date | null, milliseconds: number) => at !== null && Date.now() - at.getTime() > milliseconds;
 
 const toGrant: Record<ServerKind, string> = {
   Ews: 'See that the mailbox exists, give the account of MailServer the RBAC role ApplicationImpersonation for it, and see that its password is right and EWS is enabled.',
   Graph:
     'See that the mailbox exists, grant the application Calendars.Read for it (an application permission), and see that its ClientSecret has not expired.',
-  CalDav:
-    'See that the calendar exists, let the account of MailServer read it, and see that its password is right.',
+  CalDav: 'See that the calendar exists, let the account of MailServer read it, and see that its password is right.',
 };
 /** After faults the pauses grow to hours. */
 const again = 'It is tried again by itself, at once with "roomgate mail read".';
@@ -42,11 +34,9 @@ const refused =
   'Correct the account in MailServer and restart the workers, which then try at once. Otherwise they try by themselves after that time; "roomgate mail read" does not shorten it.';
 const remedies: Record<Exclude<Fault, 'AccessLost'>, string> = {
   Unreachable: `See that Url of MailServer is right, the mail server runs, and this machine reaches it. ${again}`,
-  Throttled:
-    'Nothing is to be done at once; if it stays, raise the limits of this account on the mail server.',
+  Throttled: 'Nothing is to be done at once; if it stays, raise the limits of this account on the mail server.',
   StateLost: 'It is read anew by itself; if it stays, look into the log.',
-  Unreadable:
-    'See that Url of MailServer leads to the mail server and to nothing before it, such as a login page.',
+  Unreadable: 'See that Url of MailServer leads to the mail server and to nothing before it, such as a login page.',
   TooLarge: 'Lower PastDays and FutureDays of MailServer, or tidy up the calendar.',
 };
 
@@ -99,8 +89,7 @@ const noPush: Record<ServerKind, string> = {
 
 /** Changes arrive all the same, later: by asking. */
 function pushTrouble(calendar: CalendarStatus): Trouble | undefined {
-  const { kind, state, stateSince, stateText, fault, expiresAt, renewAt, foundByPush, foundByPoll } =
-    calendar;
+  const { kind, state, stateSince, stateText, fault, expiresAt, renewAt, foundByPush, foundByPoll } = calendar;
   if (!pushWorks(calendar)) {
     const isNew = state === null || (state === 'Provisioning' && !olderThan(stateSince, 5 * minute));
     // What keeps it from being read says as much.

@@ -131,8 +131,7 @@ function toItem(groupId: string, remote: RemoteItem, { timeZone, mandatorUid }: 
     occurrence: boundId(remote.occurrence),
     itemId: boundId(remote.id),
     uid,
-    booking:
-      passed || !instants ? null : { ...instants, status, precedence, subject, isPrivate, organizer, uid },
+    booking: passed || !instants ? null : { ...instants, status, precedence, subject, isPrivate, organizer, uid },
     state: passed?.state ?? null,
     reason: passed?.reason ?? null,
     subject,
@@ -165,8 +164,7 @@ const unreadableGroup = (groupId: string, why: string): Item =>
     end: null,
   });
 
-const isWithin = ({ start, end }: Item, window: Window) =>
-  !start || !end || (start < window.end && end > window.start);
+const isWithin = ({ start, end }: Item, window: Window) => !start || !end || (start < window.end && end > window.start);
 
 /** A reading as it is taken over. */
 export type Taken = {

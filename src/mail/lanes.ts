@@ -34,9 +34,7 @@ export function openLanes<Post extends Waiting>(most: number) {
   function giveWay(): Post {
     const isLess = (one: Lane<Post>, other: Lane<Post>) =>
       one.isProven === other.isProven ? one.size < other.size : one.isProven;
-    const [name, lane] = lanes
-      .entries()
-      .reduce((longest, entry) => (isLess(longest[1], entry[1]) ? entry : longest));
+    const [name, lane] = lanes.entries().reduce((longest, entry) => (isLess(longest[1], entry[1]) ? entry : longest));
     return remove(name, lane, -1);
   }
 

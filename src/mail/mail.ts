@@ -51,14 +51,7 @@ export type Verdict = 'Accepted' | 'Duplicate' | 'Rejected' | 'Unrecognised' | '
 export type DirtyBy = 'Push' | 'Poll' | 'Request';
 
 /** Why a reading has failed. */
-export const faults = [
-  'Unreachable',
-  'AccessLost',
-  'Throttled',
-  'StateLost',
-  'Unreadable',
-  'TooLarge',
-] as const;
+export const faults = ['Unreachable', 'AccessLost', 'Throttled', 'StateLost', 'Unreadable', 'TooLarge'] as const;
 export type Fault = (typeof faults)[number];
 
 /** Workers that die in a row while they read a calendar; after that it rests. */

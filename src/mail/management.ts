@@ -71,9 +71,7 @@ async function disableUnwanted(db: Database, config: Config): Promise<void> {
     )
     update mail_subscription as disabled
     set state = 'Disabled', fault = null, fault_text = 'The settings do not ask for it any more.'
-    from unwanted where disabled.mandator_id = unwanted.mandator_id and disabled.id = unwanted.id`.execute(
-    db,
-  );
+    from unwanted where disabled.mandator_id = unwanted.mandator_id and disabled.id = unwanted.id`.execute(db);
 }
 
 /** CalDav: one for all calendars of the tenant, which its operator sets up; it follows the settings where it is. */
@@ -111,9 +109,7 @@ async function queueManagement(db: Database, config: Config): Promise<void> {
     from (${serversOf(config)}) as server
     where ${listingIsDue} or exists (
       select from mail_subscription as due
-      where due.mandator_id = server.mandator_id and due.state in ${live} and due.due_at <= now())`.execute(
-    db,
-  );
+      where due.mandator_id = server.mandator_id and due.state in ${live} and due.due_at <= now())`.execute(db);
 }
 
 /** Looks at all subscriptions of a tenant whose time has come. */
@@ -145,11 +141,7 @@ async function askServer(context: Work, turn: Turn, server: Tenant, connector: C
 }
 
 async function nameOf(db: Database, mandatorId: number): Promise<string | undefined> {
-  const found = await db
-    .selectFrom('mandator')
-    .where('id', '=', mandatorId)
-    .select('code')
-    .executeTakeFirst();
+  const found = await db.selectFrom('mandator').where('id', '=', mandatorId).select('code').executeTakeFirst();
   return found?.code;
 }
 
@@ -217,8 +209,7 @@ async function letTimeDecide(db: Database, log: Log, { mandatorId, mandator }: T
         and (heartbeat_minutes is not null or calendar_id is null)
       order by id for no key update skip locked)`.execute(db);
   const lost = [...silent, ...expired, ...doubted];
-  if (lost.length > 0)
-    log.warn({ mandator, ...named(lost) }, 'mail subscriptions are dead; others are asked for');
+  if (lost.length > 0) log.warn({ mandator, ...named(lost) }, 'mail subscriptions are dead; others are asked for');
   const news = unheard.filter(({ isRepeated }) => !isRepeated);
   if (news.length > 0)
     log.warn({ mandator, ...named(news) }, 'mail server pushes nothing: look at its proxy and the firewalls');

@@ -106,9 +106,7 @@ export async function queueProvisioning(db: Database, config: Config): Promise<v
       job_key => 'mail subscription of calendar ' || calendar_id, job_key_mode => 'preserve_run_at')
     from picked left join refused using (mandator_id)
     where (refused.due_at <= now()) is not false
-      and place <= case when refused.due_at is null then ${mostAtOnce} else 1 end - ${underWay('picked')}`.execute(
-    db,
-  );
+      and place <= case when refused.due_at is null then ${mostAtOnce} else 1 end - ${underWay('picked')}`.execute(db);
 }
 
 type Attempt = {
@@ -243,8 +241,7 @@ const faultBefore = (mandatorId: number, calendarId: number, id: number) => sql<
   where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and id < ${id} order by id desc limit 1)`;
 
 /** Half of what is left until then, or a little less, so that those who came together do not come back together. */
-export const halfOf = (expiresAt: Date) =>
-  sql`(${expiresAt}::timestamptz - now()) * (0.45 + 0.05 * random())`;
+export const halfOf = (expiresAt: Date) => sql`(${expiresAt}::timestamptz - now()) * (0.45 + 0.05 * random())`;
 
 /** When to ask again, as the mail server wishes it, but within a day: by the clock of the database. */
 export function notBefore(own: RawBuilder<unknown>, retryAt: Date | null): RawBuilder<unknown> {

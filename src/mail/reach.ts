@@ -29,15 +29,13 @@ type Place = 'this machine' | 'a private network' | 'anywhere';
 function placeOf({ hostname }: URL): Place {
   const host = hostname.replace(/^\[|\]$/g, '');
   const family = isIPv6(host) ? 'ipv6' : 'ipv4';
-  if (host === 'localhost' || host.endsWith('.localhost') || loopback.check(host, family))
-    return 'this machine';
+  if (host === 'localhost' || host.endsWith('.localhost') || loopback.check(host, family)) return 'this machine';
   return inner.check(host, family) ? 'a private network' : 'anywhere';
 }
 
 /** The setting that has decided on the callback URL (specification 6). */
 function settingOf(settings: CallbackSettings): string {
-  if (settings.MailServerPushNotificationEndpointUrl !== undefined)
-    return 'MailServerPushNotificationEndpointUrl';
+  if (settings.MailServerPushNotificationEndpointUrl !== undefined) return 'MailServerPushNotificationEndpointUrl';
   return settings.MailServerPushNotificationUseLegacyEndpoint ? 'RoomsHost' : 'IdpUrl';
 }
 
@@ -74,8 +72,7 @@ async function call(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'che
   const remedy = `Publish the path ${callback.pathname} on the proxy, and look there what becomes of a GET.`;
   try {
     const answer = await fetchBounded(callback, { signal: AbortSignal.timeout(answerTimeout) }, mostBytes);
-    const isOurs =
-      answer.status === 405 && answer.headers.get('content-type')?.startsWith('application/problem+json');
+    const isOurs = answer.status === 405 && answer.headers.get('content-type')?.startsWith('application/problem+json');
     if (isOurs) return { level: 'ok', text: 'answers' };
     return { level: 'fault', text: `does not lead here: GET answers ${answer.status}`, remedy };
   } catch (error) {

@@ -46,15 +46,7 @@ export type Continuation = { place: string; marks: number };
 export class Overtaken extends Error {}
 
 /** Whether a calendar is as it was when its reading began. */
-export const isUnchanged = ({
-  mandatorId,
-  id,
-  mailbox,
-  kind,
-  cursor,
-  continuation,
-  readings,
-}: Calendar) => sql`
+export const isUnchanged = ({ mandatorId, id, mailbox, kind, cursor, continuation, readings }: Calendar) => sql`
   mandator_id = ${mandatorId} and id = ${id} and retired_at is null and mailbox = ${mailbox} and kind = ${kind}
   and cursor is not distinct from ${cursor} and (continuation is null) = ${continuation === null}
   and readings = ${readings}`;
@@ -63,11 +55,7 @@ export const isUnchanged = ({
 export const noContinuation = sql`continuation = null, continuation_since = null, continuation_items = 0`;
 
 /** What the steps of a reading have brought is of no use any more. */
-export async function forgetSteps(
-  trx: Transaction,
-  mandatorId: number,
-  calendarIds: readonly number[],
-): Promise<void> {
+export async function forgetSteps(trx: Transaction, mandatorId: number, calendarIds: readonly number[]): Promise<void> {
   await sql`
     delete from mail_reading_page
     where mandator_id = ${mandatorId} and calendar_id = any (${calendarIds}::integer[])`.execute(trx);

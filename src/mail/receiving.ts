@@ -75,10 +75,7 @@ export async function receive(receiver: Receiver, post: Post): Promise<Acknowled
 }
 
 /** Who sends a request: the subscription that the secret of the callback URL proves, or else an address. @throws Malformed */
-export function findSender(
-  config: Context['config'],
-  { url, address }: Pick<Post, 'url' | 'address'>,
-): Sender {
+export function findSender(config: Context['config'], { url, address }: Pick<Post, 'url' | 'address'>): Sender {
   for (const secret of readQuery(url).secrets) {
     const subscriptionId = subscriptionOf(config, 'callback', secret);
     if (subscriptionId !== undefined) return { subscriptionId };
@@ -202,8 +199,7 @@ async function receiveReading(
     rows.push(rowOf(post, { ...one, dialect, subscriptionId, claim: 'Proven' }, kept));
   }
   const [first] = unproven;
-  if (first)
-    rows.push(rowOf(post, { ...first, dialect, claim: 'Rejected', count: unproven.length }, keptOf(first)));
+  if (first) rows.push(rowOf(post, { ...first, dialect, claim: 'Rejected', count: unproven.length }, keptOf(first)));
   if (rows.length === 0) rows.push(rowOf(post, { dialect }, whole));
   const recorded = await receiver.inbox.record(rows);
   if (dialect === 'Graph') return { status: 202, headers: {}, body: '' };

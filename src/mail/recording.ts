@@ -218,14 +218,10 @@ type Known = { position: number; isNew: boolean; mandatorId: number; state: Subs
 /** Of a subscription that is there; the others are left out. */
 async function runProven(db: Database, rows: readonly Row[]): Promise<Known[]> {
   const { packs, starts } = pack(rows);
-  const named = rows.flatMap(({ accounts }, index) =>
-    accounts.map((account) => [index + 1, account] as const),
-  );
+  const named = rows.flatMap(({ accounts }, index) => accounts.map((account) => [index + 1, account] as const));
   return await runPrepared<Known>(db, recordProven, [
     ...packs,
-    ...provenColumns.map(([name, type, read]) =>
-      arrayOf(type, name === 'body_from' ? starts : rows.map(read)),
-    ),
+    ...provenColumns.map(([name, type, read]) => arrayOf(type, name === 'body_from' ? starts : rows.map(read))),
     named.map(([position]) => position),
     named.map(([, account]) => account),
   ]);

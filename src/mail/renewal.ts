@@ -61,11 +61,7 @@ export async function lookAfter(
   }
 }
 
-async function buryGone(
-  { work, log }: Work,
-  { mandatorId, mandator }: Tenant,
-  { id, mailbox }: Taken,
-): Promise<void> {
+async function buryGone({ work, log }: Work, { mandatorId, mandator }: Tenant, { id, mailbox }: Taken): Promise<void> {
   await moveSubscriptions(work, {
     mandatorId,
     from: ['Active', 'Suspect'],
@@ -136,8 +132,5 @@ async function storeFault(
   if (!stored) return;
   const isNews = fault !== before || (stored.endsSoon && !stored.wasSaid);
   const level = !isNews ? 'debug' : fault === 'AccessLost' || stored.endsSoon ? 'error' : 'warn';
-  log[level](
-    { mandator, mailbox, fault, text, endsWithinADay: stored.endsSoon },
-    'mail subscription is not renewed',
-  );
+  log[level]({ mandator, mailbox, fault, text, endsWithinADay: stored.endsSoon }, 'mail subscription is not renewed');
 }

@@ -16,10 +16,7 @@ const allowed = 'POST';
 export type Webhook = {
   router: Router;
   /** For /metrics. */
-  figures: Record<
-    string,
-    { help: string; label?: string; read(): number | Readonly<Record<string, number>> }
-  >;
+  figures: Record<string, { help: string; label?: string; read(): number | Readonly<Record<string, number>> }>;
   /** Records what waits. */
   close(): Promise<void>;
 };
@@ -28,9 +25,7 @@ export type Webhook = {
 function readRaw(request: Request, sender: BodySender, { Limits }: Context['config']): Promise<Buffer> {
   const encoding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding !== 'identity')
-    throw new UnsupportedMediaType(
-      `Content-Encoding ${encoding.slice(0, 40)} is not supported here; use none.`,
-    );
+    throw new UnsupportedMediaType(`Content-Encoding ${encoding.slice(0, 40)} is not supported here; use none.`);
   const most = Limits.WebhookBodyBytes;
   return readBytes(request, Limits, {
     most,

@@ -26,11 +26,7 @@ export function makeSecret(config: Context['config'], purpose: Purpose, subscrip
 }
 
 /** The subscription that a secret proves; undefined for every other text. */
-export function subscriptionOf(
-  config: Context['config'],
-  purpose: Purpose,
-  secret: string,
-): number | undefined {
+export function subscriptionOf(config: Context['config'], purpose: Purpose, secret: string): number | undefined {
   const id = /^([1-9]\d{0,9})\.[\w-]{43}$/.exec(secret)?.[1];
   if (id === undefined) return undefined;
   const wanted = Buffer.from(makeSecret(config, purpose, Number(id)));

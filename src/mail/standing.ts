@@ -84,7 +84,5 @@ export async function writeStanding(
       booking_id = new.booking_id, reason = new.reason, changed_at = now()
     from jsonb_to_recordset(${JSON.stringify(changed)}) as new(id bigint, booking_id bigint, reason text)
     where mail_item.mandator_id = ${mandatorId} and mail_item.id = new.id
-      and (mail_item.booking_id, mail_item.reason) is distinct from (new.booking_id, new.reason)`.execute(
-    trx,
-  );
+      and (mail_item.booking_id, mail_item.reason) is distinct from (new.booking_id, new.reason)`.execute(trx);
 }

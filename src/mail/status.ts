@@ -137,10 +137,7 @@ export async function overseeCalendars(db: Database, viewer: Viewer): Promise<Ca
 export const pushWorks = ({ state }: CalendarStatus): boolean => state === 'Active';
 
 /** Items that have no booking because something is in the way, of each calendar the first that are not over. */
-export async function listConflicts(
-  db: Database,
-  calendars: readonly CalendarStatus[],
-): Promise<MailConflict[]> {
+export async function listConflicts(db: Database, calendars: readonly CalendarStatus[]): Promise<MailConflict[]> {
   const { rows } = await sql<MailConflict>`
     select item.id::float8 as id, item.calendar_id as "calendarId", item.uid, item.subject, lower(item.occupied) as start,
       upper(item.occupied) as "end", item.reason, item.organizer_name as "organizerName",
@@ -163,10 +160,7 @@ export async function listConflicts(
 }
 
 /** Items that cannot be read, of each calendar the newest. Nothing of what they say is told, as they may be private. */
-export async function listUnreadable(
-  db: Database,
-  calendars: readonly CalendarStatus[],
-): Promise<UnreadableItem[]> {
+export async function listUnreadable(db: Database, calendars: readonly CalendarStatus[]): Promise<UnreadableItem[]> {
   const { rows } = await sql<UnreadableItem>`
     select item.id::float8 as id, item.calendar_id as "calendarId", item.uid, item.item_id as "itemId", item.reason,
       item.changed_at as since
@@ -183,10 +177,7 @@ export async function listUnreadable(
 }
 
 /** What became of the subscriptions of calendars, of each the newest changes, newest first. */
-export async function listStateChanges(
-  db: Database,
-  calendars: readonly CalendarStatus[],
-): Promise<StateChange[]> {
+export async function listStateChanges(db: Database, calendars: readonly CalendarStatus[]): Promise<StateChange[]> {
   const { rows } = await sql<StateChange>`
     select change.id::float8 as id, calendar.id as "calendarId", change.subscription_id as "subscriptionId",
       change.from_state as "from", change.to_state as "to", change.text, change.at

@@ -62,10 +62,7 @@ export async function readStep(
         step.pages = withoutVoid([...step.pages, page]);
         step.items = step.pages.reduce((sum, { groups }) => sum + countItems(groups), 0);
         if (itemsSoFar(calendar, step) > mostItems)
-          throw new ServerFault(
-            'TooLarge',
-            `The calendar has more than ${mostItems} items; ask for fewer days.`,
-          );
+          throw new ServerFault('TooLarge', `The calendar has more than ${mostItems} items; ask for fewer days.`);
         if (page.isLast || isOver(step)) break;
       }
       return step;
@@ -95,9 +92,7 @@ export async function keepStep(db: Database, calendar: Calendar, step: Step): Pr
   const { cursor: place, address } = pages.at(-1) as CalendarPage;
   // Whoever writes down the fault marks it, or we do.
   const next: Continuation = { place, marks: (isAnew ? marks : (continuation?.marks ?? marks)) + 1 };
-  const kept = pages.map(
-    ({ groups, removed, isSlice }): Kept => ({ groups, removed, ...(isSlice && { isSlice }) }),
-  );
+  const kept = pages.map(({ groups, removed, isSlice }): Kept => ({ groups, removed, ...(isSlice && { isSlice }) }));
   await db.transaction().execute(async (trx) => {
     const { numAffectedRows } = await sql`
       update mail_calendar set continuation = ${JSON.stringify(next)},

@@ -24,11 +24,7 @@ export type Stored = {
 };
 
 /** @param of null: all items of the calendar */
-export async function readStored(
-  trx: Transaction,
-  { mandatorId, id }: Calendar,
-  of: Taken | null,
-): Promise<Stored[]> {
+export async function readStored(trx: Transaction, { mandatorId, id }: Calendar, of: Taken | null): Promise<Stored[]> {
   const ids = of && [...of.groupIds, ...of.removed];
   if (ids?.length === 0) return [];
   const which = ids
@@ -48,11 +44,7 @@ export async function readStored(
 /** What became of an item; `item` is null where it is not there any more. */
 type Done = { stored: Stored | undefined; item: Item | null; outcome: MailOutcome };
 
-export async function writeItems(
-  trx: Transaction,
-  { mandatorId, id }: Calendar,
-  done: readonly Done[],
-): Promise<void> {
+export async function writeItems(trx: Transaction, { mandatorId, id }: Calendar, done: readonly Done[]): Promise<void> {
   const gone = done.flatMap(({ stored, item }) => (item ? [] : (stored as Stored).id));
   if (gone.length > 0)
     await sql`
@@ -102,11 +94,7 @@ export async function writeItems(
 /** Days after which an item that has ended is forgotten; its booking stays. */
 const rememberedDays = 30;
 
-export async function forgetOld(
-  trx: Transaction,
-  { mandatorId, id }: Calendar,
-  { start }: Window,
-): Promise<void> {
+export async function forgetOld(trx: Transaction, { mandatorId, id }: Calendar, { start }: Window): Promise<void> {
   await sql`
     delete from mail_item where mandator_id = ${mandatorId} and calendar_id = ${id}
       and (upper(occupied) < ${start}::timestamptz - make_interval(days => ${rememberedDays})

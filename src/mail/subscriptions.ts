@@ -108,11 +108,8 @@ export async function moveSubscriptions(
       )
       update mail_subscription as moved set state = ${to}, fault = null, fault_text = ${text}, due_at = ${dueAt}
       from moving where moved.mandator_id = ${mandatorId} and moved.id = moving.id
-      returning moved.id, moved.calendar_id as "calendarId", moved.mailbox, ${isRepeated} as "isRepeated"`.execute(
-      trx,
-    );
-    if (to === 'Suspect' || to === 'Dead')
-      await markCalendars(trx, await calendarsOf(trx, mandatorId, rows), 'Poll');
+      returning moved.id, moved.calendar_id as "calendarId", moved.mailbox, ${isRepeated} as "isRepeated"`.execute(trx);
+    if (to === 'Suspect' || to === 'Dead') await markCalendars(trx, await calendarsOf(trx, mandatorId, rows), 'Poll');
     return rows;
   });
 }

@@ -122,9 +122,7 @@ async function readCalendar(
     from mail_calendar as calendar join mandator on mandator.id = calendar.mandator_id
       join resource on (resource.mandator_id, resource.id) = (calendar.mandator_id, calendar.resource_id)
       join location on (location.mandator_id, location.id) = (resource.mandator_id, resource.location_id)
-    where calendar.mandator_id = ${mandatorId} and calendar.id = ${calendarId} and retired_at is null`.execute(
-    db,
-  );
+    where calendar.mandator_id = ${mandatorId} and calendar.id = ${calendarId} and retired_at is null`.execute(db);
   return rows[0];
 }
 
@@ -233,9 +231,7 @@ async function recordFault(
   const fault = error instanceof ServerFault ? error.fault : 'Unreadable';
   const isLost = !isPassing(error);
   const soFar =
-    isLost || continuationItems === 0
-      ? ''
-      : ` The ${continuationItems} items that were read before are kept.`;
+    isLost || continuationItems === 0 ? '' : ` The ${continuationItems} items that were read before are kept.`;
   const text =
     error instanceof ServerFault
       ? `${error.message}${soFar}`
@@ -261,9 +257,7 @@ async function recordFault(
       update mail_calendar set fault = ${fault}, fault_text = ${text.slice(0, 500)}, failures = failures + 1,
         not_before = now() + make_interval(secs => ${rest / 1_000}), ${isLost ? noContinuation : sql`continuation = continuation`},
         cursor = case when ${fault === 'StateLost'} then null else cursor end
-      where mandator_id = ${mandatorId} and id = ${id} and retired_at is null and readings = ${readings}`.execute(
-      trx,
-    );
+      where mandator_id = ${mandatorId} and id = ${id} and retired_at is null and readings = ${readings}`.execute(trx);
     if (!numAffectedRows) return;
     if (isLost) await forgetSteps(trx, mandatorId, [id]);
     await markCalendars(trx, [id], dirtyBy ?? 'Poll');

@@ -165,11 +165,7 @@ function readAttributes(attributes: Readonly<Record<string, Attribute>>): Readon
 }
 
 /** The first child of this name; undefined without one, and of nothing. */
-export function childOf(
-  element: XmlElement | undefined,
-  namespace: string,
-  name: string,
-): XmlElement | undefined {
+export function childOf(element: XmlElement | undefined, namespace: string, name: string): XmlElement | undefined {
   return element?.children.find((child) => child.name === name && child.namespace === namespace);
 }
 

@@ -23,9 +23,7 @@ const resourceOf = (db: Database, { mandatorId }: Viewer, id: number) =>
 const unknown = () => new NotFound('There is no resource of this id.');
 
 /** @throws NotFound, also for another tenant's */
-function asOwn<Item extends { id: number }>(
-  found: { id: number; items: Item[] } | undefined,
-): OwnHours<Item> {
+function asOwn<Item extends { id: number }>(found: { id: number; items: Item[] } | undefined): OwnHours<Item> {
   if (!found) throw unknown();
   return { resourceId: found.id, version: found.items.at(-1)?.id ?? 0, items: found.items };
 }
@@ -53,11 +51,7 @@ const readExceptions: Read<StoredException> = async (db, viewer, resourceId) => 
 };
 
 /** The rules of a resource itself, without its location's. @throws Forbidden, NotFound */
-export async function getRules(
-  db: Database,
-  viewer: Viewer,
-  resourceId: number,
-): Promise<OwnHours<StoredRule>> {
+export async function getRules(db: Database, viewer: Viewer, resourceId: number): Promise<OwnHours<StoredRule>> {
   checkAdmin(viewer);
   return readRules(db, viewer, resourceId);
 }
@@ -80,10 +74,7 @@ type Change<Item> = {
   expected: Versions;
   read: Read<Item>;
   /** Puts the new ones in the place of the old ones. */
-  write(
-    trx: Transaction,
-    key: { mandator_id: number; location_id: number; resource_id: number },
-  ): Promise<void>;
+  write(trx: Transaction, key: { mandator_id: number; location_id: number; resource_id: number }): Promise<void>;
 };
 
 /**

@@ -124,9 +124,7 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
         description: 'Replaces the rules of a resource; for Admins.',
         resolve: async (_root, { resourceId, version, items }, call) => {
           const rules = readItems(bodies.rulesBody, items).Items.map(bodies.toNewRule);
-          return wire.toOwnRules(
-            await replaceRules(call.context.db, call, readId(resourceId), [version], rules),
-          );
+          return wire.toOwnRules(await replaceRules(call.context.db, call, readId(resourceId), [version], rules));
         },
       }),
       setOpeningExceptions: t.field({

@@ -68,12 +68,7 @@ function listPeriods(
  * the change, and an interval that this leaves empty is dropped.
  * @param timeZone an IANA zone
  */
-export function openIntervals(
-  hours: Hours,
-  timeZone: string,
-  fromDate: string,
-  toDate: string,
-): OpenInterval[] {
+export function openIntervals(hours: Hours, timeZone: string, fromDate: string, toDate: string): OpenInterval[] {
   const zone = zoneFor(timeZone);
   const [first, last] = [readDate(fromDate), readDate(toDate)];
   // A day more on each side than offsets and nights can reach.
@@ -107,7 +102,5 @@ export function openIntervals(
       });
     }
   }
-  return intervals.sort(
-    (one, other) => Number(one.start) - Number(other.start) || Number(one.end) - Number(other.end),
-  );
+  return intervals.sort((one, other) => Number(one.start) - Number(other.start) || Number(one.end) - Number(other.end));
 }

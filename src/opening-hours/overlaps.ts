@@ -11,8 +11,7 @@ export type Repeated = Period & {
 
 const day = 24 * 60;
 
-const lengthOf = ({ opens, closes }: Period) =>
-  minutesOf(closes) - minutesOf(opens) + (closes <= opens ? day : 0);
+const lengthOf = ({ opens, closes }: Period) => minutesOf(closes) - minutesOf(opens) + (closes <= opens ? day : 0);
 
 function overlap(one: Repeated, other: Repeated, circle: number): boolean {
   const apart =
@@ -30,10 +29,7 @@ function overlap(one: Repeated, other: Repeated, circle: number): boolean {
 }
 
 /** Of each entry that covers the time of an earlier one its index, and the index of the first of those. */
-export function findOverlaps(
-  entries: readonly Repeated[],
-  circle: number,
-): [index: number, earlier: number][] {
+export function findOverlaps(entries: readonly Repeated[], circle: number): [index: number, earlier: number][] {
   return entries.flatMap((entry, index) => {
     const earlier = entries.findIndex((other, place) => place < index && overlap(entry, other, circle));
     return earlier < 0 ? [] : [[index, earlier] as [number, number]];

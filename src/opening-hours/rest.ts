@@ -6,14 +6,7 @@ import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import { exceptionsBody, rulesBody, toNewException, toNewRule } from './bodies.ts';
 import { getExceptions, getRules, replaceExceptions, replaceRules } from './change.ts';
 import { listForLocation } from './service.ts';
-import {
-  openingHours,
-  ownExceptions,
-  ownRules,
-  toOpeningHours,
-  toOwnExceptions,
-  toOwnRules,
-} from './wire.ts';
+import { openingHours, ownExceptions, ownRules, toOpeningHours, toOwnExceptions, toOwnRules } from './wire.ts';
 
 const path = '/v1.0/opening-hours';
 
@@ -117,9 +110,7 @@ export const routes = [
     handle: async ({ db }, { viewer, requestId, params, body, headers }) => {
       const rules = body.Items.map(toNewRule);
       return recordAnswer(
-        toOwnRules(
-          await replaceRules(db, { viewer, requestId }, params.resourceId, readIfMatch(headers), rules),
-        ),
+        toOwnRules(await replaceRules(db, { viewer, requestId }, params.resourceId, readIfMatch(headers), rules)),
       );
     },
   }),
@@ -148,13 +139,7 @@ export const routes = [
       const exceptions = body.Items.map(toNewException);
       return recordAnswer(
         toOwnExceptions(
-          await replaceExceptions(
-            db,
-            { viewer, requestId },
-            params.resourceId,
-            readIfMatch(headers),
-            exceptions,
-          ),
+          await replaceExceptions(db, { viewer, requestId }, params.resourceId, readIfMatch(headers), exceptions),
         ),
       );
     },

@@ -140,9 +140,7 @@ export async function listForLocation(
         resourceId: id,
         resourceName: name,
         weekly: hours.rules,
-        exceptions: hours.exceptions.filter(
-          ({ fromDate, toDate }) => fromDate <= addDays(to, 1) && from <= toDate,
-        ),
+        exceptions: hours.exceptions.filter(({ fromDate, toDate }) => fromDate <= addDays(to, 1) && from <= toDate),
         intervals: convert(hours),
       };
     }),
@@ -167,9 +165,7 @@ async function readZone(db: Database, viewer: Viewer, locationId: number): Promi
     .select('time_zone')
     .executeTakeFirst();
   if (!found)
-    throw new Malformed(
-      'The location named for the time zone (X-timezone-locationId) is none of this tenant.',
-    );
+    throw new Malformed('The location named for the time zone (X-timezone-locationId) is none of this tenant.');
   return found.time_zone;
 }
 
@@ -184,13 +180,11 @@ function readDates(query: HoursQuery, timeZone: string): { from: string; to: str
     ['From', query.from],
     ['To', query.to],
   ] as const)
-    if (date !== undefined && !('1900' < date && date < '3000'))
-      fault(field, 'must be in a year from 1900 to 2999');
+    if (date !== undefined && !('1900' < date && date < '3000')) fault(field, 'must be in a year from 1900 to 2999');
   const from = query.from ?? localDateOf(new Date(), timeZone);
   const to = query.to ?? addDays(from, 6);
   if (to < from) fault('To', `must not be before From, which is ${from}`);
-  else if (addDays(from, mostDays) <= to)
-    fault('To', `must be at most ${mostDays} days from From, both included`);
+  else if (addDays(from, mostDays) <= to) fault('To', `must be at most ${mostDays} days from From, both included`);
   if (faults.length > 0) throw new Malformed(faults.map(({ message }) => message).join(' '), faults);
   return { from, to };
 }

@@ -70,9 +70,7 @@ export async function readHours(db: Database, mandatorId: number, which: Which) 
       jsonArrayFrom(
         storedRules(mandatorId)
           .where('opening_rule.location_id', '=', location)
-          .where(({ eb, or }) =>
-            or([eb('opening_rule.resource_id', 'is', null), chosen('opening_rule.resource_id')]),
-          )
+          .where(({ eb, or }) => or([eb('opening_rule.resource_id', 'is', null), chosen('opening_rule.resource_id')]))
           .orderBy('opening_rule.id'),
       ).as('rules'),
       jsonArrayFrom(

@@ -47,9 +47,7 @@ export const ruleFields = {
 export const exceptionFields = {
   FromDate: date('The first date that it is about.'),
   ToDate: date('The last date that it is about.'),
-  Closed: z
-    .boolean()
-    .meta({ description: 'Closed on its dates; the night before ends at 00:00 of the first.' }),
+  Closed: z.boolean().meta({ description: 'Closed on its dates; the night before ends at 00:00 of the first.' }),
   Periods: z
     .array(openingPeriod)
     .max(mostPeriods)
@@ -119,11 +117,7 @@ export const openingHours = z
   })
   .meta({ id: 'OpeningHours', description: 'When the resources of a location are open.' });
 
-const ownList = <Item extends z.ZodType>(
-  items: Item,
-  most: number,
-  texts: { id: string; description: string },
-) =>
+const ownList = <Item extends z.ZodType>(items: Item, most: number, texts: { id: string; description: string }) =>
   z
     .object({
       ResourceId: id('The id of the resource.'),
@@ -203,10 +197,7 @@ export function toOpeningHours(hours: LocationHours) {
   };
 }
 
-const toOwnList = <Item>(
-  { resourceId, version, items }: OwnHours<Item>,
-  toRecord: (item: Item) => object,
-) => ({
+const toOwnList = <Item>({ resourceId, version, items }: OwnHours<Item>, toRecord: (item: Item) => object) => ({
   ResourceId: resourceId,
   Version: version,
   Items: items.map(toRecord),

@@ -21,9 +21,7 @@ export function requestBody(request: Request, pace: Pace): AsyncIterable<Uint8Ar
   const sent = streamBytes(request, pace);
   if (encoding === 'identity') return sent;
   if (encoding !== 'gzip')
-    throw new UnsupportedMediaType(
-      `Content-Encoding ${encoding.slice(0, 40)} is not supported; use gzip or none.`,
-    );
+    throw new UnsupportedMediaType(`Content-Encoding ${encoding.slice(0, 40)} is not supported; use gzip or none.`);
   return inflate(sent);
 }
 
@@ -34,8 +32,7 @@ async function* inflate(sent: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
   try {
     yield* gunzip;
   } catch (error) {
-    if ((error as { code?: string }).code?.startsWith('Z_'))
-      throw new Malformed('The body is not valid gzip data.');
+    if ((error as { code?: string }).code?.startsWith('Z_')) throw new Malformed('The body is not valid gzip data.');
     throw error;
   } finally {
     gunzip.destroy();

@@ -10,16 +10,10 @@ export const roomConflict = z
     BookingId: id('The id of the booking in the way.'),
     ResourceId: id('The resource that it occupies.'),
     Kind: z.string().max(20).meta({ description: 'What it is: Booking, Lesson, MailItem or Block.' }),
-    Subject: z
-      .string()
-      .max(4_000)
-      .nullable()
-      .meta({ description: 'What it is about; Belegt where it is private.' }),
+    Subject: z.string().max(4_000).nullable().meta({ description: 'What it is about; Belegt where it is private.' }),
     Start: instant('From when it occupies the resource, setup included.'),
     End: instant('Until when it occupies the resource, teardown included.'),
-    WantedStart: instant(
-      'The start of the wanted booking that it is in the way of; of a series one of many.',
-    ),
+    WantedStart: instant('The start of the wanted booking that it is in the way of; of a series one of many.'),
   })
   .meta({ id: 'RoomConflict', description: 'A booking that is in the way of a wanted one.' });
 

@@ -20,17 +20,11 @@ function challengesFor(request: Request, schemes: readonly string[]): string {
 }
 
 /** RFC 9457. The standard members keep their lower case; extension members follow the caller's casing. */
-function writeProblem(
-  request: Request,
-  response: Response,
-  error: DomainError,
-  schemes: readonly string[],
-): void {
+function writeProblem(request: Request, response: Response, error: DomainError, schemes: readonly string[]): void {
   const status = statusOfCode[error.code];
   if (status === 401) response.set('WWW-Authenticate', challengesFor(request, schemes));
   if (error instanceof MethodNotAllowed) response.set('Allow', error.allow.join(', '));
-  if (error.retryAfter !== undefined)
-    response.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfter))));
+  if (error.retryAfter !== undefined) response.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfter))));
   const errors = error.errors.map(({ field, pointer, code, message }) => ({
     Field: field,
     Pointer: pointer,
@@ -85,10 +79,7 @@ export function handleErrors(log: Log, schemes: readonly string[] = ['Bearer']):
     const known = asDomainError(error) ?? asExpressError(error);
     if (known) {
       if (known !== error)
-        log.warn(
-          { requestId, err: String(error?.message) },
-          'answered as an error of the caller or the database',
-        );
+        log.warn({ requestId, err: String(error?.message) }, 'answered as an error of the caller or the database');
       writeProblem(request, response, known, schemes);
       return;
     }

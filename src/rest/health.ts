@@ -81,9 +81,7 @@ export function healthRoutes(context: Context, health: Health): Router {
 
   router.use((request, response, next) => {
     const stop = duration.startTimer();
-    response.on('close', () =>
-      stop({ method: request.method, route: routeOf(request), status: statusOf(response) }),
-    );
+    response.on('close', () => stop({ method: request.method, route: routeOf(request), status: statusOf(response) }));
     next();
   });
 
@@ -121,9 +119,7 @@ export function healthRoutes(context: Context, health: Health): Router {
     if (!ready) response.set('Retry-After', '5');
     writeJson(request, response, {
       Status: health.stopping() ? 'Stopping' : healthy ? 'Healthy' : 'Unhealthy',
-      Checks: Object.fromEntries(
-        Object.entries(checks).map(([name, fine]) => [name, fine ? 'Healthy' : 'Unhealthy']),
-      ),
+      Checks: Object.fromEntries(Object.entries(checks).map(([name, fine]) => [name, fine ? 'Healthy' : 'Unhealthy'])),
     });
   });
 

@@ -6,9 +6,7 @@ const lowerFirst = (key: string) => key.charAt(0).toLowerCase() + key.slice(1);
 function lowerKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(lowerKeys);
   if (value === null || typeof value !== 'object' || value instanceof Date) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [lowerFirst(key), lowerKeys(member)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [lowerFirst(key), lowerKeys(member)]));
 }
 
 /** Whether the caller asked for camel-case property names (specification 4.1). */
@@ -32,18 +30,12 @@ function writeText(response: Response, text: string, type: string): void {
 
 /** What the door has said it varies by, with the casing; nearly always that is all there is. */
 function varyByFormat(response: Response): void {
-  if (response.getHeader('Vary') === 'Authorization')
-    response.setHeader('Vary', 'Authorization, X-JsonPropertyFormat');
+  if (response.getHeader('Vary') === 'Authorization') response.setHeader('Vary', 'Authorization, X-JsonPropertyFormat');
   else response.vary('Authorization, X-JsonPropertyFormat');
 }
 
 /** Writes a body whose keys are in Pascal case, in the casing that the caller asked for. */
-export function writeJson(
-  request: Request,
-  response: Response,
-  body: unknown,
-  type = 'application/json',
-): void {
+export function writeJson(request: Request, response: Response, body: unknown, type = 'application/json'): void {
   varyByFormat(response);
   writeText(response, toText(request, body), type);
 }
@@ -60,12 +52,7 @@ export function isKnown(request: Request, etag: string): boolean {
  * Writes the 200 of a GET or HEAD as `writeJson` does, or a text of another type, with the ETag of its text unless it has
  * one already; or 304 and no body where the caller has them (`If-None-Match`, contract 2).
  */
-export function writeTagged(
-  request: Request,
-  response: Response,
-  body: unknown,
-  type = 'application/json',
-): void {
+export function writeTagged(request: Request, response: Response, body: unknown, type = 'application/json'): void {
   varyByFormat(response);
   const text = type === 'application/json' ? toText(request, body) : String(body);
   const etag = response.get('ETag') ?? `"${hash('sha1', text, 'base64url')}"`;

@@ -46,8 +46,7 @@ const viewers = new WeakMap<Viewer, Counted>();
 /** A viewer is known for some seconds, and seen with each of its requests. */
 function countedByViewer(limit: Limit, viewer: Viewer): Counted {
   let counted = viewers.get(viewer);
-  if (!counted)
-    viewers.set(viewer, (counted = countedBy(limit, `${viewer.mandatorId} ${viewer.credential}`)));
+  if (!counted) viewers.set(viewer, (counted = countedBy(limit, `${viewer.mandatorId} ${viewer.credential}`)));
   return counted;
 }
 
@@ -135,8 +134,7 @@ export function countNotifications(
             of: `${of} without a valid secret`,
             each: 'address',
             setting: 'Limits__UnknownNotificationsPerMinute',
-            remedy:
-              ' Send them to the whole callback URL of a subscription: with its secret they are counted apart.',
+            remedy: ' Send them to the whole callback URL of a subscription: with its secret they are counted apart.',
           },
           ipKeyGenerator(sender.address, 64),
         ]
@@ -147,8 +145,7 @@ export function countNotifications(
             of,
             each: 'subscription',
             setting: 'Limits__NotificationsPerMinute',
-            remedy:
-              ' Send the request again then, or have the limit raised; calendars are also read without it.',
+            remedy: ' Send the request again then, or have the limit raised; calendars are also read without it.',
           },
           String(sender.subscriptionId),
         ];

@@ -9,12 +9,7 @@ const names = z.array(z.string().max(100)).max(20);
 const tokenRequest = z.object({
   grant_type: z.enum(['apikey']),
   scope: z.enum(['service_api']).optional(),
-  client_id: z
-    .string()
-    .min(1)
-    .max(200)
-    .optional()
-    .meta({ description: 'Required unless it comes by Basic.' }),
+  client_id: z.string().min(1).max(200).optional().meta({ description: 'Required unless it comes by Basic.' }),
   client_secret: z.string().max(500).optional().meta({ description: 'Where the client needs one.' }),
   apikey: z.string().min(1).max(200).meta({ description: 'The PIN of the person.', format: 'password' }),
 });
@@ -225,8 +220,7 @@ const getConfiguration = get({
 const getKeys = get({
   operationId: 'getKeys',
   summary: 'List the public keys that tokens are signed with',
-  description:
-    'A JSON Web Key Set (RFC 7517). A new key signs at once, so do not keep it for longer than it says.',
+  description: 'A JSON Web Key Set (RFC 7517). A new key signs at once, so do not keep it for longer than it says.',
   tags: ['Identity'],
   responses: {
     200: answer(
@@ -267,8 +261,7 @@ const ready = {
 const getReadiness = get({
   operationId: 'getReadiness',
   summary: 'Tell whether the process can do its work',
-  description:
-    'The database answers, its schema is current, its notifications are heard, and the worker runs.',
+  description: 'The database answers, its schema is current, its notifications are heard, and the worker runs.',
   tags: ['Health'],
   responses: {
     200: answer('It can.', readiness, { Status: 'Healthy', Checks: ready }, 'Cache-Control'),

@@ -26,8 +26,7 @@ export const headers = {
     example: 'Authorization, X-JsonPropertyFormat',
   },
   RateLimit: {
-    description:
-      'What is left of the limit: `r` requests for `t` seconds (draft-ietf-httpapi-ratelimit-headers).',
+    description: 'What is left of the limit: `r` requests for `t` seconds (draft-ietf-httpapi-ratelimit-headers).',
     schema: text(200),
     example: '"requests"; r=599; t=60',
   },
@@ -223,9 +222,7 @@ const versionProblems: Record<number, string> = {
 };
 const brokenRule = 'A member of the body is missing, unknown or breaks a rule; `Errors` lists every fault.';
 
-const codeOfStatus = new Map<number, string>(
-  Object.entries(statusOfCode).map(([code, status]) => [status, code]),
-);
+const codeOfStatus = new Map<number, string>(Object.entries(statusOfCode).map(([code, status]) => [status, code]));
 
 /** An answer with a problem; `names` are its headers. */
 export function problemAnswer(
@@ -259,10 +256,9 @@ export function problemAnswers(
   own: Record<number, string>,
   reads: Record<'body' | 'checked' | 'idempotencyKey' | 'ifMatch' | 'anonymous', boolean>,
 ): ZodOpenApiOperationObject['responses'] {
-  const unprocessable = [
-    ...(reads.checked ? [brokenRule] : []),
-    ...(reads.idempotencyKey ? [keyOfAnother] : []),
-  ].join(' ');
+  const unprocessable = [...(reads.checked ? [brokenRule] : []), ...(reads.idempotencyKey ? [keyOfAnother] : [])].join(
+    ' ',
+  );
   const specific = {
     ...(reads.body ? bodyProblems : {}),
     ...(reads.idempotencyKey ? { 409: keyInUse } : {}),
@@ -272,9 +268,7 @@ export function problemAnswers(
   };
   const common = Object.keys(commonProblems).filter((status) => !(reads.anonymous && status === '401'));
   return {
-    ...Object.fromEntries(
-      common.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]),
-    ),
+    ...Object.fromEntries(common.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }])),
     ...Object.fromEntries(
       Object.entries(specific).map(([status, description]) => [
         status,

@@ -3,10 +3,7 @@ import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type HeaderName, headerRefs, parameterRefs, problemAnswer } from './openapi-parts.ts';
 
-const ews = z
-  .string()
-  .max(1_048_576)
-  .meta({ description: 'A SOAP envelope with SendNotification (MS-OXWSPSNTIF).' });
+const ews = z.string().max(1_048_576).meta({ description: 'A SOAP envelope with SendNotification (MS-OXWSPSNTIF).' });
 const anyObject = z.looseObject({}).meta({
   description:
     '`{"value": […]}`: change and lifecycle notifications of Microsoft Graph. `{"@type": "StateChange", …}`: JMAP (RFC 8620). Other objects are kept, without effect.',
@@ -38,10 +35,7 @@ function operation(
   more: Partial<ZodOpenApiOperationObject> = {},
 ): ZodOpenApiOperationObject {
   const names: readonly HeaderName[] = ['X-Request-Id', 'Cache-Control', ...legacy];
-  const answer = (
-    description: string,
-    content?: ZodOpenApiResponseObject['content'],
-  ): ZodOpenApiResponseObject => ({
+  const answer = (description: string, content?: ZodOpenApiResponseObject['content']): ZodOpenApiResponseObject => ({
     description,
     headers: headerRefs(...names),
     ...(content && { content }),
@@ -74,9 +68,7 @@ function operation(
       content: {
         'text/xml': {
           schema: ews,
-          example: soap(
-            `<SendNotification ${messages}><ResponseMessages>…</ResponseMessages></SendNotification>`,
-          ),
+          example: soap(`<SendNotification ${messages}><ResponseMessages>…</ResponseMessages></SendNotification>`),
         },
         'application/json': {
           schema: anyObject,
@@ -94,8 +86,7 @@ function operation(
         },
         'text/plain': {
           schema: z.string().max(2_048),
-          example:
-            'Validation: Testing client application reachability for subscription Request-Id: 877cb92e',
+          example: 'Validation: Testing client application reachability for subscription Request-Id: 877cb92e',
         },
       }),
       202: answer('JMAP and other objects: it is recorded. Graph: nothing more is said.', {
@@ -105,10 +96,7 @@ function operation(
         },
       }),
       ...Object.fromEntries(
-        Object.entries(problems).map(([status, text]) => [
-          status,
-          problemAnswer(Number(status), text, names),
-        ]),
+        Object.entries(problems).map(([status, text]) => [status, problemAnswer(Number(status), text, names)]),
       ),
     },
     ...more,

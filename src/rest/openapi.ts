@@ -86,17 +86,7 @@ function describeAnswer(answer: DescribedAnswer, tagged: boolean, type: string):
 }
 
 function describeRoute(route: Route): ZodOpenApiOperationObject {
-  const {
-    method,
-    path,
-    summary,
-    description,
-    params,
-    query,
-    body,
-    answers,
-    type = 'application/json',
-  } = route;
+  const { method, path, summary, description, params, query, body, answers, type = 'application/json' } = route;
   const own = route.headers ?? [];
   // Written by the hallway: `writeTagged`.
   const tagged = method === 'GET';
@@ -153,8 +143,7 @@ const completeSchema: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {
   if (jsonSchema.format === 'date') jsonSchema.maxLength ??= 10;
   if (jsonSchema.format === 'date-time') jsonSchema.maxLength ??= 40;
   if (jsonSchema.format === 'uuid') jsonSchema.maxLength ??= 36;
-  if (jsonSchema.type === 'integer')
-    jsonSchema.format ??= Number(jsonSchema.maximum) < 2 ** 31 ? 'int32' : 'int64';
+  if (jsonSchema.type === 'integer') jsonSchema.format ??= Number(jsonSchema.maximum) < 2 ** 31 ? 'int32' : 'int64';
 };
 
 function pathsOf(routes: readonly Route[]): ZodOpenApiPathsObject {
@@ -174,8 +163,7 @@ function tidy(document: ApiDocument): ApiDocument {
   const tidied: ApiDocument = JSON.parse(text);
   const { headers = {}, parameters = {} } = tidied.components ?? {};
   for (const [kind, parts] of Object.entries({ headers, parameters }))
-    for (const name of Object.keys(parts))
-      if (!text.includes(`"#/components/${kind}/${name}"`)) delete parts[name];
+    for (const name of Object.keys(parts)) if (!text.includes(`"#/components/${kind}/${name}"`)) delete parts[name];
   return tidied;
 }
 
@@ -202,9 +190,7 @@ export function describeApi(routes: readonly Route[], roots: { BaseUrl: string; 
         license: { name: 'Proprietary' },
       },
       servers: [server(roots.BaseUrl)],
-      tags: tags.filter(
-        ({ name }) => name !== 'API 1.0' || routes.some(({ path }) => path.startsWith('/v1.0/')),
-      ),
+      tags: tags.filter(({ name }) => name !== 'API 1.0' || routes.some(({ path }) => path.startsWith('/v1.0/'))),
       paths: { ...pathsOf(routes), ...anonymousPaths(identityServer), ...webhookPaths(identityServer) },
       components: { headers, parameters, securitySchemes, responses: problemComponents },
     },

@@ -28,8 +28,7 @@ export const flag = (description: string) =>
     .optional()
     .meta({ type: 'boolean', description });
 
-const wrongInstant =
-  'must be a date-time such as 2027-02-01T08:00:00Z; in a query the + of an offset is written %2B';
+const wrongInstant = 'must be a date-time such as 2027-02-01T08:00:00Z; in a query the + of an offset is written %2B';
 
 export const instant = (description: string) =>
   z.iso
@@ -42,9 +41,7 @@ export const instant = (description: string) =>
 
 /** Which resources. */
 export const resourceFilter = {
-  MinCapacity: whole(0, 1_000_000)
-    .optional()
-    .meta({ description: 'Only those for at least so many persons.' }),
+  MinCapacity: whole(0, 1_000_000).optional().meta({ description: 'Only those for at least so many persons.' }),
   Equipment: z
     .preprocess((sent) => [sent].flat(), z.array(z.string().min(1).max(100)).max(20))
     .optional()
@@ -63,11 +60,7 @@ export const paging = {
     .meta({
       description: `Most items of the page; 50 when left out, and above ${mostPerPage} as ${mostPerPage}.`,
     }),
-  Cursor: z
-    .string()
-    .max(longestCursor)
-    .optional()
-    .meta({ description: 'The `NextCursor` of the page before.' }),
+  Cursor: z.string().max(longestCursor).optional().meta({ description: 'The `NextCursor` of the page before.' }),
 };
 
 /** Of a read that may wait (contract 4.4). */

@@ -3,14 +3,7 @@ import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import { personSends } from '../body-memory.ts';
 import type { Context, Viewer, Waiter } from '../context.ts';
-import {
-  type FieldError,
-  Malformed,
-  MethodNotAllowed,
-  NotAcceptable,
-  NotAuthenticated,
-  NotFound,
-} from '../errors.ts';
+import { type FieldError, Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
 import { idempotencyKey, respell } from '../input.ts';
 import { isStorable } from '../storable.ts';
 import { readJson } from './body.ts';
@@ -190,12 +183,7 @@ function checkAccept(request: Request, type: string): void {
     throw new NotAcceptable(`This answers with ${type} only; allow it in Accept.`);
 }
 
-function writeAnswer(
-  request: Request,
-  response: Response,
-  { status, headers = {}, body }: Answer,
-  type: string,
-): void {
+function writeAnswer(request: Request, response: Response, { status, headers = {}, body }: Answer, type: string): void {
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   response.statusCode = status;
   response.setHeader('Cache-Control', isRead ? 'private, no-cache' : 'no-store');
@@ -257,11 +245,7 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
     mounted.all((request, response) => {
       const allow = siblings.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
       if (request.method === 'OPTIONS') response.status(204).set('Allow', allow.join(', ')).end();
-      else
-        throw new MethodNotAllowed(
-          `${request.method} is not possible here; use ${allow.join(' or ')}.`,
-          allow,
-        );
+      else throw new MethodNotAllowed(`${request.method} is not possible here; use ${allow.join(' or ')}.`, allow);
     });
   }
   return router;

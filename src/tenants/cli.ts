@@ -108,10 +108,7 @@ export const addCommands: AddCommands = (program, action) => {
     .argument('<name>', 'the parameter')
     .argument('<value>', 'its new value')
     .addOption(tenantOption())
-    .addHelpText(
-      'after',
-      'Example:\n  $ roomgate parameter set --mandator demo PinAuthenticationAllowed true',
-    )
+    .addHelpText('after', 'Example:\n  $ roomgate parameter set --mandator demo PinAuthenticationAllowed true')
     .action(
       action(async ({ context, print }, name: string, value: string, options: { mandator: string }) => {
         const change = await tenants.setParameter(context.db, options.mandator, name, value);

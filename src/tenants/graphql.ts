@@ -5,14 +5,7 @@ import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from 
 import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { resourceFields, toResourceFilter } from '../graphql/filters.ts';
-import {
-  bodyType,
-  enumType,
-  type MemberType,
-  readBody,
-  recordFields,
-  recordType,
-} from '../graphql/record.ts';
+import { bodyType, enumType, type MemberType, readBody, recordFields, recordType } from '../graphql/record.ts';
 import { textArgument } from '../graphql/texts.ts';
 import { readId } from '../input.ts';
 import type { Location } from './locations.ts';
@@ -52,8 +45,7 @@ function addResource(builder: Builder, location: ObjectRef<Types, Location>) {
       location: t.field({
         type: location,
         description: 'Where it is.',
-        resolve: ({ locationId }, _args, { context, viewer }) =>
-          locations.getLocation(context.db, viewer, locationId),
+        resolve: ({ locationId }, _args, { context, viewer }) => locations.getLocation(context.db, viewer, locationId),
       }),
     }),
   });
@@ -173,8 +165,7 @@ function addChanges<New extends Body, Changes extends Body>(
   },
 ): void {
   const type: ObjectRef<Types, object> = record;
-  const input = (verb: string, schema: Body): InputRef<object> =>
-    bodyType(builder, `${verb}${noun}Input`, schema);
+  const input = (verb: string, schema: Body): InputRef<object> => bodyType(builder, `${verb}${noun}Input`, schema);
   const result = (verb: string) => ({
     name: `${verb}${noun}Result`,
     description: `The ${noun.toLowerCase()}, or why not.`,

@@ -141,6 +141,5 @@ async function checkDeserted(trx: Transaction, mandatorId: number, locationId: n
     .where('active', '=', true)
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
-  if (count > 0)
-    throw new Conflict(`The location still has ${count} active resources; set these to inactive first.`);
+  if (count > 0) throw new Conflict(`The location still has ${count} active resources; set these to inactive first.`);
 }

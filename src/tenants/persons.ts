@@ -87,11 +87,7 @@ export async function getOwnPerson(db: Database, { mandatorId, personId }: Viewe
 }
 
 /** @throws Forbidden */
-export async function findPersonById(
-  db: Database,
-  viewer: Viewer,
-  id: number,
-): Promise<PersonRecord | undefined> {
+export async function findPersonById(db: Database, viewer: Viewer, id: number): Promise<PersonRecord | undefined> {
   checkAdmin(viewer);
   return await personById(db, viewer.mandatorId, id);
 }

@@ -13,8 +13,7 @@ import * as wire from './wire.ts';
 
 const forDisplays = { 403: 'A display reads the status of its own resources only.' };
 const forAdmins = { 403: 'Only an Admin manages master data.' };
-const ofName = (most: number, description: string) =>
-  z.string().min(1).max(most).optional().meta({ description });
+const ofName = (most: number, description: string) => z.string().min(1).max(most).optional().meta({ description });
 const active = flag('Only those that are, or are not, active; both when left out.');
 
 const one = (description: string, body: z.ZodType, example: unknown): Record<200, DescribedAnswer> => ({
@@ -85,11 +84,7 @@ function adminRoutes<Record extends { id: number }, New extends Body, Changes ex
       headers: ['If-Match'],
       params,
       body: change,
-      answers: one(
-        `The ${noun} as it is now.`,
-        record.schema,
-        examples.changed(record.example, change.example),
-      ),
+      answers: one(`The ${noun} as it is now.`, record.schema, examples.changed(record.example, change.example)),
       problems: { ...forAdmins, 409: conflicts.change },
       handle: async ({ db }, call) => {
         const versions = readIfMatch(call.headers);
@@ -222,8 +217,7 @@ const personRoutes = [
     summary: 'Read oneself',
     description: 'The person whose credential this call carries.',
     answers: one('The person.', wire.personRecord, examples.person),
-    handle: async ({ db }, { viewer }) =>
-      recordAnswer(wire.toPersonRecord(await persons.getOwnPerson(db, viewer))),
+    handle: async ({ db }, { viewer }) => recordAnswer(wire.toPersonRecord(await persons.getOwnPerson(db, viewer))),
   }),
   route({
     method: 'GET',

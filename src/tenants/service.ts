@@ -96,9 +96,7 @@ async function writeMandator(trx: Transaction, file: TenantFile): Promise<Writte
   const changed = await sql`
     update mandator set name = ${file.Name}, parameters = parameters || ${parameters}::jsonb
     where id = ${held.id}
-      and (name, parameters) is distinct from (${file.Name}, parameters || ${parameters}::jsonb)`.execute(
-    trx,
-  );
+      and (name, parameters) is distinct from (${file.Name}, parameters || ${parameters}::jsonb)`.execute(trx);
   return { ...held, fate: changed.numAffectedRows ? 'changed' : 'unchanged' };
 }
 
@@ -218,11 +216,7 @@ function rowsOf({ OpeningRules, OpeningExceptions }: HoursOwner['hours']) {
 }
 
 /** Replaces the hours of those owners whose hours are not as in the file; returns all with what became of them. */
-async function writeHours(
-  trx: Transaction,
-  mandatorId: number,
-  owners: readonly HoursOwner[],
-): Promise<Written[]> {
+async function writeHours(trx: Transaction, mandatorId: number, owners: readonly HoursOwner[]): Promise<Written[]> {
   const ownerRows = (some: readonly HoursOwner[]) =>
     sql`jsonb_to_recordset(${JSON.stringify(
       some.map(({ locationId, resourceId, hours }) => ({

@@ -9,8 +9,7 @@ import { parameterTypes } from './parameters.ts';
 /** The messages of this schema say what is allowed; for an unknown member they list the known ones. */
 const record = <Shape extends z.core.$ZodShape>(shape: Shape) =>
   z.strictObject(shape, {
-    error: ({ code }) =>
-      code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : 'must be an object in braces',
+    error: ({ code }) => (code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : 'must be an object in braces'),
   });
 
 const list = <Item extends z.ZodType>(item: Item) => z.array(item, 'must be a list in brackets');
@@ -131,16 +130,13 @@ function shown(value: unknown): string {
 function listDuplicates(input: unknown, keys: readonly PropertyKey[], member: string): FieldError[] {
   const items = valueAt(input, keys);
   const names = (Array.isArray(items) ? items : []).map((item) => item?.[member]);
-  const alike = (name: unknown) =>
-    typeof name === 'string' ? name.trim().normalize('NFC').toLowerCase() : name;
+  const alike = (name: unknown) => (typeof name === 'string' ? name.trim().normalize('NFC').toLowerCase() : name);
   const nameKeys = names.map(alike);
   return names.flatMap((name, index) => {
     const first = nameKeys.indexOf(alike(name));
     if (typeof name !== 'string' || first === index) return [];
     const path = [...keys, index, member];
-    return [
-      fault(path, 'DuplicateName', `is ${shown(name)}; ${pathOf([...keys, first])} has the same ${member}`),
-    ];
+    return [fault(path, 'DuplicateName', `is ${shown(name)}; ${pathOf([...keys, first])} has the same ${member}`)];
   });
 }
 

@@ -16,10 +16,7 @@ async function namesOf(db: Database): Promise<ReadonlySet<string>> {
 }
 
 /** Those of these zones, which Node.js knows, that PostgreSQL does not; each with what is wrong with it. */
-export async function findUnknownZones(
-  db: Database,
-  zones: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
+export async function findUnknownZones(db: Database, zones: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const known = await namesOf(db);
   const isKnown = (zone: string) => known.has(zone.toLowerCase());
   const wrong = (zone: string) => {
@@ -35,7 +32,5 @@ export async function checkTimeZone(db: Database, name: string | undefined): Pro
   const wrong = (await findUnknownZones(db, [name])).get(name);
   if (wrong === undefined) return;
   const message = `TimeZone: ${wrong}.`;
-  throw new InvalidInput(message, [
-    { field: 'TimeZone', pointer: '/TimeZone', code: 'InvalidValue', message },
-  ]);
+  throw new InvalidInput(message, [{ field: 'TimeZone', pointer: '/TimeZone', code: 'InvalidValue', message }]);
 }

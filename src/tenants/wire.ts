@@ -129,9 +129,7 @@ export const locationChanges = z
   .partial()
   .meta({ id: 'LocationChanges', description: 'What to change.' });
 
-export const newPerson = z
-  .strictObject(personMembers)
-  .meta({ id: 'NewPerson', description: 'A person to be made.' });
+export const newPerson = z.strictObject(personMembers).meta({ id: 'NewPerson', description: 'A person to be made.' });
 export const personChanges = z
   .strictObject({ ...personMembers, Active: flag(told.person.Active) })
   .omit({ Email: true })

@@ -33,12 +33,9 @@ const untilForm = /^\d{8}(T\d{6}Z?)?$/;
 
 function readList(text: string | undefined, name: string, least: number, most: number): number[] {
   if (text === undefined) return [];
-  const list = new Set(
-    text.split(',', 1_000).map((each) => (/^[+-]?\d{1,3}$/.test(each) ? Number(each) : Number.NaN)),
-  );
+  const list = new Set(text.split(',', 1_000).map((each) => (/^[+-]?\d{1,3}$/.test(each) ? Number(each) : Number.NaN)));
   for (const each of list)
-    if (!(Math.abs(each) >= least && Math.abs(each) <= most))
-      throw new WrongRule(`its rule has a wrong ${name}`);
+    if (!(Math.abs(each) >= least && Math.abs(each) <= most)) throw new WrongRule(`its rule has a wrong ${name}`);
   return [...list];
 }
 
@@ -87,9 +84,7 @@ export function readRule(text: string): Rule {
     yearDays: new Set(readList(part('BYYEARDAY'), 'BYYEARDAY', 1, 366)),
     weeks: new Set(readList(part('BYWEEKNO'), 'BYWEEKNO', 1, 53)),
     weekdays: new Set(days.filter(({ nth }) => nth === 0).map(({ weekday }) => weekday)),
-    numberedWeekdays: new Set(
-      days.filter(({ nth }) => nth !== 0).map(({ weekday, nth }) => weekday + 7 * nth),
-    ),
+    numberedWeekdays: new Set(days.filter(({ nth }) => nth !== 0).map(({ weekday, nth }) => weekday + 7 * nth)),
     positions: readList(part('BYSETPOS'), 'BYSETPOS', 1, 366),
     clock: ['BYHOUR', 'BYMINUTE', 'BYSECOND'].map((name) => readClock(part(name), name)),
   };
@@ -113,15 +108,7 @@ function readClock(text: string | undefined, name: string): number | null {
 }
 
 /** What RFC 5545 does not allow beside each other has no meaning that we could keep. */
-function checkCombination({
-  frequency,
-  weeks,
-  yearDays,
-  monthDays,
-  numberedWeekdays,
-  positions,
-  ...rule
-}: Rule) {
+function checkCombination({ frequency, weeks, yearDays, monthDays, numberedWeekdays, positions, ...rule }: Rule) {
   const wrong =
     (weeks.size > 0 && frequency !== 'YEARLY') ||
     (yearDays.size > 0 && frequency !== 'YEARLY') ||
@@ -130,8 +117,7 @@ function checkCombination({
     (rule.count !== null && rule.until !== null);
   if (wrong) throw new WrongRule('its rule has parts that do not go together');
   const others = [rule.months, monthDays, yearDays, weeks, rule.weekdays, numberedWeekdays];
-  if (positions.length > 0 && others.every((set) => set.size === 0))
-    throw new WrongRule('its rule has BYSETPOS alone');
+  if (positions.length > 0 && others.every((set) => set.size === 0)) throw new WrongRule('its rule has BYSETPOS alone');
 }
 
 const monthLength = (year: number, month: number) => dayOf(year, month + 1, 1) - dayOf(year, month, 1);
@@ -209,11 +195,7 @@ function skippedDays(months: ReadonlySet<number>, day: number): number {
   return months.has(month) ? 0 : dayOf(year, month + 1, 1) - day;
 }
 
-function daysOfPeriod(
-  rule: Rule,
-  defaults: Defaults,
-  { first, end }: { first: number; end: number },
-): number[] {
+function daysOfPeriod(rule: Rule, defaults: Defaults, { first, end }: { first: number; end: number }): number[] {
   const days: number[] = [];
   for (let day = first; day < end; day++) {
     const skipped = rule.months.size === 0 ? 0 : skippedDays(rule.months, day);
@@ -240,8 +222,7 @@ export function fitsStart(rule: Rule, startDay: number): boolean {
 export function listDays(rule: Rule, startDay: number, from: number, to: number, most = 18_300): number[] {
   const start = civil(startDay);
   const defaults = defaultsOf(rule, start);
-  if (rule.count !== null && to - startDay > most)
-    throw new WrongRule('it begins too long ago to be counted');
+  if (rule.count !== null && to - startDay > most) throw new WrongRule('it begins too long ago to be counted');
   const days: number[] = startDay >= from && startDay <= to ? [startDay] : [];
   let left = (rule.count ?? Number.POSITIVE_INFINITY) - 1;
   const skipped = Math.floor((from - startDay) / (longestPeriod[rule.frequency] * rule.interval)) - 1;

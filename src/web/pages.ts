@@ -77,8 +77,7 @@ async function readFiles(): Promise<Files> {
   const own = (await fs.readdir(path.join(source, folder))).sort().map((name) => `${folder}/${name}`);
   const isPage = (name: string) => name.endsWith('.html');
   const assets = new Map<string, WebFile>();
-  for (const name of [...own.filter((name) => !isPage(name)), ...shared])
-    assets.set(name, await readAsset(name));
+  for (const name of [...own.filter((name) => !isPage(name)), ...shared]) assets.set(name, await readAsset(name));
   const markup = new Map<string, string>();
   for (const name of own.filter(isPage))
     markup.set(path.basename(name), withoutIndents(await fs.readFile(path.join(source, name), 'utf8')));

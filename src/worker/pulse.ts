@@ -11,9 +11,7 @@ export function watchPulse(events: WorkerEvents): () => boolean {
     const pool = pools.get(worker.workerPool);
     if (pool) pool.lookedAt = performance.now();
   };
-  events.on('pool:create', ({ workerPool }) =>
-    pools.set(workerPool, { lookedAt: performance.now(), workers: [] }),
-  );
+  events.on('pool:create', ({ workerPool }) => pools.set(workerPool, { lookedAt: performance.now(), workers: [] }));
   events.on('worker:create', ({ worker }) => pools.get(worker.workerPool)?.workers.push(worker));
   events.on('worker:getJob:empty', lookedAt).on('job:start', lookedAt);
   return () =>

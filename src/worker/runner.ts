@@ -150,10 +150,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
           },
           noHandleSignals: true,
           taskList: Object.fromEntries(
-            tasks.map((task) => [
-              task.name,
-              (payload) => contain(async () => task.run(await held.promise, payload)),
-            ]),
+            tasks.map((task) => [task.name, (payload) => contain(async () => task.run(await held.promise, payload))]),
           ),
         });
         const runner = await startInTime(starting);
@@ -170,10 +167,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
       held.reject(new Error('the runner has ended'));
       end();
       // The library miscounts when the ends of two jobs could not be written, and would then stop for ever.
-      await Promise.race([
-        Promise.all(runners.map(stopRunner)),
-        sleep(stopTimeout, undefined, { ref: false }),
-      ]);
+      await Promise.race([Promise.all(runners.map(stopRunner)), sleep(stopTimeout, undefined, { ref: false })]);
       pgPool.end().catch(() => {});
       // The session goes back to its pool, and would go on vouching for a runner that has ended.
       await unlockAll(session).catch(() => {});
@@ -226,8 +220,7 @@ async function tidyUntilEnd(
 ): Promise<void> {
   for (let beatAt = performance.now(); !context.signal.aborted; ) {
     if (isBeating()) beatAt = performance.now();
-    if (performance.now() - beatAt > mostIdle)
-      throw new Error('the queue library looks for no jobs any more');
+    if (performance.now() - beatAt > mostIdle) throw new Error('the queue library looks for no jobs any more');
     await releaseTheDead(session, own, context.log);
     await removeReplacedJobs(session);
     await forgetAttempts(session);
@@ -239,9 +232,7 @@ async function tidyUntilEnd(
 async function removeReplacedJobs(session: Kysely<DB>): Promise<void> {
   await sql`
     select graphile_worker.complete_jobs(array(
-      select id from graphile_worker._private_jobs where key is null and locked_at is null))`.execute(
-    session,
-  );
+      select id from graphile_worker._private_jobs where key is null and locked_at is null))`.execute(session);
 }
 
 /** What has to be done has to be done: no job is given up, and none waits longer for its next turn than seven minutes. */

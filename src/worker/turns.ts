@@ -117,8 +117,7 @@ export function openTurns(places: number): Turns {
       const run = { tenant, beganAt: performance.now(), isSlow: standingOf(tenant).isSlow };
       runs.add(run);
       const end = new AbortController();
-      const cut = (milliseconds: number) =>
-        end.abort(new Error(`no answer within ${milliseconds / 1_000} s`));
+      const cut = (milliseconds: number) => end.abort(new Error(`no answer within ${milliseconds / 1_000} s`));
       const quick = setTimeout(() => {
         if (!moveToSlow(run)) cut(quickWithin);
       }, quickWithin);

@@ -73,18 +73,14 @@ async function run(name: string, check: Check): Promise<boolean> {
   const start = performance.now();
   const wrong = await check().catch((error: Error) => `${error.stack}\n`);
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  process.stdout.write(
-    `${name.padEnd(24)} ${wrong ? 'failed' : 'ok    '} ${seconds.padStart(5)} s\n${wrong ?? ''}`,
-  );
+  process.stdout.write(`${name.padEnd(24)} ${wrong ? 'failed' : 'ok    '} ${seconds.padStart(5)} s\n${wrong ?? ''}`);
   return !wrong;
 }
 
 process.chdir(project);
 const results = await Promise.all([
   ...Object.entries(tools).map(([name, check]) => run(name, check)),
-  run('tests without clocks', () =>
-    findText('test/**/*.test.ts', clockAsBound, 'wait for a condition instead'),
-  ),
+  run('tests without clocks', () => findText('test/**/*.test.ts', clockAsBound, 'wait for a condition instead')),
   run('literals', () =>
     findText('src/**/*.ts', spreadLiteral, 'write the members of the literal without spreading it'),
   ),

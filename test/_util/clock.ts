@@ -1,13 +1,6 @@
 import { jest } from '@jest/globals';
 
-const timers = [
-  'setImmediate',
-  'setInterval',
-  'setTimeout',
-  'clearImmediate',
-  'clearInterval',
-  'clearTimeout',
-];
+const timers = ['setImmediate', 'setInterval', 'setTimeout', 'clearImmediate', 'clearInterval', 'clearTimeout'];
 const others = ['hrtime', 'nextTick', 'performance', 'queueMicrotask'];
 
 /** Stops the clock at an instant, or moves it there; timers go on as ever. */

@@ -132,8 +132,7 @@ export async function startContractProxy(service: string) {
       if (operation) seen.set(operation.name, (seen.get(operation.name) ?? new Set()).add(answer.status));
       const broken = violationsOf(answer).filter(
         // Bodies are described in Pascal case and read in both.
-        ({ location: [where, part] = [] }) =>
-          where === 'response' || !(options.wrong || (isCamel && part === 'body')),
+        ({ location: [where, part] = [] }) => where === 'response' || !(options.wrong || (isCamel && part === 'body')),
       );
       if (broken.length > 0)
         throw new Error(

@@ -63,8 +63,7 @@ export async function startDatabaseServer(parent = memory ?? os.tmpdir()) {
         if (pid === child.pid) pid = 0;
       });
       pid = child.pid ?? 0;
-      const isReady = ([first, , , , , , , state]: string[]) =>
-        Number(first) === pid && state?.trim() === 'ready';
+      const isReady = ([first, , , , , , , state]: string[]) => Number(first) === pid && state?.trim() === 'ready';
       await until('the server is ready', () => isReady(pidLines()));
     },
     async remove() {

@@ -32,8 +32,7 @@ const blank = (text: string) => text.replace(/[^\n]/g, ' ');
 const withoutBlocks = (text: string) => text.replace(/^( *)(```+)[^\n]*\n.*?^ *\2 *$/gms, blank);
 const withoutCode = (text: string) => withoutBlocks(text).replace(/`[^`\n]*`/g, blank);
 
-const headings = (text: string) =>
-  [...withoutBlocks(text).matchAll(/^#{1,6} +(.+)$/gm)].map(([, title = '']) => title);
+const headings = (text: string) => [...withoutBlocks(text).matchAll(/^#{1,6} +(.+)$/gm)].map(([, title = '']) => title);
 
 /** The anchors of a page, made as GitHub makes them. */
 function anchorsOf(text: string): Set<string> {

@@ -3,10 +3,7 @@ import type { Viewer } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 
 /** A tenant with rooms and persons, straight into the tables: for tests of rooms that only need them to be there. */
-export async function makeTenant(
-  db: Database,
-  options: { code?: string; rooms?: string[]; timeZone?: string } = {},
-) {
+export async function makeTenant(db: Database, options: { code?: string; rooms?: string[]; timeZone?: string } = {}) {
   const { code = 'school', rooms = ['R001', 'R002'], timeZone = 'Europe/Berlin' } = options;
   const mandator = await db
     .insertInto('mandator')

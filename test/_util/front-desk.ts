@@ -17,8 +17,7 @@ const springForward = (() => {
 })();
 
 /** `days` after the clock change, at an hour of UTC. */
-export const at = (days: number, hours: number) =>
-  new Date(springForward.getTime() + (days * 24 + hours) * hour);
+export const at = (days: number, hours: number) => new Date(springForward.getTime() + (days * 24 + hours) * hour);
 
 /** A database of its own with tenants, and what their people do there by calling services. */
 export async function openFrontDesk() {
@@ -104,8 +103,7 @@ async function openTenant(db: Database, code: string, rooms: string[]) {
     read: (id: number) => getBooking(db, viewers.admin, id),
     /** Sets a booking to minutes from now, and its check-in as well. */
     shift: (id: number, { from, to, checkIn }: { from: number; to: number; checkIn?: [number, number] }) => {
-      const minutes = (count: number) =>
-        sql`date_trunc('milliseconds', now()) + make_interval(secs => ${count * 60})`;
+      const minutes = (count: number) => sql`date_trunc('milliseconds', now()) + make_interval(secs => ${count * 60})`;
       const [opens, closes] = checkIn ?? [];
       return update(
         id,

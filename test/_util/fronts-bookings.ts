@@ -93,8 +93,7 @@ type Asking = {
 };
 
 const scopes = { This: 'THIS', Following: 'FOLLOWING', All: 'ALL' } as const;
-const scopeOf = (scope: Scope | undefined) =>
-  scope === undefined ? {} : { scope: (scopes[scope] ?? scope) as never };
+const scopeOf = (scope: Scope | undefined) => (scope === undefined ? {} : { scope: (scopes[scope] ?? scope) as never });
 
 const simple = {
   checkIn: ['Mutation.checkIn', operations.CheckInDocument],
@@ -108,16 +107,11 @@ export async function askBooking({ name, args }: BookingCall, asking: Asking): P
     case 'book': {
       const { input, idempotencyKey } = args;
       const sent = { ...input, ...(idempotencyKey !== undefined && { idempotencyKey }) };
-      return await ask(
-        'Mutation.createBooking',
-        operations.MakeBookingDocument,
-        { input: sent },
-        ({ result }) => {
-          if (!('booking' in result)) return problemOf(result);
-          const { booking, ...series } = result;
-          return { ...booking, series: 'seriesId' in series ? series : null };
-        },
-      );
+      return await ask('Mutation.createBooking', operations.MakeBookingDocument, { input: sent }, ({ result }) => {
+        if (!('booking' in result)) return problemOf(result);
+        const { booking, ...series } = result;
+        return { ...booking, series: 'seriesId' in series ? series : null };
+      });
     }
     case 'booking':
       return await ask('Query.booking', operations.ReadBookingDocument, args, ({ booking }) =>

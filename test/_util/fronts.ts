@@ -51,9 +51,7 @@ const upperFirst = (name: string) => name.charAt(0).toUpperCase() + name.slice(1
 function renamed(value: unknown, rename: (name: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => renamed(item, rename));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [rename(name), renamed(item, rename)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [rename(name), renamed(item, rename)]));
 }
 
 /** Both fronts tell the same text, but for what was wrong with the words of a call: each speaks of its own. */
@@ -194,12 +192,7 @@ const recordOf = ({ id, errors, ...members }: Batch) => ({
 const orNotFound = <Found>(found: Found | null | undefined, read: (found: Found) => unknown) =>
   found ? read(found) : failure(graphqlCodeOf.NotFound, '', null);
 
-const everyStatus = [
-  'AwaitingLessonCreation',
-  'AwaitingLessonProcessing',
-  'LessonsCreated',
-  'LessonsImportFailed',
-];
+const everyStatus = ['AwaitingLessonCreation', 'AwaitingLessonProcessing', 'LessonsCreated', 'LessonsImportFailed'];
 
 const submitDocuments = {
   create: operations.SubmitCreateDocument,
@@ -241,8 +234,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
         return failure(String(extensions.code), message, extensions.retryAfterSeconds);
       }
       used.add(field);
-      for (const argument of Object.entries(variables).flatMap(argumentNames))
-        used.add(`${field}(${argument})`);
+      for (const argument of Object.entries(variables).flatMap(argumentNames)) used.add(`${field}(${argument})`);
       return read(data as Data);
     }
 
@@ -281,9 +273,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
       case 'end':
       case 'batch':
         if (name === 'end') await followToEnd(args.id);
-        return await ask('Query.batch', operations.ReadBatchDocument, args, ({ batch }) =>
-          orNotFound(batch, recordOf),
-        );
+        return await ask('Query.batch', operations.ReadBatchDocument, args, ({ batch }) => orNotFound(batch, recordOf));
       case 'errors': {
         const { id, ...page } = args;
         return await ask('Query.batch', operations.ReadErrorsDocument, { id, ...pageOf(page) }, ({ batch }) =>

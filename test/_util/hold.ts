@@ -7,10 +7,7 @@ type Held = ControlledTransaction<DB>;
 const open = new Set<Held>();
 
 /** Keeps a transaction open after `work`, so that whoever needs what it has locked waits; the result commits it. */
-export async function hold(
-  db: Database,
-  work: (trx: Held) => Promise<unknown>,
-): Promise<() => Promise<void>> {
+export async function hold(db: Database, work: (trx: Held) => Promise<unknown>): Promise<() => Promise<void>> {
   const trx = await db.startTransaction().execute();
   open.add(trx);
   // However long the machine takes for what is to be seen meanwhile.

@@ -78,8 +78,7 @@ export function lessonClient({ url, tenant }: Pick<Service, 'url' | 'tenant'>, t
   const send = (operation: string, body: unknown, headers: Record<string, string> = {}) =>
     call(`/${operation}`, {
       method: 'POST',
-      body:
-        typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),
+      body: typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),
       headers: { 'Content-Type': 'application/json', ...headers },
     });
   const post = (body: unknown, headers?: Record<string, string>) => send('create', body, headers);
@@ -98,9 +97,10 @@ export function lessonClient({ url, tenant }: Pick<Service, 'url' | 'tenant'>, t
   }
   /** A page of lessons; `query` as it stands behind the question mark. */
   const lessons = async (query = '') =>
-    (await (
-      await fetch(`${api}/lessons?${query}`, { headers: { Authorization: `Bearer ${token}` } })
-    ).json()) as { Items: Record<string, unknown>[]; NextCursor: string | null };
+    (await (await fetch(`${api}/lessons?${query}`, { headers: { Authorization: `Bearer ${token}` } })).json()) as {
+      Items: Record<string, unknown>[];
+      NextCursor: string | null;
+    };
   return { call, send, post, get, end, importJobs, lessons };
 }
 

@@ -29,8 +29,7 @@ export function masterData(service: Service, token: string, mandator = 'school')
     token,
     send,
     get: (path: string, headers: Record<string, string> = {}) => send('GET', path, { headers }),
-    post: (path: string, body: unknown, headers: Record<string, string> = {}) =>
-      send('POST', path, { body, headers }),
+    post: (path: string, body: unknown, headers: Record<string, string> = {}) => send('POST', path, { body, headers }),
     /** @param version what If-Match names; any when left out */
     patch: (path: string, body: unknown, version: number | '*' = '*') =>
       send('PATCH', path, { body, headers: { 'If-Match': version === '*' ? '*' : `"${version}"` } }),

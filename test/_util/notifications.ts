@@ -31,9 +31,7 @@ const envelope = (prefix: string, inner: string) =>
 
 function event(name: string, watermark: string): string {
   if (name === 'StatusEvent') return `<t:StatusEvent><t:Watermark>${watermark}</t:Watermark></t:StatusEvent>`;
-  const old = /^(Moved|Copied)/.test(name)
-    ? '<t:OldItemId Id="AAMk1" /><t:OldParentFolderId Id="AAMk3" />'
-    : '';
+  const old = /^(Moved|Copied)/.test(name) ? '<t:OldItemId Id="AAMk1" /><t:OldParentFolderId Id="AAMk3" />' : '';
   return `<t:${name}><t:Watermark>${watermark}</t:Watermark><t:TimeStamp>2026-11-20T09:00:00Z</t:TimeStamp><t:ItemId Id="AAMk1" ChangeKey="CQAAAA==" /><t:ParentFolderId Id="AAMk2" ChangeKey="AQAAAA==" />${old}</t:${name}>`;
 }
 
@@ -121,9 +119,7 @@ export async function readInbox({ context }: Service): Promise<Stored[]> {
 }
 
 /** How often each calendar was marked, and how many readings wait. */
-export async function readMarks({
-  context,
-}: Service): Promise<{ id: number; marks: number; jobs: number }[]> {
+export async function readMarks({ context }: Service): Promise<{ id: number; marks: number; jobs: number }[]> {
   const { rows } = await sql<{ id: number; marks: number; jobs: number }>`
     select id, marks, (select count(*)::int from graphile_worker._private_jobs where key = 'mail calendar ' || calendar.id) as jobs
     from mail_calendar as calendar order by id`.execute(context.db);

@@ -36,12 +36,7 @@ function table(shape: Shape, path: string[]): string {
   const rows = Object.entries(shape).flatMap(([name, schema]) => {
     if (schema.description === undefined) return [];
     const secret = isSecret([...path, name].join('.')) ? ' Secret.' : '';
-    const cells = [
-      `\`${[...path, name].join('__')}\``,
-      presetOf(schema),
-      allowed(schema),
-      schema.description + secret,
-    ];
+    const cells = [`\`${[...path, name].join('__')}\``, presetOf(schema), allowed(schema), schema.description + secret];
     return `| ${cells.join(' | ')} |`;
   });
   return ['| Setting | Default | Allowed | Meaning |', '|---|---|---|---|', ...rows].join('\n');

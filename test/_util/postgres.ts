@@ -75,10 +75,7 @@ async function forgetPower(base: string): Promise<void> {
 
 /** Drops what runs that were killed have left: it would stay in memory. */
 async function sweep(base: string): Promise<void> {
-  const left = await onServer(
-    base,
-    `select datname from pg_database where datname ~ '^(test|template)_[0-9]+_'`,
-  );
+  const left = await onServer(base, `select datname from pg_database where datname ~ '^(test|template)_[0-9]+_'`);
   for (const { datname = '' } of left)
     if (!isAlive(Number(datname.split('_')[1])))
       await onServer(base, `drop database if exists ${datname} with (force)`);
@@ -98,10 +95,7 @@ export async function cloneDatabase(): Promise<{ url: string; drop(): Promise<vo
   const name = `test_${process.pid}_${randomBytes(4).toString('hex')}`;
   const base = withDatabase(template, 'postgres');
   // What was written to the template goes to its files at the first of these; the other strategy writes all of it anew.
-  await onServer(
-    base,
-    `create database ${name} template ${new URL(template).pathname.slice(1)} strategy file_copy`,
-  );
+  await onServer(base, `create database ${name} template ${new URL(template).pathname.slice(1)} strategy file_copy`);
   return {
     url: withDatabase(template, name),
     async drop() {

@@ -88,9 +88,7 @@ export function startProgram(
     const [, url] = /^roomgate is ready at (\S+)/.exec(line) ?? [];
     if (url) ready.resolve(url);
   });
-  exited.then((exit) =>
-    ready.reject(new Error(`${name} ended: ${JSON.stringify([exit, lines.slice(-5), noise])}`)),
-  );
+  exited.then((exit) => ready.reject(new Error(`${name} ended: ${JSON.stringify([exit, lines.slice(-5), noise])}`)));
   ready.promise.catch(() => {});
   const program: Program = {
     name,
@@ -130,10 +128,7 @@ export async function killPrograms(): Promise<void> {
 }
 
 /** Waits for something that a test looks at from outside; `what` stands in the error. */
-export async function until<T>(
-  what: string,
-  look: () => T | Promise<T>,
-): Promise<NonNullable<Exclude<T, false>>> {
+export async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<Exclude<T, false>>> {
   for (const end = performance.now() + patienceMs; performance.now() < end; await sleep(10)) {
     const seen = await look();
     if (seen) return seen as NonNullable<Exclude<T, false>>;

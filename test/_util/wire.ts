@@ -32,8 +32,7 @@ export async function openWire(databaseUrl: string) {
   }
 
   function pass(line: Line, direction: Direction, chunk: Buffer): void {
-    const [from, to] =
-      direction === 'to the server' ? [line.client, line.server] : [line.server, line.client];
+    const [from, to] = direction === 'to the server' ? [line.client, line.server] : [line.server, line.client];
     if (line.swallowed.has(direction)) return;
     if (direction === 'to the server' && cutsAt(line, chunk)) return;
     if (to.write(chunk)) return;

@@ -12,14 +12,7 @@ const owners: Record<string, readonly string[]> = {
   displays: ['display', 'display_pairing', 'display_resource'],
   identity: ['pepper', 'pin', 'pin_failure', 'signing_key'],
   lessons: ['batch', 'batch_error', 'batch_job', 'lesson', 'lesson_job'],
-  mail: [
-    'mail_calendar',
-    'mail_item',
-    'mail_notification',
-    'mail_reading_page',
-    'mail_server',
-    'mail_subscription',
-  ],
+  mail: ['mail_calendar', 'mail_item', 'mail_notification', 'mail_reading_page', 'mail_server', 'mail_subscription'],
   'opening-hours': ['opening_exception', 'opening_rule'],
   tenants: ['location', 'mandator', 'person', 'resource'],
 };
@@ -65,5 +58,4 @@ export function findForeignWriters(project: string): string[] {
   return faults;
 }
 
-const placeOf = (file: string, text: string, index: number) =>
-  `src/${file}:${text.slice(0, index).split('\n').length}`;
+const placeOf = (file: string, text: string, index: number) => `src/${file}:${text.slice(0, index).split('\n').length}`;

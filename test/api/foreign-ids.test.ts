@@ -116,9 +116,7 @@ beforeAll(async () => {
   for (const table of [
     ...['location', 'resource', 'person', 'pin', 'calendar_token', 'booking_series', 'booking', 'display'],
   ])
-    await sql`alter table ${sql.table(table)} alter column id restart with 770077`.execute(
-      service.context.db,
-    );
+    await sql`alter table ${sql.table(table)} alter column id restart with 770077`.execute(service.context.db);
   // A device that shows the code of the example, so that its rooms are looked at.
   await sql`
     insert into display_pairing (code, mandator, token_hash, expires_at)
@@ -199,8 +197,7 @@ function restPlaces(): Place[] {
           .map(
             ({ name = '' }): Place => ({
               ...{ name: `${where}: ?${name}`, noun: nounOf(name, '') },
-              ask: (id) =>
-                send(`${addressWith(undefined, '')}?${[...required, `${name}=${id}`].join('&')}`, example),
+              ask: (id) => send(`${addressWith(undefined, '')}?${[...required, `${name}=${id}`].join('&')}`, example),
             }),
           ),
         ...members.map(
@@ -306,10 +303,7 @@ const places = [...restPlaces(), ...graphqlPlaces()];
 test('there are places of every noun, over both fronts', () => {
   for (const noun of nouns)
     for (const front of [/^[A-Z]+ \//, /^(query|mutation|subscription) /])
-      expect([noun, places.some((place) => place.noun === noun && front.test(place.name))]).toEqual([
-        noun,
-        true,
-      ]);
+      expect([noun, places.some((place) => place.noun === noun && front.test(place.name))]).toEqual([noun, true]);
 });
 
 describe('the id of another tenant is answered as an unknown one', () => {

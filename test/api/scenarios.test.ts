@@ -64,8 +64,7 @@ const everyCall = [
   ...[batch(unknown), errors(unknown), cancel(unknown), batches(), jobs(), lessons()],
   ...everyBookingCall,
 ];
-const allRefused = (caller: Caller, code: string): Row[] =>
-  everyCall.map((call) => [call, refused(code), caller]);
+const allRefused = (caller: Caller, code: string): Row[] => everyCall.map((call) => [call, refused(code), caller]);
 
 /**
  * Each row is a call, what its result must have, and who calls (the user when left out). Everybody's result must be equal
@@ -142,10 +141,7 @@ const scenarios: Record<string, Row[]> = {
     [lessons({ ressourceName: ' r001' }), items({ jobID: 'J-1' }, { jobID: 'J-2' })],
     [lessons({ from: at(9), to: at(12) }), items({ lektionId: 'L-2' })],
     [batches(), items()],
-    [
-      batches({ importStatus: 'All' }),
-      items({ batchId: 'batch 3' }, { batchId: 'batch 2' }, { batchId: 'batch 1' }),
-    ],
+    [batches({ importStatus: 'All' }), items({ batchId: 'batch 3' }, { batchId: 'batch 2' }, { batchId: 'batch 1' })],
     [batches({ importStatus: 'All', limit: 2 }), has({ nextCursor: 'cursor 3' })],
     [batches({ importStatus: 'All', cursor: 'cursor 3' }), items({ batchId: 'batch 1' })],
     [batches({ importStatus: 'LessonsImportFailed' }), items()],
@@ -156,12 +152,9 @@ const scenarios: Record<string, Row[]> = {
     [batches({ importStatus: 'All', createdBefore: '2000-01-01T00:00:00Z' }), items()],
     [lessons({ cursor: 'cursor 1' }), refused('BAD_USER_INPUT')],
     [jobs({ cursor: 'made up' }), refused('BAD_USER_INPUT')],
-    ...[
-      batches({ limit: 0 }),
-      batches({ importStatus: 'Done' }),
-      batches({ jobID: '' }),
-      lessons({ from: 'now' }),
-    ].map((call): Row => [call, refused('BAD_USER_INPUT')]),
+    ...[batches({ limit: 0 }), batches({ importStatus: 'Done' }), batches({ jobID: '' }), lessons({ from: 'now' })].map(
+      (call): Row => [call, refused('BAD_USER_INPUT')],
+    ),
     [jobs({ jobID: 'x'.repeat(129) }), refused('BAD_USER_INPUT')],
   ],
 
@@ -170,10 +163,7 @@ const scenarios: Record<string, Row[]> = {
     [submit('create', simple), queued('batch 1')],
     [submit('create', simple), queued('batch 2'), 'colleague'],
     [batches(), items({ batchId: 'batch 2', queuePosition: 2 }, { batchId: 'batch 1', queuePosition: 1 })],
-    [
-      cancel('batch 1'),
-      has({ importStatus: 'LessonsImportFailed', failureKind: 'Cancelled', lessonCount: null }),
-    ],
+    [cancel('batch 1'), has({ importStatus: 'LessonsImportFailed', failureKind: 'Cancelled', lessonCount: null })],
     [cancel('batch 1'), refused('CONFLICT')],
     [batches(), items({ batchId: 'batch 2', queuePosition: 1 })],
     ['the worker goes on'],
@@ -194,10 +184,7 @@ const scenarios: Record<string, Row[]> = {
     ['the worker stops'],
     [submit('create', simple, { idempotencyKey: 'K' }), queued('batch 1')],
     [submit('create', simple, { idempotencyKey: 'K' }), queued('batch 1')],
-    [
-      submit('create', [job('J-2', lesson('L-1', 'R001', 8))], { idempotencyKey: 'K' }),
-      refused('BAD_USER_INPUT'),
-    ],
+    [submit('create', [job('J-2', lesson('L-1', 'R001', 8))], { idempotencyKey: 'K' }), refused('BAD_USER_INPUT')],
     [submit('create', simple, { idempotencyKey: 'K', validateOnly: true }), refused('BAD_USER_INPUT')],
     [submit('delete', [{ jobID: 'J-1' }], { idempotencyKey: 'K' }), refused('BAD_USER_INPUT')],
     [submit('create', simple, { idempotencyKey: 'K' }), queued('batch 2'), 'colleague'],
@@ -208,15 +195,10 @@ const scenarios: Record<string, Row[]> = {
 
   'an update: absent is unchanged, null is cleared, a list may be the whole truth': [
     [
-      create([
-        { ...job('J-1', lesson('L-1', 'R001', 8, everyMember), lesson('L-2', 'R001', 9)), quelle: 'Plan' },
-      ]),
+      create([{ ...job('J-1', lesson('L-1', 'R001', 8, everyMember), lesson('L-2', 'R001', 9)), quelle: 'Plan' }]),
       done(),
     ],
-    [
-      update([{ jobID: 'J-1', bezeichnung: 'B', quelle: null }]),
-      has({ operation: 'Update', lessonCount: 0 }),
-    ],
+    [update([{ jobID: 'J-1', bezeichnung: 'B', quelle: null }]), has({ operation: 'Update', lessonCount: 0 })],
     [jobs(), items({ bezeichnung: 'B', quelle: null, lessonCount: 2, batchId: 'batch 1' })],
     [update([job('J-1', { lektionId: 'L-1', beginn: at(7), fach: null, klassen: null })]), done()],
     [
@@ -247,10 +229,7 @@ const scenarios: Record<string, Row[]> = {
 
   'a deletion takes lessons, or whole jobs': [
     [
-      create([
-        job('J-1', lesson('L-1', 'R001', 8), lesson('L-2', 'R001', 9)),
-        job('J-2', lesson('L-1', 'R002', 8)),
-      ]),
+      create([job('J-1', lesson('L-1', 'R001', 8), lesson('L-2', 'R001', 9)), job('J-2', lesson('L-1', 'R002', 8))]),
       done(),
     ],
     [remove([{ jobID: 'J-1', lektionList: [{ lektionId: 'L-1' }] }, { jobID: 'J-2' }]), done()],
@@ -261,9 +240,7 @@ const scenarios: Record<string, Row[]> = {
   'the lessons of one batch swap their rooms': [
     [create([job('J-1', lesson('L-1', 'R001', 8), lesson('L-2', 'R002', 8))]), done()],
     [
-      update([
-        job('J-1', { lektionId: 'L-1', ressourceName: 'R002' }, { lektionId: 'L-2', ressourceName: 'R001' }),
-      ]),
+      update([job('J-1', { lektionId: 'L-1', ressourceName: 'R002' }, { lektionId: 'L-2', ressourceName: 'R001' })]),
       done(),
     ],
     [
@@ -380,10 +357,7 @@ const scenarios: Record<string, Row[]> = {
       ),
     ],
     [errors('batch 2', { limit: 15 }), has({ nextCursor: 'cursor 1' })],
-    [
-      errors('batch 2', { limit: 15, cursor: 'cursor 1' }),
-      items({ code: 'InvalidType', index: 4, lektionIndex: 2 }),
-    ],
+    [errors('batch 2', { limit: 15, cursor: 'cursor 1' }), items({ code: 'InvalidType', index: 4, lektionIndex: 2 })],
     [create([{ ...job('J-2', lesson('L-2', 'Hall', 8)), standort: 'Annex' }]), done()],
     [create(Array.from({ length: 7 }, () => ({}))), failed('LimitExceeded')],
   ],
@@ -391,18 +365,11 @@ const scenarios: Record<string, Row[]> = {
   'every fault of changes and deletions': [
     [create(simple), done()],
     [
-      update([
-        job('J-0', { lektionId: 'L-1' }),
-        job('J-1', { lektionId: 'L-1', beginn: null }, { lektionId: 'L-2' }),
-      ]),
+      update([job('J-0', { lektionId: 'L-1' }), job('J-1', { lektionId: 'L-1', beginn: null }, { lektionId: 'L-2' })]),
       failed('UnknownJobId 0.jobID', 'MissingField 1.0.beginn', 'UnknownLektionId 1.1.lektionId'),
     ],
     [
-      remove([
-        { jobID: 'J-0' },
-        { jobID: 'J-1', lektionList: [{ lektionId: 'L-1' }, { lektionId: 'L-2' }] },
-        {},
-      ]),
+      remove([{ jobID: 'J-0' }, { jobID: 'J-1', lektionList: [{ lektionId: 'L-1' }, { lektionId: 'L-2' }] }, {}]),
       failed('UnknownJobId 0.jobID', 'UnknownLektionId 1.1.lektionId', 'MissingField 2.jobID'),
     ],
     [lessons(), items({ lektionId: 'L-1' })],
@@ -548,9 +515,7 @@ describe('the scenarios use', () => {
     };
     // Master data lends the others its types; it has tests of its own.
     const lent = new Set(namesOf(tenants.addTypes));
-    const names = namesOf(tenants.addTypes, bookings.addTypes, lessonTypes.addTypes).filter(
-      (name) => !lent.has(name),
-    );
+    const names = namesOf(tenants.addTypes, bookings.addTypes, lessonTypes.addTypes).filter((name) => !lent.has(name));
     expect(names).toContain('Query.batches(filter.mine)');
     expect(names).toContain('Mutation.createBooking(input.recurrenceRule)');
     expect(unused(names)).toEqual([]);

@@ -35,12 +35,9 @@ const feed = (mandator: string, resource: string) =>
 test.each([
   ['tenant', 'sch%00ool', '1'],
   ['resource', 'school', '1%00'],
-])(
-  'U+0000 in the %s of a calendar feed: 401 without a token that counts',
-  async (_of, mandator, resource) => {
-    expect((await feed(mandator, resource)).status).toBe(401);
-  },
-);
+])('U+0000 in the %s of a calendar feed: 401 without a token that counts', async (_of, mandator, resource) => {
+  expect((await feed(mandator, resource)).status).toBe(401);
+});
 
 describe('a cursor past what ids may be', () => {
   test.each(lists)('%s: the fault of whoever sends it, or the end of the list', async (template) => {

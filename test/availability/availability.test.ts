@@ -72,8 +72,7 @@ async function read(query: string): Promise<Item[]> {
 }
 const window = 'From=2027-03-01T00:00:00Z&To=2027-03-02T00:00:00Z';
 /** `08:00 09:30` */
-const clocks = (spans: Span[]) =>
-  spans.map(({ Start, End }) => `${Start.slice(11, 16)} ${End.slice(11, 16)}`);
+const clocks = (spans: Span[]) => spans.map(({ Start, End }) => `${Start.slice(11, 16)} ${End.slice(11, 16)}`);
 const only = async (query: string): Promise<{ free: string[]; busy: string[] }> => {
   const [item] = await read(query);
   return { free: clocks(item!.Free), busy: clocks(item!.Busy) };
@@ -133,8 +132,7 @@ describe('GET availability', () => {
     const { ids } = await makeSite([{}], 'Europe/Berlin');
     const [id] = ids as [number];
     await setRules(id, daily('00:00', '06:00'));
-    const on = (date: string, next: string) =>
-      only(`From=${date}T12:00:00Z&To=${next}T12:00:00Z&ResourceIds=${id}`);
+    const on = (date: string, next: string) => only(`From=${date}T12:00:00Z&To=${next}T12:00:00Z&ResourceIds=${id}`);
     // 5 h, 7 h, and 6 h otherwise.
     expect((await on('2027-03-27', '2027-03-28')).free).toEqual(['23:00 04:00']);
     expect((await on('2026-10-24', '2026-10-25')).free).toEqual(['22:00 05:00']);
@@ -146,8 +144,7 @@ describe('GET availability', () => {
     const [id] = ids as [number];
     await occupy(id, '2027-03-01T00:30Z', '2027-03-01T10:00Z');
     await occupy(id, '2027-03-01T10:45Z', '2027-03-01T23:00Z');
-    const free = async (minutes: number) =>
-      (await only(`${window}&ResourceIds=${id}&DurationMinutes=${minutes}`)).free;
+    const free = async (minutes: number) => (await only(`${window}&ResourceIds=${id}&DurationMinutes=${minutes}`)).free;
     expect(await free(30)).toEqual(['00:00 00:30', '10:00 10:45', '23:00 00:00']);
     expect(await free(45)).toEqual(['10:00 10:45', '23:00 00:00']);
     expect(await free(61)).toEqual([]);
@@ -162,16 +159,12 @@ describe('GET availability', () => {
     ]);
     const [small, middle, large, retired] = ids as [number, number, number, number];
     await admin.patch(`/resources/${retired}`, { Active: false });
-    const found = async (query: string) =>
-      (await read(`${window}&${query}`)).map(({ ResourceId }) => ResourceId);
+    const found = async (query: string) => (await read(`${window}&${query}`)).map(({ ResourceId }) => ResourceId);
     expect(await found(`LocationId=${LocationId}`)).toEqual([small, middle, large]);
     expect(await found(`LocationId=${LocationId}&MinCapacity=30`)).toEqual([middle, large]);
     expect(await found(`LocationId=${LocationId}&Equipment=beamer&Equipment=Whiteboard`)).toEqual([middle]);
     // Separated by commas or sent several times, twice or not, in whatever order.
-    expect(await found(`ResourceIds=${large},${small},${retired}&ResourceIds=${small}`)).toEqual([
-      small,
-      large,
-    ]);
+    expect(await found(`ResourceIds=${large},${small},${retired}&ResourceIds=${small}`)).toEqual([small, large]);
     expect(await found(`ResourceIds=${large},${small}&MinCapacity=20`)).toEqual([large]);
     expect(await found('LocationId=2000000000')).toEqual([]);
   });
@@ -187,9 +180,7 @@ describe('GET availability', () => {
           Errors: [{ Field: 'ResourceIds', Code: 'UnknownResource' }],
         },
       });
-    expect(
-      (await read(`${window}&LocationId=${foreign.locationId}`)).map(({ ResourceId }) => ResourceId),
-    ).toEqual([]);
+    expect((await read(`${window}&LocationId=${foreign.locationId}`)).map(({ ResourceId }) => ResourceId)).toEqual([]);
   });
 
   test.each([
@@ -286,11 +277,7 @@ describe('Query.availability', () => {
   };
 
   test('has the values of REST, whatever the filter', async () => {
-    const { LocationId, ids } = await makeSite([
-      { Capacity: 10, Equipment: ['Beamer'] },
-      { Capacity: 30 },
-      {},
-    ]);
+    const { LocationId, ids } = await makeSite([{ Capacity: 10, Equipment: ['Beamer'] }, { Capacity: 30 }, {}]);
     await setRules(ids[0]!, daily('09:00', '18:00'));
     await occupy(ids[0]!, '2027-03-01T09:00Z', '2027-03-01T10:00Z');
     await occupy(ids[1]!, '2027-03-01T09:00:00.250Z', '2027-03-01T10:00Z');
@@ -324,9 +311,7 @@ describe('Query.availability', () => {
 
   test('a display is forbidden; twice in one document costs too much', async () => {
     const input = { from: '2027-03-01T00:00:00Z', to: '2027-03-02T00:00:00Z' };
-    expect((await display.ask(query, { input })).errors).toMatchObject([
-      { extensions: { code: 'FORBIDDEN' } },
-    ]);
+    expect((await display.ask(query, { input })).errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
     const twice = query.replace(/availability\(.*\}(?= \}$)/s, (field) => `one: ${field} two: ${field}`);
     expect((await user.ask(twice, { input })).errors).toMatchObject([{ extensions: { code: 'LIMIT' } }]);
   });
@@ -342,17 +327,14 @@ test('free and busy are those of an oracle that goes minute by minute', () => {
     spans.some((begin, at) => at % 2 === 0 && begin <= minute && minute < spans[at + 1]!);
   const runs = (isIn: (minute: number) => boolean) => {
     const spans: number[] = [];
-    for (let minute = 0; minute <= length; minute++)
-      if (isIn(minute) !== spans.length % 2 > 0) spans.push(minute);
+    for (let minute = 0; minute <= length; minute++) if (isIn(minute) !== spans.length % 2 > 0) spans.push(minute);
     return spans;
   };
   fc.assert(
     fc.property(
       ...([minutes, minutes, fc.integer({ min: 1, max: 6 }), fc.nat(length), fc.nat(length)] as const),
       (open, busy, least, from, to) => {
-        expect(clip(busy, from, to)).toEqual(
-          runs((minute) => covers(busy, minute) && from <= minute && minute < to),
-        );
+        expect(clip(busy, from, to)).toEqual(runs((minute) => covers(busy, minute) && from <= minute && minute < to));
         const all = runs((minute) => covers(open, minute) && !covers(busy, minute));
         const long = all.flatMap((begin, at) =>
           at % 2 === 0 && all[at + 1]! - begin >= least ? [begin, all[at + 1]!] : [],

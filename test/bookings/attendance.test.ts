@@ -47,17 +47,13 @@ describe.each(['checkIn', 'releaseBooking', 'extendBooking'] as const)('%s', (na
       await school.shift(id, { from: -5, to: 55, checkIn: [-20, 10] });
       expect(await act(name, { id }, viewer)).toMatchObject({ id, version: 2 });
       for (const other of [school.user, school.display])
-        await expect(act(name, { id }, other)).rejects.toEqual(
-          fails('Forbidden', /another person|PIN of a user/),
-        );
+        await expect(act(name, { id }, other)).rejects.toEqual(fails('Forbidden', /another person|PIN of a user/));
       await school.setStatus(id, 'Cancelled');
     }
     const foreign = await desk.openTenant();
     const theirs = await foreign.book();
     for (const id of [theirs.id, 2_000_000_000])
-      await expect(act(name, { id })).rejects.toEqual(
-        fails('NotFound', /^There is no booking of this id\.$/),
-      );
+      await expect(act(name, { id })).rejects.toEqual(fails('NotFound', /^There is no booking of this id\.$/));
   });
 
   test('409 for a lesson and for what comes from the mail server, with the remedy', async () => {
@@ -65,9 +61,7 @@ describe.each(['checkIn', 'releaseBooking', 'extendBooking'] as const)('%s', (na
     await school.makeLesson(lesson.id, `J-${name}`, 'L-1');
     await expect(act(name, lesson, school.admin)).rejects.toEqual(fails('Conflict', /lesson L-1 of job J-/));
     await school.setKind(lesson.id, 'MailItem');
-    await expect(act(name, lesson, school.admin)).rejects.toEqual(
-      fails('Conflict', /calendar of its mailbox/),
-    );
+    await expect(act(name, lesson, school.admin)).rejects.toEqual(fails('Conflict', /calendar of its mailbox/));
   });
 
   test('409 for what is cancelled', async () => {
@@ -193,9 +187,7 @@ describe('an extension', () => {
 
   test('422 beyond 24 hours; 409 for what is released', async () => {
     const booking = await school.book();
-    await expect(
-      extendBooking(desk.db, school.user, booking.id, undefined, 23 * 60 + 1),
-    ).rejects.toMatchObject({
+    await expect(extendBooking(desk.db, school.user, booking.id, undefined, 23 * 60 + 1)).rejects.toMatchObject({
       errors: [{ code: 'TooLong', field: 'End' }],
     });
     await act('releaseBooking', booking);
@@ -249,9 +241,7 @@ describe('a no-show', () => {
         select ${school.mandatorId}, ${school.roomId('A')}, 'Lesson', 'Confirmed', 'Import', 'No. ' || n,
           tstzrange(start, start + interval '1 hour')
         from generate_series(0, 4999) as n
-        cross join lateral (select timestamptz '2001-01-01' + interval '2 hours' * n as start) as slot`.execute(
-        trx,
-      );
+        cross join lateral (select timestamptz '2001-01-01' + interval '2 hours' * n as start) as slot`.execute(trx);
       await sql`analyze booking`.execute(trx);
       const { rows } = await sql<{ 'QUERY PLAN': string }>`
         explain (analyze, buffers) select from booking where check_in_until <= now() and checked_in_at is null
@@ -297,9 +287,7 @@ describe('a no-show', () => {
     await sql`create function refuse() returns trigger language plpgsql as $$ begin raise 'not now'; end $$`.execute(
       desk.db,
     );
-    await sql`create trigger refused before update on booking for each row execute function refuse()`.execute(
-      desk.db,
-    );
+    await sql`create trigger refused before update on booking for each row execute function refuse()`.execute(desk.db);
     const program = startProgram(desk.url, { Role: 'Worker' });
     const { id } = await school.book();
     await sql`alter table booking disable trigger refused`.execute(desk.db);

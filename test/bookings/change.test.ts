@@ -25,12 +25,7 @@ const nextDay = () => ++day;
 const hours = (from: number, to: number, days = today()) => ({ start: at(days, from), end: at(days, to) });
 
 type Options = { scope?: Scope; conflictHandling?: ConflictHandling; viewer?: Viewer };
-const change = (
-  booking: Booking,
-  changes: BookingChanges,
-  options: Options = {},
-  version = booking.version,
-) =>
+const change = (booking: Booking, changes: BookingChanges, options: Options = {}, version = booking.version) =>
   changeBooking(desk.db, options.viewer ?? school.user, booking.id, [version], changes, {
     scope: options.scope ?? 'This',
     conflictHandling: options.conflictHandling ?? 'Fail',
@@ -52,10 +47,7 @@ describe('who may change and cancel', () => {
     nextDay();
     const own = await school.book(hours(8, 9));
     const given = await school.book({ ...hours(9, 10), organizerId: school.user.personId }, school.admin);
-    const made = await school.book(
-      { ...hours(10, 11), organizerId: school.colleague.personId },
-      school.admin,
-    );
+    const made = await school.book({ ...hours(10, 11), organizerId: school.colleague.personId }, school.admin);
     for (const [booking, viewer] of [
       [own, school.user],
       [own, school.admin],
@@ -65,12 +57,7 @@ describe('who may change and cancel', () => {
       [made, { ...school.admin, role: 'User' }],
     ] as const) {
       const { version } = await school.read(booking.id);
-      const changed = await change(
-        booking,
-        { subject: `by ${viewer.personId} ${version}` },
-        { viewer },
-        version,
-      );
+      const changed = await change(booking, { subject: `by ${viewer.personId} ${version}` }, { viewer }, version);
       expect([changed.subject, changed.version]).toEqual([`by ${viewer.personId} ${version}`, version + 1]);
     }
   });
@@ -111,10 +98,7 @@ describe('who may change and cancel', () => {
         [lesson, /is lesson L-1 of job J-1; .*api\/v2\.0\/jobs\/update/],
         [mail, /calendar of its mailbox/],
       ] as const)
-        for (const call of [
-          () => change(booking, { subject: 'x' }, { viewer }),
-          () => cancel(booking, 'This', viewer),
-        ])
+        for (const call of [() => change(booking, { subject: 'x' }, { viewer }), () => cancel(booking, 'This', viewer)])
           await expect(call()).rejects.toEqual(fails('Conflict', remedy));
   });
 });
@@ -160,9 +144,7 @@ describe('a change of one booking', () => {
     await expect(change(booking, { subject: 'x' }, {}, 2)).rejects.toEqual(
       fails('PreconditionFailed', /read it again/),
     );
-    const race = await Promise.allSettled(
-      [hours(9, 10), hours(10, 11)].map((times) => change(booking, times)),
-    );
+    const race = await Promise.allSettled([hours(9, 10), hours(10, 11)].map((times) => change(booking, times)));
     expect(race.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect((await school.read(booking.id)).version).toBe(2);
   });
@@ -173,9 +155,7 @@ describe('a change of one booking', () => {
       const booking = await school.book(hours(8, 9));
       await school.setStatus(booking.id, status);
       for (const changes of [{ subject: 'x' }, { status: 'Confirmed' as const }])
-        await expect(change(booking, changes)).rejects.toEqual(
-          fails('Conflict', new RegExp(status.toLowerCase())),
-        );
+        await expect(change(booking, changes)).rejects.toEqual(fails('Conflict', new RegExp(status.toLowerCase())));
     }
   });
 
@@ -223,13 +203,9 @@ describe('a change of one booking', () => {
     const booking = await open.book(hours(8, 9));
     await sql`
       insert into opening_rule (mandator_id, location_id, weekdays, opens, closes)
-      values (${open.mandatorId}, ${open.tenant.locationId}, '{1,2,3,4,5,6,7}', '09:00', '18:00')`.execute(
-      desk.db,
-    );
+      values (${open.mandatorId}, ${open.tenant.locationId}, '{1,2,3,4,5,6,7}', '09:00', '18:00')`.execute(desk.db);
     const late = { end: at(today(), 20) };
-    await expect(change(booking, late, { viewer: open.user })).rejects.toEqual(
-      invalid('OutsideOpeningHours', 'Start'),
-    );
+    await expect(change(booking, late, { viewer: open.user })).rejects.toEqual(invalid('OutsideOpeningHours', 'Start'));
     expect(await change(booking, { setupMinutes: 600 }, { viewer: open.user })).toMatchObject({
       setupMinutes: 600,
     });
@@ -260,9 +236,7 @@ describe('a change of one booking', () => {
       await expect(change(booking, changes)).rejects.toEqual(
         fails('Conflict', /a booking is in the way/, {
           conflicts: [{ ...inTheWay, wantedStart }],
-          alternatives: expect.arrayContaining([
-            expect.objectContaining({ resourceName: 'B', start: wantedStart }),
-          ]),
+          alternatives: expect.arrayContaining([expect.objectContaining({ resourceName: 'B', start: wantedStart })]),
         }),
       );
     }
@@ -407,12 +381,12 @@ describe('a series over a change of the clocks', () => {
     const { tenant, series, base } = await makeSeries();
     // The clocks show the day before until 22:00Z in summer.
     const as = { viewer: tenant.user, scope };
-    await expect(
-      change(pick(series, 2), { start: at(base + 14, 22), end: at(base + 14, 23) }, as),
-    ).rejects.toEqual(invalid('OtherDate', 'Start'));
-    expect(
-      await change(pick(series, 2), { start: at(base + 13, 22), end: at(base + 13, 23) }, as),
-    ).toMatchObject({ version: 2 });
+    await expect(change(pick(series, 2), { start: at(base + 14, 22), end: at(base + 14, 23) }, as)).rejects.toEqual(
+      invalid('OtherDate', 'Start'),
+    );
+    expect(await change(pick(series, 2), { start: at(base + 13, 22), end: at(base + 13, 23) }, as)).toMatchObject({
+      version: 2,
+    });
   });
 
   test('Fail: one that is in the way keeps all where they are; Skip: that one stays', async () => {
@@ -546,12 +520,9 @@ describe('a cancellation', () => {
     ['All', 0, [as, gone, gone, gone, released]],
     ['Following', 0, [as, gone, gone, gone, released]],
     ['All', 4, [as, gone, gone, gone, released]],
-  ] as const)(
-    '%s from number %i leaves what is over or released as it is',
-    async (scope, index, expected) => {
-      expect(await statuses(scope, index)).toEqual(expected);
-    },
-  );
+  ] as const)('%s from number %i leaves what is over or released as it is', async (scope, index, expected) => {
+    expect(await statuses(scope, index)).toEqual(expected);
+  });
 
   test('All again, when some are cancelled, cancels the rest', async () => {
     nextDay();

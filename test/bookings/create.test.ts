@@ -31,9 +31,7 @@ const hours = (from: number, to: number, days = 0) => ({
 });
 
 const setRoom = (name: string, values: ReturnType<typeof sql>) =>
-  sql`update resource set ${values} where mandator_id = ${school.mandatorId} and name = ${name}`.execute(
-    desk.db,
-  );
+  sql`update resource set ${values} where mandator_id = ${school.mandatorId} and name = ${name}`.execute(desk.db);
 
 async function setHours(name: string | null, opens: string, closes: string): Promise<void> {
   await sql`
@@ -58,8 +56,7 @@ async function refused<Refusal extends DomainError>(call: Promise<unknown>): Pro
   return error as Refusal;
 }
 
-const conflicting = (wanted: Partial<NewBooking>, viewer?: Viewer) =>
-  refused<Conflict>(school.create(wanted, viewer));
+const conflicting = (wanted: Partial<NewBooking>, viewer?: Viewer) => refused<Conflict>(school.create(wanted, viewer));
 const faultsOf = async (wanted: Partial<NewBooking>, viewer?: Viewer) =>
   (await refused<InvalidInput>(school.create(wanted, viewer))).errors.map(({ field, pointer, code }) => {
     expect(pointer).toBe(`/${field}`);
@@ -67,9 +64,7 @@ const faultsOf = async (wanted: Partial<NewBooking>, viewer?: Viewer) =>
   });
 const idsOf = ({ conflicts }: Conflict) => conflicts.map(({ bookingId }) => bookingId);
 const places = ({ alternatives }: Conflict) =>
-  alternatives.map(
-    ({ resourceName, start }) => `${resourceName} ${(Number(start) - Number(at(day, 0))) / 3_600_000}`,
-  );
+  alternatives.map(({ resourceName, start }) => `${resourceName} ${(Number(start) - Number(at(day, 0))) / 3_600_000}`);
 
 describe('a booking', () => {
   test('is as it was wanted', async () => {
@@ -95,9 +90,7 @@ describe('a booking', () => {
       origin: { system: 'Api', batchId: null, jobId: null, lektionId: null, mailItemId: null },
     });
     const { rows } = await sql`
-      select lower(occupied) as from, upper(occupied) as to from booking where id = ${booking.id}`.execute(
-      desk.db,
-    );
+      select lower(occupied) as from, upper(occupied) as to from booking where id = ${booking.id}`.execute(desk.db);
     expect(rows).toEqual([{ from: at(day, 8.75), to: at(day, 10.5) }]);
   });
 
@@ -109,12 +102,7 @@ describe('a booking', () => {
       createdBy: { personId: school.admin.personId },
     });
     expect(
-      (
-        await school.book(
-          { ...hours(24, 24 * 300), kind: 'Block', resourceId: school.roomId('F') },
-          school.admin,
-        )
-      ).kind,
+      (await school.book({ ...hours(24, 24 * 300), kind: 'Block', resourceId: school.roomId('F') }, school.admin)).kind,
     ).toBe('Block');
     const start = new Date(Date.now() - 86_400_000);
     const past = { start, end: new Date(start.getTime() + 3_600_000) };
@@ -177,8 +165,7 @@ describe('409', () => {
     const { id } = await school.book(hours(9, 11));
     await school.setKind(id, kind);
     await school.setStatus(id, status);
-    if (inTheWay)
-      expect((await conflicting(hours(10, 12))).conflicts).toMatchObject([{ bookingId: id, kind }]);
+    if (inTheWay) expect((await conflicting(hours(10, 12))).conflicts).toMatchObject([{ bookingId: id, kind }]);
     else await school.book(hours(10, 12));
   });
 
@@ -191,18 +178,14 @@ describe('409', () => {
     );
     const lesson = await school.book({ ...hours(11, 12), isPrivate: true, subject: 'Test' });
     await school.makeLesson(lesson.id, 'J-private', 'L-1');
-    await sql`update booking set organizer_id = null, created_by = null where id = ${lesson.id}`.execute(
-      desk.db,
-    );
+    await sql`update booking set organizer_id = null, created_by = null where id = ${lesson.id}`.execute(desk.db);
     const subjects = async (viewer: Viewer) =>
       (await conflicting(hours(9, 12), viewer)).conflicts.map(({ subject }) => subject);
     expect(await subjects(school.user)).toEqual(['Arzt', 'Chef', 'Belegt']);
     expect(await subjects(school.colleague)).toEqual(['Belegt', 'Belegt', 'Belegt']);
     expect(await subjects(school.admin)).toEqual(['Arzt', 'Chef', 'Test']);
     // An imported lesson was made by whoever sent it.
-    await sql`update lesson_job set created_by = ${school.user.personId} where job_id = 'J-private'`.execute(
-      desk.db,
-    );
+    await sql`update lesson_job set created_by = ${school.user.personId} where job_id = 'J-private'`.execute(desk.db);
     expect(await subjects(school.user)).toEqual(['Arzt', 'Chef', 'Test']);
   });
 
@@ -212,8 +195,8 @@ describe('409', () => {
     const { series } = await school.create({ ...hours(0, 0.1), recurrenceRule: 'FREQ=DAILY;COUNT=10' });
     for (let each = 1; each < 13; each++)
       ids.push(
-        ...((await school.create({ ...hours(each, each + 0.1), recurrenceRule: 'FREQ=DAILY;COUNT=10' }))
-          .series?.bookingIds ?? []),
+        ...((await school.create({ ...hours(each, each + 0.1), recurrenceRule: 'FREQ=DAILY;COUNT=10' })).series
+          ?.bookingIds ?? []),
       );
     const error = await conflicting({ ...hours(0, 24 * 12), kind: 'Block' }, school.admin);
     expect(error.conflicts).toHaveLength(100);
@@ -240,9 +223,7 @@ describe('409', () => {
 describe('alternatives', () => {
   let building: Tenant;
   const room = (name: string, values: ReturnType<typeof sql>) =>
-    sql`update resource set ${values} where mandator_id = ${building.mandatorId} and name = ${name}`.execute(
-      desk.db,
-    );
+    sql`update resource set ${values} where mandator_id = ${building.mandatorId} and name = ${name}`.execute(desk.db);
   const otherwise = async (wanted: Partial<NewBooking>, viewer = building.user) =>
     places(await refused<Conflict>(building.create(wanted, viewer)));
 
@@ -352,31 +333,18 @@ describe('422', () => {
     nextWeek();
     const messageOf = async (wanted: Partial<NewBooking>) =>
       (await refused(school.create({ ...hours(9, 10), ...wanted }, school.admin))).message;
-    expect(await messageOf({ resourceId: foreign.roomId('A') })).toBe(
-      await messageOf({ resourceId: 999_999 }),
-    );
-    expect(await messageOf({ organizerId: foreign.user.personId })).toBe(
-      await messageOf({ organizerId: 999_999 }),
-    );
+    expect(await messageOf({ resourceId: foreign.roomId('A') })).toBe(await messageOf({ resourceId: 999_999 }));
+    expect(await messageOf({ organizerId: foreign.user.personId })).toBe(await messageOf({ organizerId: 999_999 }));
   });
 
   test.each<[string, () => Partial<NewBooking>]>([
     ['End InvalidTime', () => hours(9, 9)],
     ['End TooLong', () => hours(0, 24.01)],
     ['Start InvalidTime', () => ({ start: at(4 * 366, 9), end: at(4 * 366, 10) })],
-    [
-      'End InPast',
-      () => ({ start: new Date(Date.now() - 7_200_000), end: new Date(Date.now() - 3_600_000) }),
-    ],
+    ['End InPast', () => ({ start: new Date(Date.now() - 7_200_000), end: new Date(Date.now() - 3_600_000) })],
     ['RecurrenceRule InvalidValue', () => ({ ...hours(9, 10), recurrenceRule: 'FREQ=HOURLY;COUNT=2' })],
-    [
-      'RecurrenceRule InvalidValue',
-      () => ({ ...hours(9, 10), recurrenceRule: 'FREQ=WEEKLY;BYDAY=MO;COUNT=2' }),
-    ],
-    [
-      'End OverlapsItself',
-      () => ({ ...hours(9, 32), teardownMinutes: 61, recurrenceRule: 'FREQ=DAILY;COUNT=2' }),
-    ],
+    ['RecurrenceRule InvalidValue', () => ({ ...hours(9, 10), recurrenceRule: 'FREQ=WEEKLY;BYDAY=MO;COUNT=2' })],
+    ['End OverlapsItself', () => ({ ...hours(9, 32), teardownMinutes: 61, recurrenceRule: 'FREQ=DAILY;COUNT=2' })],
   ])('%s', async (fault, wanted) => {
     nextWeek();
     expect(await faultsOf(wanted())).toEqual([fault]);
@@ -384,13 +352,11 @@ describe('422', () => {
 
   test('a Block of more than 366 days, and an organizer who is not active', async () => {
     nextWeek();
-    expect(await faultsOf({ ...hours(0, 24 * 366 + 1), kind: 'Block' }, school.admin)).toEqual([
-      'End TooLong',
-    ]);
+    expect(await faultsOf({ ...hours(0, 24 * 366 + 1), kind: 'Block' }, school.admin)).toEqual(['End TooLong']);
     await sql`update person set active = false where id = ${school.colleague.personId}`.execute(desk.db);
-    expect(await faultsOf({ ...hours(9, 10), organizerId: school.colleague.personId }, school.admin)).toEqual(
-      ['OrganizerId InactivePerson'],
-    );
+    expect(await faultsOf({ ...hours(9, 10), organizerId: school.colleague.personId }, school.admin)).toEqual([
+      'OrganizerId InactivePerson',
+    ]);
     await sql`update person set active = true where id = ${school.colleague.personId}`.execute(desk.db);
   });
 
@@ -435,9 +401,7 @@ describe('422', () => {
           .toISOString()
           .slice(0, 10)}, true, '[]')`.execute(desk.db);
     const wanted = { ...hours(9, 10), resourceId };
-    expect(await faultsOf({ ...wanted, recurrenceRule: 'FREQ=DAILY;COUNT=3' })).toEqual([
-      'Start OutsideOpeningHours',
-    ]);
+    expect(await faultsOf({ ...wanted, recurrenceRule: 'FREQ=DAILY;COUNT=3' })).toEqual(['Start OutsideOpeningHours']);
     await school.create({ ...wanted, recurrenceRule: 'FREQ=DAILY;COUNT=2' });
   });
 });
@@ -482,8 +446,9 @@ describe('a series', () => {
       { bookingId: one.id, wantedStart: at(day + 1, 9) },
       { bookingId: other.id, wantedStart: at(day + 3, 9) },
     ]);
-    const { rows } =
-      await sql`select from booking_series where recurrence_rule = 'FREQ=DAILY;COUNT=5'`.execute(desk.db);
+    const { rows } = await sql`select from booking_series where recurrence_rule = 'FREQ=DAILY;COUNT=5'`.execute(
+      desk.db,
+    );
     expect(rows).toEqual([]);
   });
 
@@ -525,9 +490,7 @@ describe('Idempotency-Key', () => {
     expect(error).toBeInstanceOf(InvalidInput);
     await setRoom('A', sql`active = true`);
     // Another person's key is another key.
-    expect((await refused<Conflict>(school.create(wanted, school.colleague, again))).conflicts).toHaveLength(
-      3,
-    );
+    expect((await refused<Conflict>(school.create(wanted, school.colleague, again))).conflicts).toHaveLength(3);
   });
 
   test('what was refused is tried anew', async () => {
@@ -562,8 +525,7 @@ describe('writers at the same time', () => {
       answer.status === 'fulfilled' ? [answer.value.booking.id] : [],
     );
     expect(others).toEqual([]);
-    for (const answer of answers)
-      if (answer.status === 'rejected') expect(idsOf(answer.reason)).toEqual([winner]);
+    for (const answer of answers) if (answer.status === 'rejected') expect(idsOf(answer.reason)).toEqual([winner]);
   });
 
   test('who locks nothing is refused by the constraint, or we are, and then see what is in the way', async () => {

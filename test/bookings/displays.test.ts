@@ -48,8 +48,7 @@ const walkIn = (from = 0, length = 30): Partial<NewBooking> => ({
   start: new Date(Date.now() + from * minute),
   end: new Date(Date.now() + (from + length) * minute),
 });
-const bookNow = (viewer = sign, more: Partial<NewBooking> = {}) =>
-  school.book({ ...walkIn(), ...more }, viewer);
+const bookNow = (viewer = sign, more: Partial<NewBooking> = {}) => school.book({ ...walkIn(), ...more }, viewer);
 /** What becomes of two acts that meet at the lock of room A, in the order of the alphabet. */
 async function atOnce(...acts: (() => Promise<unknown>)[]): Promise<string[]> {
   const letGo = await hold(desk.db, (trx) =>
@@ -58,9 +57,7 @@ async function atOnce(...acts: (() => Promise<unknown>)[]): Promise<string[]> {
   const both = Promise.allSettled(acts.map((act) => act()));
   await until('both wait', async () => {
     const { rows } = await sql`
-      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-      desk.db,
-    );
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(desk.db);
     return rows.length === 2;
   });
   await letGo();
@@ -123,10 +120,7 @@ describe('a display books', () => {
   test('a room outside of its grant is like an unknown one, whatever else is wrong', async () => {
     const refusal = async (resourceId: number, more: Partial<NewBooking>) => {
       const error = await bookNow(sign, { resourceId, ...more }).catch((refused) => refused);
-      return JSON.stringify([error.code, error.message, error.errors]).replaceAll(
-        /which is [^.]+\.\d+Z/g,
-        '',
-      );
+      return JSON.stringify([error.code, error.message, error.errors]).replaceAll(/which is [^.]+\.\d+Z/g, '');
     };
     for (const more of [{}, { isPrivate: true }, walkIn(60)])
       expect(await refusal(school.roomId('B'), more)).toBe(await refusal(2_000_000_000, more));
@@ -334,9 +328,7 @@ describe('undo', () => {
 
   test.each(all)('not: %s, when somebody has changed it since, or in another version', async (_name, act) => {
     const done = await act();
-    await expect(undo({ ...done, version: done.version - 1 })).rejects.toEqual(
-      fails('Conflict', /changed since/),
-    );
+    await expect(undo({ ...done, version: done.version - 1 })).rejects.toEqual(fails('Conflict', /changed since/));
     await sql`update booking set version = version + 1 where id = ${done.id}`.execute(desk.db);
     for (const version of [done.version, done.version + 1])
       await expect(undo({ id: done.id, version })).rejects.toEqual(fails('Conflict', /changed since/));
@@ -400,9 +392,7 @@ describe('undo', () => {
     );
     expect(outcomes).toEqual(['Conflict', 'done']);
     const { rows } = await sql`
-      select from booking where resource_id = ${school.roomId('A')} and status = 'Confirmed'`.execute(
-      desk.db,
-    );
+      select from booking where resource_id = ${school.roomId('A')} and status = 'Confirmed'`.execute(desk.db);
     expect(rows).toHaveLength(1);
   });
 
@@ -453,17 +443,12 @@ describe('over REST and GraphQL', () => {
     const key = { 'Idempotency-Key': 'tap-1' };
     const body = walkInBody();
     const booked = await first.post(bookings, body, key);
-    expect([booked.status, booked.body['Origin']]).toEqual([
-      201,
-      expect.objectContaining({ System: 'Display' }),
-    ]);
+    expect([booked.status, booked.body['Origin']]).toEqual([201, expect.objectContaining({ System: 'Display' })]);
     expect((await first.post(bookings, body, key)).body).toEqual(booked.body);
     const one = `${bookings}/${booked.body['Id']}`;
     const extend = () => first.post(`${one}/extend`, { Minutes: 15 }, versionOf(booked));
     const extended = await extend();
-    expect([extended.status, extended.body['Version'], (await extend()).body]).toEqual([
-      ...[200, 2, extended.body],
-    ]);
+    expect([extended.status, extended.body['Version'], (await extend()).body]).toEqual([...[200, 2, extended.body]]);
     const released = await first.post(`${one}/release`, undefined);
     expect(released.body).toMatchObject({ Status: 'Released', Version: 3 });
     const undo = (headers: Record<string, string>) => first.post(`${one}/undo`, undefined, headers);

@@ -160,16 +160,12 @@ describe('bookings of items', () => {
         async (readings, blocked) => {
           const resourceId = tenant.resources[rooms++]!.id;
           const others = blocked.map((from) => ({ from, to: from + 1 }));
-          for (const { from } of others)
-            await insertBookings(db, tenant.mandatorId, resourceId, { first: from });
+          for (const { from } of others) await insertBookings(db, tenant.mandatorId, resourceId, { first: from });
           const model = new Map<string, Place>();
           const ids = new Map<string, number>();
           for (const steps of readings) {
             const changed = new Map(
-              steps.map(({ name, place }) => [
-                name,
-                place && { from: place.from, to: place.from + place.length },
-              ]),
+              steps.map(({ name, place }) => [name, place && { from: place.from, to: place.from + place.length }]),
             );
             const asking = [...changed].flatMap(([name, place]): Item[] => {
               const now = model.get(name);

@@ -70,10 +70,9 @@ const step = fc.record({
   repeated: fc.constantFrom(false, false, false, true),
   scope: fc.constantFrom('This' as const, 'Following' as const, 'All' as const),
   version: fc.constantFrom('right', 'right', 'right', 'any', 'wrong'),
-  members: fc.subarray(
-    ['room', 'move', 'move', 'length', 'setup', 'teardown', 'subject', 'isPrivate', 'status'],
-    { maxLength: 3 },
-  ),
+  members: fc.subarray(['room', 'move', 'move', 'length', 'setup', 'teardown', 'subject', 'isPrivate', 'status'], {
+    maxLength: 3,
+  }),
   by: fc.integer({ min: -2, max: 2 }),
   minutes: fc.constantFrom(15, 30, 60, 1_440),
   lessons: fc.record({
@@ -146,9 +145,7 @@ async function enter(autumn: boolean) {
   await sql`update resource set check_in_minutes = 30 where id = ${checked.id}`.execute(db);
   await sql`update resource set active = false where id = ${retired.id}`.execute(db);
   await sql`insert into opening_rule (mandator_id, location_id, resource_id, weekdays, opens, closes)
-    values (${mandatorId}, ${tenant.locationId}, ${night.id}, '{1,2,3,4,5,6,7}', '01:00', '04:30')`.execute(
-    db,
-  );
+    values (${mandatorId}, ${tenant.locationId}, ${night.id}, '{1,2,3,4,5,6,7}', '01:00', '04:30')`.execute(db);
   const rooms: Room[] = tenant.resources.map((room) => ({
     ...{ ...room, active: room.id !== retired.id, checkInMinutes: room.id === checked.id ? 30 : null },
     ...(room.id === night.id && { open: { from: 60, to: 270 } }),
@@ -189,9 +186,7 @@ const placeOf = ({ startOf, rooms }: Tenant, at: Step['place']) => ({
 });
 
 const failedOf = (answer: Answer): string =>
-  answer.failed === 'CONFLICT' && /has changed since you read it/.test(answer.message)
-    ? 'VERSION'
-    : answer.failed;
+  answer.failed === 'CONFLICT' && /has changed since you read it/.test(answer.message) ? 'VERSION' : answer.failed;
 
 function expectRefusal(answer: Answer, { failed, conflicts }: Refusal): void {
   expect({
@@ -201,12 +196,7 @@ function expectRefusal(answer: Answer, { failed, conflicts }: Refusal): void {
 }
 
 /** What is suggested must be possible. */
-function expectAlternatives(
-  { model }: Tenant,
-  viewer: Person,
-  wanted: Wanted,
-  { alternatives = [] }: Answer,
-): void {
+function expectAlternatives({ model }: Tenant, viewer: Person, wanted: Wanted, { alternatives = [] }: Answer): void {
   expect(alternatives.length).toBeLessThanOrEqual(5);
   for (const { resourceId, start, end } of alternatives) {
     const place = { ...wanted, resourceId: Number(resourceId), start: time(start)!, end: time(end)! };
@@ -328,11 +318,7 @@ async function act(tenant: Tenant, step: Step, viewer: Person, target: number | 
     answer = await ask({ name: 'cancelBooking', args }, viewer, overGraphql);
   } else if (step.act === 'extend') {
     expected = model.extend(viewer, id, step.minutes, now);
-    answer = await ask(
-      { name: 'extendBooking', args: { ...named, minutes: step.minutes } },
-      viewer,
-      overGraphql,
-    );
+    answer = await ask({ name: 'extendBooking', args: { ...named, minutes: step.minutes } }, viewer, overGraphql);
   } else {
     const name = step.act as 'checkIn' | 'releaseBooking';
     expected = model.attend(viewer, id, name, now);
@@ -344,11 +330,7 @@ async function act(tenant: Tenant, step: Step, viewer: Person, target: number | 
   expect([Number(answer.id), answer.version]).toEqual([id, model.rows().get(id)?.version]);
 }
 
-function changesOf(
-  tenant: Tenant,
-  { members, place, by, isPrivate, status }: Step,
-  row: Row | undefined,
-): Changes {
+function changesOf(tenant: Tenant, { members, place, by, isPrivate, status }: Step, row: Row | undefined): Changes {
   const changes: Changes = {};
   for (const member of members)
     switch (member) {
@@ -400,8 +382,8 @@ async function missCheckIn(tenant: Tenant, step: Step): Promise<void> {
     await until('it is released', async () => {
       await releaseNoShows(db);
       return (
-        (await db.selectFrom('booking').where('id', '=', row.id).select('status').executeTakeFirst())
-          ?.status === 'Released'
+        (await db.selectFrom('booking').where('id', '=', row.id).select('status').executeTakeFirst())?.status ===
+        'Released'
       );
     });
   const checkIn = { ...row.checkIn, until: limit };
@@ -448,9 +430,7 @@ async function importLessons(tenant: Tenant, timetable: Timetable, step: Step): 
   const batch = await ask({ name: 'end', args: { id: queued.batchId } }, admin);
 
   const isKnown =
-    operation === 'create'
-      ? !stored
-      : stored !== undefined && (whole || listed.every((at) => stored.has(at)));
+    operation === 'create' ? !stored : stored !== undefined && (whole || listed.every((at) => stored.has(at)));
   const claims = wanted.map((lesson) => {
     const old = stored?.get(lesson.at)?.row;
     const place = {
@@ -572,9 +552,7 @@ async function compare(
   });
   model.write(rows);
   const byId = (one: { id: number }, other: { id: number }) => one.id - other.id;
-  expect([...listed.values()].map(rowOf).sort(byId)).toEqual(
-    rows.map(({ createdBy: _, ...row }) => row).sort(byId),
-  );
+  expect([...listed.values()].map(rowOf).sort(byId)).toEqual(rows.map(({ createdBy: _, ...row }) => row).sort(byId));
   const { rows: wrong } = await sql`
     select one.id, other.id as with from booking as one join booking as other
       on one.mandator_id = other.mandator_id and one.resource_id = other.resource_id and one.id < other.id
@@ -604,9 +582,7 @@ async function compareAvailability(tenant: Tenant): Promise<void> {
       list.map(({ Start, End }) => ({ start: time(Start), end: time(End) }));
     expect(
       Items.map((item: Answer) => ({ id: item.ResourceId, busy: spans(item.Busy), free: spans(item.Free) })),
-    ).toEqual(
-      rooms.filter(({ active }) => active).map(({ id }) => ({ id, ...model.availability(id, from, to) })),
-    );
+    ).toEqual(rooms.filter(({ active }) => active).map(({ id }) => ({ id, ...model.availability(id, from, to) })));
   }
 }
 
@@ -660,6 +636,5 @@ test('whatever people and timetables do, each answer and all that is stored is a
       }),
     ),
   );
-  for (const name of ['create', 'series', 'change', 'cancel', 'checkIn', 'lessons'])
-    expect(met).toContain(name);
+  for (const name of ['create', 'series', 'change', 'cancel', 'checkIn', 'lessons']) expect(met).toContain(name);
 }, 3_600_000);

@@ -95,9 +95,7 @@ function questions(): Asked[] {
   const resourceId = service.tenant.resources[0]!.id;
   const members = contents.flatMap(({ organizer_id, created_by, series_id }) => [
     ...[organizer_id, created_by].flatMap((id) => (id === null ? [] : [`PersonId=${id}`])),
-    ...(series_id === null
-      ? []
-      : [`SeriesId=${series_id}`, `SeriesId=${series_id}&ResourceId=${resourceId}`]),
+    ...(series_id === null ? [] : [`SeriesId=${series_id}`, `SeriesId=${series_id}&ResourceId=${resourceId}`]),
   ]);
   const fields =
     'id uid subject description status kind isPrivate seriesId recurrenceRule version changedAt organizer { displayName } createdBy { displayName } origin { system batchId jobID lektionId mailItemId } lektion { fach }';

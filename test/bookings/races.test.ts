@@ -135,9 +135,7 @@ function haveWaited(count: number): () => Promise<boolean> {
   const seen = new Set<number>();
   return async () => {
     const { rows } = await sql<{ pid: number }>`
-      select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-      db,
-    );
+      select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
     for (const { pid } of rows) seen.add(pid);
     return seen.size >= count;
   };
@@ -145,16 +143,12 @@ function haveWaited(count: number): () => Promise<boolean> {
 
 /** Everybody is let go at once when those whom the service lets wait for the room have: four of each process and the import. */
 async function race(room: Room, count: number, importFirst: boolean) {
-  const letGo = await hold(db, (trx) =>
-    sql`select from resource where id = ${room.id} for no key update`.execute(trx),
-  );
+  const letGo = await hold(db, (trx) => sql`select from resource where id = ${room.id} for no key update`.execute(trx));
   const lesson = (LektionId: string, from: number) => ({
     ...{ LektionId, RessourceName: room.name, Beginn: iso(from), Ende: iso(from + hour) },
   });
   const send = () =>
-    processes[0]?.importJobs([
-      { JobID: room.name, LektionList: [lesson('L-0', nine), lesson('L-1', nine + week)] },
-    ]);
+    processes[0]?.importJobs([{ JobID: room.name, LektionList: [lesson('L-0', nine), lesson('L-1', nine + week)] }]);
   let importing = importFirst ? send() : undefined;
   if (importing) await until('the import waits', haveWaited(1));
   const racing = Array.from({ length: count }, (_each, index) => racerAt(Math.floor(index / 4), room))
@@ -181,14 +175,11 @@ test.each([
 
     const { rows: stored } = await sql<{ id: number; from: Date; to: Date; kind: string }>`
     select id, lower(occupied) as from, upper(occupied) as to, kind from booking
-    where resource_id = ${room.id} and status in ('Confirmed', 'Tentative') order by lower(occupied)`.execute(
-      db,
-    );
+    where resource_id = ${room.id} and status in ('Confirmed', 'Tentative') order by lower(occupied)`.execute(db);
     const bookings = stored.map((row) => ({ ...row, from: row.from.getTime(), to: row.to.getTime() }));
     expect(bookings.filter(({ from }, index) => index > 0 && from < bookings[index - 1]!.to)).toEqual([]);
 
-    const overlapping = (place: Place) =>
-      bookings.filter(({ from, to }) => from < place.to && place.from < to);
+    const overlapping = (place: Place) => bookings.filter(({ from, to }) => from < place.to && place.from < to);
     // Both halves of the hour that all want are taken, by one each.
     for (const half of [nine, nine + hour / 2])
       expect(overlapping({ from: half, to: half + hour / 2 })).toHaveLength(1);
@@ -235,9 +226,7 @@ test('two displays of one room book on two processes at once: one has it, the ot
       return { url, token };
     }),
   );
-  const letGo = await hold(db, (trx) =>
-    sql`select from resource where id = ${id} for no key update`.execute(trx),
-  );
+  const letGo = await hold(db, (trx) => sql`select from resource where id = ${id} for no key update`.execute(trx));
   const [from, to] = [Date.now(), Date.now() + hour / 4];
   const racing = displays.map((display) =>
     overRest({ room: { id, name: '' }, from, to }, display as (typeof processes)[number]),

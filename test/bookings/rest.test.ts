@@ -11,8 +11,7 @@ const path = '/bookings';
 const hour = 3_600_000;
 /** Midnight UTC, some days from now. */
 const midnight = Math.ceil(Date.now() / (24 * hour)) * 24 * hour + 24 * hour;
-const at = (days: number, hours: number) =>
-  new Date(midnight + days * 24 * hour + hours * hour).toISOString();
+const at = (days: number, hours: number) => new Date(midnight + days * 24 * hour + hours * hour).toISOString();
 
 let service: Service;
 let user: MasterData;
@@ -39,11 +38,7 @@ beforeAll(async () => {
   admin = masterData(service, await service.signIn(tenant, 'Admin'));
   colleague = masterData(service, await service.signIn(other));
   display = masterData(service, await service.signIn(tenant, 'Display'));
-  foreign = masterData(
-    service,
-    await service.signIn(await makeTenant(context.db, { code: 'other' })),
-    'other',
-  );
+  foreign = masterData(service, await service.signIn(await makeTenant(context.db, { code: 'other' })), 'other');
   rooms = tenant.resources.map((room) => room.id);
 });
 afterAll(() => service.stop());
@@ -140,9 +135,10 @@ describe('POST bookings', () => {
     const taken = await book(hourOf(day + 1));
     const series = hourOf(day, { RecurrenceRule: 'FREQ=DAILY;COUNT=3', Subject: 'Kurs' });
     const refused = await user.post(path, series);
-    expect([refused.status, (refused.body['Conflicts'] as Tree[]).map(({ BookingId }) => BookingId)]).toEqual(
-      [409, [taken.Id]],
-    );
+    expect([refused.status, (refused.body['Conflicts'] as Tree[]).map(({ BookingId }) => BookingId)]).toEqual([
+      409,
+      [taken.Id],
+    ]);
     const { body } = await user.post(path, { ...series, ConflictHandling: 'Skip' });
     const made = body['Series'] as Tree & { BookingIds: number[] };
     expect(made).toEqual({
@@ -185,20 +181,14 @@ describe('POST bookings', () => {
     [{ createdBy: 1 }, 'UnknownField', 'CreatedBy', '/createdBy'],
   ])('422 for %j', async (more, Code, Field, Pointer) => {
     const answer = await user.post(path, hourOf(0, more));
-    expect([answer.status, answer.body['Errors']]).toEqual([
-      422,
-      [expect.objectContaining({ Code, Field, Pointer })],
-    ]);
+    expect([answer.status, answer.body['Errors']]).toEqual([422, [expect.objectContaining({ Code, Field, Pointer })]]);
   });
 
   test.each(['FREQ=DAILY', 'FREQ=HOURLY;COUNT=2', 'FREQ=DAILY;COUNT=367', 'daily', ''])(
     '422 for the rule %j',
     async (RecurrenceRule) => {
       const answer = await user.post(path, hourOf(0, { RecurrenceRule }));
-      expect([answer.status, (answer.body['Errors'] as Tree[])[0]]).toMatchObject([
-        422,
-        { Field: 'RecurrenceRule' },
-      ]);
+      expect([answer.status, (answer.body['Errors'] as Tree[])[0]]).toMatchObject([422, { Field: 'RecurrenceRule' }]);
     },
   );
 
@@ -304,16 +294,12 @@ describe('GET bookings/{id}', () => {
     ]);
     const { Items } = body as { Items: [{ Id: number; Version: number }] };
     const changed = await user.patch(one(Items[0].Id), { Subject: 'X' });
-    expect([changed.status, changed.body['detail']]).toEqual([
-      409,
-      expect.stringMatching(/L-1.*J-1.*jobs\/update/),
-    ]);
+    expect([changed.status, changed.body['detail']]).toEqual([409, expect.stringMatching(/L-1.*J-1.*jobs\/update/)]);
   });
 
   test('404 for an id that the tenant does not have, or that is none', async () => {
     const { Id } = await book();
-    for (const id of [2_000_000_000, 'x', '0', '01', '99999999999'])
-      expect((await user.get(one(id))).status).toBe(404);
+    for (const id of [2_000_000_000, 'x', '0', '01', '99999999999']) expect((await user.get(one(id))).status).toBe(404);
     expect((await foreign.get(one(Id))).status).toBe(404);
     expect((await foreign.patch(one(Id), { Subject: 'X' })).status).toBe(404);
   });
@@ -380,8 +366,7 @@ describe('PATCH bookings/{id}', () => {
       ChangedAt: expect.any(String),
     });
     expect([answer.status, answer.headers.get('etag')]).toEqual([200, '"2"']);
-    for (const same of [{}, moved])
-      expect((await user.patch(one(record.Id), same, 2)).body).toEqual(answer.body);
+    for (const same of [{}, moved]) expect((await user.patch(one(record.Id), same, 2)).body).toEqual(answer.body);
   });
 
   test('412 for another version, 428 without one, 422 for faults, 403 for another’s', async () => {
@@ -454,18 +439,13 @@ describe('POST bookings/{id}/check-in, /release, /extend', () => {
     const extended = await user.post(`${one(Id)}/extend`, { Minutes: 2 });
     expect([extended.status, extended.body['End']]).toEqual([200, new Date(now + 4 * 60_000).toISOString()]);
     const checkedIn = await user.send('POST', `${one(Id)}/check-in`);
-    expect([checkedIn.status, checkedIn.body['CheckIn']]).toMatchObject([
-      200,
-      { CheckedInAt: expect.any(String) },
-    ]);
+    expect([checkedIn.status, checkedIn.body['CheckIn']]).toMatchObject([200, { CheckedInAt: expect.any(String) }]);
     expect((await user.send('POST', `${one(Id)}/check-in`)).body).toEqual(checkedIn.body);
     expect(checkedIn.headers.get('etag')).toBe(`"${checkedIn.body['Version']}"`);
     const released = await user.send('POST', `${one(Id)}/release`);
     expect([released.status, released.body['Status']]).toEqual([200, 'Released']);
     for (const act of ['check-in', 'extend'])
-      expect(
-        (await user.post(`${one(Id)}/${act}`, act === 'extend' ? { Minutes: 1 } : undefined)).status,
-      ).toBe(409);
+      expect((await user.post(`${one(Id)}/${act}`, act === 'extend' ? { Minutes: 1 } : undefined)).status).toBe(409);
     for (const Minutes of [0, 1_441, 1.5, '1', undefined])
       expect((await user.post(`${one(Id)}/extend`, { Minutes })).status).toBe(422);
     expect((await user.send('POST', `${one(2_000_000_000)}/release`)).status).toBe(404);

@@ -74,9 +74,7 @@ beforeAll(async () => {
       .returning('id')
       .executeTakeFirstOrThrow()
   ).id;
-  await sql`update resource set location_id = ${annex} where mandator_id = ${mandatorId} and id % 4 = 0`.execute(
-    db,
-  );
+  await sql`update resource set location_id = ${annex} where mandator_id = ${mandatorId} and id % 4 = 0`.execute(db);
   for (const one of [mandatorId, other.mandatorId]) await fill(one);
   const series = await sql<{ id: number }>`
     insert into booking_series (mandator_id, recurrence_rule) values (${mandatorId}, 'FREQ=DAILY;COUNT=30') returning id`.execute(
@@ -84,18 +82,14 @@ beforeAll(async () => {
   );
   seriesId = series.rows[0]!.id;
   await sql`
-    update booking set series_id = ${seriesId} where mandator_id = ${mandatorId} and id % 1000 = 0`.execute(
-    db,
-  );
+    update booking set series_id = ${seriesId} where mandator_id = ${mandatorId} and id % 1000 = 0`.execute(db);
   await sql`vacuum analyze booking`.execute(db);
   await sql`analyze resource`.execute(db);
   const { rows: found } = await sql<Row>`
     select booking.id, resource_id as "resourceId", location_id as "locationId", status, booking.kind,
       organizer_id as "organizerId", series_id as "seriesId", changed_at as "changedAt",
       (extract(epoch from lower(occupied)) * 1000000)::bigint as micros, lower(occupied) as begin, upper(occupied) as end
-    from booking join resource on resource.id = resource_id where booking.mandator_id = ${mandatorId}`.execute(
-    db,
-  );
+    from booking join resource on resource.id = resource_id where booking.mandator_id = ${mandatorId}`.execute(db);
   all = found.sort((one, two) => one.micros - two.micros || one.id - two.id);
 });
 afterAll(async () => {
@@ -117,12 +111,7 @@ const filters: [name: string, filter: () => BookingFilter, by?: RegExp, pages?: 
   ['a series', () => ({ seriesId }), /booking_of_series/, 400],
   ['what has changed', () => ({ ...week, changedAfter: lastChange }), /booking_changed/, 1_000],
   ['half a year of a kind', () => ({ from: day(1), to: day(180), kind: 'Block' }), /booking_kind/, 4_000],
-  [
-    'half a year of a status',
-    () => ({ from: day(1), to: day(180), status: 'Tentative' }),
-    /booking_status/,
-    4_000,
-  ],
+  ['half a year of a status', () => ({ from: day(1), to: day(180), status: 'Tentative' }), /booking_status/, 4_000],
   ['a week of a person in a room', () => ({ ...week, ...ofAdmin(), ...room(3) })],
   ['a series from a day on', () => ({ seriesId, from: day(30), to: day(40) })],
   ['a series at a location', () => ({ seriesId, locationId: annex })],
@@ -155,12 +144,7 @@ test.each(filters)('%s: each booking that overlaps the window once, in order', a
     const found: number[] = [];
     let cursor: string | null = null;
     for (let page = 0; page < mostPages && (page === 0 || cursor); page++) {
-      const { items, nextCursor } = await listBookings(
-        db,
-        viewer,
-        filter,
-        readPage(bookingList, limit, cursor),
-      );
+      const { items, nextCursor } = await listBookings(db, viewer, filter, readPage(bookingList, limit, cursor));
       found.push(...items.map(({ id }) => id));
       cursor = nextCursor;
     }

@@ -95,9 +95,7 @@ test('reads that fail because the database does not answer are repeated until th
   await until(() => streams.every(({ frames }) => frames.length === 2));
   const { db } = service.context;
   const release = await hold(db, (trx) => sql`lock table change in access exclusive mode`.execute(trx));
-  await sql`select pg_notify('roomgate', 'booking:' || ${tenant.mandatorId}::int || ':' || ${room()}::int)`.execute(
-    db,
-  );
+  await sql`select pg_notify('roomgate', 'booking:' || ${tenant.mandatorId}::int || ':' || ${room()}::int)`.execute(db);
   await cancelWaiting(db, 5);
   await release();
   await update(id, `status = 'Cancelled'`);
@@ -175,11 +173,7 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
   test('of a location are those of its rooms', async () => {
     const { db } = service.context;
     const ofLocation = { mandator_id: tenant.mandatorId, name: 'Annex', time_zone: 'Europe/Berlin' };
-    const { id: annex } = await db
-      .insertInto('location')
-      .values(ofLocation)
-      .returning('id')
-      .executeTakeFirstOrThrow();
+    const { id: annex } = await db.insertInto('location').values(ofLocation).returning('id').executeTakeFirstOrThrow();
     const stream = watch(transport, { locationId: String(annex) });
     const other = watch(transport, { locationId: String(tenant.locationId) });
     await greeted(stream, other);

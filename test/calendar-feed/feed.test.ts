@@ -56,18 +56,14 @@ async function makeRoom(Name = `Room ${++made}`): Promise<number> {
   return (await admin.post('/resources', { LocationId: locationId, Name })).body['Id'] as number;
 }
 
-async function makeToken(
-  resourceId: number,
-  caller = user,
-): Promise<{ Id: number; Token: string; Url: string }> {
+async function makeToken(resourceId: number, caller = user): Promise<{ Id: number; Token: string; Url: string }> {
   const answer = await caller.post(`/resources/${resourceId}/calendar-tokens`, {});
   expect(answer.status).toBe(201);
   return answer.body as { Id: number; Token: string; Url: string };
 }
 
 /** At 08:00 UTC so many days from today. */
-const inDays = (days: number, minutes = 0) =>
-  new Date(new Date().setUTCHours(8, minutes, 0, 0) + days * 86_400_000);
+const inDays = (days: number, minutes = 0) => new Date(new Date().setUTCHours(8, minutes, 0, 0) + days * 86_400_000);
 
 type Row = {
   subject: string | null;
@@ -115,9 +111,7 @@ function readWithIcalJs(text: string): Map<string, Tree> {
   return new Map(
     calendar.getAllSubcomponents('vevent').map((event) => {
       const organizer = event.getFirstProperty('organizer');
-      const values = Object.fromEntries(
-        texts.map((name) => [name, event.getFirstPropertyValue(name) ?? null]),
-      );
+      const values = Object.fromEntries(texts.map((name) => [name, event.getFirstPropertyValue(name) ?? null]));
       const instants = Object.fromEntries(
         ['dtstart', 'dtend', 'dtstamp', 'created', 'last-modified'].map((name) => [
           name,
@@ -132,17 +126,12 @@ function readWithIcalJs(text: string): Map<string, Tree> {
 
 /** The same with node-ical. */
 function readWithNodeIcal(text: string): Map<string, Tree> {
-  const events = Object.values(nodeIcal.sync.parseICS(text)).filter(
-    (one) => one?.type === 'VEVENT',
-  ) as VEvent[];
+  const events = Object.values(nodeIcal.sync.parseICS(text)).filter((one) => one?.type === 'VEVENT') as VEvent[];
   return new Map(
     events.map((event) => {
       const { organizer } = event as unknown as { organizer?: { params: { CN: string }; val: string } };
       const values = Object.fromEntries(
-        texts.map((name) => [
-          name,
-          (event as unknown as Tree)[name === 'transp' ? 'transparency' : name] ?? null,
-        ]),
+        texts.map((name) => [name, (event as unknown as Tree)[name === 'transp' ? 'transparency' : name] ?? null]),
       );
       return [
         event.uid,
@@ -210,9 +199,7 @@ describe('GET resources/{id}/calendar.ics', () => {
     const tentative = await book(room, { start: inDays(4), status: 'Tentative', setup: 15, teardown: 30 });
     const released = await book(room, { start: inDays(5), status: 'Released', subject: null });
     const { text, events } = await readEvents(Url);
-    expect([...events.keys()]).toEqual(
-      await Promise.all([...ofSeries, tentative, released].map((id) => uidOf(id))),
-    );
+    expect([...events.keys()]).toEqual(await Promise.all([...ofSeries, tentative, released].map((id) => uidOf(id))));
     const [first, second, , fourth, fifth] = [...events.values()];
     expect(first).toEqual({
       ...{
@@ -400,9 +387,7 @@ describe('GET resources/{id}/calendar.ics', () => {
       const address = `${service.url}/school/api/v1.0/resources/${id}/calendar.ics`;
       return (await fetch(address, { headers: { Authorization: `Bearer ${caller.token}` } })).status;
     };
-    expect(await Promise.all([get(user, room), get(user, 2_000_000_000), get(display, room)])).toEqual([
-      200, 404, 403,
-    ]);
+    expect(await Promise.all([get(user, room), get(user, 2_000_000_000), get(display, room)])).toEqual([200, 404, 403]);
   });
 
   test('400, 405 and 406 as everywhere', async () => {
@@ -497,9 +482,7 @@ describe('calendar-tokens', () => {
     const room = await makeRoom();
     const [mine, theirs] = [await makeToken(room, user), await makeToken(room, other)];
     const idsFor = async (caller: MasterData) =>
-      ((await caller.get(`/resources/${room}/calendar-tokens`)).body['Items'] as { Id: number }[]).map(
-        ({ Id }) => Id,
-      );
+      ((await caller.get(`/resources/${room}/calendar-tokens`)).body['Items'] as { Id: number }[]).map(({ Id }) => Id);
     expect([await idsFor(user), await idsFor(other), await idsFor(admin)]).toEqual([
       [mine.Id],
       [theirs.Id],

@@ -77,9 +77,7 @@ describe('positions', () => {
     const reading = idsBehind(start);
     await until(async () => {
       const { rows } = await sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-        db,
-      );
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
       return rows.length > 0;
     });
     await place();
@@ -228,12 +226,8 @@ describe('positions', () => {
 
   /** What came after a backup is gone, as after its restore, and the same positions and ids are given again. */
   async function loseBehind({ position }: Place): Promise<void> {
-    await sql`delete from change where mandator_id = ${tenant.mandatorId} and position > ${position}`.execute(
-      db,
-    );
-    await sql`select setval(pg_get_serial_sequence('change', 'id'), (select max(id) from change))`.execute(
-      db,
-    );
+    await sql`delete from change where mandator_id = ${tenant.mandatorId} and position > ${position}`.execute(db);
+    await sql`select setval(pg_get_serial_sequence('change', 'id'), (select max(id) from change))`.execute(db);
   }
 
   describe('of a database that was restored from a backup', () => {
@@ -318,8 +312,7 @@ describe('GET …/changes', () => {
   type Page = { Items: Record<string, unknown>[]; NextCursor: string; HasMore: boolean };
   const get = async (query = '') => (await user.get(`/changes${query}`)).body as Page;
   const now = async () => (await get('?Cursor=now')).NextCursor;
-  const insert = (first: number) =>
-    insertBookings(service.context.db, service.tenant.mandatorId, room, { first });
+  const insert = (first: number) => insertBookings(service.context.db, service.tenant.mandatorId, room, { first });
 
   /** What has changed behind a cursor, without its times. */
   async function since(cursor: string) {
@@ -427,10 +420,7 @@ describe('GET …/changes', () => {
 
     test('tell the same', async () => {
       const rest = await get('?Limit=5');
-      const page = await ask(
-        user,
-        '(first: 5) { items { kind id action resourceId at } nextCursor hasMore }',
-      );
+      const page = await ask(user, '(first: 5) { items { kind id action resourceId at } nextCursor hasMore }');
       const textOf = (id: unknown) => id && String(id);
       expect(page).toEqual({
         items: rest.Items.map(({ Kind, Id, Action, ResourceId, At }) => ({

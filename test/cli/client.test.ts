@@ -104,9 +104,7 @@ describe('postJobs', () => {
     const client = await signIn();
     await writeFile(file, bytes);
     const body = await openAsBlob(file);
-    expect(await client.postJobs('create', body, { onProgress: (...at) => sent.push(at) })).toEqual(
-      accepted.body,
-    );
+    expect(await client.postJobs('create', body, { onProgress: (...at) => sent.push(at) })).toEqual(accepted.body);
     expect(seen[0]).toMatchObject({ method: 'POST', url: '/school/api/v2.0/jobs/create', body: bytes });
     expect(seen[0]?.headers).toMatchObject({
       authorization: 'Bearer token-1',
@@ -129,9 +127,7 @@ describe('postJobs', () => {
   test('does not repeat what is wrong: the detail of the problem is the message', async () => {
     script = [() => ({ status: 400, body: { detail: 'The body is not a JSON array.' } })];
     const client = await signIn();
-    await expect(client.postJobs('create', jobs)).rejects.toThrow(
-      new CommandFailed('The body is not a JSON array.'),
-    );
+    await expect(client.postJobs('create', jobs)).rejects.toThrow(new CommandFailed('The body is not a JSON array.'));
     expect(seen).toHaveLength(1);
   });
 

@@ -36,15 +36,7 @@ describe('the database', () => {
   test('a sound one: every check is ok, and only the worker is missing', async () => {
     const findings = await diagnose(database.url, db);
     expect(findings.map(({ check, level }) => `${check} ${level}`)).toEqual([
-      ...[
-        'Database ok',
-        'Extension ok',
-        'Locale ok',
-        'Clock ok',
-        'Migrations ok',
-        'Notifications ok',
-        'Locks ok',
-      ],
+      ...['Database ok', 'Extension ok', 'Locale ok', 'Clock ok', 'Migrations ok', 'Notifications ok', 'Locks ok'],
       // Whether the zone rules are of one release is the machine's affair.
       ...['Workers warning', 'Queue ok', expect.stringMatching(/^Time zones (ok|warning)$/)],
     ]);
@@ -220,9 +212,7 @@ describe('roomgate doctor', () => {
     } as const;
     const { text, error } = await examine({ diagnose: async () => [finding] });
     expect(error).toEqual(new CommandFailed('1 fault found.'));
-    expect(text).toContain(
-      'fault    Locks          do not hold\n                        -> Connect directly.',
-    );
+    expect(text).toContain('fault    Locks          do not hold\n                        -> Connect directly.');
   });
 
   test('a database of our own without a Pepper is a fault', async () => {

@@ -40,9 +40,7 @@ async function run(line: string) {
   const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
   const said: string[] = [];
   const take = (text: unknown) => said.push(String(text)) > 0;
-  const spies = [process.stdout, process.stderr].map((stream) =>
-    jest.spyOn(stream, 'write').mockImplementation(take),
-  );
+  const spies = [process.stdout, process.stderr].map((stream) => jest.spyOn(stream, 'write').mockImplementation(take));
   try {
     const code = await runProgram(createProgram(host()), ['node', ...words]);
     return { line, code, said: said.join('') };
@@ -73,9 +71,7 @@ test('without a tenant and a person: the only tenant, and its first Admin', asyn
     expect(await run(`roomgate ${line}`)).toMatchObject({ line: `roomgate ${line}`, code: 0 });
   expect((await run('roomgate pin create')).said).toContain('PIN of stundenplan@demo.example: ');
   expect((await run('roomgate batches --base-url http://127.0.0.1:9')).said).toContain('No server answers');
-  expect((await run(`roomgate batches --base-url ${service.url}`)).said).toContain(
-    'Name the tenant with --mandator',
-  );
+  expect((await run(`roomgate batches --base-url ${service.url}`)).said).toContain('Name the tenant with --mandator');
 });
 
 test('each example of the help', async () => {

@@ -151,11 +151,7 @@ describe('exit code 2', () => {
     ['unknown command', ['imprt'], "unknown command 'imprt'"],
     ['unknown option', ['migrate', '--fast'], "unknown option '--fast'"],
     ['missing argument', ['import', '--mandator', 'm'], "missing required argument 'file'"],
-    [
-      'wrong value',
-      ['import', 'x.json', '--mandator', 'm', '--operation', 'drop'],
-      'Allowed choices are create',
-    ],
+    ['wrong value', ['import', 'x.json', '--mandator', 'm', '--operation', 'drop'], 'Allowed choices are create'],
   ])('%s', async (_what, args, message) => {
     const { code, out, err } = await run({}, ...args);
     expect([code, out]).toEqual([2, '']);
@@ -170,8 +166,7 @@ describe('exit code 2', () => {
 
 describe('exit code 78', () => {
   test('faults of the settings, as they are', async () => {
-    const lines =
-      'appsettings.json: Port: is "x"; must be a number\nappsettings.json: Hots: there is no such setting';
+    const lines = 'appsettings.json: Port: is "x"; must be a number\nappsettings.json: Hots: there is no such setting';
     expect(await run(failing(new ConfigError(lines)), 'migrate')).toEqual({
       code: 78,
       out: '',
@@ -181,10 +176,7 @@ describe('exit code 78', () => {
 });
 
 test('a reader that stops reading changes nothing: exit code 0, and no word of it', async () => {
-  const reader = spawn(process.execPath, [
-    path.join(import.meta.dirname, '..', '..', 'src', 'main.ts'),
-    '--help',
-  ]);
+  const reader = spawn(process.execPath, [path.join(import.meta.dirname, '..', '..', 'src', 'main.ts'), '--help']);
   reader.stdout.destroy();
   const [complaints, [code]] = await Promise.all([text(reader.stderr), once(reader, 'exit')]);
   expect([code, complaints]).toEqual([0, '']);
@@ -214,8 +206,7 @@ describe('import', () => {
       let body = '';
       for await (const chunk of request) body += chunk;
       const url = request.url ?? '';
-      const answer = (status: number, record: unknown) =>
-        response.writeHead(status).end(JSON.stringify(record));
+      const answer = (status: number, record: unknown) => response.writeHead(status).end(JSON.stringify(record));
       sentHeaders = request.headers;
       if (url === '/healthz') return answer(200, { Status: 'Healthy' });
       if (url === '/connect/token') {
@@ -299,10 +290,7 @@ describe('import', () => {
 
   test.each([
     [{ Operation: 'Update' }, 'Success: the changes are in the timetable.'],
-    [
-      { Operation: 'Delete', WarningCount: 2 },
-      'Success: what the file names is deleted; there are 2 warnings.',
-    ],
+    [{ Operation: 'Delete', WarningCount: 2 }, 'Success: what the file names is deleted; there are 2 warnings.'],
     [{ ValidateOnly: true }, 'Success: nothing is wrong, and nothing was written.'],
     [
       { ValidateOnly: true, WarningCount: 1 },
@@ -398,15 +386,7 @@ describe('import', () => {
     ['an object', file, '{"JobID":"J-1"}', 'is not a JSON array of jobs'],
   ])('a file that cannot be sent: %s', async (_what, name, content, message) => {
     if (content !== undefined) await writeFile(file, content);
-    const { code, err } = await run(
-      { config: () => config },
-      'import',
-      name,
-      '--mandator',
-      'm',
-      '--pin',
-      pin,
-    );
+    const { code, err } = await run({ config: () => config }, 'import', name, '--mandator', 'm', '--pin', pin);
     expect(code).toBe(1);
     expect(err).toContain(message);
     expect(err.trim().split('\n')).toHaveLength(1);
@@ -419,9 +399,7 @@ describe('import', () => {
       ...['import', file, '--mandator', 'muni', '--base-url', 'http://127.0.0.1:9'],
     );
     expect(code).toBe(1);
-    expect(err).toMatch(
-      /^No server answers at http:\/\/127\.0\.0\.1:9 .* Start it with "\.\/roomgate serve"/,
-    );
+    expect(err).toMatch(/^No server answers at http:\/\/127\.0\.0\.1:9 .* Start it with "\.\/roomgate serve"/);
   });
 
   describe('by IdentityProvider.Mode', () => {
@@ -451,16 +429,13 @@ describe('import', () => {
       });
     });
 
-    test.each([[[]], [['--pin', pin]]])(
-      'External without a token, %j: says where to get one',
-      async (args) => {
-        const { code, err } = await sign(external, ...args);
-        expect(code).toBe(1);
-        expect(err).toBe(
-          'PINs are not taken here: get a token from https://idp.example and give it by --token or ROOMGATE_TOKEN.\n',
-        );
-      },
-    );
+    test.each([[[]], [['--pin', pin]]])('External without a token, %j: says where to get one', async (args) => {
+      const { code, err } = await sign(external, ...args);
+      expect(code).toBe(1);
+      expect(err).toBe(
+        'PINs are not taken here: get a token from https://idp.example and give it by --token or ROOMGATE_TOKEN.\n',
+      );
+    });
   });
 
   test('batches: the running ones, or with --all the ended ones too', async () => {
@@ -498,24 +473,10 @@ describe('import', () => {
     test("one of the tenant's first Admin is made for an hour, and removed afterwards", async () => {
       const held: Awaited<ReturnType<typeof state>>[] = [];
       whileSignedIn = async () => void held.push(await state());
-      const { code } = await run(
-        { config: () => config, open },
-        'import',
-        file,
-        '--mandator',
-        'Muni',
-        '--follow',
-      );
+      const { code } = await run({ config: () => config, open }, 'import', file, '--mandator', 'Muni', '--follow');
       // The stub knows only the path of the tenant as it was typed.
       expect(code).toBe(1);
-      const done = await run(
-        { config: () => config, open },
-        'import',
-        file,
-        '--mandator',
-        'muni',
-        '--follow',
-      );
+      const done = await run({ config: () => config, open }, 'import', file, '--mandator', 'muni', '--follow');
       expect(done.code).toBe(0);
       expect(held).toHaveLength(2);
       const made = held.at(-1)![0]!;
@@ -543,23 +504,20 @@ describe('import', () => {
     test.each([
       ['--pin', pin],
       ['--token', 'a.b.c'],
-    ])(
-      'the only tenant need not be named with %s, either, where the database can be asked',
-      async (...given) => {
-        const parts = { config: () => config, open };
-        expect(await run(parts, 'import', file, ...given)).toMatchObject({ code: 0, out: 'b-1\n' });
-        expect((await run(parts, 'batches', ...given)).out).toBe('No batch is running.\n');
-        expect(await state()).toEqual([]);
-        const away = { ...parts, open: () => Promise.reject(new ConfigError('Pepper: is missing')) };
-        expect(await run(away, 'batches', ...given)).toEqual({
-          ...{ code: 1, out: '' },
-          err: 'Name the tenant with --mandator CODE, or see that it can be looked up: Pepper: is missing\n',
-        });
-        expect((await run(parts, 'batches', ...given, '--base-url', config.BaseUrl)).err).toBe(
-          'Name the tenant with --mandator CODE: the database of this machine may not be that of --base-url.\n',
-        );
-      },
-    );
+    ])('the only tenant need not be named with %s, either, where the database can be asked', async (...given) => {
+      const parts = { config: () => config, open };
+      expect(await run(parts, 'import', file, ...given)).toMatchObject({ code: 0, out: 'b-1\n' });
+      expect((await run(parts, 'batches', ...given)).out).toBe('No batch is running.\n');
+      expect(await state()).toEqual([]);
+      const away = { ...parts, open: () => Promise.reject(new ConfigError('Pepper: is missing')) };
+      expect(await run(away, 'batches', ...given)).toEqual({
+        ...{ code: 1, out: '' },
+        err: 'Name the tenant with --mandator CODE, or see that it can be looked up: Pepper: is missing\n',
+      });
+      expect((await run(parts, 'batches', ...given, '--base-url', config.BaseUrl)).err).toBe(
+        'Name the tenant with --mandator CODE: the database of this machine may not be that of --base-url.\n',
+      );
+    });
 
     test('an unknown tenant is named, with the ways out', async () => {
       const { code, err } = await run({ config: () => config, open }, 'import', file, '--mandator', 'nobody');

@@ -74,8 +74,7 @@ describe('records by id', () => {
   });
 
   test('are read afresh: what was written is seen by the next read', async () => {
-    const rename = (name: string) =>
-      db.updateTable('resource').set({ name }).where('id', '=', idOf(one, 1)).execute();
+    const rename = (name: string) => db.updateTable('resource').set({ name }).where('id', '=', idOf(one, 1)).execute();
     await rename('B 2');
     expect(await read(db, one.mandatorId, idOf(one, 1))).toEqual({ name: 'B 2', capacity: null });
     await rename('B');
@@ -92,9 +91,7 @@ describe('records by id', () => {
 
   test('are planned once, for whatever number of them', async () => {
     await sql`insert into resource (mandator_id, location_id, name)
-      select ${one.mandatorId}, ${one.locationId}, 'many ' || n from generate_series(1, 2000) as n`.execute(
-      db,
-    );
+      select ${one.mandatorId}, ${one.locationId}, 'many ' || n from generate_series(1, 2000) as n`.execute(db);
     await sql`analyze resource`.execute(db);
     const name = 'planned once';
     const readPlanned = reader(name);

@@ -285,9 +285,9 @@ describe('an outage is known by whatever says so', () => {
 
   test('a lock is not to be had; nothing may be written', async () => {
     const release = await hold(outside, (trx) => sql`lock table mandator`.execute(trx));
-    expect(
-      await thrownBy(database.url, (db) => sql`select from mandator`.execute(db), { lock_timeout: 50 }),
-    ).toBe('outage');
+    expect(await thrownBy(database.url, (db) => sql`select from mandator`.execute(db), { lock_timeout: 50 })).toBe(
+      'outage',
+    );
     await release();
     const readOnly = (db: Database) =>
       db

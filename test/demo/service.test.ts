@@ -26,8 +26,7 @@ const listPins = () =>
     .innerJoin('person', 'person.id', 'pin.person_id')
     .select(['person.email', 'person.role', 'pin.label'])
     .execute();
-const listTenants = async () =>
-  (await db.selectFrom('mandator').select('code').execute()).map(({ code }) => code);
+const listTenants = async () => (await db.selectFrom('mandator').select('code').execute()).map(({ code }) => code);
 
 test('the first run makes the tenant and one PIN of somebody who may import', async () => {
   const { firstRun, pin } = await ensureDemo(contextWith());
@@ -52,9 +51,7 @@ test('a database with a tenant of its own gets no demo, with DemoPin or without'
 });
 
 test('eight first runs at once are one', async () => {
-  const runs = await Promise.all(
-    Array.from({ length: 8 }, () => ensureDemo(contextWith({ DemoPin: 'DEMO-1234' }))),
-  );
+  const runs = await Promise.all(Array.from({ length: 8 }, () => ensureDemo(contextWith({ DemoPin: 'DEMO-1234' }))));
   expect(runs.filter(({ firstRun }) => firstRun)).toEqual([{ firstRun: true, pin: 'DEMO-1234' }]);
   expect(await listPins()).toHaveLength(1);
 });

@@ -16,9 +16,7 @@ const lessonsOf = (today: Date) =>
 type Lesson = ReturnType<typeof lessonsOf>[number];
 
 function findResource({ RessourceName, job }: Lesson) {
-  return resources.find(
-    ({ location, resource }) => resource.Name === RessourceName && location.Name === job.Standort,
-  );
+  return resources.find(({ location, resource }) => resource.Name === RessourceName && location.Name === job.Standort);
 }
 
 /** Pairs of lessons that share a key and overlap. */
@@ -26,12 +24,9 @@ function overlaps(lessons: Lesson[], keysOf: (lesson: Lesson) => string[]): stri
   const found: string[] = [];
   const keyed = lessons.flatMap((lesson) => keysOf(lesson).map((key) => ({ key, lesson })));
   for (const [key, group] of Map.groupBy(keyed, (entry) => entry.key)) {
-    const ordered = group
-      .map(({ lesson }) => lesson)
-      .sort((one, other) => (one.Beginn < other.Beginn ? -1 : 1));
+    const ordered = group.map(({ lesson }) => lesson).sort((one, other) => (one.Beginn < other.Beginn ? -1 : 1));
     for (const [index, lesson] of ordered.slice(1).entries())
-      if (lesson.Beginn < ordered[index]!.Ende)
-        found.push(`${key}: ${ordered[index]!.LektionId}, ${lesson.LektionId}`);
+      if (lesson.Beginn < ordered[index]!.Ende) found.push(`${key}: ${ordered[index]!.LektionId}, ${lesson.LektionId}`);
   }
   return found;
 }
@@ -49,8 +44,7 @@ function hoursOf({ location, resource }: (typeof resources)[number]): Hours {
   };
 }
 
-const addDays = (date: string, days: number) =>
-  new Date(Date.parse(date) + days * 864e5).toISOString().slice(0, 10);
+const addDays = (date: string, days: number) => new Date(Date.parse(date) + days * 864e5).toISOString().slice(0, 10);
 
 test('the demo tenant is a lively one', () => {
   expect(resources.length).toBeGreaterThanOrEqual(12);
@@ -81,9 +75,7 @@ describe('the timetable of any day from 2026 to 2028', () => {
           !findResource(lesson) ||
           lesson.Ende <= lesson.Beginn ||
           ![lesson.Beginn, lesson.Ende].every((time) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:00Z$/.test(time)) ||
-          ![lesson.Titel, lesson.Fach, ...lesson.Klassen, ...lesson.Lehrpersonen].every((text) =>
-            text.trim(),
-          ),
+          ![lesson.Titel, lesson.Fach, ...lesson.Klassen, ...lesson.Lehrpersonen].every((text) => text.trim()),
       );
       expect(faulty).toEqual([]);
     });
@@ -102,16 +94,10 @@ describe('the timetable of any day from 2026 to 2028', () => {
       for (const [room, group] of Map.groupBy(lessons, findResource)) {
         const dates = group.map(({ Beginn }) => Beginn.slice(0, 10)).sort();
         const open = openIntervals(
-          ...([
-            hoursOf(room!),
-            room!.location.TimeZone,
-            addDays(dates[0]!, -2),
-            addDays(dates.at(-1)!, 1),
-          ] as const),
+          ...([hoursOf(room!), room!.location.TimeZone, addDays(dates[0]!, -2), addDays(dates.at(-1)!, 1)] as const),
         );
         const outside = group.filter(
-          ({ Beginn, Ende }) =>
-            !open.some(({ start, end }) => start <= new Date(Beginn) && end >= new Date(Ende)),
+          ({ Beginn, Ende }) => !open.some(({ start, end }) => start <= new Date(Beginn) && end >= new Date(Ende)),
         );
         expect(outside.map(({ LektionId }) => LektionId)).toEqual([]);
       }

@@ -174,8 +174,7 @@ describe('a revoked display', () => {
       expect(await elsewhere()).toBe(200);
       expect((await device.get('/displays/self')).status).toBe(200);
       await admin.patch(at(device), { MayBook: true });
-      const grant = async () =>
-        ((await (await other.call(`Bearer ${device.token}`)).json()) as Viewer).display;
+      const grant = async () => ((await (await other.call(`Bearer ${device.token}`)).json()) as Viewer).display;
       await until(async () => (await grant())?.mayBook === true);
       const revoked = await admin.send('DELETE', at(device));
       expect(revoked).toMatchObject({ status: 200, body: { RevokedAt: expect.any(String), Version: 3 } });
@@ -230,27 +229,24 @@ describe('a revoked display', () => {
 });
 
 describe('the token of a display', () => {
-  test.each(['Embedded', 'None', 'External'] as const)(
-    'counts where the identity provider is %s',
-    async (Mode) => {
-      const IdentityProvider = {
-        ...{ Mode, Authority: 'https://idp.invalid', Audience: 'roomgate' },
-        ...{ TenantClaim: 'tenant', EmailClaim: 'email', ClientId: undefined, ClientSecret: undefined },
-      };
-      const other = await startIdentity(service.databaseUrl, { Pepper: pepper, IdentityProvider } as object);
-      try {
-        const answer = await other.call(`Bearer ${display.token}`);
-        expect([answer.status, await answer.json()]).toMatchObject([
-          200,
-          { role: 'Display', pinId: null, display: { displayId: display.id }, personId: display.personId },
-        ]);
-        expect((await other.call(`Bearer ${display.token}`, 'stranger')).status).toBe(404);
-        expect((await other.call(`Bearer ${display.token}x`)).status).toBe(401);
-      } finally {
-        await other.stop();
-      }
-    },
-  );
+  test.each(['Embedded', 'None', 'External'] as const)('counts where the identity provider is %s', async (Mode) => {
+    const IdentityProvider = {
+      ...{ Mode, Authority: 'https://idp.invalid', Audience: 'roomgate' },
+      ...{ TenantClaim: 'tenant', EmailClaim: 'email', ClientId: undefined, ClientSecret: undefined },
+    };
+    const other = await startIdentity(service.databaseUrl, { Pepper: pepper, IdentityProvider } as object);
+    try {
+      const answer = await other.call(`Bearer ${display.token}`);
+      expect([answer.status, await answer.json()]).toMatchObject([
+        200,
+        { role: 'Display', pinId: null, display: { displayId: display.id }, personId: display.personId },
+      ]);
+      expect((await other.call(`Bearer ${display.token}`, 'stranger')).status).toBe(404);
+      expect((await other.call(`Bearer ${display.token}x`)).status).toBe(401);
+    } finally {
+      await other.stop();
+    }
+  });
 
   test('opens no more when its person is made an Admin', async () => {
     const device = await pairDevice(service, admin);

@@ -154,10 +154,9 @@ describe('over SSE', () => {
 
   test('the board is the query of it, frame by frame', async () => {
     const id = String(service.tenant.locationId);
-    const { data } = await admin.ask(
-      `query ($id: ID!) { board(locationId: $id) { cursor resource { name } } }`,
-      { id },
-    );
+    const { data } = await admin.ask(`query ($id: ID!) { board(locationId: $id) { cursor resource { name } } }`, {
+      id,
+    });
     const stream = follow(sse(admin.token), watchBoard, { id });
     await until(() => stream.frames.length === 2);
     const cursors = stream.frames.map(({ cursor }) => cursor);

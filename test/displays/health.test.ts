@@ -41,11 +41,7 @@ const displayChanges = async (cursor: string, wait = 0) => {
 };
 
 /** All that a device reads of a stream; ends by itself. */
-async function readStream(
-  token: string,
-  onFrame: (frame: Record<string, unknown>) => void,
-  url = service.url,
-) {
+async function readStream(token: string, onFrame: (frame: Record<string, unknown>) => void, url = service.url) {
   const client = createClient({
     url: `${url}/school/graphql`,
     headers: { Authorization: `Bearer ${token}` },
@@ -105,15 +101,9 @@ describe('health', () => {
 describe('a display is heard of', () => {
   test.each<[string, (device: Device) => Promise<unknown>]>([
     ['when it asks after itself', (one) => one.get('/displays/self')],
-    [
-      'when it tells how it is',
-      (one) => one.send('PUT', '/displays/self/health', { body: { Program: 'p' } }),
-    ],
+    ['when it tells how it is', (one) => one.send('PUT', '/displays/self/health', { body: { Program: 'p' } })],
     ['when it polls', (one) => one.get(`/displays/${room}/snapshot`)],
-    [
-      'over GraphQL',
-      (one) => one.ask('query ($room: ID!) { display(resourceId: $room) { cursor } }', { room }),
-    ],
+    ['over GraphQL', (one) => one.ask('query ($room: ID!) { display(resourceId: $room) { cursor } }', { room })],
   ])('%s', async (_name, call) => {
     const one = await pairDevice(service, admin);
     expect(await read(one)).toMatchObject({ HeardAt: null });
@@ -242,9 +232,7 @@ describe('a silent display', () => {
 test('codes that nobody confirms are forgotten', async () => {
   const [old, present] = [await askForPairing(service.url), await askForPairing(service.url)];
   const { db } = service.context;
-  await sql`update display_pairing set expires_at = now() where code = ${old.Code.replace('-', '')}`.execute(
-    db,
-  );
+  await sql`update display_pairing set expires_at = now() where code = ${old.Code.replace('-', '')}`.execute(db);
   await forgetPairings(db);
   const codes = (await db.selectFrom('display_pairing').select('code').execute()).map(({ code }) => code);
   expect(codes).toContain(present.Code.replace('-', ''));
@@ -295,9 +283,7 @@ test('two processes that hear thousands of displays at one time write all of the
   );
   const { rows } = await sql<{
     id: number;
-  }>`select id from display where person_id in (select id from person where name = 'Mass')`.execute(
-    context.db,
-  );
+  }>`select id from display where person_id in (select id from person where name = 'Mass')`.execute(context.db);
   const other = await openContext(testConfig(service.databaseUrl), openLog('silent'));
   const viewer = await viewerOfDisplay(openIdentity(context), device.token, '');
   const hearAll = async (by: typeof context, ids: number[]) => {
@@ -313,9 +299,7 @@ test('two processes that hear thousands of displays at one time write all of the
     statementTimeout: 5_000,
   });
   const left = await sql<{ n: number }>`
-    select count(*)::int as n from display where heard_at is null and id = any (${ids}::integer[])`.execute(
-    unheard,
-  );
+    select count(*)::int as n from display where heard_at is null and id = any (${ids}::integer[])`.execute(unheard);
   await unheard.destroy();
   expect([ids.length >= 2_000, left.rows[0]!.n]).toEqual([true, 0]);
 });

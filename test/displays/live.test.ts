@@ -75,8 +75,7 @@ function collect(source: Source<RoomFrame>) {
 }
 const watch = async (index = 0, after?: string, as = viewer) =>
   collect(await watchRoom(service.context, as, room(index), after, hub));
-const watchBoard = async (as = viewer) =>
-  collect(await watchLocation(service.context, as, tenant.locationId, hub));
+const watchBoard = async (as = viewer) => collect(await watchLocation(service.context, as, tenant.locationId, hub));
 
 function asDisplay(grant: Partial<DisplayGrant>): Viewer {
   const display: DisplayGrant = {
@@ -142,10 +141,7 @@ describe('a room that is watched', () => {
   });
 
   test('is read once for each change, and is the same object for all who see the same', async () => {
-    const displays = [
-      asDisplay({ resourceIds: [room()] }),
-      asDisplay({ privacy: 'BusyOnly', resourceIds: [room()] }),
-    ];
+    const displays = [asDisplay({ resourceIds: [room()] }), asDisplay({ privacy: 'BusyOnly', resourceIds: [room()] })];
     const streams = await Promise.all(
       Array.from({ length: 50 }, (_, index) => watch(0, undefined, [viewer, ...displays][index % 3])),
     );
@@ -371,9 +367,7 @@ describe('who may see what', () => {
 
 describe('a board', () => {
   const shown = ({ frames }: Awaited<ReturnType<typeof watchBoard>>) =>
-    frames
-      .filter((frame) => frame.kind === 'snapshot')
-      .map(({ resource, status }) => `${resource.name} ${status}`);
+    frames.filter((frame) => frame.kind === 'snapshot').map(({ resource, status }) => `${resource.name} ${status}`);
 
   test('shows the rooms of its location, each change of one, and those that come and go', async () => {
     await run(sql`update resource set active = false where id = ${room(2)}`);

@@ -217,10 +217,7 @@ async function findDifferences(world: World, readers: readonly Reader[]): Promis
     const faults = readers.flatMap((reader, index) =>
       (truthOf?.(reader) ?? [[0, 'unread'] as const])
         .filter(([id, cursor]) => reader.shown.get(id) !== cursor)
-        .map(
-          ([id]) =>
-            `reader ${index} (${reader.field}, open: ${reader.isOpen}) does not show room ${id} as it is`,
-        ),
+        .map(([id]) => `reader ${index} (${reader.field}, open: ${reader.isOpen}) does not show room ${id} as it is`),
     );
     if (faults.length === 0 || performance.now() > end) return faults;
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -253,10 +250,7 @@ async function playRound(round: number): Promise<string[]> {
     for (const reader of readers) if (!reader.isOpen) come(reader);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  const faults = [
-    ...(await findDifferences(world, readers)),
-    ...readers.flatMap(({ complaints }) => complaints),
-  ];
+  const faults = [...(await findDifferences(world, readers)), ...readers.flatMap(({ complaints }) => complaints)];
   readers.forEach(go);
   // To the tests an error of a socket is none: Node made it outside of their world.
   const isUnexpected = (line: string) => line.includes('"msg":"unexpected') && !/ECONNRESET|EPIPE/.test(line);

@@ -25,8 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const self = (token: string, mandator = 'school') =>
-  masterData(service, token, mandator).get('/displays/self');
+const self = (token: string, mandator = 'school') => masterData(service, token, mandator).get('/displays/self');
 
 describe('POST displays/pairings', () => {
   test('gives anybody a code to show and a token that does not count yet', async () => {
@@ -99,11 +98,8 @@ describe('POST displays/pairings', () => {
 
     test('of one network, a hundred at a time: the oldest gives way to the next', async () => {
       const codes: string[] = [];
-      for (let count = 0; count < 102; count++)
-        codes.push((await askForPairing(service.url, `t${count}`)).Code);
-      const { rows } = await sql<{ code: string }>`select code from display_pairing`.execute(
-        service.context.db,
-      );
+      for (let count = 0; count < 102; count++) codes.push((await askForPairing(service.url, `t${count}`)).Code);
+      const { rows } = await sql<{ code: string }>`select code from display_pairing`.execute(service.context.db);
       const left = rows.map(({ code }) => `${code.slice(0, 4)}-${code.slice(4)}`);
       expect(left.toSorted()).toEqual(codes.slice(2).toSorted());
     });
@@ -163,9 +159,7 @@ describe('POST displays', () => {
 
   test('of two Admins who confirm one code at one time one does', async () => {
     const { Code } = await askForPairing(service.url);
-    const answers = await Promise.all(
-      [1, 2, 3].map(() => admin.post('/displays', { Code, ResourceIds: [rooms[0]] })),
-    );
+    const answers = await Promise.all([1, 2, 3].map(() => admin.post('/displays', { Code, ResourceIds: [rooms[0]] })));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422]);
   });
 
@@ -240,8 +234,7 @@ test('pairDisplay over GraphQL', async () => {
   const pair = `mutation ($input: PairDisplayInput!) { pairDisplay(input: $input) {
     __typename ... on Display { id name resourceIds resources { id name } mayBook privacy heardAt ageSeconds version }
     ... on ValidationProblem { errors { code pointer } } ... on Problem { code } } }`;
-  const outcome = async (input: object, caller = admin) =>
-    (await caller.ask(pair, { input })).data?.['pairDisplay'];
+  const outcome = async (input: object, caller = admin) => (await caller.ask(pair, { input })).data?.['pairDisplay'];
   const { Code: code, Token } = await askForPairing(service.url);
   const room = String(rooms[0]);
   expect(await outcome({ code, resourceIds: [room] }, user)).toMatchObject({
@@ -282,17 +275,7 @@ describe('roomgate display', () => {
 
   test('pairs by the names of rooms, lists with age and state, and revokes', async () => {
     const { Code, Token } = await askForPairing(service.url);
-    const paired = await run(
-      'pair',
-      Code,
-      '--room',
-      ' r001',
-      '--room',
-      'R002',
-      '--book',
-      '--name',
-      'By hand',
-    );
+    const paired = await run('pair', Code, '--room', ' r001', '--room', 'R002', '--book', '--name', 'By hand');
     expect(paired.record).toMatchObject({ Name: 'By hand', ResourceIds: rooms.slice(0, 2), MayBook: true });
     expect(paired.text).toContain(`By hand is paired and shows R001, R002. Its id`);
     expect((await self(Token)).status).toBe(200);
@@ -340,9 +323,7 @@ describe('roomgate display', () => {
     await expect(run('pair', Code, '--room', 'R999')).rejects.toThrow('no active resource "R999"');
     await expect(run('pair', Code, '--location', 'Moon')).rejects.toThrow('no active location "Moon"');
     await expect(run('pair', Code, '--room', 'twin')).rejects.toThrow('write "Annex/Twin" or "Campus/Twin"');
-    await expect(run('pair', Code, '--room', 'R001', '--privacy', 'None')).rejects.toThrow(
-      'Privacy: must be',
-    );
+    await expect(run('pair', Code, '--room', 'R001', '--privacy', 'None')).rejects.toThrow('Privacy: must be');
     await expect(run('revoke', 'x')).rejects.toThrow('see display list');
     await expect(run('revoke', '2000000000')).rejects.toThrow('see display list');
     const { record } = await run('pair', Code, '--room', 'annex/TWIN', '--location', 'Campus');

@@ -81,8 +81,7 @@ function holdBack(text: string) {
         if (lost) throw lost;
         return answer;
       });
-    const onAnswer = (error: unknown, answer: unknown) =>
-      void wait().then((lost) => last(lost ?? error, answer));
+    const onAnswer = (error: unknown, answer: unknown) => void wait().then((lost) => last(lost ?? error, answer));
     return ask([...given.slice(0, -1), onAnswer]);
   } as typeof query);
   return { isThere: there.promise, letGo, lose: () => gate.resolve(new Error('lost')) };
@@ -98,12 +97,10 @@ function collect(source: Source<Frame>) {
   const snapshots = () => frames.filter((frame) => frame.kind === 'snapshot');
   return { frames, snapshots, last: () => snapshots().at(-1) as Snapshot, close: source.close };
 }
-const watch = async (index = 0) =>
-  collect(await watchRoom(service.context, viewer, room(index), undefined, hub));
+const watch = async (index = 0) => collect(await watchRoom(service.context, viewer, room(index), undefined, hub));
 const watchBoard = async () => collect(await watchLocation(service.context, viewer, tenant.locationId, hub));
 /** As polled. */
-const readNow = (id = room()) =>
-  hub.withRoom(tenant.mandatorId, id, true, (read: Room) => read.snapshot('Title'));
+const readNow = (id = room()) => hub.withRoom(tenant.mandatorId, id, true, (read: Room) => read.snapshot('Title'));
 
 describe('reads that overlap', () => {
   test('who polls is told of what was committed before, also while the room is read for the first time', async () => {
@@ -156,8 +153,7 @@ describe('reads that overlap', () => {
     await until(() => board.last().resource.name === 'D');
     slow.letGo();
     await heardOfAll(service.context);
-    const ids = () =>
-      hub.withBoard(tenant.mandatorId, tenant.locationId, false, ({ resourceIds }) => resourceIds);
+    const ids = () => hub.withBoard(tenant.mandatorId, tenant.locationId, false, ({ resourceIds }) => resourceIds);
     await heardOfAll(service.context);
     expect(await ids()).toHaveLength(4);
   });
@@ -165,8 +161,7 @@ describe('reads that overlap', () => {
   test('a board is not sure of its rooms while a read runs that has begun before they changed', async () => {
     const board = await watchBoard();
     await until(() => board.frames.length === 3);
-    const asOf = () =>
-      hub.withBoard(tenant.mandatorId, tenant.locationId, false, (one) => one.heartbeat().asOf);
+    const asOf = () => hub.withBoard(tenant.mandatorId, tenant.locationId, false, (one) => one.heartbeat().asOf);
     const first = holdBack(members);
     await run(sql`update resource set capacity = 7 where id = ${room(0)}`);
     await first.isThere;

@@ -61,8 +61,7 @@ const lesson = (hour: number, more: object = {}) => ({
   ...{ Lehrpersonen: ['E. Noether'] },
   ...more,
 });
-const importJob = (JobID: string, ...LektionList: object[]) =>
-  client.importJobs([{ JobID, LektionList }] as never);
+const importJob = (JobID: string, ...LektionList: object[]) => client.importJobs([{ JobID, LektionList }] as never);
 const change = async (JobID: string, LektionId: string, changes: object) => {
   const answer = await client.send('update', [{ JobID, LektionList: [{ LektionId, ...changes }] }]);
   const { BatchId } = (await answer.json()) as { BatchId: string };
@@ -293,10 +292,7 @@ describe('privacy', () => {
 describe('the cursor', () => {
   test('is the same for the same content, whenever and by whomever it was read', async () => {
     await book({ from: at(-1, 12), to: at(-1, 13) });
-    const [one, other] = [
-      await contentOf(0),
-      await contentOf(0, 'Title', new Date(morning.getTime() + 1_000)),
-    ];
+    const [one, other] = [await contentOf(0), await contentOf(0, 'Title', new Date(morning.getTime() + 1_000))];
     expect(other.cursor).toBe(one.cursor);
     expect(toSnapshot(one, 5, 4)).toMatchObject({
       cursor: one.cursor,

@@ -44,30 +44,9 @@ describe('the state of a room', () => {
     ['is CLOSED for good', schedule([], office), 1_080, 'CLOSED', null, null],
     ['is CLOSED until somebody is there', schedule([slot(420, 430)], office), 400, 'CLOSED', 420, 420],
     ['is BUSY though it is closed', schedule([slot(420, 470)], office), 430, 'BUSY', 470, 460],
-    [
-      'is OUT_OF_SERVICE while blocked',
-      schedule([slot(600, 660, { isBlock: true })]),
-      655,
-      'OUT_OF_SERVICE',
-      660,
-      660,
-    ],
-    [
-      'is OUT_OF_SERVICE once retired',
-      schedule([meeting], { isActive: false }),
-      620,
-      'OUT_OF_SERVICE',
-      null,
-      650,
-    ],
-    [
-      'heeds no lesson that has gone',
-      schedule([slot(600, 660, { occupies: false })]),
-      620,
-      'FREE',
-      null,
-      650,
-    ],
+    ['is OUT_OF_SERVICE while blocked', schedule([slot(600, 660, { isBlock: true })]), 655, 'OUT_OF_SERVICE', 660, 660],
+    ['is OUT_OF_SERVICE once retired', schedule([meeting], { isActive: false }), 620, 'OUT_OF_SERVICE', null, 650],
+    ['heeds no lesson that has gone', schedule([slot(600, 660, { occupies: false })]), 620, 'FREE', null, 650],
   ])('%s', (_rule, plan, at, status, until, nextChangeAt) => {
     const state = stateAt(plan, at * minute);
     expect([state.status, inMinutes(state.until), inMinutes(state.nextChangeAt)]).toEqual([
@@ -139,8 +118,7 @@ function anyPlan(seed: number): Schedule<Slot> {
 function oracle(plan: Schedule<Slot>, at: number): [RoomStatus, number | null] {
   const taking = (when: number) =>
     plan.slots.find(({ occupies, from, to }) => occupies && from <= when * minute && when * minute < to);
-  const isOpen = (when: number) =>
-    plan.open.some(({ start, end }) => start <= when * minute && when * minute < end);
+  const isOpen = (when: number) => plan.open.some(({ start, end }) => start <= when * minute && when * minute < end);
   const first = (holds: (when: number) => boolean): number | null => {
     for (let when = at + 1; when < length; when++) if (holds(when)) return when;
     return null;

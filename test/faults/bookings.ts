@@ -50,20 +50,14 @@ export function startBookings({ client, ledger, dice, name, resourceIds, pause }
     work.to = Date.now();
     if (answer.status === 409) return void refused.add(key);
     if (answer.status !== 201) throw new Error(`a booking was answered ${answer.status}: ${answer.text}`);
-    const {
-      Id: id,
-      Version: version,
-      Status: status,
-    } = answer.body as { Id: number; Version: number; Status: string };
+    const { Id: id, Version: version, Status: status } = answer.body as { Id: number; Version: number; Status: string };
     known.push({ key, id, version, status, subject: key, work });
     if (!answer.isRepeated && dice.roll() > 0.2) return;
     const again = await client.send(sent);
     if (again.body['Id'] !== id)
       ledger.blame(
         'doubled',
-        described(
-          `${key} was answered with booking ${id}, and again ${again.status} ${again.text.slice(0, 200)}`,
-        ),
+        described(`${key} was answered with booking ${id}, and again ${again.status} ${again.text.slice(0, 200)}`),
         work,
       );
   }
@@ -102,9 +96,7 @@ export function startBookings({ client, ledger, dice, name, resourceIds, pause }
     if (answer.status !== 200 || answer.body['Status'] !== 'Cancelled')
       ledger.blame(
         'lost',
-        described(
-          `the cancellation of booking ${one.id} was answered ${answer.status} ${answer.text.slice(0, 300)}`,
-        ),
+        described(`the cancellation of booking ${one.id} was answered ${answer.status} ${answer.text.slice(0, 300)}`),
         work,
       );
     one.status = 'Cancelled';
@@ -141,19 +133,13 @@ export function startBookings({ client, ledger, dice, name, resourceIds, pause }
         status: string;
       }>`
         select description as key, array_agg(id) as ids, min(subject) as subject, min(version)::int as version, min(status) as status
-        from booking where mandator_id = ${mandatorId} and description like ${`${name}-%`} group by 1`.execute(
-        db,
-      );
+        from booking where mandator_id = ${mandatorId} and description like ${`${name}-%`} group by 1`.execute(db);
       const stored = new Map(rows.map((row) => [row.key, row]));
       for (const { key, id, subject, version, status, work } of known) {
         const row = stored.get(key);
         stored.delete(key);
-        const [is, was] = [
-          row && { ...row, ids: row.ids.map(Number) },
-          { key, ids: [id], subject, version, status },
-        ];
-        if (!is)
-          ledger.blame('lost', described(`booking ${id} (${key}) was acknowledged, and is not there`), work);
+        const [is, was] = [row && { ...row, ids: row.ids.map(Number) }, { key, ids: [id], subject, version, status }];
+        if (!is) ledger.blame('lost', described(`booking ${id} (${key}) was acknowledged, and is not there`), work);
         else if (is.ids.length > 1)
           ledger.blame('doubled', described(`${key} made bookings ${is.ids.join(', ')}`), work);
         else if (JSON.stringify(is) !== JSON.stringify(was))

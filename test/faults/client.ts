@@ -97,14 +97,10 @@ export function openClient({ urls, mandator, pin, ledger, over }: Options) {
           );
         else if (answer && !isVague(answer)) return { ...answer, isRepeated: tries > 0 };
         if (answer?.status === 401 && ++refusals === mostRefusals)
-          ledger.blame(
-            'otherwise wrong',
-            `${sent.method} ${sent.path} of ${mandator}: valid tokens are refused`,
-            {
-              from,
-              to: Date.now(),
-            },
-          );
+          ledger.blame('otherwise wrong', `${sent.method} ${sent.path} of ${mandator}: valid tokens are refused`, {
+            from,
+            to: Date.now(),
+          });
         await sleep(200 + Math.random() * 400, undefined, { signal: over });
       }
     },

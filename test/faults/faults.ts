@@ -63,8 +63,7 @@ export const faults: readonly Fault[] = [
     async strike({ ledger }, round, station) {
       round.times = 1;
       const { code, signal } = await station.end('SIGTERM');
-      if (code !== 0)
-        ledger.blame('otherwise wrong', `${station.name} ended by ${signal ?? code} after SIGTERM`);
+      if (code !== 0) ledger.blame('otherwise wrong', `${station.name} ended by ${signal ?? code} after SIGTERM`);
       station.start();
     },
   },
@@ -105,11 +104,7 @@ export const faults: readonly Fault[] = [
     ...{ name: 'half-open', title: 'half-open connections', weight: 2, strikes: 'process' },
     async strike({ dice }, round, { wire }) {
       wire.swallow(
-        ...dice.oneOf<Direction[]>([
-          ['to the server'],
-          ['to the client'],
-          ['to the server', 'to the client'],
-        ]),
+        ...dice.oneOf<Direction[]>([['to the server'], ['to the client'], ['to the server', 'to the client']]),
       );
       round.times = 1;
       await seconds(1);

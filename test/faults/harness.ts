@@ -99,10 +99,7 @@ async function watchRound(scene: Scene, load: Load, fault: Fault, station: Stati
   if (!haveEnded) {
     const open = await monitor.countOpen(hits);
     if (round.silenceMs > mostSilenceMs)
-      ledger.blame(
-        'stuck',
-        `${open} batches have not ended ${patienceMs / 1_000} s after ${fault.title} of ${where}`,
-      );
+      ledger.blame('stuck', `${open} batches have not ended ${patienceMs / 1_000} s after ${fault.title} of ${where}`);
     await site.ask(() => site.release());
   }
   round.over = Date.now();

@@ -24,8 +24,7 @@ export type Finding = { harm: Harm; fault: string; text: string };
 
 export type Ledger = ReturnType<typeof openLedger>;
 
-const meets = (round: Round, { from, to }: Pick<Work, 'from' | 'to'>) =>
-  from < round.over && to > round.begin;
+const meets = (round: Round, { from, to }: Pick<Work, 'from' | 'to'>) => from < round.over && to > round.begin;
 
 export function openLedger(say: (line: string) => void) {
   const rounds: Round[] = [];
@@ -54,15 +53,10 @@ export function openLedger(say: (line: string) => void) {
       return work;
     },
     /** Each text counts once. */
-    blame(
-      harm: Harm,
-      text: string,
-      at: Pick<Work, 'from' | 'to'> = { from: Date.now(), to: Date.now() },
-    ): void {
+    blame(harm: Harm, text: string, at: Pick<Work, 'from' | 'to'> = { from: Date.now(), to: Date.now() }): void {
       if (isClosed || told.has(text)) return;
       told.add(text);
-      const met =
-        rounds.findLast((round) => meets(round, at)) ?? rounds.findLast(({ begin }) => begin < at.from);
+      const met = rounds.findLast((round) => meets(round, at)) ?? rounds.findLast(({ begin }) => begin < at.from);
       const fault = met?.fault ?? 'none';
       findings.push({ harm, fault, text });
       say(`  ${harm.toUpperCase()} (${fault}): ${text}`);
@@ -71,10 +65,7 @@ export function openLedger(say: (line: string) => void) {
     inFlight: (fault: string, kind: Work['kind']) =>
       rounds
         .filter((round) => round.fault === fault)
-        .reduce(
-          (sum, round) => sum + works.filter((work) => work.kind === kind && meets(round, work)).length,
-          0,
-        ),
+        .reduce((sum, round) => sum + works.filter((work) => work.kind === kind && meets(round, work)).length, 0),
     count: (kind: Work['kind']) => works.filter((work) => work.kind === kind).length,
   };
 }

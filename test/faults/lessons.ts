@@ -39,8 +39,7 @@ const perWeek = 60;
 
 const faultsOf: ((jobs: Job[]) => void)[] = [
   (jobs) => Object.assign(jobs.at(-1)!.LektionList[0]!, { RessourceName: 'Nowhere' }),
-  (jobs) =>
-    void jobs.push({ ...jobs[0]!, LektionList: [{ ...jobs[0]!.LektionList[0]!, LektionId: 'again' }] }),
+  (jobs) => void jobs.push({ ...jobs[0]!, LektionList: [{ ...jobs[0]!.LektionList[0]!, LektionId: 'again' }] }),
   (jobs) => jobs.at(-1)!.LektionList.push({ ...jobs[0]!.LektionList[0]!, LektionId: 'overlap' }),
 ];
 
@@ -183,9 +182,7 @@ export function startLessons({ client, ledger, dice, rooms, open, pause, onAccep
   const running = (async () => {
     while (!isStopped) {
       if (following.size < open)
-        await sendNext().catch(({ message }: Error) =>
-          ledger.blame('otherwise wrong', `${mandator}: ${message}`),
-        );
+        await sendNext().catch(({ message }: Error) => ledger.blame('otherwise wrong', `${mandator}: ${message}`));
       await sleep(pause * (0.5 + dice.roll()));
     }
     await Promise.all(following);
@@ -227,20 +224,15 @@ export function startLessons({ client, ledger, dice, rooms, open, pause, onAccep
         ledger.blame(wanted && !row ? 'lost' : 'half-applied', told);
       }
       for (const row of found.values())
-        ledger.blame(
-          'half-applied',
-          `${mandator} has lessons of a batch that failed: ${JSON.stringify(row)}`,
-        );
+        ledger.blame('half-applied', `${mandator} has lessons of a batch that failed: ${JSON.stringify(row)}`);
 
       const { rows } = await sql<{
         id: string;
       }>`select id from batch where mandator_id = ${mandatorId}`.execute(db);
       const there = new Set(rows.map(({ id }) => id));
       for (const { id, work } of batches)
-        if (!there.delete(id))
-          ledger.blame('lost', `batch ${id} of ${mandator} was accepted, and is not there`, work);
-      for (const id of there)
-        ledger.blame('doubled', `batch ${id} of ${mandator} is there, and no client was told so`);
+        if (!there.delete(id)) ledger.blame('lost', `batch ${id} of ${mandator} was accepted, and is not there`, work);
+      for (const id of there) ledger.blame('doubled', `batch ${id} of ${mandator} is there, and no client was told so`);
     },
   };
 }

@@ -115,21 +115,14 @@ export async function startLoad({ site, ledger, nextDice, mailServer, say }: Opt
         ...bookings.map(({ bookings }) => bookings.stop()),
         mail?.stop(),
       ]);
-      const isDone = await Promise.race([
-        ending.then(() => true),
-        sleep(seconds * 1_000, false, { ref: false }),
-      ]);
+      const isDone = await Promise.race([ending.then(() => true), sleep(seconds * 1_000, false, { ref: false })]);
       if (!isDone)
         for (const {
           lessons: { batches, mandator },
         } of lessons)
           for (const { id, work, final } of batches)
             if (final === undefined)
-              ledger.blame(
-                'stuck',
-                `batch ${id} of ${mandator} has not ended ${seconds} s after all was over`,
-                work,
-              );
+              ledger.blame('stuck', `batch ${id} of ${mandator} has not ended ${seconds} s after all was over`, work);
       say('verifying');
       await mail?.settle(db);
       await spoil?.(db);

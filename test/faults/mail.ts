@@ -58,17 +58,13 @@ export function startAppointments(
       await sleep(pause * (0.5 + dice.roll()));
     }
   })();
-  running.catch(({ message }: Error) =>
-    ledger.blame('otherwise wrong', `the mail server of the harness: ${message}`),
-  );
+  running.catch(({ message }: Error) => ledger.blame('otherwise wrong', `the mail server of the harness: ${message}`));
 
   /** What is wrong with a room, and what is known of its calendar. */
   async function differencesOf({ address, resourceId }: Room, db: Database): Promise<string[]> {
     const { rows } = await sql<{ uid: string; start: Date }>`
       select mail_item_id as uid, lower(occupied) as start from booking
-      where resource_id = ${resourceId} and kind = 'MailItem' and status in ('Confirmed', 'Tentative')`.execute(
-      db,
-    );
+      where resource_id = ${resourceId} and kind = 'MailItem' and status in ('Confirmed', 'Tentative')`.execute(db);
     const booked = rows.map(({ uid, start }) => `${uid} ${start.toISOString()}`);
     const wanted = new Set(
       (await server.truth(address))
@@ -88,8 +84,7 @@ export function startAppointments(
       `${address}: booked twice: ${twice.length}, booked and not there: ${surplus.length}, there and not booked: ${wanted.size}; ${states.map(({ state }) => state).join(' ')}`,
     ];
   }
-  const differences = async (db: Database) =>
-    (await Promise.all(rooms.map((room) => differencesOf(room, db)))).flat();
+  const differences = async (db: Database) => (await Promise.all(rooms.map((room) => differencesOf(room, db)))).flat();
 
   return {
     async stop(): Promise<void> {
@@ -123,8 +118,7 @@ export function startAppointments(
           const key = withoutSecret(JSON.stringify(item));
           const left = stored.get(key) ?? 0;
           stored.set(key, left - 1);
-          if (left < 1)
-            ledger.blame('lost', `a notification of ${madeAt} was acknowledged, and is not in the inbox`);
+          if (left < 1) ledger.blame('lost', `a notification of ${madeAt} was acknowledged, and is not in the inbox`);
         }
       }
     },

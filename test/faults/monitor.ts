@@ -28,8 +28,7 @@ export async function openMonitor({ db, ask }: Site, ledger: Ledger) {
 
   const findOpen = async (): Promise<Hit[]> =>
     await ask(async (db) => {
-      const { rows } =
-        await sql<Hit>`select id, mandator_id as "mandatorId" from batch where ${isOpen}`.execute(db);
+      const { rows } = await sql<Hit>`select id, mandator_id as "mandatorId" from batch where ${isOpen}`.execute(db);
       return rows;
     });
 
@@ -39,9 +38,7 @@ export async function openMonitor({ db, ask }: Site, ledger: Ledger) {
     async isImporting(session: string): Promise<boolean> {
       const { rows } = await sql`
         select from pg_stat_activity where application_name = ${session} and datname = current_database()
-          and xact_start < clock_timestamp() - interval '250 milliseconds' and backend_xid is not null`.execute(
-        db,
-      );
+          and xact_start < clock_timestamp() - interval '250 milliseconds' and backend_xid is not null`.execute(db);
       return rows.length > 0;
     },
     /** How many of these have not ended. */

@@ -49,9 +49,7 @@ export async function openStation({ role, name, port, databaseUrl, settings, onC
   }
 
   const errorsOf = ({ lines }: Program) =>
-    lines
-      .filter(({ level, queue }) => level === 'error' && !queue)
-      .map(({ msg, err }) => `${msg} ${err ?? ''}`);
+    lines.filter(({ level, queue }) => level === 'error' && !queue).map(({ msg, err }) => `${msg} ${err ?? ''}`);
 
   start();
   return {
@@ -71,9 +69,7 @@ export async function openStation({ role, name, port, databaseUrl, settings, onC
     end,
     signal: (signal: NodeJS.Signals) => program.signal(signal),
     async isReady(): Promise<boolean> {
-      const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).catch(
-        () => undefined,
-      );
+      const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
       await answer?.body?.cancel();
       return answer?.status === 200;
     },

@@ -6,14 +6,7 @@ import type { Site } from './site.ts';
 
 type Run = { ledger: Ledger; site: Site; seed: number; mostSilenceMs: number; ms: number; figures: string };
 
-const headings = [
-  'Fault',
-  'Times',
-  'Batches in flight',
-  'Bookings in flight',
-  ...harms,
-  'Worst takeover (s)',
-];
+const headings = ['Fault', 'Times', 'Batches in flight', 'Bookings in flight', ...harms, 'Worst takeover (s)'];
 
 const lineOf = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -42,9 +42,7 @@ export type Operation = {
 function selectionOf(type: GraphQLOutputType, dice: Dice, depth: number): string {
   const named = getNamedType(type);
   if (isAbstractType(named)) {
-    const parts = schema
-      .getPossibleTypes(named)
-      .map((one) => `... on ${one.name} ${selectionOf(one, dice, depth)}`);
+    const parts = schema.getPossibleTypes(named).map((one) => `... on ${one.name} ${selectionOf(one, dice, depth)}`);
     return `{ __typename ${parts.join(' ')} }`;
   }
   if (!isObjectType(named)) return '';
@@ -67,10 +65,8 @@ const isRequired = ({ type, description }: GraphQLArgument | GraphQLInputField) 
 function scalarFor(type: string, name: string, maker: Maker): unknown {
   const { dice } = maker;
   const alike = membersNamed(name).filter((one) => type !== 'Int' || one.type === 'integer');
-  if ((type === 'Int' || type === 'String') && alike.length > 0)
-    return valueFor(name, dice.oneOf(alike), maker);
-  if (type === 'Int')
-    return valueFor(name, { type: 'integer', minimum: 0, maximum: dice.oneOf([2, 60, 300]) }, maker);
+  if ((type === 'Int' || type === 'String') && alike.length > 0) return valueFor(name, dice.oneOf(alike), maker);
+  if (type === 'Int') return valueFor(name, { type: 'integer', minimum: 0, maximum: dice.oneOf([2, 60, 300]) }, maker);
   if (type === 'Float') return dice.oneOf(hostile.numbers);
   if (type === 'Boolean') return dice.roll() < 0.5;
   if (type === 'Date') return dice.roll() < 0.1 ? dice.oneOf(hostile.dates) : dateNear(name, dice);
@@ -81,8 +77,7 @@ function scalarFor(type: string, name: string, maker: Maker): unknown {
 function inputFor(name: string, type: GraphQLInputType, maker: Maker): unknown {
   const { dice } = maker;
   if (isNonNullType(type)) return inputFor(name, type.ofType, maker);
-  if (isListType(type))
-    return Array.from({ length: dice.below(4) }, () => inputFor(name, type.ofType, maker));
+  if (isListType(type)) return Array.from({ length: dice.below(4) }, () => inputFor(name, type.ofType, maker));
   if (isEnumType(type)) return dice.oneOf(type.getValues()).name;
   if (isInputObjectType(type))
     return Object.fromEntries(
@@ -112,20 +107,8 @@ function literalOf(value: unknown, type: GraphQLInputType): string {
 
 /** Documents that are odd as a whole. */
 const oddDocuments = [
-  ...[
-    '',
-    '{',
-    '}',
-    '{ me }',
-    'query { me { id } } query { me { id } }',
-    '{ ...a } fragment a on Query { ...a }',
-  ],
-  ...[
-    '{ __schema { types { name fields { name } } } }',
-    `{ ${'a: me { id } '.repeat(300)} }`,
-    '\0',
-    '{ \ud800 }',
-  ],
+  ...['', '{', '}', '{ me }', 'query { me { id } } query { me { id } }', '{ ...a } fragment a on Query { ...a }'],
+  ...['{ __schema { types { name fields { name } } } }', `{ ${'a: me { id } '.repeat(300)} }`, '\0', '{ \ud800 }'],
   ...[
     `{ ${'me { '.repeat(100)}id${' }'.repeat(101)}`,
     'query ($a: Int = 99999999999) { resources(first: $a) { nodes { id } } }',
@@ -142,16 +125,10 @@ const oddDocuments = [
   ],
 ];
 
-export function makeOperation(
-  dice: Dice,
-  world: World,
-  { operation, field }: Field,
-  known?: Known,
-): Operation {
+export function makeOperation(dice: Dice, world: World, { operation, field }: Field, known?: Known): Operation {
   const maker: Maker = { dice, world, schemas };
   const isSubscription = operation === 'subscription';
-  if (!known && dice.roll() < 0.03)
-    return { isSubscription: false, params: { query: dice.oneOf(oddDocuments) } };
+  if (!known && dice.roll() < 0.03) return { isSubscription: false, params: { query: dice.oneOf(oddDocuments) } };
   const args = field.args.filter((arg) => isRequired(arg) || dice.roll() < 0.6);
   const values = args.map((arg) => {
     let value = known?.members[arg.name] ?? inputFor(arg.name, arg.type, maker);

@@ -27,11 +27,7 @@ const opened = await openFuzz(database.url);
 os.setPriority(os.constants.priority.PRIORITY_BELOW_NORMAL);
 const started = Date.now();
 const end = started + Number(options.minutes) * 60_000;
-const outcome = await fuzz(
-  opened.world,
-  seed,
-  (sent) => Date.now() > end || sent >= Number(options.requests),
-);
+const outcome = await fuzz(opened.world, seed, (sent) => Date.now() > end || sent >= Number(options.requests));
 const findings = [...outcome.findings, ...(await opened.findings())];
 const windows = opened.loop(started);
 await opened.close();
@@ -68,7 +64,5 @@ say(`the event loop's longest turn by its own work: ${told(windows.map(({ own })
 say(
   `ready without a processor in a window of 2 s: ${told(windows.flatMap(({ waited }) => (waited === null ? [] : [waited])))}`,
 );
-say(
-  `event-loop delay p99: ${told(delays)} (must stay under ${mostDelay}; a loop that is never late measures 10)`,
-);
+say(`event-loop delay p99: ${told(delays)} (must stay under ${mostDelay}; a loop that is never late measures 10)`);
 process.exitCode = findings.length === 0 && Math.max(...delays) < mostDelay ? 0 : 1;

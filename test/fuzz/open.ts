@@ -38,9 +38,7 @@ export async function openFuzz(databaseUrl: string) {
           told: batch,
         })),
         ...errors.map((line) => ({ place: 'log', fault: line.msg, told: line })),
-        ...(program.noise.length > 0
-          ? [{ place: 'standard error', fault: program.noise.join('\n'), told: null }]
-          : []),
+        ...(program.noise.length > 0 ? [{ place: 'standard error', fault: program.noise.join('\n'), told: null }] : []),
       ].map(({ place, fault, told }) => ({
         place,
         caller: 'worker',
@@ -50,9 +48,7 @@ export async function openFuzz(databaseUrl: string) {
     },
     /** How late the server's event loop was, in the windows that have begun since then. */
     loop: (since: number): Window[] =>
-      program.lines
-        .flatMap(({ window }) => (window ? [window as Window] : []))
-        .filter((one) => one.since >= since),
+      program.lines.flatMap(({ window }) => (window ? [window as Window] : [])).filter((one) => one.since >= since),
     async close(): Promise<void> {
       await close();
       await killPrograms();

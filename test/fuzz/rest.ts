@@ -47,9 +47,7 @@ export const routes: readonly Route[] = Object.entries(document.paths).flatMap((
 );
 
 const resolved = (parameter: Parameter) =>
-  parameter.$ref
-    ? (document.components.parameters[parameter.$ref.split('/').at(-1) ?? ''] as Parameter)
-    : parameter;
+  parameter.$ref ? (document.components.parameters[parameter.$ref.split('/').at(-1) ?? ''] as Parameter) : parameter;
 
 /** Percent-encoded, also what is no text: half of a surrogate pair as its three bytes. */
 const encode = (text: string) =>
@@ -61,20 +59,7 @@ const asHeader = (value: unknown) =>
     .replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '?')
     .slice(0, 9_000);
 
-const rawSegments = [
-  '%00',
-  '%ff',
-  '%ED%A0%80',
-  '%C0%80',
-  '%',
-  '%2',
-  '%2F',
-  '..',
-  '%2e%2e',
-  '%25',
-  ';x=1',
-  "'",
-];
+const rawSegments = ['%00', '%ff', '%ED%A0%80', '%C0%80', '%', '%2', '%2F', '..', '%2e%2e', '%25', ';x=1', "'"];
 
 function segmentFor(parameter: Parameter, maker: Maker): string {
   const { dice } = maker;
@@ -98,8 +83,7 @@ function queryFor(parameters: Parameter[], maker: Maker): string {
     const texts = [value ?? right].flat().map((one) => `${name}=${encode(asText(one)).slice(0, 12_000)}`);
     return dice.roll() < 0.05 ? [...texts, ...texts] : texts;
   });
-  if (dice.roll() < 0.05)
-    parts.push(dice.oneOf(['%', 'x=%ff', '=', '&&', 'A[]=1', '__proto__=1', 'limit=%00']));
+  if (dice.roll() < 0.05) parts.push(dice.oneOf(['%', 'x=%ff', '=', '&&', 'A[]=1', '__proto__=1', 'limit=%00']));
   if (dice.roll() < 0.005) parts.push('A=1&'.repeat(3_000));
   if (dice.roll() < 0.05) return parts.join('&').replaceAll(/(^|&)([A-Z])/g, (first) => first.toLowerCase());
   return parts.join('&').slice(0, 14_000);
@@ -117,14 +101,12 @@ function headersFor(
     if (name === 'If-Match' && version !== undefined) headers[name] = `"${version}"`;
     else if (name === 'If-Match' && chance < 0.6) headers[name] = '*';
     else if (chance < 0.4) continue;
-    else if (name === 'If-Match' && chance < 0.8)
-      headers[name] = dice.oneOf(['*', '"1"', '"2"', `"${dice.below(9)}"`]);
+    else if (name === 'If-Match' && chance < 0.8) headers[name] = dice.oneOf(['*', '"1"', '"2"', `"${dice.below(9)}"`]);
     else if (chance < 0.85) headers[name] = asHeader(valueFor(name, schema, maker));
     else if (chance < 0.97) headers[name] = asHeader(dice.oneOf(hostile.texts));
     else headers[name] = [asHeader(valueFor(name, schema, maker)), asHeader(dice.oneOf(hostile.texts))];
   }
-  if (dice.roll() < 0.05)
-    headers['Accept'] = dice.oneOf(['text/html', '*/*;q=0', 'a/b/c', '', 'application/*']);
+  if (dice.roll() < 0.05) headers['Accept'] = dice.oneOf(['text/html', '*/*;q=0', 'a/b/c', '', 'application/*']);
   if (dice.roll() < 0.02) headers['Range'] = 'bytes=0-1';
   return headers;
 }
@@ -145,10 +127,8 @@ export function bytesOf(value: unknown, type: string, dice: Dice): Bodied {
   let body = Buffer.from(text);
   if (act === 5) body = Buffer.concat([body.subarray(0, 5), Buffer.from([0xff, 0xfe, 0]), body.subarray(5)]);
   const headers: Record<string, string> = { 'Content-Type': type };
-  if (act === 6)
-    headers['Content-Type'] = dice.oneOf(['text/plain', '', 'application/json; charset=latin1', 'x']);
-  if (act === 7 || act === 8)
-    headers['Content-Encoding'] = dice.oneOf(['gzip', 'gzip', 'br', 'deflate', 'x']);
+  if (act === 6) headers['Content-Type'] = dice.oneOf(['text/plain', '', 'application/json; charset=latin1', 'x']);
+  if (act === 7 || act === 8) headers['Content-Encoding'] = dice.oneOf(['gzip', 'gzip', 'br', 'deflate', 'x']);
   if (act === 7) body = gzipSync(body);
   if (act === 9)
     return {
@@ -163,13 +143,10 @@ function bodyFor({ requestBody }: Operation, maker: Maker, known: Known | undefi
   const types = Object.entries(requestBody?.content ?? {});
   if (types.length === 0 || (!known && dice.roll() < 0.03)) return undefined;
   const [type, { schema, example }] = dice.oneOf(types);
-  let value =
-    known?.body ?? (example !== undefined && dice.roll() < 0.3 ? example : valueFor('', schema, maker));
+  let value = known?.body ?? (example !== undefined && dice.roll() < 0.3 ? example : valueFor('', schema, maker));
   if (!known) for (let times = dice.below(5); times > 2; times--) value = spoiled(value, dice);
   if (type === 'application/x-www-form-urlencoded') {
-    const pairs = Object.entries((value ?? {}) as object).map(
-      ([name, one]) => `${name}=${encode(asText(one))}`,
-    );
+    const pairs = Object.entries((value ?? {}) as object).map(([name, one]) => `${name}=${encode(asText(one))}`);
     return { body: Buffer.from(pairs.join('&')), headers: { 'Content-Type': type } };
   }
   if (type === 'text/xml') return { body: Buffer.from(asText(value)), headers: { 'Content-Type': type } };
@@ -178,12 +155,7 @@ function bodyFor({ requestBody }: Operation, maker: Maker, known: Known | undefi
 
 const spoiled = (value: unknown, dice: Dice) => hostile.spoil(value, dice);
 
-export function makeRestRequest(
-  dice: Dice,
-  world: World,
-  { method, template, operation }: Route,
-  known?: Known,
-): Sent {
+export function makeRestRequest(dice: Dice, world: World, { method, template, operation }: Route, known?: Known): Sent {
   const maker = { dice, world, schemas };
   const parameters = (operation.parameters ?? []).map(resolved);
   const inPlace = (place: Parameter['in']) => parameters.filter((one) => one.in === place);

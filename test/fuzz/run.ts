@@ -59,18 +59,11 @@ export async function fuzz(
   const agent = new http.Agent({ keepAlive: true, maxSockets: lanes });
   let total = 0;
 
-  function tell(
-    place: string,
-    caller: string,
-    { status, isSuccess, fault, ms }: Verdict,
-    request: () => string,
-  ): void {
+  function tell(place: string, caller: string, { status, isSuccess, fault, ms }: Verdict, request: () => string): void {
     count(outcome.sent, place);
     count(outcome.byStatus, status);
     if (isSuccess) outcome.succeeded.add(place);
-    outcome.slowest = [...outcome.slowest, { place, ms }]
-      .sort((one, other) => other.ms - one.ms)
-      .slice(0, mostSlow);
+    outcome.slowest = [...outcome.slowest, { place, ms }].sort((one, other) => other.ms - one.ms).slice(0, mostSlow);
     if (fault !== undefined) outcome.findings.push({ place, caller, fault, request: request() });
   }
 
@@ -82,17 +75,13 @@ export async function fuzz(
       const next = lacking.length > 0 && dice.roll() < 0.5 ? dice.oneOf(lacking) : turn;
       const place = placeOf(next);
       const known =
-        dice.roll() < prepared || !outcome.succeeded.has(place)
-          ? await prepare(place, world, dice)
-          : undefined;
+        dice.roll() < prepared || !outcome.succeeded.has(place) ? await prepare(place, world, dice) : undefined;
       if (!known && 'field' in next && dice.roll() < 0.1) {
         const told = await sendOverSocket(dice, world, next);
         tell(place, told.caller, told, () => told.message);
       } else {
         const sent =
-          'field' in next
-            ? makeGraphqlRequest(dice, world, next, known)
-            : makeRestRequest(dice, world, next, known);
+          'field' in next ? makeGraphqlRequest(dice, world, next, known) : makeRestRequest(dice, world, next, known);
         tell(place, sent.caller, await sendHttp(sent, world, agent), () => shown(sent));
       }
     }

@@ -42,8 +42,7 @@ function textFor(name: string, { format, minLength = 0, maxLength = 40 }: Schema
   if (format === 'date-time' || /^(beginn|ende|start|end|from|to)$/i.test(name))
     return dice.roll() < 0.1 ? dice.oneOf(hostile.instants) : instantNear(name, dice);
   if (format === 'email' || name.toLowerCase() === 'email') return `p${dice.below(40)}@school.example`;
-  if (/^(opens|closes)$/i.test(name))
-    return dice.oneOf(['00:00', '09:00', '17:30', '22:00', '24:00', '23:59']);
+  if (/^(opens|closes)$/i.test(name)) return dice.oneOf(['00:00', '09:00', '17:30', '22:00', '24:00', '23:59']);
   const length = dice.oneOf([minLength, minLength + 1, Math.min(maxLength, 12), maxLength]);
   return dice.oneOf(['N', 'ß', '9', 'N']).repeat(Math.min(length, 600)) + (length > 3 ? dice.below(20) : '');
 }
@@ -80,7 +79,5 @@ export function valueFor(name: string, schema: Schema, maker: Maker, depth = 0):
 
 function objectFor({ properties = {}, required = [] }: Schema, maker: Maker, depth: number): object {
   const names = Object.keys(properties).filter((name) => required.includes(name) || maker.dice.roll() < 0.5);
-  return Object.fromEntries(
-    names.map((name) => [name, valueFor(name, properties[name] as Schema, maker, depth + 1)]),
-  );
+  return Object.fromEntries(names.map((name) => [name, valueFor(name, properties[name] as Schema, maker, depth + 1)]));
 }

@@ -38,10 +38,7 @@ const isUnavailable = (text: string) => /"code":"(UNAVAILABLE|Unavailable)"/i.te
 function judge(
   status: number,
   text: string,
-  {
-    mayBeUnavailable = true,
-    retryAfter,
-  }: { mayBeUnavailable?: boolean; retryAfter?: string | undefined } = {},
+  { mayBeUnavailable = true, retryAfter }: { mayBeUnavailable?: boolean; retryAfter?: string | undefined } = {},
 ): Fault | undefined {
   if (!isMasked(text) && status < 500 && !isUnavailable(text)) return undefined;
   const isPromised =
@@ -89,9 +86,7 @@ export async function sendHttp(sent: Sent, world: World, agent: http.Agent): Pro
         request.destroy();
       }, streamMs);
   });
-  request.setTimeout(longestAnswerMs, () =>
-    request.destroy(new Error(`no answer for ${longestAnswerMs} ms`)),
-  );
+  request.setTimeout(longestAnswerMs, () => request.destroy(new Error(`no answer for ${longestAnswerMs} ms`)));
   request.on('error', (error: NodeJS.ErrnoException) => {
     // An idle connection may be closed at the moment in which it is used again.
     if (request.reusedSocket && error.code === 'ECONNRESET') resolve(sendHttp(sent, world, agent));
@@ -108,18 +103,11 @@ const faultyCodes = new Set([1006, 1011, 4500]);
 export type Told = Verdict & { caller: string; message: string };
 
 /** One operation over a WebSocket of its own, in the protocol graphql-transport-ws or nearly so. */
-export async function sendOverSocket(
-  dice: Dice,
-  world: World,
-  field: (typeof fields)[number],
-): Promise<Told> {
+export async function sendOverSocket(dice: Dice, world: World, field: (typeof fields)[number]): Promise<Told> {
   const { params } = makeOperation(dice, world, field);
   const { name, authorization } = dice.oneOf(world.callers);
   const started = performance.now();
-  const socket = new WebSocket(
-    `${world.url.replace('http', 'ws')}/${tenantCode}/graphql`,
-    'graphql-transport-ws',
-  );
+  const socket = new WebSocket(`${world.url.replace('http', 'ws')}/${tenantCode}/graphql`, 'graphql-transport-ws');
   let text = '';
   let code = 0;
   socket.on('message', (data) => {

@@ -58,11 +58,7 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
   const admin: Caller = { name: 'Admin', authorization: `Bearer ${await tokenOf(tenant, 'Admin')}` };
   const user: Caller = { name: 'User', authorization: `Bearer ${await tokenOf(tenant, 'User')}` };
   // So that there is something to change, to check in and to release from the beginning on.
-  await db
-    .updateTable('resource')
-    .set({ check_in_minutes: 60 })
-    .where('mandator_id', '=', tenant.mandatorId)
-    .execute();
+  await db.updateTable('resource').set({ check_in_minutes: 60 }).where('mandator_id', '=', tenant.mandatorId).execute();
   for (const { id } of tenant.resources.slice(0, rooms.length))
     await ask(user, 'POST', 'v1.0/bookings', {
       ...{ ResourceId: id, Subject: 'Now' },
@@ -92,9 +88,7 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
   };
 
   async function restore(): Promise<void> {
-    for (const { id, role } of [tenant, stranger].flatMap((of) =>
-      ['Admin', 'User', 'Display'].map(of.person),
-    ))
+    for (const { id, role } of [tenant, stranger].flatMap((of) => ['Admin', 'User', 'Display'].map(of.person)))
       await db.updateTable('person').set({ role, active: true }).where('id', '=', id).execute();
     await db.updateTable('person').set({ active: true }).where('id', '=', personId).execute();
     await sql`update pin set revoked_at = null, expires_at = null where id <= 5`.execute(db);

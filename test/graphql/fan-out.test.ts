@@ -146,9 +146,7 @@ describe('an execution', () => {
 
   test('is shared by all who ask for the same of the same frame, whatever chose the frame', async () => {
     rooms.tell(1, { text: 'free' });
-    const all = await Promise.all(
-      ['a', 'b', null].map((after) => frameOf({ query, variables: { id: 1, after } })),
-    );
+    const all = await Promise.all(['a', 'b', null].map((after) => frameOf({ query, variables: { id: 1, after } })));
     expect(new Set(all).size).toBe(1);
     expect(executions).toBe(1);
     rooms.tell(1, { text: 'busy' });
@@ -160,16 +158,11 @@ describe('an execution', () => {
 
   const named = 'subscription A { room(id: 1) { text } } subscription B { room(id: 1) { text } }';
   const loud = 'subscription ($loud: Boolean) { room(id: 1) { text(loud: $loud) } }';
-  const skipped =
-    'subscription ($loud: Boolean = false) { room(id: 1) { text ... @skip(if: $loud) { t: text } } }';
+  const skipped = 'subscription ($loud: Boolean = false) { room(id: 1) { text ... @skip(if: $loud) { t: text } } }';
   const inFragment = `subscription ($loud: Boolean) { room(id: 1) { ...F } } fragment F on Frame { text(loud: $loud) }`;
   test.each<[string, Asked, Asked]>([
     ['texts of the document', { query }, { query: query.replace('text', 't: text') }],
-    [
-      'operations of one document',
-      { query: named, operationName: 'A' },
-      { query: named, operationName: 'B' },
-    ],
+    ['operations of one document', { query: named, operationName: 'A' }, { query: named, operationName: 'B' }],
     ['values below the root', { query: loud, variables: { loud: true } }, { query: loud, variables: {} }],
     ['values in a fragment', { query: inFragment, variables: { loud: true } }, { query: inFragment }],
     ['values of a directive', { query: skipped, variables: { loud: true } }, { query: skipped }],
@@ -192,9 +185,7 @@ describe('an execution', () => {
       {
         mandatorId: fc.constantFrom(1, 2, 12),
         role: fc.constantFrom('Admin', 'User', 'Display'),
-        display: fc.constantFrom(
-          ...(['Title', 'BusyOnly'] as const).map((privacy) => ({ privacy }) as DisplayGrant),
-        ),
+        display: fc.constantFrom(...(['Title', 'BusyOnly'] as const).map((privacy) => ({ privacy }) as DisplayGrant)),
       },
       plain,
     );
@@ -332,9 +323,7 @@ describe('readers of SSE', () => {
     rooms.tell(1, { text: 'frei' });
     const reader = read({ query, variables: { id: 1 } }, '1.0');
     await until(() => reader.text.includes('"frei"'));
-    expect(bodyOf(reader)).toBe(
-      ':\n\nevent: next\ndata: {"data":{"room":{"text":"frei","later":"frei"}}}\n\n',
-    );
+    expect(bodyOf(reader)).toBe(':\n\nevent: next\ndata: {"data":{"room":{"text":"frei","later":"frei"}}}\n\n');
   });
 
   test('who do not read are cut and counted, and hold up nobody', async () => {

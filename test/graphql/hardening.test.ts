@@ -28,8 +28,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const read = async (response: Response) =>
-  (await response.json()) as Pick<Answer<unknown>, 'data' | 'errors'>;
+const read = async (response: Response) => (await response.json()) as Pick<Answer<unknown>, 'data' | 'errors'>;
 
 const socketUrl = (path: string) => `ws://127.0.0.1:${service.port}${path}`;
 
@@ -96,11 +95,7 @@ const bombs: [name: string, query: string, reason: RegExp][] = [
       .join(' ')}) { serverTime }`,
     tokens,
   ],
-  [
-    'pages in pages',
-    '{ batches(first: 200) { nodes { errors(first: 200) { nodes { code message } } } } }',
-    cost,
-  ],
+  ['pages in pages', '{ batches(first: 200) { nodes { errors(first: 200) { nodes { code message } } } } }', cost],
   [
     'pages in pages by a variable',
     'query ($n: Int = 200) { batches(first: $n) { nodes { errors(first: $n) { nodes { code message } } } } }',
@@ -221,11 +216,7 @@ describe('what is no JSON over POST', () => {
     });
 
   test.each([
-    [
-      'GET with a mutation',
-      () => send('GET', undefined, undefined, `?query=${encodeURIComponent(mutation)}`),
-      405,
-    ],
+    ['GET with a mutation', () => send('GET', undefined, undefined, `?query=${encodeURIComponent(mutation)}`), 405],
     [
       'GET for a page',
       () => fetch(service.url, { headers: { authorization: 'Bearer user', accept: 'text/html' } }),
@@ -244,16 +235,8 @@ describe('what is no JSON over POST', () => {
     ['another charset', () => send('POST', 'application/json; charset=latin1', '{}'), 415],
     ['gzip', () => service.post('{}', { 'content-encoding': 'gzip' }), 415],
     ['an answer as HTML', () => service.post({ query: mutation }, { accept: 'text/html' }), 406],
-    [
-      'bytes that are no UTF-8',
-      () => send('POST', 'application/json', new Uint8Array([0x7b, 0xff, 0x7d])),
-      400,
-    ],
-    [
-      'a body over the limit',
-      () => service.post({ query: '{ serverTime }', pad: 'x'.repeat(1024 * 1024) }),
-      413,
-    ],
+    ['bytes that are no UTF-8', () => send('POST', 'application/json', new Uint8Array([0x7b, 0xff, 0x7d])), 400],
+    ['a body over the limit', () => service.post({ query: '{ serverTime }', pad: 'x'.repeat(1024 * 1024) }), 413],
   ])('is refused with a problem: %s', async (_name, call, status) => {
     const response = await call();
     expect(response.status).toBe(status);
@@ -325,15 +308,9 @@ describe('a call of 900 KB that fails', () => {
     ['unknown members of an input', { query: batches, variables: { f: members } }],
     ['wrong members of a list', { query: ids, variables: { ids: many.map(() => ({})) } }],
     ['members of a list that are no ids', { query: ids, variables: { ids: many.map(() => 'x') } }],
-    [
-      'a record for each three bytes',
-      { query: exceptions, variables: { items: range(290_000).map(() => ({})) } },
-    ],
+    ['a record for each three bytes', { query: exceptions, variables: { items: range(290_000).map(() => ({})) } }],
     ['a job for each three bytes', { query: jobs, variables: { jobs: range(290_000).map(() => ({})) } }],
-    [
-      'lists in lists',
-      { query: ids, variables: { ids: JSON.parse(`${'['.repeat(3_000)}${']'.repeat(3_000)}`) } },
-    ],
+    ['lists in lists', { query: ids, variables: { ids: JSON.parse(`${'['.repeat(3_000)}${']'.repeat(3_000)}`) } }],
   ];
   const valid = { query: 'query ($id: ID!) { batch(id: $id) { id } }', variables: { id: long } };
 
@@ -393,41 +370,24 @@ describe('GraphQL over HTTP', () => {
       fetch(url, { ...init, headers: { authorization: 'Bearer user', ...init?.headers } }),
   });
 
-  test.each(audits.map((audit) => [`${audit.id} ${audit.name}`, audit] as const))(
-    '%s',
-    async (_name, audit) => {
-      const result = await audit.fn();
-      if (declined.has(audit.id)) expect(result.status).toBe('notice');
-      else expect(result).toMatchObject({ status: 'ok' });
-    },
-  );
+  test.each(audits.map((audit) => [`${audit.id} ${audit.name}`, audit] as const))('%s', async (_name, audit) => {
+    const result = await audit.fn();
+    if (declined.has(audit.id)) expect(result.status).toBe('notice');
+    else expect(result).toMatchObject({ status: 'ok' });
+  });
 });
 
 describe('a WebSocket', () => {
   test('is let in by its header, or by the parameters of its first message', async () => {
-    expect(await greet('/school/graphql', { headers: { authorization: 'Bearer user' } })).toBe(
-      'connection_ack',
-    );
-    expect(await greet('/SCHOOL/graphql?x=1', { payload: { Authorization: 'Bearer user' } })).toBe(
-      'connection_ack',
-    );
+    expect(await greet('/school/graphql', { headers: { authorization: 'Bearer user' } })).toBe('connection_ack');
+    expect(await greet('/SCHOOL/graphql?x=1', { payload: { Authorization: 'Bearer user' } })).toBe('connection_ack');
   });
 
   test.each([
     ['4401 without a credential', '/school/graphql', {}, 4401],
     ['4401 with a wrong one', '/school/graphql', { payload: { Authorization: 'Bearer nobody' } }, 4401],
-    [
-      '4401 with one that is no text',
-      '/school/graphql',
-      { payload: { Authorization: ['Bearer user'] } },
-      4401,
-    ],
-    [
-      "4403 with another tenant's",
-      '/school/graphql',
-      { payload: { Authorization: 'Bearer stranger' } },
-      4403,
-    ],
+    ['4401 with one that is no text', '/school/graphql', { payload: { Authorization: ['Bearer user'] } }, 4401],
+    ["4403 with another tenant's", '/school/graphql', { payload: { Authorization: 'Bearer stranger' } }, 4403],
     ['4400 when it speaks another language', '/school/graphql', { text: 'hello' }, 4400],
     ['1009 when it says too much', '/school/graphql', { text: 'x'.repeat(1024 * 1024 + 1) }, 1009],
     ['404 at another path', '/school/other', {}, 'Unexpected server response: 404'],
@@ -495,9 +455,7 @@ describe('a WebSocket', () => {
 
   test('may go away in the middle of its handshake', async () => {
     const socket = net.connect(service.port, '127.0.0.1');
-    socket.write(
-      'GET /school/graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
-    );
+    socket.write('GET /school/graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
     socket.resetAndDestroy();
     await until(() => socket.destroyed);
     expect((await service.run(NowDocument, {})).status).toBe(200);

@@ -144,10 +144,7 @@ describe('lessonJobs and lessons', () => {
     ['', null],
     ['JobID=J0', { jobID: 'J0' }],
     ['RessourceName=r002', { ressourceName: 'r002' }],
-    [
-      'From=2027-02-01T07:30:00Z&To=2027-02-02T07:00:00Z',
-      { from: '2027-02-01T07:30:00Z', to: '2027-02-02T07:00:00Z' },
-    ],
+    ['From=2027-02-01T07:30:00Z&To=2027-02-02T07:00:00Z', { from: '2027-02-01T07:30:00Z', to: '2027-02-02T07:00:00Z' }],
     ['JobID=unknown', { jobID: 'unknown' }],
   ])('lessons: the same values as REST with %j', async (query, filter) => {
     const { data } = await run(ListLessonsDocument, { filter });
@@ -162,10 +159,7 @@ describe('lessonJobs and lessons', () => {
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
       body: '{"query":"{ serverTime }"}',
     });
-    expect([answer.status, answer.headers.get('vary')]).toEqual([
-      200,
-      expect.stringMatching(/\bAuthorization\b/),
-    ]);
+    expect([answer.status, answer.headers.get('vary')]).toEqual([200, expect.stringMatching(/\bAuthorization\b/)]);
   });
 
   test('lessonJobs: the same values as REST', async () => {

@@ -91,8 +91,7 @@ describe('a query that comes again', () => {
   });
 
   test('keeps its limit on what variables make it cost', async () => {
-    for (const n of [1, 2, 1])
-      expect(await ask({ query: listed, variables: { n } })).toMatchObject([200, {}]);
+    for (const n of [1, 2, 1]) expect(await ask({ query: listed, variables: { n } })).toMatchObject([200, {}]);
     const [, refused] = await ask({ query: listed, variables: { n: 4_000 } });
     expect(refused).toMatchObject({ errors: [{ extensions: { code: 'LIMIT' } }] });
   });
@@ -107,9 +106,7 @@ describe('a query that comes again', () => {
       },
     });
     expect(await run()).toHaveProperty('data.serverTime');
-    await expect(pipeline.runPlain({ query: '{ now: serverTime }' }, {} as Call)).rejects.toThrow(
-      'all of it',
-    );
+    await expect(pipeline.runPlain({ query: '{ now: serverTime }' }, {} as Call)).rejects.toThrow('all of it');
   });
 });
 
@@ -124,10 +121,7 @@ describe('a plan', () => {
   const Int = GraphQLInt;
 
   test.each([
-    [
-      '{ bookings(filter: {}) { edges { cursor node { id origin { system } } } pageInfo { endCursor } } }',
-      true,
-    ],
+    ['{ bookings(filter: {}) { edges { cursor node { id origin { system } } } pageInfo { endCursor } } }', true],
     ['query Q($id: ID!) { batch(id: $id) { ...b } } fragment b on Batch { importStatus }', true],
     ['{ a: me { ... on Person { id } ... { role } } }', true],
     ['{ me { id @skip(if: false) } }', false],

@@ -198,12 +198,7 @@ describe('a long poll', () => {
     ['has become a Display', () => become(service.context.db, 'Display'), 403],
     [
       'has lost its PIN',
-      () =>
-        service.context.db
-          .updateTable('pin')
-          .set({ revoked_at: new Date() })
-          .where('id', '=', pinId)
-          .execute(),
+      () => service.context.db.updateTable('pin').set({ revoked_at: new Date() }).where('id', '=', pinId).execute(),
       401,
     ],
   ];

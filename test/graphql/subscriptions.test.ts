@@ -181,8 +181,7 @@ describe.each<Transport>(['sse', 'ws'])('batchStatus over %s', (transport) => {
     const id = await insertBatch();
     await update(id, { ...processing, lesson_count: 200 });
     const stream = watchStatus(transport, id);
-    for (let processed_count = 1; processed_count <= 200; processed_count++)
-      await update(id, { processed_count });
+    for (let processed_count = 1; processed_count <= 200; processed_count++) await update(id, { processed_count });
     await update(id, { ...created, processed_count: 200 });
     await stream.ended;
     const counts = stream.frames.map(({ data }) => data?.batchStatus.processedCount ?? -1);
@@ -349,11 +348,7 @@ describe('a client that does not read', () => {
   test('costs no memory over 5,000 updates, and gets the last state when it reads again', async () => {
     // Frames large enough that the buffers of the two sockets are soon full.
     const name = 'x'.repeat(20_000);
-    await service.context.db
-      .updateTable('person')
-      .set({ name })
-      .where('mandator_id', '=', tenant.mandatorId)
-      .execute();
+    await service.context.db.updateTable('person').set({ name }).where('mandator_id', '=', tenant.mandatorId).execute();
     const id = await insertBatch();
     await update(id, { ...processing, lesson_count: 5_000 });
     const socket = await connect(id);
@@ -361,9 +356,7 @@ describe('a client that does not read', () => {
     for (let count = 0; count < 5_000; count += 100)
       await Promise.all(
         Array.from({ length: 100 }, () =>
-          sql`update batch set processed_count = processed_count + 1 where id = ${id}`.execute(
-            service.context.db,
-          ),
+          sql`update batch set processed_count = processed_count + 1 where id = ${id}`.execute(service.context.db),
         ),
       );
     const grown = process.memoryUsage().rss - before;
@@ -418,9 +411,7 @@ describe('reads that fail because the database does not answer', () => {
       await trx.updateTable('batch').set(processing).where('id', '=', id).execute();
       await trx.updateTable('batch').set(created).where('id', '=', id).execute();
     });
-    await sql`select pg_notify('roomgate', 'batch:' || ${tenant.mandatorId}::int || ':' || ${id}::text)`.execute(
-      db,
-    );
+    await sql`select pg_notify('roomgate', 'batch:' || ${tenant.mandatorId}::int || ':' || ${id}::text)`.execute(db);
     // Each of the three, and most of them again.
     await cancelWaiting(db, 8);
     await release();
@@ -430,13 +421,9 @@ describe('reads that fail because the database does not answer', () => {
     }
     await until(() => all.frames.length >= 3);
     await update(another, failed);
-    await until(() =>
-      batchesOf(all).some(([batch, state]) => batch === another && state === failed.import_status),
-    );
+    await until(() => batchesOf(all).some(([batch, state]) => batch === another && state === failed.import_status));
     expect(batchesOf(all)).toContainEqual([id, 'LessonsCreated']);
-    expect([...streams, all].flatMap(({ frames }) => frames.flatMap(({ errors }) => errors ?? []))).toEqual(
-      [],
-    );
+    expect([...streams, all].flatMap(({ frames }) => frames.flatMap(({ errors }) => errors ?? []))).toEqual([]);
   });
 
   test('hold up no stop: the stream ends with its last frame', async () => {
@@ -447,9 +434,7 @@ describe('reads that fail because the database does not answer', () => {
     await until(() => stream.frames.length === 1);
     const { db } = service.context;
     const release = await hold(db, (trx) => sql`lock table batch in access exclusive mode`.execute(trx));
-    await sql`select pg_notify('roomgate', 'batch:' || ${tenant.mandatorId}::int || ':' || ${id}::text)`.execute(
-      db,
-    );
+    await sql`select pg_notify('roomgate', 'batch:' || ${tenant.mandatorId}::int || ':' || ${id}::text)`.execute(db);
     // Many, so that the pause before the next is longer than a stop may take.
     await cancelWaiting(db, 4);
     const stopped = stopping.stop();
@@ -483,11 +468,7 @@ describe('a LISTEN connection that dies', () => {
       await update(id, created);
     });
     expect(await stream.ended).toBe('complete');
-    expect(statesOf(stream)).toEqual([
-      'AwaitingLessonCreation',
-      'AwaitingLessonProcessing',
-      'LessonsCreated',
-    ]);
+    expect(statesOf(stream)).toEqual(['AwaitingLessonCreation', 'AwaitingLessonProcessing', 'LessonsCreated']);
   });
 
   test('ends a stream whose PIN was revoked meanwhile', async () => {

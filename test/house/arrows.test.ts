@@ -196,9 +196,7 @@ test('there is something planted against each rule, and a rule for everything pl
 
 describe('each rule catches what is planted against it', () => {
   test.each(forbidden.map(({ name }) => name))('%s', (name) => {
-    const expected = (planted[name] ?? []).map(
-      ([importer, imported]) => `${name}: ${importer} -> ${imported}`,
-    );
+    const expected = (planted[name] ?? []).map(([importer, imported]) => `${name}: ${importer} -> ${imported}`);
     expect([...caught]).toEqual(expect.arrayContaining(expected));
   });
 });
@@ -211,19 +209,13 @@ test('no type is imported inside an expression, where the checker does not see i
   const hidden = /\btypeof import\(|\bimport\([^)]*\)\s*\.\s*[A-Z]/;
   const sources = fs.globSync('src/**/*.ts', { cwd: project });
   expect(sources.length).toBeGreaterThan(10);
-  expect(sources.filter((file) => hidden.test(fs.readFileSync(path.join(project, file), 'utf8')))).toEqual(
-    [],
-  );
+  expect(sources.filter((file) => hidden.test(fs.readFileSync(path.join(project, file), 'utf8')))).toEqual([]);
 });
 
 /** Where something is decided, by what would decide it elsewhere. Pages run in browsers. */
 const oneHome: [subject: string, home: string, elsewhere: RegExp][] = [
   ['what a role may do', 'src/access.ts', /\bviewer\.role [!=]==|\{[^{}]*\brole\b[^{}]*\}: Viewer\b/],
-  [
-    'what clocks show',
-    'src/time/zones.ts',
-    /\bIntl\.DateTimeFormat\b|\bTemporal\.|\.getTimezoneOffset\(|\.getHours\(/,
-  ],
+  ['what clocks show', 'src/time/zones.ts', /\bIntl\.DateTimeFormat\b|\bTemporal\.|\.getTimezoneOffset\(|\.getHours\(/],
   ['how long a day is', 'src/time/days.ts', /\b86_?400_?000\b/],
 ];
 test.each(oneHome)('%s is told by %s alone', (_subject, home, elsewhere) => {

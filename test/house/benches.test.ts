@@ -15,22 +15,15 @@ const benches = Object.entries(scripts).filter(([name]) => name.startsWith('benc
 function run(script: string, ...options: string[]) {
   const [, ...args] = script.split(' ');
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
-  return new Promise<{ code: number | string | null | undefined; stdout: string; stderr: string }>(
-    (resolve) => {
-      const child = execFile(
-        process.execPath,
-        [...args, ...options],
-        { cwd: project, env },
-        (error, stdout, stderr) => {
-          process.off('exit', end);
-          resolve({ code: error ? error.code : 0, stdout, stderr });
-        },
-      );
-      // Jest may give this process up without running any hook.
-      const end = () => child.kill();
-      process.on('exit', end);
-    },
-  );
+  return new Promise<{ code: number | string | null | undefined; stdout: string; stderr: string }>((resolve) => {
+    const child = execFile(process.execPath, [...args, ...options], { cwd: project, env }, (error, stdout, stderr) => {
+      process.off('exit', end);
+      resolve({ code: error ? error.code : 0, stdout, stderr });
+    });
+    // Jest may give this process up without running any hook.
+    const end = () => child.kill();
+    process.on('exit', end);
+  });
 }
 
 /** A heading with the processor's time and a ratio, and below it a row whose last columns are figures. */
@@ -59,9 +52,7 @@ else {
     expect(wrong).toEqual({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(
-        /'--rounds <value>' argument 'many'.* It must be a whole number from 1 on\./,
-      ),
+      stderr: expect.stringMatching(/'--rounds <value>' argument 'many'.* It must be a whole number from 1 on\./),
     });
   });
 }

@@ -131,8 +131,7 @@ describe('the memory of bodies that arrive', () => {
   function fillUp(mandatorId: number, persons: readonly number[]) {
     const filled = persons.flatMap((person) => {
       const own: ReturnType<typeof fill>[] = [];
-      for (let next = fill(mandatorId, person); !next.refused; next = fill(mandatorId, person))
-        own.push(next);
+      for (let next = fill(mandatorId, person); !next.refused; next = fill(mandatorId, person)) own.push(next);
       return own;
     });
     return { bodies: filled.length, clear: () => filled.map(({ memory }) => memory.clear()) };
@@ -273,8 +272,7 @@ describe('bodies below 1 MiB whose ends do not come', () => {
     const sockets = await Promise.all(Array.from({ length: 20 }, open));
     // Small ones, and pongs, are forgotten with their ends.
     for (const socket of sockets) {
-      for (let n = 0; n < 100; n++)
-        socket.write(frame(0x81, Buffer.from(`{"type":"pong"${' '.repeat(400)}}`)));
+      for (let n = 0; n < 100; n++) socket.write(frame(0x81, Buffer.from(`{"type":"pong"${' '.repeat(400)}}`)));
       socket.write(frame(0x01, spaces.subarray(0, size / 2)));
       socket.write(pong);
       socket.write(frame(0x80, spaces.subarray(size / 2), size / 2 + 100));
@@ -288,10 +286,7 @@ describe('every route that reads a body', () => {
   let service: Service;
   let token: string;
   beforeAll(async () => {
-    service = await startService({ Limits__BodySeconds: '1', Limits__BodyBytesPerSecond: '100000' }, [
-      'R1',
-      'R2',
-    ]);
+    service = await startService({ Limits__BodySeconds: '1', Limits__BodyBytesPerSecond: '100000' }, ['R1', 'R2']);
     token = await service.signIn();
   });
   afterAll(async () => {
@@ -300,11 +295,9 @@ describe('every route that reads a body', () => {
   });
 
   test('gives up a message of a WebSocket that does not end in the time of the largest body', async () => {
-    const socket = new WebSocket(
-      `${service.url.replace('http', 'ws')}/school/graphql`,
-      'graphql-transport-ws',
-      { headers: { Authorization: `Bearer ${token}` } },
-    );
+    const socket = new WebSocket(`${service.url.replace('http', 'ws')}/school/graphql`, 'graphql-transport-ws', {
+      headers: { Authorization: `Bearer ${token}` },
+    });
     await once(socket, 'open');
     socket.send('{"type":"connection_init"}');
     await once(socket, 'message');
@@ -337,8 +330,7 @@ describe('every route that reads a body', () => {
     await new Promise((resolve) => socket.once('close', resolve));
     return answer;
   }
-  const statusOf = (answer: string) =>
-    [...answer.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status));
+  const statusOf = (answer: string) => [...answer.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status));
 
   test('408 to who falls silent, who trickles, and who was told to go on and does not; then the connection ends', async () => {
     const plain = Buffer.alloc(1_000, ' ');
@@ -354,9 +346,7 @@ describe('every route that reads a body', () => {
           begin(path, `${type}Transfer-Encoding: chunked\r\n`).then(async (socket) => {
             let at = 0;
             const trickle = setInterval(() => {
-              socket.write(
-                Buffer.concat([Buffer.from('1\r\n'), body.subarray(at, ++at), Buffer.from('\r\n')]),
-              );
+              socket.write(Buffer.concat([Buffer.from('1\r\n'), body.subarray(at, ++at), Buffer.from('\r\n')]));
             }, 50);
             const answer = await heardBy(socket).finally(() => clearInterval(trickle));
             return [name, 'trickles', answer] as const;

@@ -49,8 +49,7 @@ async function exchange(sent: string, url = service.url): Promise<string> {
   return await text(socket);
 }
 
-const statusesIn = (answers: string) =>
-  [...answers.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, code]) => Number(code));
+const statusesIn = (answers: string) => [...answers.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, code]) => Number(code));
 
 const offers = {
   'HTTP/2, as Java does':
@@ -107,14 +106,11 @@ describe('a WebSocket', () => {
     return String(data).split('\r\n', 1)[0]!;
   }
 
-  test.each(['websocket', 'WebSocket', 'h2c, websocket', 'websocket,h2c'])(
-    '101 at its path: %s',
-    async (upgrade) => {
-      expect(await openWith('GET /school/graphql HTTP/1.1', `Upgrade: ${upgrade}\r\n${key}`)).toBe(
-        'HTTP/1.1 101 Switching Protocols',
-      );
-    },
-  );
+  test.each(['websocket', 'WebSocket', 'h2c, websocket', 'websocket,h2c'])('101 at its path: %s', async (upgrade) => {
+    expect(await openWith('GET /school/graphql HTTP/1.1', `Upgrade: ${upgrade}\r\n${key}`)).toBe(
+      'HTTP/1.1 101 Switching Protocols',
+    );
+  });
 
   test.each([
     ['of HTTP/1.0', 'GET /school/graphql HTTP/1.0', ''],
@@ -137,17 +133,13 @@ async function argumentsFor(prefix: string, weeksLater: number): Promise<string[
 }
 
 describe('token, import and polling', () => {
-  describeReal(
-    'the HTTP client of the JDK',
-    findMissing(['javac', 'java'], 'openjdk-17-jdk-headless'),
-    () => {
-      test('as it is made', async () => {
-        const source = path.join(clients, 'Timetable.java');
-        const { stdout } = await run('java', [source, ...(await argumentsFor('java-', 0))]);
-        expect(stdout).toBe('LessonsCreated\n');
-      });
-    },
-  );
+  describeReal('the HTTP client of the JDK', findMissing(['javac', 'java'], 'openjdk-17-jdk-headless'), () => {
+    test('as it is made', async () => {
+      const source = path.join(clients, 'Timetable.java');
+      const { stdout } = await run('java', [source, ...(await argumentsFor('java-', 0))]);
+      expect(stdout).toBe('LessonsCreated\n');
+    });
+  });
 
   describeReal('urllib and http.client of Python', findMissing(['python3'], 'python3'), () => {
     test('as they are made', async () => {

@@ -166,11 +166,7 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     [{}, { Port__Number: '5' }, [`appsettings.json: Port: is an object; ${port}`]],
     [{ Prot: 1 }, {}, ['appsettings.json: Prot: there is no such setting; did you mean Port?']],
     [{ port: 1 }, {}, ['appsettings.json: port: there is no such setting; did you mean Port?']],
-    [
-      { Limits: { Prot: 1 } },
-      {},
-      ['appsettings.json: Limits.Prot: there is no such setting; did you mean Port?'],
-    ],
+    [{ Limits: { Prot: 1 } }, {}, ['appsettings.json: Limits.Prot: there is no such setting; did you mean Port?']],
     [{ Colour: 1 }, {}, ['appsettings.json: Colour: there is no such setting']],
     [
       { Limits: { LessonsPerBach: 1 } },
@@ -235,14 +231,11 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     expect(faults(file, environment)).toEqual(expected);
   });
 
-  test.each(['11', '-1', 'abc', '10.0.0.0/40', '10.0.0.1 10.0.0.2', 'everybody'])(
-    'TrustProxy %s',
-    (value) => {
-      expect(faults({}, { TrustProxy: value })).toEqual([
-        `TrustProxy: is "${value}"; must be a number of hops from 0 to 10, or addresses and networks with commas between them`,
-      ]);
-    },
-  );
+  test.each(['11', '-1', 'abc', '10.0.0.0/40', '10.0.0.1 10.0.0.2', 'everybody'])('TrustProxy %s', (value) => {
+    expect(faults({}, { TrustProxy: value })).toEqual([
+      `TrustProxy: is "${value}"; must be a number of hops from 0 to 10, or addresses and networks with commas between them`,
+    ]);
+  });
 
   test.each([
     ['DatabaseUrl', 'mysql://user:hunter2@host/db'],
@@ -308,9 +301,7 @@ describe('identity settings', () => {
     ],
     [
       { Clients: [{ ...client, ClientSecrets: 'hunter2' }] },
-      [
-        'identitysettings.json: Clients.0.ClientSecrets: is (secret); Invalid input: expected array, received string',
-      ],
+      ['identitysettings.json: Clients.0.ClientSecrets: is (secret); Invalid input: expected array, received string'],
     ],
     [
       { Clients: [{ ...client, RequirePkse: true }] },
@@ -377,10 +368,7 @@ describe('mail servers, by mandator', () => {
     [
       {},
       { MailServer__demo__Password: 'hunter2' },
-      [
-        line('demo.Kind: is missing; must be one of Ews, Graph, CalDav'),
-        line(`demo.Url: is missing; ${safe}`),
-      ],
+      [line('demo.Kind: is missing; must be one of Ews, Graph, CalDav'), line(`demo.Url: is missing; ${safe}`)],
     ],
     [
       { demo: server },
@@ -439,9 +427,7 @@ describe('mail servers, by mandator', () => {
     [
       { demo: server },
       { MailServer__demo__Calendars: JSON.stringify([{ ...room, Mailbox: 'a b' }]) },
-      [
-        'MailServer__demo__Calendars: 0.Mailbox: is "a b"; must be an e-mail address or the name of an account',
-      ],
+      ['MailServer__demo__Calendars: 0.Mailbox: is "a b"; must be an e-mail address or the name of an account'],
     ],
   ])('%j %j', (MailServer, environment, expected) => {
     expect(faults({ MailServer }, environment)).toEqual(expected);

@@ -72,9 +72,7 @@ describe('the main job', () => {
     const cutOnce = ({ processedCount }: Frame) => {
       if (processedCount > 0)
         cut ??= sql`select pg_terminate_backend(pid) from pg_stat_activity
-          where application_name = 'roomgate listen' and datname = current_database()`.execute(
-          service.context.db,
-        );
+          where application_name = 'roomgate listen' and datname = current_database()`.execute(service.context.db);
     };
     const [overSse, overWs] = await Promise.all([
       follow(sse.iterate<BatchStatusSubscription>(operation(BatchId)), cutOnce),

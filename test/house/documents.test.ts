@@ -37,30 +37,15 @@ test('a project whose references all lead somewhere has no fault', () => {
 describe('the check of documents finds', () => {
   const readme = sound['README.md'] ?? '';
   test.each<[what: string, file: string, text: string, fault: string]>([
-    [
-      'a link to no file',
-      'README.md',
-      `${readme}[x](docs/none.md)\n`,
-      'README.md:4: there is no docs/none.md',
-    ],
-    [
-      'a picture that is not there',
-      'README.md',
-      `${readme}![x](docs/x.svg)\n`,
-      'README.md:4: there is no docs/x.svg',
-    ],
+    ['a link to no file', 'README.md', `${readme}[x](docs/none.md)\n`, 'README.md:4: there is no docs/none.md'],
+    ['a picture that is not there', 'README.md', `${readme}![x](docs/x.svg)\n`, 'README.md:4: there is no docs/x.svg'],
     [
       'a dead anchor',
       'README.md',
       `${readme}[x](docs/rooms.md#small-rooms)\n`,
       'README.md:4: there is no docs/rooms.md#small-rooms',
     ],
-    [
-      'a file of ours that is gone',
-      'README.md',
-      `${readme}\`src/gone.ts\`\n`,
-      'README.md:4: there is no src/gone.ts',
-    ],
+    ['a file of ours that is gone', 'README.md', `${readme}\`src/gone.ts\`\n`, 'README.md:4: there is no src/gone.ts'],
     [
       'a page that a comment names and nobody has',
       'src/main.ts',

@@ -18,9 +18,7 @@ afterAll(async () => {
 /** As if the service had lost, doubled and half applied something, of each the first that there is. */
 async function spoil(db: Database): Promise<void> {
   await sql`delete from booking where id = (
-    select min(id) from booking where status = 'Cancelled' and description is not null and version > 1)`.execute(
-    db,
-  );
+    select min(id) from booking where status = 'Cancelled' and description is not null and version > 1)`.execute(db);
   await sql`insert into booking (mandator_id, resource_id, kind, status, origin, subject, description, organizer_id, occupied)
     select mandator_id, resource_id, kind, 'Cancelled', origin, subject, description, organizer_id, occupied from booking
     where id = (select max(id) from booking where kind = 'Booking')`.execute(db);

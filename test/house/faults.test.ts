@@ -131,9 +131,7 @@ async function under(fault: (program: Program) => Promise<void>) {
   const clients = await Promise.all([1, 2].map(async () => visit(url, db, await newTenant())));
   const before = await count(sql`batch`);
   const early = await Promise.all(
-    clients.flatMap((client) =>
-      [1, 2].map(async () => ({ client, id: await accept(client, freshJobs(3_000)) })),
-    ),
+    clients.flatMap((client) => [1, 2].map(async () => ({ client, id: await accept(client, freshJobs(3_000)) }))),
   );
   const load = startLoad(clients, early[0]!.id);
   await until('the load runs', () => (load.statuses[200] ?? 0) > 3);
@@ -183,9 +181,7 @@ describe('PostgreSQL', () => {
   test('loses all its backends every 150 ms for 5 s: no crash, then everything ends', async () => {
     const seen = await under(async ({ name }) => {
       for (const end = performance.now() + 5_000; performance.now() < end; await sleep(150))
-        await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`.execute(
-          db,
-        );
+        await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`.execute(db);
     });
     tell('backends terminated', seen);
   });
@@ -215,10 +211,7 @@ describe('PostgreSQL', () => {
     await server.stop('SIGINT');
     const start = () => startProgram(server.url, { Port: String(port) });
     const reach = () =>
-      until(
-        '/healthz is 200',
-        async () => (await fetch(`${url}/healthz`).catch(() => undefined))?.status === 200,
-      );
+      until('/healthz is 200', async () => (await fetch(`${url}/healthz`).catch(() => undefined))?.status === 200);
 
     const impatient = start();
     await reach();
@@ -267,10 +260,7 @@ describe('a COMMIT whose outcome is unknown', () => {
     const tenant = await newTenant();
     const client = await visit(await startProgram(server.url, { Role: 'Web' }).ready, db, tenant);
     await startProgram(wire.url, { Role: 'Worker' }).ready;
-    await until(
-      'no other batch is open',
-      async () => (await count(sql`batch where finished_at is null`)) === 0,
-    );
+    await until('no other batch is open', async () => (await count(sql`batch where finished_at is null`)) === 0);
     wire.cutNext(where, 'insert into lesson ');
     const batch = await client.importJobs(freshJobs(200));
     expect(wire.hasCut).toBe(true);
@@ -392,23 +382,17 @@ describe('a worker in the web process', () => {
     const waitFor = (wanted: number, event: 'advisory' | 'transactionid') =>
       until(`${wanted} wait for ${event}`, async () => {
         const { rows } = await sql`select from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and wait_event = ${event}`.execute(
-          outside,
-        );
+          where datname = current_database() and wait_event_type = 'Lock' and wait_event = ${event}`.execute(outside);
         return rows.length === wanted;
       });
     const holdRooms = ({ mandatorId }: { mandatorId: number }) =>
-      hold(outside, (trx) =>
-        sql`select from resource where mandator_id = ${mandatorId} for update`.execute(trx),
-      );
+      hold(outside, (trx) => sql`select from resource where mandator_id = ${mandatorId} for update`.execute(trx));
     const holds = [await holdRooms(service.tenant), await holdRooms(other)];
     const refuse = await hold(outside, (trx) => sql`select pg_advisory_xact_lock(2)`.execute(trx));
     const ids = [await accept(client, freshJobs(5)), await accept(otherClient, freshJobs(5))] as const;
     await waitFor(2, 'transactionid');
     // Locked long ago: who looks after the dead need not wait.
-    await sql`update graphile_worker._private_jobs set locked_at = now() - interval '1 minute'`.execute(
-      outside,
-    );
+    await sql`update graphile_worker._private_jobs set locked_at = now() - interval '1 minute'`.execute(outside);
     // One after the other, so that they are written down one by one.
     for (const [at, release] of holds.entries()) {
       await release();

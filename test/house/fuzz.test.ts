@@ -28,9 +28,7 @@ test(`${requests} right and wrong requests and more, until each route and field 
     (sent, sofar) => sent >= most || (sent >= requests && unsuccessful(sofar).length === 0),
   );
   // A 503 as it is documented is no fault while the machine is busy with other tests.
-  const findings = [...outcome.findings, ...(await opened.findings())].filter(
-    ({ fault }) => !fault.isPromised,
-  );
+  const findings = [...outcome.findings, ...(await opened.findings())].filter(({ fault }) => !fault.isPromised);
   expect(findings).toEqual([]);
   expect(unsuccessful(outcome)).toEqual([]);
 }, 300_000);

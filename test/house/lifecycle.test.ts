@@ -44,9 +44,7 @@ async function locked() {
   const { rows } = await sql<{ jobs: number; locks: number }>`
     select (select count(*)::int from graphile_worker._private_jobs where locked_by is not null) as jobs,
       (select count(*)::int from pg_locks where locktype = 'advisory' and classid in (7001, 7002)
-         and database = (select oid from pg_database where datname = current_database())) as locks`.execute(
-    db,
-  );
+         and database = (select oid from pg_database where datname = current_database())) as locks`.execute(db);
   return rows[0]!;
 }
 const nothing = { jobs: 0, locks: 0 };
@@ -61,8 +59,7 @@ describe('SIGTERM of a worker', () => {
     const tenant = await newTenant();
     const client = await visit(await web.ready, db, tenant);
     const attempts = async (id: string) =>
-      (await db.selectFrom('batch').select('attempts').where('id', '=', id).executeTakeFirstOrThrow())
-        .attempts;
+      (await db.selectFrom('batch').select('attempts').where('id', '=', id).executeTakeFirstOrThrow()).attempts;
     const release = await hold(db, (trx) =>
       sql`select from resource where mandator_id = ${tenant.mandatorId} for update`.execute(trx),
     );
@@ -83,8 +80,9 @@ describe('SIGTERM of a worker', () => {
     expect([code, leftEarly(first)]).toEqual([0, []]);
     expect(await locked()).toEqual(nothing);
     expect(await attempts(batchId)).toBe(0);
-    const queued =
-      await sql`select from graphile_worker._private_jobs where is_available and run_at <= now()`.execute(db);
+    const queued = await sql`select from graphile_worker._private_jobs where is_available and run_at <= now()`.execute(
+      db,
+    );
     expect(queued.rows).toHaveLength(1);
 
     const second = start('Worker');
@@ -101,9 +99,7 @@ describe('SIGTERM of a worker', () => {
   test('while short jobs end: no job is left locked, and every batch ends', async () => {
     const web = start('Web');
     const url = await web.ready;
-    const clients = await Promise.all(
-      Array.from({ length: 8 }, async () => visit(url, db, await newTenant())),
-    );
+    const clients = await Promise.all(Array.from({ length: 8 }, async () => visit(url, db, await newTenant())));
     const batches: { client: LessonClient; id: string }[] = [];
     for (let round = 0; round < 3; round++) {
       const worker = start('Worker');
@@ -142,8 +138,7 @@ describe('SIGTERM of a web process', () => {
     const tenant = await newTenant();
     const client = await visit(url, db, tenant);
     const batchId = await accept(client, makeJobs(10, { rooms }));
-    const line = (path: string) =>
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${client.token}\r\n\r\n`;
+    const line = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${client.token}\r\n\r\n`;
     const root = `/${tenant.code}/api/v2.0/jobs`;
 
     // What the POST has announced must not be what ends the poll.

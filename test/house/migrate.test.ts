@@ -120,9 +120,7 @@ describe('migrations', () => {
       const pool = open(url);
       await sql`create table lesson ()`.execute(pool);
       const before = every.indexOf('000003_lessons');
-      await expect(migrate(pool)).rejects.toThrow(
-        'migration 000003_lessons: relation "lesson" already exists',
-      );
+      await expect(migrate(pool)).rejects.toThrow('migration 000003_lessons: relation "lesson" already exists');
       expect(await pendingMigrations(pool)).toEqual(every.slice(before));
       await pool.destroy();
     }));
@@ -201,8 +199,7 @@ describe('a migration beside the release before it', () => {
     for (const name of every.slice(since)) {
       const text = fs.readFileSync(path.join(import.meta.dirname, '..', '..', 'sql', `${name}.sql`), 'utf8');
       const statements = text.replaceAll(/--.*/g, '');
-      if (takes.test(statements))
-        expect([name, statements]).toEqual([name, expect.stringContaining('schema_floor')]);
+      if (takes.test(statements)) expect([name, statements]).toEqual([name, expect.stringContaining('schema_floor')]);
     }
   });
 });
@@ -241,12 +238,7 @@ describe('what was stored before', () => {
 });
 
 describe('a batch', () => {
-  const states = [
-    'AwaitingLessonCreation',
-    'AwaitingLessonProcessing',
-    'LessonsCreated',
-    'LessonsImportFailed',
-  ];
+  const states = ['AwaitingLessonCreation', 'AwaitingLessonProcessing', 'LessonsCreated', 'LessonsImportFailed'];
   const terminal = new Set(states.slice(2));
   const possible = new Set([
     'AwaitingLessonCreation AwaitingLessonProcessing',
@@ -284,16 +276,15 @@ describe('a batch', () => {
     return id;
   }
 
-  const change = (id: string, values: object) =>
-    db.updateTable('batch').set(values).where('id', '=', id).execute();
+  const change = (id: string, values: object) => db.updateTable('batch').set(values).where('id', '=', id).execute();
 
   const pairs = states.flatMap((from) => states.map((to) => [from, to] as const));
   test.each(pairs.filter((pair) => possible.has(pair.join(' '))))('goes from %s to %s', async (from, to) => {
     const id = await insertBatch(from);
     await change(id, columnsOf(to));
-    expect(
-      await db.selectFrom('batch').select('import_status').where('id', '=', id).executeTakeFirst(),
-    ).toEqual({ import_status: to });
+    expect(await db.selectFrom('batch').select('import_status').where('id', '=', id).executeTakeFirst()).toEqual({
+      import_status: to,
+    });
   });
 
   test.each(pairs.filter(([from, to]) => from !== to && !possible.has(`${from} ${to}`)))(
@@ -376,8 +367,7 @@ describe('bookings of one resource', () => {
   test('two swap their rooms in one statement', async () => {
     const [left, right] = [await book(15, first, 10, 12), await book(15, second, 10, 12)];
     const roomOf = async ({ id }: { id: number }) =>
-      (await db.selectFrom('booking').select('resource_id').where('id', '=', id).executeTakeFirstOrThrow())
-        .resource_id;
+      (await db.selectFrom('booking').select('resource_id').where('id', '=', id).executeTakeFirstOrThrow()).resource_id;
     const before = [await roomOf(left), await roomOf(right)];
     await sql`
       update booking set resource_id = ${before[0]}::int + ${before[1]}::int - resource_id
@@ -389,11 +379,7 @@ describe('bookings of one resource', () => {
     const { id } = await book(16, first, 10, 12);
     await book(16, second, 10, 12);
     await expect(
-      db
-        .updateTable('booking')
-        .set({ resource_id: tenant.resources[second]!.id })
-        .where('id', '=', id)
-        .execute(),
+      db.updateTable('booking').set({ resource_id: tenant.resources[second]!.id }).where('id', '=', id).execute(),
     ).rejects.toMatchObject(overlap);
   });
 });

@@ -3,13 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AnswerTooLarge, fetchBounded, fetchSafely } from '../../src/safe-fetch.ts';
-import {
-  type Asked,
-  endless,
-  type ScriptedServer,
-  startScriptedServer,
-  type Told,
-} from '../_util/scripted-server.ts';
+import { type Asked, endless, type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
 
 const most = 4 * 1_048_576;
 let server: ScriptedServer;
@@ -97,8 +91,7 @@ test('a redirect is not followed', async () => {
 
 test('what is sent has its length, but for a stream, which the answer may come before', async () => {
   server.answer(({ body, headers }: Asked) => ({ body: { body, headers } }));
-  const sent = async (body: unknown) =>
-    JSON.parse((await ask({ method: 'POST', body })).bytes.toString()) as Asked;
+  const sent = async (body: unknown) => JSON.parse((await ask({ method: 'POST', body })).bytes.toString()) as Asked;
   expect(await sent('text')).toMatchObject({ body: 'text', headers: { 'content-length': '4' } });
   expect(await sent(new TextEncoder().encode('bytes'))).toMatchObject({
     body: 'bytes',
@@ -118,7 +111,5 @@ test('what is sent has its length, but for a stream, which the answer may come b
 test('an address that another system names is https, or the one of the settings', async () => {
   server.answer(() => ({ status: 204 }));
   expect((await fetchSafely(server.origin)(`${server.origin}/x`, {})).status).toBe(204);
-  await expect(fetchSafely('https://elsewhere.test')(`${server.origin}/x`, {})).rejects.toThrow(
-    'neither an https',
-  );
+  await expect(fetchSafely('https://elsewhere.test')(`${server.origin}/x`, {})).rejects.toThrow('neither an https');
 });

@@ -97,9 +97,7 @@ function pumpsOf({ file, pattern }: Found): Set<string> {
     .replaceAll(/\\[dwsbDWSBpP](\{\w+\})?/g, ' ')
     .replaceAll(/\\(.)/g, (_, escaped: string) => String.fromCharCode(aside + escaped.charCodeAt(0)))
     .split(/\(\?(?:<?[=!]|:)|\{[\d,]+\}|\[.*?\]|[()|*+?^$ ]/)
-    .map((part) =>
-      part.replaceAll(/[\ue000-\ue0ff]/g, (one) => String.fromCharCode(one.charCodeAt(0) - aside)),
-    )
+    .map((part) => part.replaceAll(/[\ue000-\ue0ff]/g, (one) => String.fromCharCode(one.charCodeAt(0) - aside)))
     .filter((part) => part !== '' && part.length < 40);
   const tokens = [...new Set(parts)].slice(0, 12);
   const pairs = tokens.flatMap((token) => samples.flatMap((sample) => [token + sample, sample + token]));
@@ -134,9 +132,7 @@ let makers: Record<string, number>;
 beforeAll(async () => {
   const own = [
     ...(await patternsMadeBy('bookings/recurrence.ts')),
-    ...Object.entries(made).flatMap(([file, { like }]) =>
-      like.map((pattern) => ({ file, pattern, flags: '' })),
-    ),
+    ...Object.entries(made).flatMap(([file, { like }]) => like.map((pattern) => ({ file, pattern, flags: '' }))),
   ];
   const files = fs.globSync('**/*.ts', { cwd: source });
   const read = await Promise.all(files.map(async (file) => ({ file, ...(await readPatterns(file)) })));
@@ -146,9 +142,7 @@ beforeAll(async () => {
 
 describe('a regular expression', () => {
   test('that is put together while the program runs is known here', () => {
-    expect(makers).toEqual(
-      Object.fromEntries(Object.entries(made).map(([file, { count }]) => [file, count])),
-    );
+    expect(makers).toEqual(Object.fromEntries(Object.entries(made).map(([file, { count }]) => [file, count])));
   });
 
   test('takes time in proportion to its text, unless nobody outside chooses that', () => {
@@ -157,9 +151,7 @@ describe('a regular expression', () => {
       const grows = findGrowth(found);
       return grows ? [{ ...found, ...grows }] : [];
     });
-    const known = Object.entries(never).flatMap(([file, some]) =>
-      some.map(([pattern]) => ({ file, pattern })),
-    );
+    const known = Object.entries(never).flatMap(([file, some]) => some.map(([pattern]) => ({ file, pattern })));
     const by = (one: Omit<Found, 'flags'>) => `${one.file} ${one.pattern}`;
     expect(slow.filter((one) => !known.some((other) => by(one) === by(other)))).toEqual([]);
     expect(known.filter((one) => !slow.some((other) => by(one) === by(other)))).toEqual([]);

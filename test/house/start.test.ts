@@ -90,9 +90,7 @@ describe('a connection that is lost at any step of the start', () => {
 });
 
 /** The programs of a PostgreSQL that is too old, where a package of the system has put them. */
-const old = ['/usr/lib/postgresql/15/bin', '/usr/lib/postgresql/14/bin'].find((folder) =>
-  fs.existsSync(folder),
-);
+const old = ['/usr/lib/postgresql/15/bin', '/usr/lib/postgresql/14/bin'].find((folder) => fs.existsSync(folder));
 
 describe('PostgreSQL below 16', () => {
   if (!old) {

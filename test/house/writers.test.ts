@@ -26,11 +26,7 @@ test.each([
 });
 
 test.each([
-  [
-    'src/bookings/change.ts',
-    "\ndb.updateTable('opening_rule')",
-    'opening_rule is written by src/opening-hours alone',
-  ],
+  ['src/bookings/change.ts', "\ndb.updateTable('opening_rule')", 'opening_rule is written by src/opening-hours alone'],
   ['src/lessons/import.ts', '\nsql`insert into booking (id)`', 'booking is written by src/bookings alone'],
   ['src/tenants/persons.ts', "\ndb.deleteFrom(\n'audit')", 'audit is written by src/access.ts alone'],
   ['src/tenants/persons.ts', "\ndb.insertInto('novelty')", 'novelty has no owner in test/_util/writers.ts'],

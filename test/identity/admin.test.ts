@@ -139,13 +139,10 @@ test('createPin, pins and revokePin over GraphQL', async () => {
     __typename: 'ValidationProblem',
   });
 
-  const list =
-    'query ($personId: ID!) { pins(personId: $personId, first: 200) { nodes { id label lastUsedAt } } }';
+  const list = 'query ($personId: ID!) { pins(personId: $personId, first: 200) { nodes { id label lastUsedAt } } }';
   const { nodes } = (await outcome(list, { personId })) as { nodes: { id: string; label: string }[] };
   const records = await listed();
-  expect(nodes.map(({ id, label }) => [Number(id), label])).toEqual(
-    records.map(({ PinId, Label }) => [PinId, Label]),
-  );
+  expect(nodes.map(({ id, label }) => [Number(id), label])).toEqual(records.map(({ PinId, Label }) => [PinId, Label]));
   expect(await user.ask(list, { personId })).toMatchObject({
     errors: [{ extensions: { code: 'FORBIDDEN' } }],
   });

@@ -270,8 +270,7 @@ describe('a revoked PIN', () => {
     setClock(Date.now());
     for (const process of [server, other]) expect((await process.call(header)).status).toBe(200);
     await revokePin(server.context.db, tenant.mandatorId, pinId);
-    for (const process of [server, other])
-      await until(async () => (await process.call(header)).status === 401);
+    for (const process of [server, other]) await until(async () => (await process.call(header)).status === 401);
     expect((await server.call(`Bearer ${token}`)).status).toBe(200);
   });
 });
@@ -291,14 +290,10 @@ describe('within 5 s, with every notification lost, the token is refused', () =>
       'of an expired PIN',
       ({ pinId }) => sql`update pin set expires_at = now() where id = ${pinId}`.execute(server.context.db),
     ],
-    [
-      'of a deleted PIN',
-      ({ pinId }) => server.context.db.deleteFrom('pin').where('id', '=', pinId).execute(),
-    ],
+    ['of a deleted PIN', ({ pinId }) => server.context.db.deleteFrom('pin').where('id', '=', pinId).execute()],
     [
       'of an inactive person',
-      ({ personId }) =>
-        sql`update person set active = false where id = ${personId}`.execute(server.context.db),
+      ({ personId }) => sql`update person set active = false where id = ${personId}`.execute(server.context.db),
     ],
     [
       'of a tenant that no longer allows PINs',

@@ -98,12 +98,7 @@ describe.each([
   });
 
   test.each([
-    [
-      'of another audience',
-      'ada',
-      resource.replace('jwt', 'other').replace('opaque', 'other-opaque'),
-      'not valid',
-    ],
+    ['of another audience', 'ada', resource.replace('jwt', 'other').replace('opaque', 'other-opaque'), 'not valid'],
     ['with another scope', 'ada', resource, 'not valid', 'other_api'],
     ['that says nothing of the caller', 'silent', resource, 'its claim tenant'],
     ['with U+0000 in its tenant', 'nul', resource, 'its claim tenant'],
@@ -275,11 +270,7 @@ describe('401 for an opaque token', () => {
   });
 
   test('where no ClientId is set to ask with', async () => {
-    const {
-      IdentityProvider__ClientId: _,
-      IdentityProvider__ClientSecret: __,
-      ...rest
-    } = settingsFor(provider.issuer);
+    const { IdentityProvider__ClientId: _, IdentityProvider__ClientSecret: __, ...rest } = settingsFor(provider.issuer);
     const deaf = await startService(rest);
     try {
       expect((await read(await provider.token('ada', 'urn:opaque'), 'school', deaf)).status).toBe(401);
@@ -424,10 +415,7 @@ describe('a provider that is not to be trusted: 503', () => {
   test.each<[string, () => (path: string) => Partial<Reply>]>([
     ['a redirect', () => () => ({ status: 302, headers: { location: '/elsewhere' }, body: '' })],
     ['another issuer', () => says({ issuer: 'https://issuer.example' })],
-    [
-      'keys at another http address',
-      () => says({ jwks_uri: `${origin.replace('127.0.0.1', 'localhost')}/jwks` }),
-    ],
+    ['keys at another http address', () => says({ jwks_uri: `${origin.replace('127.0.0.1', 'localhost')}/jwks` })],
     ['no keys at all', () => says({ jwks_uri: undefined })],
     ['more than 1 MiB', () => says({ filler: 'x'.repeat(1_100_000) })],
     ['what is no JSON', () => () => ({ body: '<html>' })],

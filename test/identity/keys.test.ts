@@ -116,10 +116,7 @@ describe('a token with an unknown kid', () => {
 
 test('the private key is useless without the pepper', async () => {
   await openProcess().sign(holder);
-  const { private_key } = await context.db
-    .selectFrom('signing_key')
-    .select('private_key')
-    .executeTakeFirstOrThrow();
+  const { private_key } = await context.db.selectFrom('signing_key').select('private_key').executeTakeFirstOrThrow();
   expect(private_key.includes('RSA')).toBe(false);
   // Object identifier of RSA keys, as every PKCS #8 key has it.
   expect(private_key.includes(Buffer.from('2a864886f70d010101', 'hex'))).toBe(false);

@@ -88,16 +88,13 @@ describe('without an identity provider', () => {
     expect(await response.json()).toEqual({ data: { me: { email: 'user@school.example' } } });
   });
 
-  test.each(['APIKEY', 'apiKey'])(
-    'the PIN is taken by WebSocket, as connection parameter %s',
-    async (name) => {
-      const { pin } = await newPin(none);
-      const client = openSocket(none, { [name]: pin });
-      const frames = client.iterate({ query: '{ me { email } }' });
-      expect((await frames.next()).value).toEqual({ data: { me: { email: 'user@school.example' } } });
-      await client.dispose();
-    },
-  );
+  test.each(['APIKEY', 'apiKey'])('the PIN is taken by WebSocket, as connection parameter %s', async (name) => {
+    const { pin } = await newPin(none);
+    const client = openSocket(none, { [name]: pin });
+    const frames = client.iterate({ query: '{ me { email } }' });
+    expect((await frames.next()).value).toEqual({ data: { me: { email: 'user@school.example' } } });
+    await client.dispose();
+  });
 
   test('a WebSocket without it, or with a token, is closed as unauthorized', async () => {
     for (const parameters of [{}, { APIKEY: 'wrong' }, { Authorization: 'Bearer a.b.c' }]) {
@@ -117,9 +114,7 @@ describe('without an identity provider', () => {
       ...{ mandatorId: stranger.mandatorId, personId: stranger.person('User').id },
     });
     expect((await read(none, { APIKEY: pin })).status).toBe(404);
-    expect(
-      (await fetch(`${none.url}/stranger/api/v2.0/jobs/batches`, { headers: { APIKEY: pin } })).status,
-    ).toBe(200);
+    expect((await fetch(`${none.url}/stranger/api/v2.0/jobs/batches`, { headers: { APIKEY: pin } })).status).toBe(200);
   });
 
   test('a bearer token is 401, in words that name the way', async () => {
@@ -146,17 +141,16 @@ describe('without an identity provider', () => {
     expect(answers[1]).toEqual(answers[0]);
   });
 
-  test.each([
-    '/connect/token',
-    '/.well-known/openid-configuration',
-    '/.well-known/openid-configuration/jwks',
-  ])('%s is 404 and says what to do', async (path) => {
-    for (const method of ['GET', 'POST']) {
-      const response = await fetch(none.url + path, { method });
-      expect(response.status).toBe(404);
-      expect(await detailOf(response)).toContain('send the PIN of the person in the header APIKEY');
-    }
-  });
+  test.each(['/connect/token', '/.well-known/openid-configuration', '/.well-known/openid-configuration/jwks'])(
+    '%s is 404 and says what to do',
+    async (path) => {
+      for (const method of ['GET', 'POST']) {
+        const response = await fetch(none.url + path, { method });
+        expect(response.status).toBe(404);
+        expect(await detailOf(response)).toContain('send the PIN of the person in the header APIKEY');
+      }
+    },
+  );
 });
 
 describe('two credentials in one call: 401', () => {
@@ -263,8 +257,7 @@ describe('the parameter PinAuthenticationAllowed', () => {
       scheme === 'APIKEY'
         ? { APIKEY: (await createPin(service.context.db, pepper, holder)).pin }
         : { authorization: `Bearer ${await service.signIn(tenant)}` };
-    const call = async () =>
-      (await fetch(`${service.url}/${tenant.code}/api/v2.0/jobs/batches`, { headers })).status;
+    const call = async () => (await fetch(`${service.url}/${tenant.code}/api/v2.0/jobs/batches`, { headers })).status;
     const stream = await fetch(`${service.url}/${tenant.code}/graphql`, {
       method: 'POST',
       signal: AbortSignal.timeout(5_000),
@@ -276,8 +269,7 @@ describe('the parameter PinAuthenticationAllowed', () => {
     });
     expect([stream.status, await call()]).toEqual([200, 200]);
     setClock(Date.now());
-    const set = (value: string) =>
-      setParameter(service.context.db, tenant.code, 'PinAuthenticationAllowed', value);
+    const set = (value: string) => setParameter(service.context.db, tenant.code, 'PinAuthenticationAllowed', value);
     await set('false');
     expect(await stream.text()).toContain('NOT_AUTHENTICATED');
     expect(await call()).toBe(401);
@@ -305,11 +297,7 @@ describe('a wrong PIN', () => {
       }),
     );
     expect(answers).toEqual(
-      Array(4).fill([
-        401,
-        'APIKEY realm="roomgate"',
-        'The PIN is not valid; make one with "roomgate pin create".',
-      ]),
+      Array(4).fill([401, 'APIKEY realm="roomgate"', 'The PIN is not valid; make one with "roomgate pin create".']),
     );
   });
 
@@ -348,8 +336,7 @@ describe('a wrong PIN', () => {
   });
 
   test('guessed from many addresses of an IPv6 network is throttled by the /64', async () => {
-    for (let host = 1; host <= 10; host++)
-      await read(none, { APIKEY: 'wrong', ...from(`2001:db8:0:1::${host}`) });
+    for (let host = 1; host <= 10; host++) await read(none, { APIKEY: 'wrong', ...from(`2001:db8:0:1::${host}`) });
     const { pin } = await newPin(none);
     expect((await read(none, { APIKEY: pin, ...from('2001:db8:0:1:ffff::1') })).status).toBe(429);
     expect((await read(none, { APIKEY: pin, ...from('2001:db8:0:2::1') })).status).toBe(200);

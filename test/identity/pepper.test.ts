@@ -124,8 +124,7 @@ describe('the command line', () => {
 
   test('that only reads leaves open which one counts; one that makes secrets decides it', async () => {
     const claims = async () =>
-      (await sql<{ n: number }>`select count(*)::int as n from pepper`.execute(service.context.db)).rows[0]!
-        .n;
+      (await sql<{ n: number }>`select count(*)::int as n from pepper`.execute(service.context.db)).rows[0]!.n;
     const restart = async () => {
       await forget();
       await sql`delete from signing_key`.execute(service.context.db);
@@ -189,10 +188,7 @@ test('when it is lost, the database forgets it, and a new PIN counts', async () 
     const address = `${server.context.config.BaseUrl}/connect/token`;
     return (await fetch(address, { method: 'POST', body: new URLSearchParams(form) })).status;
   };
-  const [old, made] = [
-    await createPin(context.db, pepper, holder),
-    await createPin(context.db, another, holder),
-  ];
+  const [old, made] = [await createPin(context.db, pepper, holder), await createPin(context.db, another, holder)];
   expect([await ask(made.pin), await ask(old.pin)]).toEqual([200, 400]);
   await server.stop();
 });

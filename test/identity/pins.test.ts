@@ -56,11 +56,7 @@ describe('createPin', () => {
 
     // The same PIN under another pepper is another hash: as unique as any, and unknown to the first.
     const second = await createPin(db, `${pepper}!`, { ...user(), pin });
-    const stored = await db
-      .selectFrom('pin')
-      .where('id', 'in', [pinId, second.pinId])
-      .select('hash')
-      .execute();
+    const stored = await db.selectFrom('pin').where('id', 'in', [pinId, second.pinId]).select('hash').execute();
     expect(stored[0]!.hash.equals(stored[1]!.hash)).toBe(false);
     const elsewhere = await startIdentity(database.url, {
       Pepper: 'a third pepper with more than 32 characters',
@@ -126,8 +122,7 @@ describe('listPins', () => {
 describe('revokePin', () => {
   test('again changes nothing', async () => {
     const { pinId } = await createPin(db, pepper, user());
-    const revokedAt = () =>
-      db.selectFrom('pin').where('id', '=', pinId).select('revoked_at').executeTakeFirst();
+    const revokedAt = () => db.selectFrom('pin').where('id', '=', pinId).select('revoked_at').executeTakeFirst();
     await revokePin(db, tenant.mandatorId, pinId);
     const first = await revokedAt();
     await revokePin(db, tenant.mandatorId, pinId);
@@ -137,9 +132,7 @@ describe('revokePin', () => {
   test('knows no PIN of another tenant or person, and leaves it valid', async () => {
     const { pin, pinId } = await createPin(db, pepper, user());
     await expect(revokePin(db, stranger.mandatorId, pinId)).rejects.toThrow(NotFound);
-    await expect(revokePin(db, tenant.mandatorId, pinId, tenant.person('Admin').id)).rejects.toThrow(
-      NotFound,
-    );
+    await expect(revokePin(db, tenant.mandatorId, pinId, tenant.person('Admin').id)).rejects.toThrow(NotFound);
     await expect(revokePin(db, tenant.mandatorId, 2_000_000_000)).rejects.toThrow(NotFound);
     expect((await server.requestToken(pin)).status).toBe(200);
   });

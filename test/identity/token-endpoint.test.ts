@@ -235,11 +235,7 @@ describe('a PIN that does not count', () => {
       mandatorId: inactive.mandatorId,
       personId: inactive.person('Admin').id,
     });
-    await db
-      .updateTable('person')
-      .set({ active: false })
-      .where('mandator_id', '=', inactive.mandatorId)
-      .execute();
+    await db.updateTable('person').set({ active: false }).where('mandator_id', '=', inactive.mandatorId).execute();
 
     const pins = ['unknown', revoked.pin, expired.pin, ofForbidden.pin, ofInactive.pin];
     const answers = await Promise.all(
@@ -315,8 +311,7 @@ describe('a PIN that does not count', () => {
   });
 
   test('throttles an IPv6 caller by the /64', async () => {
-    for (let host = 0; host < 10; host++)
-      await server.requestToken('wrong', {}, from(`2001:db8:0:1::${host + 1}`));
+    for (let host = 0; host < 10; host++) await server.requestToken('wrong', {}, from(`2001:db8:0:1::${host + 1}`));
     expect((await server.requestToken(pin, {}, from('2001:db8:0:1:ffff::1'))).status).toBe(429);
     expect((await server.requestToken(pin, {}, from('2001:db8:0:2::1'))).status).toBe(200);
   });

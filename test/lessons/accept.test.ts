@@ -45,9 +45,7 @@ describe('POST …/jobs/create', () => {
       BatchId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
       ImportStatus: 'AwaitingLessonCreation',
     });
-    expect(answer.headers.get('location')).toBe(
-      `${service.url}/school/api/v2.0/jobs/batches/${body.BatchId}`,
-    );
+    expect(answer.headers.get('location')).toBe(`${service.url}/school/api/v2.0/jobs/batches/${body.BatchId}`);
     expect(answer.headers.get('retry-after')).toBe('2');
     expect(answer.headers.get('vary')).toBe('Authorization, X-JsonPropertyFormat');
     const { rows } = await service.context.db
@@ -67,11 +65,7 @@ describe('POST …/jobs/create', () => {
     expect(Object.keys((await answer.json()) as object)).toEqual(['batchId', 'importStatus']);
   });
 
-  const invalidUtf8 = Buffer.concat([
-    Buffer.from('[{"JobID":"'),
-    Buffer.from([0xc3, 0x28]),
-    Buffer.from('"}]'),
-  ]);
+  const invalidUtf8 = Buffer.concat([Buffer.from('[{"JobID":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}]')]);
   const nested = `[{"JobID":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`;
   test.each<[string, number, string | Uint8Array, RegExp]>([
     ['nothing', 400, '', /body is empty/],
@@ -115,18 +109,15 @@ describe('POST …/jobs/create', () => {
     expect(bomb.status).toBe(413);
   });
 
-  test.each(['text/plain', 'application/xml', 'application/json; charset=latin1', ''])(
-    '415: %j',
-    async (type) => {
-      const answer = await client.call('/create', {
-        method: 'POST',
-        body: Buffer.from('[{}]'),
-        headers: type ? { 'Content-Type': type } : {},
-      });
-      expect(answer.status).toBe(415);
-      expect((await refused(answer)).detail).toMatch(/application\/json/);
-    },
-  );
+  test.each(['text/plain', 'application/xml', 'application/json; charset=latin1', ''])('415: %j', async (type) => {
+    const answer = await client.call('/create', {
+      method: 'POST',
+      body: Buffer.from('[{}]'),
+      headers: type ? { 'Content-Type': type } : {},
+    });
+    expect(answer.status).toBe(415);
+    expect((await refused(answer)).detail).toMatch(/application\/json/);
+  });
 
   test('415: an encoding other than gzip', async () => {
     expect((await client.post('x', { 'Content-Encoding': 'br' })).status).toBe(415);

@@ -20,9 +20,7 @@ beforeAll(async () => {
   service = await startService({ Role: 'Web' }, rooms);
   const { db } = service.context;
   // What each committed change of a batch was, and when.
-  await sql`create table history (batch_id uuid, attempts int, import_status text, at timestamptz)`.execute(
-    db,
-  );
+  await sql`create table history (batch_id uuid, attempts int, import_status text, at timestamptz)`.execute(db);
   await sql`
     create function record_history() returns trigger language plpgsql as $$
     begin
@@ -128,9 +126,7 @@ describe(`kill -9 of a worker, ${mostKills} times over the states of its batches
 
       const ended = await sql<{ id: string; statuses: string[] }>`
       select batch_id as id, array_agg(import_status) as statuses from history
-      where import_status in ('LessonsCreated', 'LessonsImportFailed') group by 1`.execute(
-        service.context.db,
-      );
+      where import_status in ('LessonsCreated', 'LessonsImportFailed') group by 1`.execute(service.context.db);
       expect(new Map(ended.rows.map(({ id, statuses }) => [id, statuses]))).toEqual(
         new Map(posted.map(({ id, faulty }) => [id, [faulty ? 'LessonsImportFailed' : 'LessonsCreated']])),
       );
@@ -183,8 +179,7 @@ describe(`kill -9 of a worker, ${mostKills} times over the states of its batches
     process.stdout.write(
       `${resumed.length} batches hit (${Object.entries(states)
         .map(([state, hit]) => `${state} ${hit?.length}`)
-        .join(', ')}), ` +
-        `resumed after p50 ${resumed[Math.floor(resumed.length / 2)]} s, max ${resumed.at(-1)} s\n`,
+        .join(', ')}), ` + `resumed after p50 ${resumed[Math.floor(resumed.length / 2)]} s, max ${resumed.at(-1)} s\n`,
     );
     expect(Object.keys(states).sort()).toEqual(['AwaitingLessonCreation', 'AwaitingLessonProcessing']);
   });
@@ -234,11 +229,7 @@ describe('kill -9 of a worker among updates and deletes', () => {
     await send('create', jobs);
     for (let round = 1; round <= 9; round++) {
       if (round % 3 === 0)
-        await send(
-          'update',
-          [...inRoom(moves + 1), { JobID: 'nowhere', Bemerkung: 'fault' }],
-          'LessonsImportFailed',
-        );
+        await send('update', [...inRoom(moves + 1), { JobID: 'nowhere', Bemerkung: 'fault' }], 'LessonsImportFailed');
       else await send('update', inRoom(++moves));
       await send('delete', [{ JobID: left[0]?.JobID }]);
       left = left.slice(1);
@@ -255,9 +246,7 @@ describe('kill -9 of a worker among updates and deletes', () => {
     }
     const ids = expected.map(({ id }) => id);
     const ended = await Promise.all(ids.map((id) => client.end(id)));
-    expect(ended.map(({ BatchId, ImportStatus }) => ({ id: BatchId, status: ImportStatus }))).toEqual(
-      expected,
-    );
+    expect(ended.map(({ BatchId, ImportStatus }) => ({ id: BatchId, status: ImportStatus }))).toEqual(expected);
     const { rows: history } = await sql<{ id: string; ends: number }>`
       select batch_id as id, count(*)::int as ends from history
       where import_status like 'Lessons%' and batch_id = any (${ids}::uuid[]) group by 1`.execute(db);
@@ -267,9 +256,7 @@ describe('kill -9 of a worker among updates and deletes', () => {
       select lektion_id as id, name as room, booking.status, booking.version
       from lesson join booking on booking.mandator_id = lesson.mandator_id and booking.id = booking_id
       join resource on resource.id = booking.resource_id and resource.mandator_id = booking.mandator_id
-      where lesson.mandator_id = ${tenant.mandatorId} and lesson.resource_id = booking.resource_id`.execute(
-      db,
-    );
+      where lesson.mandator_id = ${tenant.mandatorId} and lesson.resource_id = booking.resource_id`.execute(db);
     const byId = (list: Record<string, unknown>[]) => new Map(list.map((row) => [row['id'], row]));
     expect(byId(rows)).toEqual(
       byId(

@@ -200,9 +200,7 @@ describe('LessonsCreated', () => {
     const batch = await own.importJobs([
       { JobID: 'h', LektionList: [lesson('open', '14:00', '15:00'), lesson('early', '10:00', '11:00')] },
     ]);
-    expect(batch.Errors.map(({ Code, LektionId }) => [Code, LektionId])).toEqual([
-      ['OutsideOpeningHours', 'early'],
-    ]);
+    expect(batch.Errors.map(({ Code, LektionId }) => [Code, LektionId])).toEqual([['OutsideOpeningHours', 'early']]);
     expect(batch.ImportStatus).toBe('LessonsCreated');
   });
 });
@@ -292,9 +290,7 @@ describe('LessonsImportFailed', () => {
     const [job] = freshJobs(1, 'time-');
     Object.assign(lessonOf(job), { Beginn });
     const batch = await client.importJobs([job]);
-    expect(batch.Errors.map(({ Code, Pointer }) => [Code, Pointer])).toEqual([
-      [code, '/0/LektionList/0/Beginn'],
-    ]);
+    expect(batch.Errors.map(({ Code, Pointer }) => [Code, Pointer])).toEqual([[code, '/0/LektionList/0/Beginn']]);
   });
 
   test('faults of jobs: missing, wrong and repeated JobID, no lessons, a list that is none', async () => {
@@ -310,9 +306,7 @@ describe('LessonsImportFailed', () => {
       { JobID: '', LektionList: null, Standort: 1 },
     ]);
     expect(
-      batch.Errors.filter(({ Code }) => Code !== 'ResourceConflict').map(
-        ({ Pointer, Code }) => `${Pointer} ${Code}`,
-      ),
+      batch.Errors.filter(({ Code }) => Code !== 'ResourceConflict').map(({ Pointer, Code }) => `${Pointer} ${Code}`),
     ).toEqual([
       '/0/JobID MissingField',
       '/1/JobID InvalidType',
@@ -370,9 +364,7 @@ describe('LessonsImportFailed', () => {
   });
 
   test('LimitExceeded: too many jobs, too many lessons', async () => {
-    const jobs = await client.importJobs(
-      Array.from({ length: 2_001 }, (_, number) => ({ JobID: `many-${number}` })),
-    );
+    const jobs = await client.importJobs(Array.from({ length: 2_001 }, (_, number) => ({ JobID: `many-${number}` })));
     const lessons = await client.importJobs(freshJobs(12_001, 'many-'));
     for (const batch of [jobs, lessons])
       expect(batch).toMatchObject({

@@ -74,15 +74,11 @@ test('whatever fills the worker, short batches and other tenants’ calendars go
   const [one] = timetable[0]!.LektionList;
   const thick = [{ JobID: 'thick', LektionList: [{ ...one, x: 'x'.repeat(1_100_000) }] }];
   const [stored, replaced, changed] = [await enter(), await enter(), await enter()];
-  const ended = await Promise.all(
-    [stored, replaced, changed].map(({ client }) => client.importJobs(timetable)),
-  );
+  const ended = await Promise.all([stored, replaced, changed].map(({ client }) => client.importJobs(timetable)));
   expect(ended.map(({ ImportStatus }) => ImportStatus)).toEqual(ended.map(() => 'LessonsCreated'));
 
   const large = await Promise.all(Array.from({ length: 9 }, () => enter()));
-  await sql`insert into held select unnest(${large.map(({ tenant }) => tenant.mandatorId)}::int[])`.execute(
-    db,
-  );
+  await sql`insert into held select unnest(${large.map(({ tenant }) => tenant.mandatorId)}::int[])`.execute(db);
   await Promise.all(large.map(({ client }) => send(client, 'create', thick)));
   await until('three are worked on', async () => (await started()) === 3);
 

@@ -16,8 +16,7 @@ afterAll(async () => {
 });
 
 const jobs = (...LektionList: unknown[]) => [{ JobID: 'J', LektionList }];
-const messages = ({ Errors }: BatchRecord) =>
-  Errors.map(({ LektionId, Message }) => `${LektionId}: ${Message}`);
+const messages = ({ Errors }: BatchRecord) => Errors.map(({ LektionId, Message }) => `${LektionId}: ${Message}`);
 const conflictAt = (...lessons: number[]) =>
   lessons.map((each) => `/0/LektionList/${each}/RessourceName ResourceConflict`);
 
@@ -123,8 +122,7 @@ describe('OnConflict=Skip, update', () => {
     expect(batch).toMatchObject({ LessonCount: 5, ProcessedCount: 5, CreatedCount: 0, WarningCount: 5 });
     expect(await rows()).toEqual(before);
     const ids = await Promise.all(['B', 'C', 'D', 'A'].map(async (each) => (await bookingOf(each)).id));
-    const by = (room: string, cause: string) =>
-      `${room} is occupied 2031-01-06 08:00-09:00 UTC by booking ${cause}`;
+    const by = (room: string, cause: string) => `${room} is occupied 2031-01-06 08:00-09:00 UTC by booking ${cause}`;
     expect(messages(batch)).toEqual([
       `A: ${by('B', `${ids[0]} (lesson B of job J)`)}; the lesson was left as it was`,
       `B: ${by('C', `${ids[1]} (lesson C of job J)`)}; the lesson was left as it was`,
@@ -153,13 +151,7 @@ describe('OnConflict=Skip, update', () => {
     const { book, done, places } = await enterTenant(service);
     await done('create', jobs(...['A', 'B', 'C', 'D', 'E'].map((room) => lesson(room, room, 8))));
     await book('B', 9, 10);
-    const circle = [
-      move('A', 'B', at(8, 9.5)),
-      move('B', 'C'),
-      move('C', 'A'),
-      move('D', 'E'),
-      move('E', 'D'),
-    ];
+    const circle = [move('A', 'B', at(8, 9.5)), move('B', 'C'), move('C', 'A'), move('D', 'E'), move('E', 'D')];
     expect(await done('update?OnConflict=Skip', jobs(...circle))).toMatchObject({ WarningCount: 3 });
     expect(await places()).toEqual({ A: 'A 8', B: 'B 8', C: 'C 8', D: 'E 8', E: 'D 8' });
   });
@@ -188,10 +180,7 @@ describe('OnConflict=Skip, update', () => {
   test('who stays where it is goes before who comes, and its other changes are made', async () => {
     const { done, places, lessons } = await enterTenant(service);
     await done('create', jobs(lesson('1', 'A', 8), lesson('2', 'B', 8)));
-    const batch = await done(
-      'update?OnConflict=Skip',
-      jobs(move('1', 'B'), { LektionId: '2', Titel: 'new' }),
-    );
+    const batch = await done('update?OnConflict=Skip', jobs(move('1', 'B'), { LektionId: '2', Titel: 'new' }));
     expect(told(batch)).toEqual(conflictAt(0));
     expect(await places()).toEqual({ 1: 'A 8', 2: 'B 8' });
     expect((await lessons())['2']?.Titel).toBe('new');
@@ -288,28 +277,25 @@ describe('OnConflict=Displace', () => {
 });
 
 describe('with ValidateOnly', () => {
-  test.each(['Skip', 'Displace'])(
-    '%s: the warnings of the real run, and nothing is written',
-    async (rule) => {
-      const { book, done, rows } = await enterTenant(service);
-      await done('create', [{ JobID: 'K', LektionList: [lesson('1', 'B', 8), lesson('2', 'C', 8)] }]);
-      for (const [operation, JobID, room] of [
-        ['update', 'K', 'A'],
-        ['create', 'J', 'E'],
-      ] as const) {
-        await book(room, 8, 9);
-        const list = [lesson('1', room, 8), lesson('2', room, 9, { Beginn: '2031-01-06T09:00' })];
-        const before = await rows();
-        const options = `${operation}?OnConflict=${rule}`;
-        const validated = await done(`${options}&ValidateOnly=true`, [{ JobID, LektionList: list }]);
-        expect(validated).toMatchObject({ ValidateOnly: true, LessonCount: 2, CreatedCount: 0 });
-        expect(await rows()).toEqual(before);
-        const real = await done(options, [{ JobID, LektionList: list }]);
-        expect(validated.Errors).toEqual(real.Errors);
-        expect(told(real)).toEqual([...conflictAt(0), '/0/LektionList/1/Beginn AssumedUtc']);
-      }
-    },
-  );
+  test.each(['Skip', 'Displace'])('%s: the warnings of the real run, and nothing is written', async (rule) => {
+    const { book, done, rows } = await enterTenant(service);
+    await done('create', [{ JobID: 'K', LektionList: [lesson('1', 'B', 8), lesson('2', 'C', 8)] }]);
+    for (const [operation, JobID, room] of [
+      ['update', 'K', 'A'],
+      ['create', 'J', 'E'],
+    ] as const) {
+      await book(room, 8, 9);
+      const list = [lesson('1', room, 8), lesson('2', room, 9, { Beginn: '2031-01-06T09:00' })];
+      const before = await rows();
+      const options = `${operation}?OnConflict=${rule}`;
+      const validated = await done(`${options}&ValidateOnly=true`, [{ JobID, LektionList: list }]);
+      expect(validated).toMatchObject({ ValidateOnly: true, LessonCount: 2, CreatedCount: 0 });
+      expect(await rows()).toEqual(before);
+      const real = await done(options, [{ JobID, LektionList: list }]);
+      expect(validated.Errors).toEqual(real.Errors);
+      expect(told(real)).toEqual([...conflictAt(0), '/0/LektionList/1/Beginn AssumedUtc']);
+    }
+  });
 });
 
 describe('bookings that come while a batch is at work', () => {
@@ -322,9 +308,7 @@ describe('bookings that come while a batch is at work', () => {
     const running = run(operation, jobs(lesson('1', 'A', 8)));
     await until('the batch waits for the rooms', async () => {
       const waiting = await sql`
-        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(
-        db,
-      );
+        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(db);
       return waiting.rows.length > 0;
     });
     await write();

@@ -49,10 +49,7 @@ async function holdRooms({ tenant }: Entered): Promise<() => Promise<void>> {
 }
 
 const reaches = (client: LessonClient, batchId: string, status: string) =>
-  until(
-    `${batchId} is ${status}`,
-    async () => (await client.get(`/batches/${batchId}`)).ImportStatus === status,
-  );
+  until(`${batchId} is ${status}`, async () => (await client.get(`/batches/${batchId}`)).ImportStatus === status);
 
 const processing = 'AwaitingLessonProcessing';
 
@@ -87,9 +84,7 @@ describe('with two workers', () => {
     const [large, small] = [await enter(), await enter()];
     const huge = await accept(large.client, freshJobs(30_000, 'huge-'));
     await reaches(large.client, huge, processing);
-    const batches = await Promise.all(
-      [1, 2, 3].map((each) => accept(small.client, freshJobs(10, `small-${each}-`))),
-    );
+    const batches = await Promise.all([1, 2, 3].map((each) => accept(small.client, freshJobs(10, `small-${each}-`))));
     const ended = await Promise.all(batches.map((id) => small.client.end(id)));
     expect(ended.map(({ ImportStatus }) => ImportStatus)).toEqual(batches.map(() => 'LessonsCreated'));
     const last = Math.max(...ended.map(({ FinishedAt }) => Date.parse(String(FinishedAt))));
@@ -158,9 +153,7 @@ describe('POST …/batches/{batchId}/cancel', () => {
     await sql`create trigger waits before insert on batch_error for each row execute function wait_for_test()`.execute(
       db,
     );
-    const release = await hold(db, (trx) =>
-      sql`select pg_advisory_xact_lock(1, ${tenant.mandatorId})`.execute(trx),
-    );
+    const release = await hold(db, (trx) => sql`select pg_advisory_xact_lock(1, ${tenant.mandatorId})`.execute(trx));
     const id = await accept(client, makeJobs(3, { rooms, from: Date.UTC(2020, 0, 6) }));
     await until('the import waits', async () => {
       const waiting = await sql`
@@ -372,8 +365,7 @@ describe('GET …/batches', () => {
     ended = (await entered.client.importJobs(freshJobs(3, 'list-ended-'))).BatchId;
     release = await holdRooms(entered);
     open = [];
-    for (let each = 0; each < 5; each++)
-      open.push(await accept(entered.client, freshJobs(3, `list-${each}-`)));
+    for (let each = 0; each < 5; each++) open.push(await accept(entered.client, freshJobs(3, `list-${each}-`)));
     await reaches(entered.client, open[0]!, processing);
   });
   afterAll(async () => {

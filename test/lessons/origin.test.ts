@@ -124,9 +124,7 @@ test('of a substitution of the teacher alone the feed of changes tells, and the 
   const changes = async () => {
     const { rows } = await sql`
       select from change where mandator_id = ${timetable.tenant.mandatorId} and kind = 'Booking' and action = 'Changed'
-        and subject_id = ${String(id)} and resource_id = ${timetable.roomId('A')}`.execute(
-      service.context.db,
-    );
+        and subject_id = ${String(id)} and resource_id = ${timetable.roomId('A')}`.execute(service.context.db);
     return rows.length;
   };
   expect([version, await changes()]).toEqual([1, 0]);

@@ -64,9 +64,7 @@ describe('updates race with creates and deletes of two processes and with the bo
   const rooms = ['A', 'B', 'C', 'D', 'E'];
   const hours = [8, 9, 10];
   /** In each hour one room is free. */
-  const planned = hours.flatMap((hour) =>
-    [0, 1, 2, 3].map((number) => ({ id: `${hour}-${number}`, hour, number })),
-  );
+  const planned = hours.flatMap((hour) => [0, 1, 2, 3].map((number) => ({ id: `${hour}-${number}`, hour, number })));
   const perSender = 5;
 
   type Change = { operation: string; jobs: { JobID: string; LektionList?: Record<string, unknown>[] }[] };
@@ -74,8 +72,7 @@ describe('updates race with creates and deletes of two processes and with the bo
   /** A random change of the timetable, complete by itself: it says where its lessons shall be, whatever was before. */
   function randomChange(name: string, created: string[]): Change {
     const kind = Math.random();
-    if (kind < 0.2 && created.length > 0)
-      return { operation: 'delete', jobs: [{ JobID: created.pop() as string }] };
+    if (kind < 0.2 && created.length > 0) return { operation: 'delete', jobs: [{ JobID: created.pop() as string }] };
     if (kind < 0.4) {
       const list = [lesson(`${name}-1`, pick(rooms), pick(hours)), lesson(`${name}-2`, pick(rooms), 12)];
       return { operation: 'create', jobs: [{ JobID: name, LektionList: list }] };
@@ -120,8 +117,7 @@ describe('updates race with creates and deletes of two processes and with the bo
           await sql`
             update booking set ${cancels ? sql`status = 'Cancelled'` : sql`resource_id = ${resourceId}, occupied = ${occupied(hour)}`}
             where mandator_id = ${tenant.mandatorId} and id = ${id}`.execute(trx);
-          return () =>
-            mine.set(id, cancels ? { ...before, active: false } : { resourceId, hour, active: true });
+          return () => mine.set(id, cancels ? { ...before, active: false } : { resourceId, hour, active: true });
         })
         .then((committed) => committed())
         .catch((error: { code?: string }) => {
@@ -177,10 +173,7 @@ describe('updates race with creates and deletes of two processes and with the bo
 
     // What the batches did that succeeded, one after another as they arrived.
     const expected = new Map(
-      planned.map(({ id, hour, number }) => [
-        id,
-        { place: `${rooms[number]} ${hour}`, Titel: null as unknown },
-      ]),
+      planned.map(({ id, hour, number }) => [id, { place: `${rooms[number]} ${hour}`, Titel: null as unknown }]),
     );
     const { rows: ended } = await sql<{ id: string; succeeded: boolean }>`
       select id, import_status = 'LessonsCreated' as succeeded from batch
@@ -201,9 +194,7 @@ describe('updates race with creates and deletes of two processes and with the bo
     const lessons = await timetable.lessons();
     const places = await timetable.places();
     expect(
-      Object.fromEntries(
-        Object.keys(places).map((id) => [id, { place: places[id], Titel: lessons[id]?.Titel }]),
-      ),
+      Object.fromEntries(Object.keys(places).map((id) => [id, { place: places[id], Titel: lessons[id]?.Titel }])),
     ).toEqual(Object.fromEntries(expected));
     const states = await timetable.bookings();
     for (const [id, { resourceId, hour, active }] of bookings.flatMap((mine) => [...mine]))
@@ -227,13 +218,10 @@ describe('a whole term re-planned', () => {
       typeof jobs,
       typeof jobs,
     ];
-    const lessonsOf = (some: typeof jobs) =>
-      some.reduce((sum, { LektionList }) => sum + LektionList.length, 0);
+    const lessonsOf = (some: typeof jobs) => some.reduce((sum, { LektionList }) => sum + LektionList.length, 0);
     const rotated = all.filter((_each, index) => index % 8 === 0);
     const rotation = rotated.map(({ JobID, each }, index) => {
-      const { Beginn, Ende, RessourceName } = (
-        rotated[(index + 1) % rotated.length] as (typeof rotated)[number]
-      ).each;
+      const { Beginn, Ende, RessourceName } = (rotated[(index + 1) % rotated.length] as (typeof rotated)[number]).each;
       return { JobID, each: { LektionId: each.LektionId, Beginn, Ende, RessourceName } };
     });
     const update = [...Map.groupBy(rotation, ({ JobID }) => JobID)].map(([JobID, own]) => ({

@@ -15,13 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const lesson = (
-  LektionId: string,
-  RessourceName: string,
-  Beginn: string,
-  Ende: string,
-  more: object = {},
-) => ({
+const lesson = (LektionId: string, RessourceName: string, Beginn: string, Ende: string, more: object = {}) => ({
   LektionId,
   RessourceName,
   Beginn,
@@ -261,9 +255,7 @@ describe('GET …/lessons', () => {
         const items = (await pages((paging) => user.lessons(`${query}&${paging}`), limit)).flatMap(
           ({ Items }) => Items,
         );
-        expect(items.map(({ Beginn }) => Beginn)).toEqual(
-          expected.map(({ Beginn }) => Beginn.replace('Z', '.000Z')),
-        );
+        expect(items.map(({ Beginn }) => Beginn)).toEqual(expected.map(({ Beginn }) => Beginn.replace('Z', '.000Z')));
         expect(new Set(items.map(({ LektionId }) => LektionId)).size).toBe(expected.length);
       }
     });
@@ -352,9 +344,7 @@ describe('GET …/lessons', () => {
     await imported(user, [
       {
         JobID: 'private',
-        LektionList: [
-          lesson('p', 'R001', '2035-01-01T08:00:00Z', '2035-01-01T09:00:00Z', { ...sent, Privat: true }),
-        ],
+        LektionList: [lesson('p', 'R001', '2035-01-01T08:00:00Z', '2035-01-01T09:00:00Z', { ...sent, Privat: true })],
       },
     ]);
     // As an update leaves it.

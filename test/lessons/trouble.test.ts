@@ -27,17 +27,13 @@ beforeAll(async () => {
     db,
   );
   // How long each change of a batch has it wait, in seconds, by the clock of its own transaction.
-  await sql`create table pause (batch_id uuid, attempts integer, setbacks integer, seconds float8)`.execute(
-    db,
-  );
+  await sql`create table pause (batch_id uuid, attempts integer, setbacks integer, seconds float8)`.execute(db);
   await sql`create function note_pause() returns trigger language plpgsql as $$
     begin
       insert into pause values (new.id, new.attempts, new.setbacks, extract(epoch from new.not_before - now()));
       return null;
     end $$`.execute(db);
-  await sql`create trigger noted after update on batch for each row execute function note_pause()`.execute(
-    db,
-  );
+  await sql`create trigger noted after update on batch for each row execute function note_pause()`.execute(db);
 });
 afterEach(async () => {
   await releaseAll();
@@ -127,8 +123,7 @@ test('an outage is no attempt: the batch waits, says why, and is imported when i
 }, 90_000);
 
 describe('doctor', () => {
-  const told = async (id: string) =>
-    (await examineBatches(service.context.db)).filter(({ text }) => text.includes(id));
+  const told = async (id: string) => (await examineBatches(service.context.db)).filter(({ text }) => text.includes(id));
 
   test('names the batch that waits, what keeps failing since when, when it is tried again, and what to do', async () => {
     const entered = await enter('53100');
@@ -148,8 +143,7 @@ describe('doctor', () => {
         check: 'Batches',
         level: 'warning',
         text: `${rows[0]?.code}/${id} has come to nothing 7 times since 2026-03-01T10:00:00Z, the last time because the disk of the database was full; it is tried again at 2100-01-01T12:30:00Z; 1 more of this tenant wait behind it`,
-        remedy:
-          'Make room on the disk of PostgreSQL. It goes on by itself; cancel it if the others are not to wait.',
+        remedy: 'Make room on the disk of PostgreSQL. It goes on by itself; cancel it if the others are not to wait.',
       },
     ]);
     await endTrouble(entered);
@@ -162,9 +156,7 @@ describe('doctor', () => {
     const ids = [await send(first.client), await send(later.client)] as const;
     await set(ids[1], `setbacks = 1, troubled_since = now(), trouble = 'the disk of the database was full'`);
     const release = await hold(service.context.db, (trx) =>
-      sql`select from resource where mandator_id in (${first.mandatorId}, ${later.mandatorId}) for update`.execute(
-        trx,
-      ),
+      sql`select from resource where mandator_id in (${first.mandatorId}, ${later.mandatorId}) for update`.execute(trx),
     );
     startWorker();
     for (const id of ids) await until('it is worked on', async () => (await row(id)).attempts === 1);

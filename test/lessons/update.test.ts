@@ -79,21 +79,13 @@ describe('the members of a lesson', () => {
     };
     const faults = (members: object, code: (name: string) => string) =>
       Object.keys(members).map((name) => `${name} ${code(name)}`);
-    const batch = await fails(
-      'update',
-      change({ LektionId: '1', ...none }, { LektionId: '2', ...wrong }, {}),
-    );
+    const batch = await fails('update', change({ LektionId: '1', ...none }, { LektionId: '2', ...wrong }, {}));
     expect(told(batch)).toEqual([
       ...faults(none, () => 'MissingField').map((fault) => `/0/LektionList/0/${fault}`),
-      ...[
-        'Beginn InvalidTime',
-        'Ende InvalidType',
-        'RessourceName InvalidType',
-        'RessourceId InvalidType',
-      ].map((fault) => `/0/LektionList/1/${fault}`),
-      ...['Titel', 'Klassen', 'Status', 'KopplungId', 'Privat'].map(
-        (name) => `/0/LektionList/1/${name} InvalidType`,
+      ...['Beginn InvalidTime', 'Ende InvalidType', 'RessourceName InvalidType', 'RessourceId InvalidType'].map(
+        (fault) => `/0/LektionList/1/${fault}`,
       ),
+      ...['Titel', 'Klassen', 'Status', 'KopplungId', 'Privat'].map((name) => `/0/LektionList/1/${name} InvalidType`),
       '/0/LektionList/2/LektionId MissingField',
     ]);
   });
@@ -107,10 +99,7 @@ describe('the members of a lesson', () => {
       },
     ];
     const batch = await done('update', body);
-    expect(told(batch)).toEqual([
-      '/0/lektionList/0/beginn AssumedUtc',
-      '/0/lektionList/0/farbe UnknownField',
-    ]);
+    expect(told(batch)).toEqual(['/0/lektionList/0/beginn AssumedUtc', '/0/lektionList/0/farbe UnknownField']);
     expect(await places()).toEqual({ 1: 'A 10' });
   });
 
@@ -125,9 +114,7 @@ describe('the members of a lesson', () => {
       ),
     );
     expect(told(batch)).toEqual([0, 1, 2].map((index) => `/0/LektionList/${index}/Ende InvalidTime`));
-    expect(batch.ErrorMessages?.split('\n')[2]).toBe(
-      'a lesson may last 24 hours at most (job 0 "J", lesson 2 "3")',
-    );
+    expect(batch.ErrorMessages?.split('\n')[2]).toBe('a lesson may last 24 hours at most (job 0 "J", lesson 2 "3")');
   });
 });
 
@@ -259,9 +246,7 @@ describe('identifiers', () => {
     const toA = (more: object, LektionId = '1') => [
       { JobID: 'J', ...more, LektionList: [{ LektionId, RessourceName: 'A' }] },
     ];
-    expect(told(await fails('update', toA({})))).toEqual([
-      '/0/LektionList/0/RessourceName AmbiguousResource',
-    ]);
+    expect(told(await fails('update', toA({})))).toEqual(['/0/LektionList/0/RessourceName AmbiguousResource']);
     expect(told(await fails('update', toA({ Standort: 'Moon' })))).toEqual([
       '/0/LektionList/0/RessourceName UnknownResource',
     ]);
@@ -301,10 +286,7 @@ describe('ReplaceLektionList', () => {
 
   test('a new lesson needs what a lesson must have; the list must be there', async () => {
     const { fails } = await withLessons(lesson('1', 'A', 8));
-    const batch = await fails(
-      'update',
-      replace({ LektionId: '1', Titel: 'x' }, { LektionId: '2', Titel: 'y' }),
-    );
+    const batch = await fails('update', replace({ LektionId: '1', Titel: 'x' }, { LektionId: '2', Titel: 'y' }));
     expect(told(batch)).toEqual(
       ['Beginn', 'Ende', 'RessourceName'].map((name) => `/0/LektionList/1/${name} MissingField`),
     );
@@ -317,9 +299,7 @@ describe('ReplaceLektionList', () => {
   test('false and null: only what is listed', async () => {
     const { done, places } = await withLessons(lesson('1', 'A', 8), lesson('2', 'A', 9));
     for (const ReplaceLektionList of [false, null])
-      await done('update', [
-        { JobID: 'J', ReplaceLektionList, LektionList: [{ LektionId: '1', Titel: 'x' }] },
-      ]);
+      await done('update', [{ JobID: 'J', ReplaceLektionList, LektionList: [{ LektionId: '1', Titel: 'x' }] }]);
     expect(await places()).toEqual({ 1: 'A 8', 2: 'A 9' });
   });
 });
@@ -549,10 +529,7 @@ describe('only the end state must be free of conflicts', () => {
     );
     expect(batch.Errors.map(({ Pointer, Message }) => [Pointer, Message])).toEqual([
       ['/0/LektionList/0/RessourceName', `A is occupied 2031-01-06 09:00-10:00 UTC by booking ${booking}`],
-      [
-        '/0/LektionList/2/RessourceName',
-        'E is needed twice: with lesson 2 of job J, 2031-01-06 08:00-09:00 UTC',
-      ],
+      ['/0/LektionList/2/RessourceName', 'E is needed twice: with lesson 2 of job J, 2031-01-06 08:00-09:00 UTC'],
     ]);
     const blocked = await fails('update', change({ LektionId: '3', RessourceName: 'D' }));
     expect(blocked.Errors[0]?.Message).toBe(
@@ -603,9 +580,7 @@ describe('KopplungId', () => {
   const K = { KopplungId: 'K' };
   const coupled = () => withLessons(...['1', '2', '3'].map((id) => lesson(id, 'A', 8, K)));
   const ids = async ({ lessons }: Timetable) =>
-    Object.fromEntries(
-      Object.values(await lessons()).map(({ LektionId, BookingId }) => [LektionId, BookingId]),
-    );
+    Object.fromEntries(Object.values(await lessons()).map(({ LektionId, BookingId }) => [LektionId, BookingId]));
 
   test.each<[string, string, object, string | undefined]>([
     ['moves', 'update', { RessourceName: 'B' }, 'Confirmed'],
@@ -694,8 +669,7 @@ describe('KopplungId', () => {
       ...['3', '4'].map((id) => lesson(id, 'B', 8, { KopplungId })),
     );
     const before = await ids(timetable);
-    const to = (RessourceName: string, ...group: string[]) =>
-      group.map((LektionId) => ({ LektionId, RessourceName }));
+    const to = (RessourceName: string, ...group: string[]) => group.map((LektionId) => ({ LektionId, RessourceName }));
     await timetable.done('update', change(...to('B', '1', '2'), ...to('A', '3', '4')));
     expect(await ids(timetable)).toEqual(before);
     expect(await timetable.places()).toEqual({ 1: 'B 8', 2: 'B 8', 3: 'A 8', 4: 'A 8' });
@@ -727,11 +701,8 @@ test('only a new booking takes an id', async () => {
   const LektionList = [lesson('1', 'A', 8), lesson('2', 'B', 8, { KopplungId: 'K' })];
   const { done } = await withLessons(...LektionList);
   const lastId = async () =>
-    (
-      await sql<{ id: number }>`select last_value as id from ${sql.table('booking_id_seq')}`.execute(
-        service.context.db,
-      )
-    ).rows[0]?.id as number;
+    (await sql<{ id: number }>`select last_value as id from ${sql.table('booking_id_seq')}`.execute(service.context.db))
+      .rows[0]?.id as number;
   const before = await lastId();
   await done('update?OnConflict=Displace', change({ ...LektionList[0], Titel: 'New' }, LektionList[1]));
   await done('update', change({ LektionId: '2', ...at(10) }));

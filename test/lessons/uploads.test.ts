@@ -281,9 +281,7 @@ describe('large imports', () => {
     expect(both.map(({ status }) => status() === 202 || status() === 409)).toEqual([true, true]);
     const { rows } = await sql<{
       n: number;
-    }>`select count(distinct batch_id)::int as n from batch_job where job_id = 'same-0'`.execute(
-      service.context.db,
-    );
+    }>`select count(distinct batch_id)::int as n from batch_job where job_id = 'same-0'`.execute(service.context.db);
     expect(rows).toEqual([{ n: 1 }]);
   });
 

@@ -24,10 +24,7 @@ async function prepare(): Promise<Timetable> {
     .values({ mandator_id: mandatorId, name: 'Annexe', time_zone: 'Europe/Lisbon' })
     .returning('id')
     .executeTakeFirstOrThrow();
-  await db
-    .insertInto('resource')
-    .values({ mandator_id: mandatorId, location_id: annexe.id, name: 'twice' })
-    .execute();
+  await db.insertInto('resource').values({ mandator_id: mandatorId, location_id: annexe.id, name: 'twice' }).execute();
   const everyDay = { weekdays: [1, 2, 3, 4, 5, 6, 7], opens: '08:00', closes: '16:00' };
   await db
     .insertInto('opening_rule')
@@ -49,10 +46,7 @@ async function prepare(): Promise<Timetable> {
 
 /** Mostly one of `good`, now and then one of `bad`. */
 const mostly = <T>(good: T[], bad: T[], weight = 12) =>
-  fc.oneof(
-    { weight, arbitrary: fc.constantFrom(...good) },
-    { weight: 1, arbitrary: fc.constantFrom(...bad) },
-  );
+  fc.oneof({ weight, arbitrary: fc.constantFrom(...good) }, { weight: 1, arbitrary: fc.constantFrom(...bad) });
 const time = (hours: number[]) =>
   mostly<unknown>(
     hours.flatMap((hour) => [at(hour).Beginn, at(hour).Beginn, at(hour).Beginn.replace('Z', '')]),
@@ -150,8 +144,7 @@ test(`ValidateOnly says what the real run says, byte by byte, and writes nothing
   const began = performance.now();
   await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)));
   const seconds = ((performance.now() - began) / 1_000).toFixed(1);
-  if (process.env['VALIDATE_RUNS'])
-    process.stdout.write(`${runs} batches in ${seconds} s: ${JSON.stringify(ends)}\n`);
+  if (process.env['VALIDATE_RUNS']) process.stdout.write(`${runs} batches in ${seconds} s: ${JSON.stringify(ends)}\n`);
   expect(ends.LessonsCreated).toBeGreaterThan(0);
   expect([...codes].sort()).toEqual([
     ...['AmbiguousResource', 'AssumedUtc', 'DuplicateJobId', 'DuplicateLektionId', 'InconsistentIdentifiers'],

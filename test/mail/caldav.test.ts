@@ -42,8 +42,7 @@ const refusal = (status: number, precondition: string): Reply => ({
   body: `<D:error xmlns:D="DAV:"><D:${precondition}/></D:error>`,
 });
 const response = (href: string, inner: string) => `<response><href>${href}</href>${inner}</response>`;
-const found = (properties: string) =>
-  `<propstat><prop>${properties}</prop><status>HTTP/1.1 200 OK</status></propstat>`;
+const found = (properties: string) => `<propstat><prop>${properties}</prop><status>HTTP/1.1 200 OK</status></propstat>`;
 const status = (code: number) => `<status>HTTP/1.1 ${code} Some Reason</status>`;
 const ics = (uid: string, start = '20261201T090000Z') =>
   [
@@ -63,9 +62,7 @@ function put(name: string, text: string | null = ics(name)): void {
 }
 
 function listChanges(since: number): Reply {
-  const changed = [...objects]
-    .filter(([, { at }]) => at > since)
-    .sort(([, one], [, other]) => one.at - other.at);
+  const changed = [...objects].filter(([, { at }]) => at > since).sort(([, one], [, other]) => one.at - other.at);
   const page = changed.slice(0, pageSize);
   const token = page.length < changed.length ? page.at(-1)![1].at : clock;
   const cut = page.length < changed.length ? response(collection, status(507)) : '';
@@ -138,14 +135,9 @@ const settingsOf = (path: string, others: Partial<MailServerSettings> = {}): Mai
 });
 const calendar = { mailbox, address: null, timeZone: 'Europe/Berlin' };
 const open = (path = '/dav/{user}/Default/') => openCalDav(settingsOf(path), log);
-const read = (
-  connector: Connector,
-  cursor: string | null = null,
-  at: string | null = null,
-): Promise<CalendarChanges> =>
+const read = (connector: Connector, cursor: string | null = null, at: string | null = null): Promise<CalendarChanges> =>
   readAll(connector, { ...calendar, address: at }, cursor, window, AbortSignal.timeout(5_000));
-const idsOf = ({ groups }: CalendarChanges) =>
-  groups.map(({ id }) => id.slice(id.lastIndexOf('/') + 1)).sort();
+const idsOf = ({ groups }: CalendarChanges) => groups.map(({ id }) => id.slice(id.lastIndexOf('/') + 1)).sort();
 const asked = (what: string) => requests.filter(({ body }) => body.includes(what));
 
 describe('what has changed is read', () => {
@@ -176,9 +168,7 @@ describe('what has changed is read', () => {
       cursor: second.cursor,
     });
     expect(
-      requests
-        .filter(({ body }) => body.includes('sync-collection'))
-        .map(({ method, depth }) => [method, depth]),
+      requests.filter(({ body }) => body.includes('sync-collection')).map(({ method, depth }) => [method, depth]),
     ).toEqual(Array(3).fill(['REPORT', '0']));
   });
 
@@ -251,12 +241,7 @@ describe('what has changed is read', () => {
     };
     let continuation: string | null = null;
     const goOn = async () => {
-      const pages = open().pages(
-        calendar,
-        { cursor: null, continuation },
-        window,
-        AbortSignal.timeout(20_000),
-      );
+      const pages = open().pages(calendar, { cursor: null, continuation }, window, AbortSignal.timeout(20_000));
       for await (const page of pages) return page;
       throw new Error('no page');
     };
@@ -267,12 +252,7 @@ describe('what has changed is read', () => {
 
   test('a continuation of another form is lost', async () => {
     for (const continuation of ['{"address":"/","lists":0}', '{', 'null']) {
-      const pages = open().pages(
-        calendar,
-        { cursor: null, continuation },
-        window,
-        AbortSignal.timeout(5_000),
-      );
+      const pages = open().pages(calendar, { cursor: null, continuation }, window, AbortSignal.timeout(5_000));
       await expect(pages[Symbol.asyncIterator]().next()).rejects.toMatchObject({ fault: 'StateLost' });
     }
   });
@@ -313,9 +293,7 @@ describe('what has changed is read', () => {
         return multistatus(
           `${response(`${collection}a@b.ics`, found('<getetag/>'))}${response(`${collection}inner/`, found('<getetag/>'))}${response(collection, found(''))}<sync-token>1</sync-token>`,
         );
-      return multistatus(
-        response(`${collection}a%40b.ics`, found(`<x:calendar-data>${ics('x')}</x:calendar-data>`)),
-      );
+      return multistatus(response(`${collection}a%40b.ics`, found(`<x:calendar-data>${ics('x')}</x:calendar-data>`)));
     };
     expect(await read(open())).toMatchObject({
       groups: [{ id: '/dav/room-a/Default/a%40b.ics', items: [{}] }],
@@ -412,9 +390,7 @@ describe('faults', () => {
   test('no other place is asked, whatever the server names', async () => {
     script = ({ body }) =>
       body.includes('sync-collection')
-        ? multistatus(
-            `${response('http://127.0.0.1:1/steal.ics', found('<getetag/>'))}<sync-token>1</sync-token>`,
-          )
+        ? multistatus(`${response('http://127.0.0.1:1/steal.ics', found('<getetag/>'))}<sync-token>1</sync-token>`)
         : undefined;
     await expect(read(open())).rejects.toMatchObject({
       fault: 'Unreadable',
@@ -486,8 +462,7 @@ describe('where the calendar is', () => {
       if (url === '/.well-known/caldav') return { status: 301, headers: { location: '/dav/' } };
       if (url === '/dav/')
         return multistatus(response('/dav/', found(href('current-user-principal', '/principals/reader/'))));
-      if (url === '/principals/reader/')
-        return multistatus(principal(url, 'reader@rooms.test', '/home/reader/'));
+      if (url === '/principals/reader/') return multistatus(principal(url, 'reader@rooms.test', '/home/reader/'));
       if (url === '/principals/' && method === 'REPORT' && body.includes(`mailto:${mailbox}`))
         return multistatus(
           `${principal('/principals/b/', `x${mailbox}`, '/home/b/')}${principal('/principals/a/', known.toUpperCase(), '/home/a/')}`,

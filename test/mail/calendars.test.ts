@@ -3,12 +3,7 @@ import { sql } from 'kysely';
 import type { Config } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { openLog } from '../../src/log.ts';
-import {
-  alignCalendars,
-  listSettingsFaults,
-  markCalendars,
-  requestReadings,
-} from '../../src/mail/calendars.ts';
+import { alignCalendars, listSettingsFaults, markCalendars, requestReadings } from '../../src/mail/calendars.ts';
 import { pollCalendars } from '../../src/mail/polling.ts';
 import { sweeps } from '../../src/mail/tasks.ts';
 import type { TaskContext } from '../../src/worker/task.ts';
@@ -174,9 +169,7 @@ describe('which calendars there are', () => {
     const config = settings([{ Mailbox: 'aula@x.example', ResourceName: 'Aula' }, ...wrong]);
     await alignCalendars(db, config);
     const faults = await listSettingsFaults(db, config);
-    expect(faults).toEqual([
-      { text: expect.stringMatching(text), remedy: expect.stringMatching(/^[A-Z].*\.$/) },
-    ]);
+    expect(faults).toEqual([{ text: expect.stringMatching(text), remedy: expect.stringMatching(/^[A-Z].*\.$/) }]);
     expect(faults[0]!.text).toContain(`MailServer.${tenant.code}`);
     expect((await live())[0]).toEqual(['Aula', 'aula@x.example']);
   });
@@ -192,9 +185,7 @@ describe('which calendars there are', () => {
         'nobody',
       ),
     );
-    expect(faults).toEqual([
-      { text: 'MailServer.nobody: there is no such tenant', remedy: expect.any(String) },
-    ]);
+    expect(faults).toEqual([{ text: 'MailServer.nobody: there is no such tenant', remedy: expect.any(String) }]);
   });
 
   test('what is wrong stands in the log once, and again when it comes back', async () => {
@@ -268,12 +259,9 @@ describe('a calendar that the settings no longer name', () => {
   test('a calendar that is wanted again is subscribed at once, though it has failed before', async () => {
     await alignCalendars(db, settings());
     const { mandatorId } = tenant;
-    const subscription = await makeSubscription(
-      db,
-      { mandatorId, calendarId: (await calendarOf(0)).id },
-      ['Failed'],
-      { columns: "due_at = now() + interval '6 hours'" },
-    );
+    const subscription = await makeSubscription(db, { mandatorId, calendarId: (await calendarOf(0)).id }, ['Failed'], {
+      columns: "due_at = now() + interval '6 hours'",
+    });
     await alignCalendars(db, settings([]));
     expect(await waits(subscription)).toBe(true);
     await alignCalendars(db, settings());
@@ -290,11 +278,7 @@ describe('a calendar that the settings no longer name', () => {
   test('its resource is not active any more: nothing is cancelled', async () => {
     await alignCalendars(db, settings());
     await bookItem('later', 5);
-    await db
-      .updateTable('resource')
-      .set({ active: false })
-      .where('id', '=', tenant.resources[0]!.id)
-      .execute();
+    await db.updateTable('resource').set({ active: false }).where('id', '=', tenant.resources[0]!.id).execute();
     await alignCalendars(db, settings());
     expect([(await live()).length, await statuses()]).toEqual([1, { later: 'Confirmed' }]);
   });
@@ -303,17 +287,10 @@ describe('a calendar that the settings no longer name', () => {
     const config = settings([{ Mailbox: 'aula@x.example', ResourceName: 'Aula' }]);
     await alignCalendars(db, config);
     await bookItem('later', 5);
-    await db
-      .updateTable('resource')
-      .set({ name: 'Festsaal' })
-      .where('id', '=', tenant.resources[0]!.id)
-      .execute();
+    await db.updateTable('resource').set({ name: 'Festsaal' }).where('id', '=', tenant.resources[0]!.id).execute();
     await alignCalendars(db, config);
     expect(await listSettingsFaults(db, config)).toHaveLength(1);
-    expect([await live(), await statuses()]).toEqual([
-      [['Festsaal', 'aula@x.example']],
-      { later: 'Confirmed' },
-    ]);
+    expect([await live(), await statuses()]).toEqual([[['Festsaal', 'aula@x.example']], { later: 'Confirmed' }]);
   });
 
   test('its room is held by an import: the others do not wait, and it follows', async () => {
@@ -341,9 +318,7 @@ describe('what is read without anybody having said so', () => {
     return id;
   }
   const isQueued = async () => {
-    const { rows } = await sql`select from graphile_worker._private_jobs where key = ${await key()}`.execute(
-      db,
-    );
+    const { rows } = await sql`select from graphile_worker._private_jobs where key = ${await key()}`.execute(db);
     return rows.length === 1;
   };
   const read = (minutes: number) => `read_at = now() - interval '${minutes} minutes 5 seconds'`;
@@ -394,12 +369,9 @@ describe('what is read without anybody having said so', () => {
     const calendarId = await setCalendar(
       `dirty_since = now(), dirty_by = 'Poll', fault = '${fault}', fault_text = 'x', failures = 9, not_before = ${pause}`,
     );
-    const subscription = await makeSubscription(
-      db,
-      { mandatorId: tenant.mandatorId, calendarId },
-      ['Failed'],
-      { columns: `fault = '${fault}', due_at = ${pause}` },
-    );
+    const subscription = await makeSubscription(db, { mandatorId: tenant.mandatorId, calendarId }, ['Failed'], {
+      columns: `fault = '${fault}', due_at = ${pause}`,
+    });
     const another = openDatabase(database.url, { max: 1, log: openLog('silent'), statementTimeout: 0 });
     await pollCalendars(another, settings());
     await another.destroy();

@@ -1,10 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  type CallbackSettings,
-  callbackUrl,
-  readCallbackQuery,
-  withSecret,
-} from '../../src/mail/callback-url.ts';
+import { type CallbackSettings, callbackUrl, readCallbackQuery, withSecret } from '../../src/mail/callback-url.ts';
 
 const settings: CallbackSettings = {
   IdpUrl: 'https://idp.example',
@@ -39,11 +34,7 @@ describe('the callback URL, with its secret', () => {
     ],
     ['one with a query', endpoint('https://hooks.example/in?a=1&b'), `https://hooks.example/in?a=1&b&k=${k}`],
     ['one with an empty query', endpoint('https://hooks.example/in?'), `https://hooks.example/in?k=${k}`],
-    [
-      'one whose query is open',
-      endpoint('https://hooks.example/in?a=1&'),
-      `https://hooks.example/in?a=1&k=${k}`,
-    ],
+    ['one whose query is open', endpoint('https://hooks.example/in?a=1&'), `https://hooks.example/in?a=1&k=${k}`],
     ['one with a fragment', endpoint('https://hooks.example/in#top'), `https://hooks.example/in?k=${k}`],
     ['one with both', endpoint('https://hooks.example/in?a=1#t?x'), `https://hooks.example/in?a=1&k=${k}`],
     ['one with a port', endpoint('https://hooks.example:8443'), `https://hooks.example:8443?k=${k}`],

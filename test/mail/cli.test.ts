@@ -32,28 +32,17 @@ beforeAll(async () => {
   const dav = await makeTenant(db, { code: 'dav', rooms: ['Raum'] });
   await makeTenant(db, { code: 'bare' });
   await makeTenant(db, { code: 'without' });
-  await sql`update resource set mailbox = 'room@dav.example' where mandator_id = ${dav.mandatorId}`.execute(
-    db,
-  );
+  await sql`update resource set mailbox = 'room@dav.example' where mandator_id = ${dav.mandatorId}`.execute(db);
   for (const [index, { id: resourceId }] of school.resources.entries()) {
     const mailbox = `${'ab'[index]}@mail.example`;
     await db.updateTable('resource').set({ mailbox }).where('id', '=', resourceId).execute();
     ids.push(await makeCalendar(db, { mandatorId: school.mandatorId, resourceId }, { mailbox }));
   }
-  await makeSubscription(
-    db,
-    { mandatorId: school.mandatorId, calendarId: ids[0]! },
-    ['AwaitingFirstPush', 'Active'],
-    { columns: `state_since = '2026-11-20T06:00Z', seen_at = '2026-11-20T08:00Z', fault_text = null` },
-  );
-  await sql`update mail_calendar set read_at = '2026-11-20T08:01Z', found_by_push = 3 where id = ${ids[0]}`.execute(
-    db,
-  );
-  await makeConflicts(
-    db,
-    { mandatorId: school.mandatorId, calendarId: ids[0]! },
-    new Date('2126-11-20T09:00Z'),
-  );
+  await makeSubscription(db, { mandatorId: school.mandatorId, calendarId: ids[0]! }, ['AwaitingFirstPush', 'Active'], {
+    columns: `state_since = '2026-11-20T06:00Z', seen_at = '2026-11-20T08:00Z', fault_text = null`,
+  });
+  await sql`update mail_calendar set read_at = '2026-11-20T08:01Z', found_by_push = 3 where id = ${ids[0]}`.execute(db);
+  await makeConflicts(db, { mandatorId: school.mandatorId, calendarId: ids[0]! }, new Date('2126-11-20T09:00Z'));
   await makeUnreadable(db, { mandatorId: school.mandatorId, calendarId: ids[0]! }, '2026-11-20T07:00:00Z', 2);
 });
 afterAll(async () => {
@@ -209,9 +198,7 @@ describe('mail read', () => {
   });
 
   test('--mailbox: one, in any case; --whole: from the beginning; who throttles us is left alone', async () => {
-    await sql`update mail_calendar set fault = 'Throttled' where mailbox = 'b@mail.example'`.execute(
-      context.db,
-    );
+    await sql`update mail_calendar set fault = 'Throttled' where mailbox = 'b@mail.example'`.execute(context.db);
     expect((await run('mail', 'read', '--mailbox', 'B@mail.example', '--whole', '--json')).out).toEqual(
       expect.stringMatching(
         /^\{"Calendars":1,"Whole":true,"Waiting":\[\{"Mandator":"school","Mailbox":"b@mail.example","Until":"[^"]+","Why":"the mail server has asked/,
@@ -247,9 +234,7 @@ describe('mail read', () => {
     expect(await run('mail', 'read', '--mailbox', 'c@mail.example')).toEqual(
       failure('No calendar has the mailbox c@mail.example; "roomgate mail list" names those that are read.'),
     );
-    expect((await run('mail', 'read', '--mandator', 'without')).err).toMatch(
-      /^No calendar of without is read/,
-    );
+    expect((await run('mail', 'read', '--mandator', 'without')).err).toMatch(/^No calendar of without is read/);
   });
 });
 
@@ -257,15 +242,7 @@ test('doctor tells of mail servers behind the database', async () => {
   const { out } = await run('doctor', '--json');
   const checks = (JSON.parse(out) as { Check: string }[]).map(({ Check }) => Check);
   expect(checks.slice(checks.indexOf('Database')).filter((check) => check !== 'Calendar')).toEqual([
-    ...[
-      'Database',
-      'Temporary files',
-      'Batches',
-      'Secrets',
-      'Mail callback',
-      'Mail callback',
-      'Mail callback',
-    ],
+    ...['Database', 'Temporary files', 'Batches', 'Secrets', 'Mail callback', 'Mail callback', 'Mail callback'],
     ...['Mail', 'Mail', 'Mail', 'Server'],
   ]);
 });

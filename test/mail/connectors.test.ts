@@ -68,9 +68,7 @@ function openKnowledge(connector: Connector) {
       return changes;
     },
     items: () =>
-      [...groups.values()]
-        .flat()
-        .toSorted((a, b) => a.start.getTime() - b.start.getTime() || (a.id < b.id ? -1 : 1)),
+      [...groups.values()].flat().toSorted((a, b) => a.start.getTime() - b.start.getTime() || (a.id < b.id ? -1 : 1)),
     forget: () => (cursor = null),
   };
 }
@@ -177,8 +175,7 @@ describe.each(['Ews', 'Graph'] as const)('%s', (kind) => {
     for (let day = 0; day < 85; day += 5) await appoint(day, 12);
     // One that lies in two slices, and more series than are read one by one.
     await server.appoint(room.mailbox, { start: at(20, 1), end: at(70, 1), subject: 'Works' });
-    for (let series = 0; series < 9; series++)
-      await appoint(series, 14, { repeat: { every: 'week', count: 12 } });
+    for (let series = 0; series < 9; series++) await appoint(series, 14, { repeat: { every: 'week', count: 12 } });
     const open = () => openConnector(settingsOf(kind), log);
     const { steps, faults, ...inSteps } = await readInSteps(open, room, { window });
     const atOnce = await readAll(open(), room, null, window, soon());
@@ -205,9 +202,7 @@ describe.each(['Ews', 'Graph'] as const)('%s', (kind) => {
     const add = async (more: object = {}) => {
       const { itemId } = await server.appoint(room.mailbox, { ...times(), subject: 'New', ...more });
       const truth = await server.truth(room.mailbox);
-      const starts = truth
-        .filter((one) => one.itemId === itemId)
-        .flatMap(({ originalStart }) => originalStart ?? []);
+      const starts = truth.filter((one) => one.itemId === itemId).flatMap(({ originalStart }) => originalStart ?? []);
       appointments.push({ itemId: itemId!, starts });
     };
     const some = () => dice.of(appointments);
@@ -219,9 +214,7 @@ describe.each(['Ews', 'Graph'] as const)('%s', (kind) => {
       () => server.change(some().itemId, { ...times() }),
       () => {
         const { itemId, starts } = some();
-        return starts.length > 0
-          ? server.change(itemId, { originalStart: dice.of(starts), ...times() })
-          : add();
+        return starts.length > 0 ? server.change(itemId, { originalStart: dice.of(starts), ...times() }) : add();
       },
       () => {
         const { itemId, starts } = some();
@@ -310,10 +303,7 @@ describe.each(['Ews', 'Graph'] as const)('%s', (kind) => {
       await server.quiesce({ advance: true });
       expect(listener.heard.map(({ body }) => body).join('')).toContain(externalId);
       if (kind === 'Ews') {
-        expect([held!.statusMinutes, expiresAt, renew, probe, list, end]).toEqual([
-          10,
-          ...Array(5).fill(null),
-        ]);
+        expect([held!.statusMinutes, expiresAt, renew, probe, list, end]).toEqual([10, ...Array(5).fill(null)]);
         return;
       }
       expect(listener.heard.map(({ body }) => body).join('')).toContain('7.state');

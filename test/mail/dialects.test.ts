@@ -24,9 +24,7 @@ describe('EWS', () => {
   });
 
   test('the last of its watermarks counts, and where it went on', () => {
-    expect(
-      one(ewsBody({ previous: 'w0', watermark: 'w9', events: ['CreatedEvent', 'ModifiedEvent'] })),
-    ).toMatchObject({
+    expect(one(ewsBody({ previous: 'w0', watermark: 'w9', events: ['CreatedEvent', 'ModifiedEvent'] }))).toMatchObject({
       ...{ watermark: 'w9', previousWatermark: 'w0', kind: 'Change', marks: true, ends: null },
     });
   });
@@ -80,9 +78,7 @@ describe('Graph', () => {
 
   test('is the same by subscription, kind of change, resource and version, however its resource is spelled', () => {
     const key = keyOfItem({});
-    expect(keyOfItem({ resource: "users('622E')/events('aamk1')", clientState: 'c', tenantId: 'x' })).toBe(
-      key,
-    );
+    expect(keyOfItem({ resource: "users('622E')/events('aamk1')", clientState: 'c', tenantId: 'x' })).toBe(key);
     for (const other of [
       { subscriptionId: 'o' },
       { changeType: 'created' },
@@ -178,8 +174,7 @@ describe('any body', () => {
       fc.property(fc.oneof(changed, fc.string({ unit: 'binary' })), (body) => {
         try {
           const reading = read(body);
-          if ((reading as unknown) !== 'Object')
-            expect(reading.notifications.length).toBeLessThanOrEqual(1_000);
+          if ((reading as unknown) !== 'Object') expect(reading.notifications.length).toBeLessThanOrEqual(1_000);
         } catch (error) {
           if (!(error instanceof DialectFault)) throw error;
         }
@@ -190,10 +185,7 @@ describe('any body', () => {
 
   test.each([
     ['items', (size: number) => `{"value":[${'1,'.repeat(size / 2)}1]}`],
-    [
-      'members of an object',
-      (size) => `{${Array.from({ length: size / 8 }, (_, i) => `"${i}":0`).join(',')}}`,
-    ],
+    ['members of an object', (size) => `{${Array.from({ length: size / 8 }, (_, i) => `"${i}":0`).join(',')}}`],
     ['levels of objects', (size) => `${'{"a":'.repeat(size / 6)}0${'}'.repeat(size / 6)}`],
     ['escapes in a text', (size) => `{"a":"${'\\u0000'.repeat(size / 6)}"}`],
     ['digits of a number', (size) => `{"a":${'9'.repeat(size)}}`],

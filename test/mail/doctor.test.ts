@@ -56,11 +56,7 @@ test('without a mail server there is one line, and nothing is wrong', async () =
 test('calendars of a tenant whose mail server is not set here: the shell of the doctor has other settings', async () => {
   const calendars = await Promise.all(
     tenant.resources.map(({ id: resourceId }, index) =>
-      makeCalendar(
-        db,
-        { mandatorId: tenant.mandatorId, resourceId },
-        { mailbox: `room-${index}@mail.example` },
-      ),
+      makeCalendar(db, { mandatorId: tenant.mandatorId, resourceId }, { mailbox: `room-${index}@mail.example` }),
     ),
   );
   const text = 'school: 2 calendars are kept for a mail server that is not set here';
@@ -171,101 +167,99 @@ describe('a calendar', () => {
     );
   });
 
-  test.each<[string, object, string, readonly ('AwaitingFirstPush' | 'Active' | 'Failed')[], string, RegExp]>(
+  test.each<[string, object, string, readonly ('AwaitingFirstPush' | 'Active' | 'Failed')[], string, RegExp]>([
     [
-      [
-        `fault = 'AccessLost', fault_text = E'not\\nyours', read_at = now()`,
-        {},
-        '',
-        active,
-        'fault .* cannot be read \\(AccessLost: not yours\\), last read: 20',
-        /ApplicationImpersonation.*mail read/,
-      ],
-      [
-        `fault = 'Unreachable', fault_text = 'no route', read_at = now()`,
-        {},
-        '',
-        active,
-        'warning .* cannot be read \\(Unreachable: no route\\)',
-        /Url of MailServer.*mail read/,
-      ],
-      [
-        `fault = 'AccessLost', read_at = now(),
-          fault_text = 'x answers 401. Nothing is asked as this account before 2126-11-10T08:01:00Z.'`,
-        {},
-        '',
-        active,
-        'fault .* cannot be read \\(AccessLost: x answers 401',
-        /^(?!.*at once with).*restart the workers.*"roomgate mail read" does not shorten it/,
-      ],
-      [
-        `fault = 'Unreachable', fault_text = 'x answers 404 for /dav', read_at = now()`,
-        {},
-        '',
-        active,
-        'warning .* cannot be read \\(Unreachable: x answers 404',
-        /^(?!.*this machine reaches).*correct Url of MailServer, or the Mailbox/,
-      ],
-      [
-        `fault = 'Unreachable', fault_text = 'x answers 502', read_at = now()`,
-        {},
-        '',
-        active,
-        'warning .* cannot be read \\(Unreachable: x answers 502',
-        /^(?!.*this machine reaches).*answers that it fails/,
-      ],
-      [
-        `fault = 'Unreachable', fault_text = 'no route', read_at = now() - interval '2 hours'`,
-        {},
-        '',
-        active,
-        'fault .* cannot be read',
-        /Url of MailServer/,
-      ],
-      [
-        `dirty_since = now() - interval '6 minutes', dirty_by = 'Push', read_at = now()`,
-        {},
-        '',
-        active,
-        'warning .* what has changed since .* is not read',
-        /worker/,
-      ],
-      [
-        `dirty_since = now() - interval '6 minutes', dirty_by = 'Push', read_at = now(), continuation = '{}',
-          continuation_since = now() - interval '5 minutes', continuation_items = 2000`,
-        {},
-        '',
-        active,
-        'warning .* has been read since .* and is not at its end, with 2000 items so far',
-        /goes on by itself/,
-      ],
-      [
-        'read_at = now()',
-        {},
-        '',
-        ['AwaitingFirstPush', 'Failed'],
-        'warning .* push does not work \\(Failed since .*: Failed now\\)',
-        /web\.config.*6 and 7.*mail read/,
-      ],
-      ['read_at = now()', {}, '', [], 'warning .* has no push yet \\(Provisioning', /worker/],
-      [
-        'read_at = now(), found_by_poll = 9, found_by_push = 8',
-        {},
-        '',
-        active,
-        'warning .* 9 changes were found by asking and 8 by push',
-        /callback URL/,
-      ],
-      [
-        'read_at = now()',
-        {},
-        `expires_at = now() + interval '20 hours', renew_at = now() - interval '1 minute'`,
-        active,
-        'warning .* its subscription ends at .* and is not renewed',
-        /ApplicationImpersonation/,
-      ],
+      `fault = 'AccessLost', fault_text = E'not\\nyours', read_at = now()`,
+      {},
+      '',
+      active,
+      'fault .* cannot be read \\(AccessLost: not yours\\), last read: 20',
+      /ApplicationImpersonation.*mail read/,
     ],
-  )('%s', async (columns, server, subscription, states, expected, remedy) => {
+    [
+      `fault = 'Unreachable', fault_text = 'no route', read_at = now()`,
+      {},
+      '',
+      active,
+      'warning .* cannot be read \\(Unreachable: no route\\)',
+      /Url of MailServer.*mail read/,
+    ],
+    [
+      `fault = 'AccessLost', read_at = now(),
+          fault_text = 'x answers 401. Nothing is asked as this account before 2126-11-10T08:01:00Z.'`,
+      {},
+      '',
+      active,
+      'fault .* cannot be read \\(AccessLost: x answers 401',
+      /^(?!.*at once with).*restart the workers.*"roomgate mail read" does not shorten it/,
+    ],
+    [
+      `fault = 'Unreachable', fault_text = 'x answers 404 for /dav', read_at = now()`,
+      {},
+      '',
+      active,
+      'warning .* cannot be read \\(Unreachable: x answers 404',
+      /^(?!.*this machine reaches).*correct Url of MailServer, or the Mailbox/,
+    ],
+    [
+      `fault = 'Unreachable', fault_text = 'x answers 502', read_at = now()`,
+      {},
+      '',
+      active,
+      'warning .* cannot be read \\(Unreachable: x answers 502',
+      /^(?!.*this machine reaches).*answers that it fails/,
+    ],
+    [
+      `fault = 'Unreachable', fault_text = 'no route', read_at = now() - interval '2 hours'`,
+      {},
+      '',
+      active,
+      'fault .* cannot be read',
+      /Url of MailServer/,
+    ],
+    [
+      `dirty_since = now() - interval '6 minutes', dirty_by = 'Push', read_at = now()`,
+      {},
+      '',
+      active,
+      'warning .* what has changed since .* is not read',
+      /worker/,
+    ],
+    [
+      `dirty_since = now() - interval '6 minutes', dirty_by = 'Push', read_at = now(), continuation = '{}',
+          continuation_since = now() - interval '5 minutes', continuation_items = 2000`,
+      {},
+      '',
+      active,
+      'warning .* has been read since .* and is not at its end, with 2000 items so far',
+      /goes on by itself/,
+    ],
+    [
+      'read_at = now()',
+      {},
+      '',
+      ['AwaitingFirstPush', 'Failed'],
+      'warning .* push does not work \\(Failed since .*: Failed now\\)',
+      /web\.config.*6 and 7.*mail read/,
+    ],
+    ['read_at = now()', {}, '', [], 'warning .* has no push yet \\(Provisioning', /worker/],
+    [
+      'read_at = now(), found_by_poll = 9, found_by_push = 8',
+      {},
+      '',
+      active,
+      'warning .* 9 changes were found by asking and 8 by push',
+      /callback URL/,
+    ],
+    [
+      'read_at = now()',
+      {},
+      `expires_at = now() + interval '20 hours', renew_at = now() - interval '1 minute'`,
+      active,
+      'warning .* its subscription ends at .* and is not renewed',
+      /ApplicationImpersonation/,
+    ],
+  ])('%s', async (columns, server, subscription, states, expected, remedy) => {
     const id = await makeCalendar(db, place(), {}, columns);
     await makeSubscription(db, { mandatorId: tenant.mandatorId, calendarId: id }, states, {
       columns: subscription,
@@ -345,12 +339,7 @@ describe('a calendar', () => {
       `fault = 'Throttled', fault_text = 'x', found_by_poll = 1`,
     );
     await makeSubscription(db, { mandatorId: tenant.mandatorId, calendarId: first }, active);
-    await makeConflicts(
-      db,
-      { mandatorId: tenant.mandatorId, calendarId: first },
-      new Date(Date.now() + 1e8),
-      3,
-    );
+    await makeConflicts(db, { mandatorId: tenant.mandatorId, calendarId: first }, new Date(Date.now() + 1e8), 3);
     await makeUnreadable(db, { mandatorId: tenant.mandatorId, calendarId: first }, '2026-11-20T07:00:00Z', 4);
     const figures = Object.fromEntries(
       await Promise.all(

@@ -4,13 +4,7 @@ import { openLog } from '../../src/log.ts';
 import { type CalendarChanges, type Connector, ServerFault } from '../../src/mail/connectors/connector.ts';
 import { openConnector } from '../../src/mail/connectors/open.ts';
 import { readAll } from '../../src/mail/connectors/pages.ts';
-import {
-  type Asked,
-  endless,
-  type ScriptedServer,
-  startScriptedServer,
-  type Told,
-} from '../_util/scripted-server.ts';
+import { type Asked, endless, type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
 import { holdDeadlines, readInSteps } from './_util/in-steps.ts';
 
 const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
@@ -361,10 +355,7 @@ describe('which item it is', () => {
     serve({
       FindItem: () => found([item('o2', facts)]),
       GetItem: () =>
-        response(
-          'GetItem',
-          `<m:Items>${item('o2', { ...facts, OriginalStart: '2026-11-27T09:00:00Z' })}</m:Items>`,
-        ),
+        response('GetItem', `<m:Items>${item('o2', { ...facts, OriginalStart: '2026-11-27T09:00:00Z' })}</m:Items>`),
     });
     const { groups } = await read();
     expect(groups[0]!.items[0]!.occurrence).toBe('2026-11-27T09:00:00.000Z');
@@ -393,9 +384,7 @@ describe('which item it is', () => {
       `040000008200E00074C5B7101A82E008${day}${'0'.repeat(32)}${'28000000'}7643616C2D55696401000000${Buffer.from(`${uid}\0`).toString('hex')}`;
     const own = (day: string) =>
       `040000008200E00074C5B7101A82E008${day}B0C4D1A9${'0'.repeat(24)}10000000${'ab'.repeat(16)}`;
-    expect((await onlyItem(item('a', { UID: wrapped('07EA0B14', 'booking-7@demo') }))).uid).toBe(
-      'booking-7@demo',
-    );
+    expect((await onlyItem(item('a', { UID: wrapped('07EA0B14', 'booking-7@demo') }))).uid).toBe('booking-7@demo');
     const uids = [
       await onlyItem(item('a', { UID: own('07EA0B14') })),
       await onlyItem(item('a', { UID: own('00000000') })),
@@ -464,9 +453,7 @@ describe('what an item says', () => {
   });
 
   test('a subject of a megabyte is cut to what bookings allow, between characters', async () => {
-    const { subject } = await onlyItem(
-      item('a', { Subject: `${'x'.repeat(199)}😀${'y'.repeat(1_000_000)}` }),
-    );
+    const { subject } = await onlyItem(item('a', { Subject: `${'x'.repeat(199)}😀${'y'.repeat(1_000_000)}` }));
     expect(subject).toBe('x'.repeat(199));
   });
 
@@ -505,14 +492,8 @@ describe('what an item says', () => {
         const [, from = '', to = ''] = /StartDate="([^"]+)" EndDate="([^"]+)"/.exec(body)!;
         const [first, end] = [from, to].map((text) => (Date.parse(text) - window.start.getTime()) / 60_000);
         const here = [];
-        for (
-          let minute = Math.ceil(first! / 4) * 4;
-          minute < Math.min(end!, most) && here.length < 500;
-          minute += 4
-        )
-          here.push(
-            item(`i${minute}`, { CalendarItemType: 'Occurrence', Start: at(minute), End: at(minute + 4) }),
-          );
+        for (let minute = Math.ceil(first! / 4) * 4; minute < Math.min(end!, most) && here.length < 500; minute += 4)
+          here.push(item(`i${minute}`, { CalendarItemType: 'Occurrence', Start: at(minute), End: at(minute + 4) }));
         return found(here);
       },
     });
@@ -644,8 +625,7 @@ describe('faults', () => {
       const open = () => openConnector(settingsOf(), log);
       const { faults, groups, cursor } = await readInSteps(open, room, { window });
       expect(faults.length).toBeGreaterThan(0);
-      for (const { message } of faults)
-        expect(message).toMatch(/has not answered in time: FindItem took [\d.]+ s\.$/);
+      for (const { message } of faults) expect(message).toMatch(/has not answered in time: FindItem took [\d.]+ s\.$/);
       // Each day was read, and none twice.
       expect([slices[0]![0], slices.at(-1)![1]]).toEqual([window.start.getTime(), window.end.getTime()]);
       expect(slices.slice(1).map(([from]) => from)).toEqual(slices.slice(0, -1).map(([, to]) => to));
@@ -664,8 +644,7 @@ describe('faults', () => {
   test('a server that fails three times in a row at the same cursor has lost it', async () => {
     serve({ SyncFolderItems: () => fault('ErrorInternalServerError') });
     const kinds = [];
-    for (const cursor of ['s1', 's2', 's2', 's2', 's2'])
-      kinds.push((await faultOf(read(cursorOf(cursor)))).fault);
+    for (const cursor of ['s1', 's2', 's2', 's2', 's2']) kinds.push((await faultOf(read(cursorOf(cursor)))).fault);
     expect(kinds).toEqual(['Unreachable', 'Unreachable', 'Unreachable', 'StateLost', 'Unreachable']);
   });
 

@@ -5,13 +5,7 @@ import { openLog } from '../../src/log.ts';
 import { type CalendarChanges, type Connector, ServerFault } from '../../src/mail/connectors/connector.ts';
 import { openConnector } from '../../src/mail/connectors/open.ts';
 import { readAll } from '../../src/mail/connectors/pages.ts';
-import {
-  type Asked,
-  endless,
-  type ScriptedServer,
-  startScriptedServer,
-  type Told,
-} from '../_util/scripted-server.ts';
+import { type Asked, endless, type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
 import { holdDeadlines, readInSteps } from './_util/in-steps.ts';
 
 const room = { mailbox: 'room-1@example.org', address: null };
@@ -171,11 +165,7 @@ describe('tokens', () => {
       { status: 401, headers: json(), body: { error: 'invalid_client', error_description: 'AADSTS7000215' } },
       'AccessLost',
     ],
-    [
-      'an unknown client',
-      { status: 400, headers: json(), body: { error: 'unauthorized_client' } },
-      'AccessLost',
-    ],
+    ['an unknown client', { status: 400, headers: json(), body: { error: 'unauthorized_client' } }, 'AccessLost'],
     [
       'too many requests',
       { status: 429, headers: { ...json(), 'retry-after': '3' }, body: { error: 'slow_down' } },
@@ -222,11 +212,7 @@ describe('subscriptions', () => {
       watermark: null,
     });
     const [{ method, path, headers, body } = {} as Asked] = asked();
-    expect([method, path, headers['content-type']]).toEqual([
-      'POST',
-      '/v1.0/subscriptions',
-      'application/json',
-    ]);
+    expect([method, path, headers['content-type']]).toEqual(['POST', '/v1.0/subscriptions', 'application/json']);
     const { expirationDateTime, ...others } = JSON.parse(body);
     expect(inSixDays(expirationDateTime)).toBe(true);
     expect(others).toEqual({
@@ -241,11 +227,7 @@ describe('subscriptions', () => {
 
   test('a callback that Graph cannot reach is said to be that, without its secret', async () => {
     answerWith(
-      refused(
-        400,
-        'ValidationError',
-        `Subscription validation request failed. ${callback} must respond with 200 OK.`,
-      ),
+      refused(400, 'ValidationError', `Subscription validation request failed. ${callback} must respond with 200 OK.`),
     );
     const terms = { callback, clientState: '7.state', heartbeatMinutes: 10 };
     const { fault, message } = await faultOf(subscriptions().subscribe(room, terms, signal));
@@ -262,10 +244,7 @@ describe('subscriptions', () => {
     });
     await expect(subscriptions().probe!('sub 1', signal)).resolves.toBe('Alive');
     const renewal = JSON.parse(asked()[0]!.body);
-    expect([Object.keys(renewal), inSixDays(renewal.expirationDateTime)]).toEqual([
-      ['expirationDateTime'],
-      true,
-    ]);
+    expect([Object.keys(renewal), inSixDays(renewal.expirationDateTime)]).toEqual([['expirationDateTime'], true]);
     const before = asked();
     answerWith({ status: 204 });
     await subscriptions().end!('sub 1', signal);
@@ -358,10 +337,7 @@ describe('reading', () => {
           ? list([single('a', { subject: 'Old' }), { id: 'gone', '@removed': { reason: 'deleted' } }], {
               '@odata.nextLink': `${server.origin}${users}/calendarView/delta?$skiptoken=p2`,
             })
-          : last(
-              [single('a', { subject: 'New' }), { id: 'b', '@removed': { reason: 'changed' } }, single('b')],
-              'd2',
-            ),
+          : last([single('a', { subject: 'New' }), { id: 'b', '@removed': { reason: 'changed' } }, single('b')], 'd2'),
     });
     const changes = await read(cursorOf('d1'));
     expect(subjects(changes)).toEqual([
@@ -370,9 +346,7 @@ describe('reading', () => {
     ]);
     expect(changes).toMatchObject({ whole: false, removed: ['gone'], cursor: cursorOf('d2') });
     expect(asked().some(({ path }) => path.includes('/events/b/'))).toBe(false);
-    expect(asked().every(({ headers }) => String(headers['prefer']).includes('outlook.timezone="UTC"'))).toBe(
-      true,
-    );
+    expect(asked().every(({ headers }) => String(headers['prefer']).includes('outlook.timezone="UTC"'))).toBe(true);
   });
 
   test('of a series of which anything has changed all occurrences are read anew', async () => {
@@ -396,10 +370,7 @@ describe('reading', () => {
     });
     const { groups, removed } = await read(cursorOf('d1'));
     expect(
-      groups.map(({ id, items }) => [
-        id,
-        ...items.map((one) => `${one.id} ${one.occurrence} ${one.subject}`),
-      ]),
+      groups.map(({ id, items }) => [id, ...items.map((one) => `${one.id} ${one.occurrence} ${one.subject}`)]),
     ).toEqual([
       ['a', 'a  Choir'],
       ['master', 'o1 2026-11-13T09:00:00.000Z Choir', 'o2 2026-11-20T09:00:00.000Z Moved'],
@@ -441,11 +412,7 @@ describe('reading', () => {
   test('an id that was removed and is there all the same is not gone', async () => {
     serve({
       delta: () =>
-        last([
-          stub('o1', 'master'),
-          { id: 'o1', '@removed': { reason: 'deleted' } },
-          { id: 'master', '@removed': {} },
-        ]),
+        last([stub('o1', 'master'), { id: 'o1', '@removed': { reason: 'deleted' } }, { id: 'master', '@removed': {} }]),
       instances: (master) => list([occurrence('o1', master, 13)]),
     });
     expect((await read(cursorOf('d1'))).removed).toEqual([]);
@@ -510,10 +477,7 @@ describe('what an event says', () => {
     [{ subject: 'a\u0000b\n\u2028c' }, { subject: 'a b c' }],
     [{ subject: 'x'.repeat(1_000_000) }, { subject: 'x'.repeat(200) }],
     [{ organizer: null }, { organizer: null }],
-    [
-      { organizer: { emailAddress: { name: 'Ada', address: 'nowhere' } } },
-      { organizer: { name: 'Ada', email: null } },
-    ],
+    [{ organizer: { emailAddress: { name: 'Ada', address: 'nowhere' } } }, { organizer: { name: 'Ada', email: null } }],
     [{ lastModifiedDateTime: 'never' }, { changedAt: null }],
     [{ iCalUId: null }, { uid: null }],
     [{ start: { dateTime: '2026-11-20T09:00:00' } }, { start: new Date('2026-11-20T09:00:00Z') }],
@@ -551,9 +515,7 @@ describe('what an event says', () => {
         });
       },
     });
-    expect((await read()).groups).toEqual([
-      { id: 'm', items: [], unreadable: expect.stringContaining('more than') },
-    ]);
+    expect((await read()).groups).toEqual([{ id: 'm', items: [], unreadable: expect.stringContaining('more than') }]);
     expect(page).toBeLessThan(15);
   });
 
@@ -627,9 +589,7 @@ describe('faults', () => {
     let pages = 0;
     serve({
       delta: () =>
-        page(
-          `${server.origin}${users}/calendarView/delta?$skiptoken=${which === 'another' ? (pages += 1) : 0}`,
-        ),
+        page(`${server.origin}${users}/calendarView/delta?$skiptoken=${which === 'another' ? (pages += 1) : 0}`),
     });
     expect((await faultOf(read(null, new AbortController().signal))).fault).toBe('TooLarge');
     expect(asked().length).toBe(which === 'another' ? 2_000 : 2);
@@ -668,23 +628,18 @@ describe('faults', () => {
   test('a page of more than 16 MiB is asked for again with fewer events', async () => {
     serve({
       delta: ({ headers }) =>
-        Number(/maxpagesize=(\d+)/.exec(String(headers['prefer']))![1]) > 20
-          ? { body: endless }
-          : last([single('a')]),
+        Number(/maxpagesize=(\d+)/.exec(String(headers['prefer']))![1]) > 20 ? { body: endless } : last([single('a')]),
     });
     expect(subjects(await read())).toEqual([['a', 'Choir']]);
     expect(asked()).toHaveLength(2);
   });
 
-  test.each([
-    '',
-    '[]',
-    '{"deltaLink":7}',
-    '{"deltaLink":"https://example.org/v1.0/delta"}',
-    '{"syncState":"a"}',
-  ])('a cursor that is none of this server is lost: %s', async (cursor) => {
-    serveDelta();
-    expect((await faultOf(read(cursor))).fault).toBe('StateLost');
-    expect(asked()).toEqual([]);
-  });
+  test.each(['', '[]', '{"deltaLink":7}', '{"deltaLink":"https://example.org/v1.0/delta"}', '{"syncState":"a"}'])(
+    'a cursor that is none of this server is lost: %s',
+    async (cursor) => {
+      serveDelta();
+      expect((await faultOf(read(cursor))).fault).toBe('StateLost');
+      expect(asked()).toEqual([]);
+    },
+  );
 });

@@ -182,22 +182,13 @@ describe('with one', () => {
 
   test('CalDAV: one subscription counts for all calendars of the tenant, and for no other tenant', async () => {
     const { db } = service.context;
-    const tenants = await Promise.all(
-      ['dav', 'dav2'].map((code) => makeTenant(db, { code, rooms: ['A', 'B'] })),
-    );
+    const tenants = await Promise.all(['dav', 'dav2'].map((code) => makeTenant(db, { code, rooms: ['A', 'B'] })));
     for (const [index, { mandatorId, resources }] of tenants.entries()) {
       for (const { id, name } of resources)
-        await makeCalendar(
-          db,
-          { mandatorId, resourceId: id },
-          { kind: 'CalDav', mailbox: `${name}@dav.example` },
-        );
-      await makeSubscription(
-        db,
-        { mandatorId, calendarId: null },
-        index === 0 ? ['AwaitingFirstPush', 'Active'] : [],
-        { kind: 'CalDav' },
-      );
+        await makeCalendar(db, { mandatorId, resourceId: id }, { kind: 'CalDav', mailbox: `${name}@dav.example` });
+      await makeSubscription(db, { mandatorId, calendarId: null }, index === 0 ? ['AwaitingFirstPush', 'Active'] : [], {
+        kind: 'CalDav',
+      });
     }
     const states = await Promise.all(
       tenants.map(async (tenant) => {
@@ -221,9 +212,7 @@ describe('with one', () => {
 
   test('users and displays are refused, and another tenant sees its own', async () => {
     for (const role of ['User', 'Display'] as const) {
-      const { data, errors } = await masterData(service, await service.signIn(service.tenant, role)).ask(
-        everything,
-      );
+      const { data, errors } = await masterData(service, await service.signIn(service.tenant, role)).ask(everything);
       expect([data, errors?.[0]?.['extensions']]).toMatchObject([null, { code: 'FORBIDDEN' }]);
     }
     const stranger = await makeTenant(service.context.db, { code: 'stranger' });

@@ -11,15 +11,7 @@ import { type Cable, layCable } from '../_util/cable.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
-import {
-  ewsBody,
-  graphBody,
-  graphItem,
-  push,
-  readInbox,
-  secretsOf,
-  webhookPath,
-} from '../_util/notifications.ts';
+import { ewsBody, graphBody, graphItem, push, readInbox, secretsOf, webhookPath } from '../_util/notifications.ts';
 import { type Service, startService, testConfig } from '../_util/service.ts';
 import { makeCalendar, makeSubscription } from './_util/rows.ts';
 
@@ -62,11 +54,7 @@ beforeEach(async () => {
   subscriptions = [];
   for (const [index, { id: resourceId }] of tenant.resources.entries()) {
     const { mandatorId } = tenant;
-    const calendarId = await makeCalendar(
-      context.db,
-      { mandatorId, resourceId },
-      { mailbox: `r${index}@rooms.test` },
-    );
+    const calendarId = await makeCalendar(context.db, { mandatorId, resourceId }, { mailbox: `r${index}@rooms.test` });
     const id = await makeSubscription(context.db, { mandatorId, calendarId }, ['Active']);
     subscriptions.push({ id, calendarId, ...secretsOf(service, id) });
   }
@@ -264,9 +252,9 @@ describe('the inbox', () => {
       expect(await Promise.all(others)).toEqual(['recorded', 'recorded']);
       expect((await Promise.all(more)).at(-1)).toBe('Unavailable');
       // Two groups of them were being recorded already.
-      expect(
-        (await Promise.all(strangers)).filter((outcome) => outcome === 'recorded').length,
-      ).toBeLessThanOrEqual(512);
+      expect((await Promise.all(strangers)).filter((outcome) => outcome === 'recorded').length).toBeLessThanOrEqual(
+        512,
+      );
       await inbox.close();
     });
   });
@@ -276,9 +264,7 @@ describe('the inbox', () => {
     await sql`alter table mail_notification add constraint no_such check (request_id <> 'bad')`.execute(db);
     const inbox = openInbox(service.context.inbox, silent);
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 9 }, (_, index) =>
-        inbox.record([row(index, index === 4 ? { requestId: 'bad' } : {})]),
-      ),
+      Array.from({ length: 9 }, (_, index) => inbox.record([row(index, index === 4 ? { requestId: 'bad' } : {})])),
     );
     await sql`alter table mail_notification drop constraint no_such`.execute(db);
     await inbox.close();
@@ -415,9 +401,7 @@ test('no secret is in the log, whatever goes wrong', async () => {
   expect(log).toContain('could not be recorded');
   expect(log).toContain(webhookPath);
   for (const secret of secrets) expect(log).not.toContain(secret);
-  const items = (await readInbox(service)).filter(
-    ({ dialect, kind }) => dialect === 'Graph' && kind === 'Change',
-  );
+  const items = (await readInbox(service)).filter(({ dialect, kind }) => dialect === 'Graph' && kind === 'Change');
   expect(items.map(({ verdict }) => verdict)).toEqual(['Accepted', 'Rejected']);
   expect(JSON.stringify(items)).not.toContain(secrets[1]);
 });

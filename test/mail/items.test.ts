@@ -42,8 +42,7 @@ describe('whole days are those of the room', () => {
 });
 
 test('what lies outside of the window is left out; what reaches into it is not', () => {
-  const at = (start: string, end: string) =>
-    take([remote({ start: new Date(start), end: new Date(end) })]).length;
+  const at = (start: string, end: string) => take([remote({ start: new Date(start), end: new Date(end) })]).length;
   expect(at('2025-12-31T22:00Z', '2026-01-01T00:00Z')).toBe(0);
   expect(at('2025-12-31T22:00Z', '2026-01-01T00:01Z')).toBe(1);
   expect(at('2027-01-01T00:00Z', '2027-01-01T01:00Z')).toBe(0);
@@ -75,24 +74,9 @@ test('the hash tells all that counts, and nothing else', () => {
   expect(hash({ changedAt: new Date() })).toBe(plain);
   expect(hash({ subject: ' s ' })).toBe(plain);
   const others = [
-    ...[
-      { id: 'j' },
-      { uid: 'v' },
-      { subject: 't' },
-      { subject: null },
-      { isPrivate: true },
-      { response: 'None' },
-    ],
-    ...[
-      { start: new Date('2026-06-01T07:59Z') },
-      { end: new Date('2026-06-01T09:01Z') },
-      { shownAs: 'Free' },
-    ],
-    ...[
-      { isCancelled: true },
-      { organizer: { name: 'n', email: null } },
-      { organizer: { name: null, email: 'n' } },
-    ],
+    ...[{ id: 'j' }, { uid: 'v' }, { subject: 't' }, { subject: null }, { isPrivate: true }, { response: 'None' }],
+    ...[{ start: new Date('2026-06-01T07:59Z') }, { end: new Date('2026-06-01T09:01Z') }, { shownAs: 'Free' }],
+    ...[{ isCancelled: true }, { organizer: { name: 'n', email: null } }, { organizer: { name: null, email: 'n' } }],
   ] as Partial<RemoteItem>[];
   expect(new Set([plain, ...others.map(hash)]).size).toBe(others.length + 1);
 });

@@ -80,12 +80,7 @@ async function addTenant(code: string, server: MailServer) {
   return { rooms, pin };
 }
 
-function settingsOf(
-  exchange: string,
-  graph: string,
-  port: number,
-  server: MailServer,
-): Record<string, string> {
+function settingsOf(exchange: string, graph: string, port: number, server: MailServer): Record<string, string> {
   const url = `http://127.0.0.1:${port}`;
   return {
     ...{ BaseUrl: url, IdpUrl: url, LogLevel: 'debug' },
@@ -198,8 +193,7 @@ function compare(room: Room, wanted: readonly Booked[], booked: readonly Booked[
 /** Half an hour, on both sides: what is silent is found to be dead, and another subscription takes its place. */
 async function passTime(server: MailServer, subscriptions: number): Promise<void> {
   const columns = ['created_at', 'state_since', 'seen_at', 'due_at', 'expires_at', 'renew_at'];
-  const back = (names: readonly string[]) =>
-    names.map((name) => `${name} = ${name} - interval '5 minutes'`).join();
+  const back = (names: readonly string[]) => names.map((name) => `${name} = ${name} - interval '5 minutes'`).join();
   for (let step = 0; step < 6; step++) {
     // In the order of the ids, as the service does it.
     for (const [table, times] of [
@@ -327,15 +321,10 @@ async function playRun(run: number): Promise<string[]> {
         const keys =
           face === 'Ews'
             ? [bodyHash]
-            : (JSON.parse(body) as { value: object[] }).value.map((item) =>
-                withoutSecret(JSON.stringify(item)),
-              );
+            : (JSON.parse(body) as { value: object[] }).value.map((item) => withoutSecret(JSON.stringify(item)));
         return !keys.map(isStored).every(Boolean);
       })
-      .map(
-        ({ face, kind, madeAt }) =>
-          `a ${kind} of ${face} from ${madeAt} was acknowledged, and is not in the inbox`,
-      );
+      .map(({ face, kind, madeAt }) => `a ${kind} of ${face} from ${madeAt} was acknowledged, and is not in the inbox`);
   }
 }
 

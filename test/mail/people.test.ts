@@ -95,7 +95,5 @@ test('push that works, a conflict that ends, and access that is lost', async () 
     { whole: true },
   );
   await see({ fault: { kind: 'AccessLost' } });
-  expect(await doctor()).toContainEqual(
-    expect.stringMatching(/^fault Calendar: .*cannot be read \(AccessLost/),
-  );
+  expect(await doctor()).toContainEqual(expect.stringMatching(/^fault Calendar: .*cannot be read \(AccessLost/));
 });

@@ -54,8 +54,7 @@ function exchangeClient(isImpersonating = true): ExchangeService {
   const service = new ExchangeService(ExchangeVersion.Exchange2016);
   service.Url = new Uri(server.ews);
   service.Credentials = new WebCredentials(server.user, server.password);
-  if (isImpersonating)
-    service.ImpersonatedUserId = new ImpersonatedUserId(ConnectingIdType.SmtpAddress, room);
+  if (isImpersonating) service.ImpersonatedUserId = new ImpersonatedUserId(ConnectingIdType.SmtpAddress, room);
   return service;
 }
 const calendar = () => new FolderId(WellKnownFolderName.Calendar);
@@ -265,14 +264,12 @@ test('requests that break the schema are refused, and push subscriptions cannot 
   expect(await askExchange('<Subscribe/>')).toMatch(/^500 .*ErrorSchemaValidation/s);
   const subscribed = await push(folder, types, status, url);
   const id = /<m:SubscriptionId>([^<]+)/.exec(subscribed)?.[1];
-  expect(
-    await askExchange(`<m:Unsubscribe><m:SubscriptionId>${id}</m:SubscriptionId></m:Unsubscribe>`),
-  ).toMatch(/^200 .*ErrorInvalidSubscription/s);
+  expect(await askExchange(`<m:Unsubscribe><m:SubscriptionId>${id}</m:SubscriptionId></m:Unsubscribe>`)).toMatch(
+    /^200 .*ErrorInvalidSubscription/s,
+  );
 });
 
-async function openGraph(): Promise<
-  (method: string, path: string, body?: object) => Promise<[number, never]>
-> {
+async function openGraph(): Promise<(method: string, path: string, body?: object) => Promise<[number, never]>> {
   const form = {
     grant_type: 'client_credentials',
     client_id: server.clientId,
@@ -311,11 +308,7 @@ test('Graph shakes hands for both URLs, with a token that holds a colon and spac
   const ask = await openGraph();
   const [status] = await ask('POST', '/subscriptions', await wanted(`${listener.url}?k=1`));
   expect(status).toBe(201);
-  const told = listener.heard.map(({ url, body }) => [
-    url.split('&')[0],
-    decodeURIComponent(url.split('=')[2]!),
-    body,
-  ]);
+  const told = listener.heard.map(({ url, body }) => [url.split('&')[0], decodeURIComponent(url.split('=')[2]!), body]);
   expect(told).toEqual(
     Array(2).fill(['/listener?k=1', expect.stringMatching(/^Validation: Testing client .+: [\w-]+$/), '']),
   );
@@ -359,9 +352,7 @@ test('Graph grants at most 10,080 minutes, renews, and forgets what has expired'
 
 test('Graph sends again what was not acknowledged, and tells what befalls a subscription', async () => {
   let isUp = false;
-  const listener = await listen((heard) =>
-    isUp || heard.url.includes('validation') ? echo(heard) : { status: 503 },
-  );
+  const listener = await listen((heard) => (isUp || heard.url.includes('validation') ? echo(heard) : { status: 503 }));
   const ask = await openGraph();
   await ask('POST', '/subscriptions', await wanted(listener.url));
   await server.appoint(room, { start: '2026-12-01T09:00:00Z', end: '2026-12-01T10:00:00Z' });

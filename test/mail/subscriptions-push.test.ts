@@ -65,9 +65,7 @@ describe('a calendar on Exchange', () => {
     await pass(2.1);
     const row = await newest();
     expect(row).toMatchObject({ state: 'Failed', fault: null });
-    expect(row.text).toMatch(
-      /^No push received: .*\/api\/webhooks\/mailserver.*proxy.*certificate.*firewalls/,
-    );
+    expect(row.text).toMatch(/^No push received: .*\/api\/webhooks\/mailserver.*proxy.*certificate.*firewalls/);
     expect(row.due).toBeGreaterThan(20);
     await pass(row.due / 60 + 0.1);
     await pass(2.1);
@@ -110,9 +108,7 @@ describe('a calendar on Exchange', () => {
     const { id } = await activate();
     await desk.pass(30);
     await desk.hear(id);
-    await sql`update mail_subscription set state = 'Dead', fault_text = 'ErrorReadEventsFailed'`.execute(
-      desk.db,
-    );
+    await sql`update mail_subscription set state = 'Dead', fault_text = 'ErrorReadEventsFailed'`.execute(desk.db);
     await desk.settle();
     expect(await desk.states()).toEqual(['Dead', 'AwaitingFirstPush']);
   });
@@ -120,9 +116,7 @@ describe('a calendar on Exchange', () => {
   test('whose subscriptions die as soon as they are granted is not asked for again and again', async () => {
     for (let round = 0; round < 5; round += 1) {
       await desk.settle();
-      await sql`update mail_subscription set state = 'Dead' where state = 'AwaitingFirstPush'`.execute(
-        desk.db,
-      );
+      await sql`update mail_subscription set state = 'Dead' where state = 'AwaitingFirstPush'`.execute(desk.db);
     }
     expect(server.count('subscribe')).toBe(1);
     await pass(1.1);
@@ -242,9 +236,7 @@ test('once it answers one calendar, the others do not wait for their time; who i
   expect(ids).toHaveLength(4);
   const last = rows.at(-1)!.calendarId;
   const throttled = ids.find((id) => id !== last);
-  await sql`update mail_subscription set fault = 'Throttled' where calendar_id = ${throttled}`.execute(
-    many.db,
-  );
+  await sql`update mail_subscription set fault = 'Throttled' where calendar_id = ${throttled}`.execute(many.db);
   // All wait, and the time of the one that was asked for last comes.
   await sql`
     update mail_subscription set due_at = now() + case when calendar_id = ${last} then '0' else interval '20 minutes' end`.execute(

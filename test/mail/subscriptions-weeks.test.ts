@@ -39,9 +39,7 @@ async function change(): Promise<void> {
   await server.quiesce();
 }
 async function count(what: 'found_by_push' | 'found_by_poll'): Promise<number> {
-  const { rows } = await sql<{ n: number }>`select ${sql.ref(what)}::int as n from mail_calendar`.execute(
-    desk.db,
-  );
+  const { rows } = await sql<{ n: number }>`select ${sql.ref(what)}::int as n from mail_calendar`.execute(desk.db);
   return rows[0]!.n;
 }
 async function bookings(): Promise<number> {
@@ -218,10 +216,7 @@ describe('Graph', () => {
       }
       expect(way.renewals).toBe(renewals);
       const changes = Math.ceil(renewals / 10);
-      expect([await bookings(), await count('found_by_push')]).toEqual([
-        before[0] + changes,
-        before[1] + changes,
-      ]);
+      expect([await bookings(), await count('found_by_push')]).toEqual([before[0] + changes, before[1] + changes]);
       expect(await desk.history(first!.id)).toEqual(['Provisioning', 'Active']);
     } finally {
       way.close();

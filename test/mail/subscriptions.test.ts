@@ -42,9 +42,7 @@ const passUntilDue = async () => await pass((await newest()).due / 60 + 0.01);
 const doubt = (calendarId: number, minutesAgo: number) =>
   desk.db
     .transaction()
-    .execute((trx) =>
-      doubtSubscription(trx, desk.mandatorId, calendarId, new Date(Date.now() - minutesAgo * 60_000)),
-    );
+    .execute((trx) => doubtSubscription(trx, desk.mandatorId, calendarId, new Date(Date.now() - minutesAgo * 60_000)));
 const refusal = (status: number, code: string, headers: Record<string, string> = {}) => ({
   ...{ status, headers: { 'content-type': 'application/json', ...headers } },
   body: JSON.stringify({ error: { code, message: 'It cannot be.' } }),
@@ -329,9 +327,7 @@ describe('what the mail server holds for us', () => {
     server.script.after = async (operation) => {
       if (operation !== 'subscribe') return;
       expect(server.promises.size).toBe(1);
-      await sql`update mail_subscription set state = 'Failed', due_at = now() + interval '9 minutes'`.execute(
-        desk.db,
-      );
+      await sql`update mail_subscription set state = 'Failed', due_at = now() + interval '9 minutes'`.execute(desk.db);
     };
     await desk.settle();
     await pass(1.1);
@@ -354,8 +350,7 @@ describe('what the mail server holds for us', () => {
     await desk.alignRooms();
     await desk.sweep();
     // The listing that was queued with it is left to those inside: beside it, it would come at any time.
-    for (const { task, payload } of await desk.takeJobs())
-      if (task === provisionTask) await desk.run(task, payload);
+    for (const { task, payload } of await desk.takeJobs()) if (task === provisionTask) await desk.run(task, payload);
     expect(listed).toEqual({ times: 1, left: 1 });
   });
 });

@@ -122,9 +122,7 @@ const countChanges = async () => {
 /** The versions of the rows of items. */
 const written = async () => {
   const { rows } =
-    await sql`select id, xmin::text from mail_item where calendar_id = ${room.calendarId} order by id`.execute(
-      work,
-    );
+    await sql`select id, xmin::text from mail_item where calendar_id = ${room.calendarId} order by id`.execute(work);
   return rows;
 };
 
@@ -165,9 +163,7 @@ describe('an item becomes a booking', () => {
     graph.put(room.mailbox, eventAt('a', at(1, 8), { organizer }));
     await sync();
     const { id, name, email } = service.tenant.person('User');
-    expect(await listBookings()).toMatchObject([
-      { Organizer: { PersonId: id, DisplayName: name, Email: email } },
-    ]);
+    expect(await listBookings()).toMatchObject([{ Organizer: { PersonId: id, DisplayName: name, Email: email } }]);
   });
 
   test('private: others see that the room is occupied, Admins and its organizer all of it', async () => {
@@ -207,8 +203,7 @@ describe('an item becomes a booking', () => {
     graph.put(room.mailbox, eventAt('a', at(3, 0), { isAllDay: true, hours: 48 }));
     await sync();
     const [booking] = await listBookings();
-    const clock = (instant: unknown) =>
-      new Date(instant as string).toLocaleString('sv', { timeZone: 'Europe/Berlin' });
+    const clock = (instant: unknown) => new Date(instant as string).toLocaleString('sv', { timeZone: 'Europe/Berlin' });
     expect(clock(booking!['Start'])).toBe(`${from} 00:00:00`);
     expect(clock(booking!['End'])).toMatch(/ 00:00:00$/);
     expect(booking!['Start']).not.toMatch(/T00:00/);
@@ -272,10 +267,7 @@ describe('an item becomes a booking', () => {
     const lines: string[] = [];
     const log = openLog('warn', { write: (line) => void lines.push(line) });
     await mark();
-    await synchroniseCalendar(
-      { ...service.context, ...job, log, work, signal: new AbortController().signal },
-      room,
-    );
+    await synchroniseCalendar({ ...service.context, ...job, log, work, signal: new AbortController().signal }, room);
     const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(told).toMatchObject(
       Array(2).fill({ msg: 'mail item cannot be read', mailbox: room.mailbox, reason: expect.any(String) }),
@@ -428,9 +420,7 @@ describe('an item changes', () => {
       [8, 14],
     ]);
     await sync();
-    expect(
-      (await listBookings()).map(({ Id, Start, Status, Version }) => [Id, Start, Status, Version]),
-    ).toEqual([
+    expect((await listBookings()).map(({ Id, Start, Status, Version }) => [Id, Start, Status, Version])).toEqual([
       [ids[0], iso(at(1, 8)), 'Confirmed', 1],
       [ids[1], iso(at(8, 14)), 'Confirmed', 2],
       [ids[2], iso(at(15, 8)), 'Cancelled', 2],
@@ -460,9 +450,7 @@ describe('the room is occupied', () => {
     expect(await states()).toEqual({ a: 'Conflict', b: 'Booked' });
     const [a] = await items();
     expect(a!.reason).toBe(`The room is occupied by a booking from ${iso(at(1, 8))} to ${iso(at(1, 9))}.`);
-    const { data } = await admin.ask(
-      '{ mailSubscriptions { resource { id } conflicts { subject bookingId } } }',
-    );
+    const { data } = await admin.ask('{ mailSubscriptions { resource { id } conflicts { subject bookingId } } }');
     const calendars = data!['mailSubscriptions'] as { resource: { id: string }; conflicts: unknown[] }[];
     expect(calendars.find(({ resource }) => resource.id === `${room.resourceId}`)!.conflicts).toEqual([
       { subject: 'Subject of a', bookingId: `${inTheWay}` },
@@ -503,10 +491,7 @@ describe('the room is occupied', () => {
 describe('of two items at one time the answer of the room decides', () => {
   const answers = { accepted: 'accepted', tentative: 'tentativelyAccepted', pending: 'notResponded' };
   const put = (id: string, hours: number, answer: keyof typeof answers, more = {}) =>
-    graph.put(
-      room.mailbox,
-      eventAt(id, at(1, hours), { responseStatus: { response: answers[answer] }, ...more }),
-    );
+    graph.put(room.mailbox, eventAt(id, at(1, hours), { responseStatus: { response: answers[answer] }, ...more }));
 
   test('in one reading: the accepted one, then the tentative one, whoever begins first', async () => {
     put('a', 8, 'pending');
@@ -711,10 +696,7 @@ describe('the mail server does not answer as it should', () => {
   });
 
   test('more items than we book: nothing is taken over', async () => {
-    graph.put(
-      room.mailbox,
-      ...Array.from({ length: 20_001 }, (_, index) => eventAt(`${index}`, at(1, index / 60))),
-    );
+    graph.put(room.mailbox, ...Array.from({ length: 20_001 }, (_, index) => eventAt(`${index}`, at(1, index / 60))));
     await sync();
     for (let steps = 1; steps < 11; steps++) await run();
     expect(await calendar()).toMatchObject({
@@ -751,18 +733,13 @@ describe('a large calendar is read in steps', () => {
   const counts = async () => {
     const { rows } = await sql<{ bookings: number; pages: number }>`
       select (select count(*)::int from booking where resource_id = ${room.resourceId} and status = 'Confirmed') as bookings,
-        (select count(*)::int from mail_reading_page where calendar_id = ${room.calendarId}) as pages`.execute(
-      work,
-    );
+        (select count(*)::int from mail_reading_page where calendar_id = ${room.calendarId}) as pages`.execute(work);
     return rows[0]!;
   };
-  const pending = () =>
-    sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
+  const pending = () => sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
   const isQueued = async () => {
     const { rows } = await sql`
-      select from graphile_worker._private_jobs where key = ${`mail calendar ${room.calendarId}`}`.execute(
-      work,
-    );
+      select from graphile_worker._private_jobs where key = ${`mail calendar ${room.calendarId}`}`.execute(work);
     return rows.length === 1;
   };
 
@@ -909,9 +886,7 @@ describe('a large calendar is read in steps', () => {
     await sync();
     const { context } = service;
     const name = (yes: boolean) =>
-      sql`update resource set mailbox = ${yes ? room.mailbox : null} where id = ${room.resourceId}`.execute(
-        work,
-      );
+      sql`update resource set mailbox = ${yes ? room.mailbox : null} where id = ${room.resourceId}`.execute(work);
     await name(false);
     await alignCalendars(work, context.config);
     expect(await counts()).toEqual({ bookings: 0, pages: 0 });
@@ -938,8 +913,7 @@ describe('a large calendar is read in steps', () => {
 });
 
 describe('whoever reads it dies', () => {
-  const pending = () =>
-    sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
+  const pending = () => sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
   /** As whoever was killed in the middle leaves it. */
   const die = (deaths = 0) =>
     sql`
@@ -1034,10 +1008,7 @@ describe('whoever reads it dies', () => {
 
     test.each<[string, () => Promise<unknown>]>([
       ['another worker that lives has lost the link', () => leave('living')],
-      [
-        'PostgreSQL was started since',
-        () => leave('dead', sql`pg_postmaster_start_time() - interval '1 second'`),
-      ],
+      ['PostgreSQL was started since', () => leave('dead', sql`pg_postmaster_start_time() - interval '1 second'`)],
       ['a worker of an older release does not say who it was', () => leave(null)],
     ])('%s: that is no death', async (_name, leaveNote) => {
       graph.put(room.mailbox, eventAt('a', at(1, 8)));
@@ -1114,15 +1085,12 @@ describe('whoever reads it dies', () => {
       .where('resource_id', '=', other.id)
       .select('id')
       .executeTakeFirstOrThrow();
-    await sql`update mail_calendar set reading_since = now(), reading_by = 'dead' where id = ${id}`.execute(
-      work,
-    );
+    await sql`update mail_calendar set reading_since = now(), reading_by = 'dead' where id = ${id}`.execute(work);
     await markCalendars(work, [id], 'Push');
     const { signal } = new AbortController();
     const key = { mandatorId: room.mandatorId, calendarId: id };
     await synchroniseCalendar({ ...service.context, ...job, work, signal }, key);
-    const state = () =>
-      work.selectFrom('mail_calendar').where('id', '=', id).selectAll().executeTakeFirstOrThrow();
+    const state = () => work.selectFrom('mail_calendar').where('id', '=', id).selectAll().executeTakeFirstOrThrow();
     expect(await state()).toMatchObject({ readings: 0, dirty_by: 'Push', not_before: expect.any(Date) });
     held.open();
     await first;
@@ -1248,9 +1216,8 @@ describe('who has found it', () => {
       const lastModifiedDateTime = iso(Date.now() - minutes * 60_000);
       graph.put(room.mailbox, eventAt('a', at(1, 8), { subject: `${minutes}`, lastModifiedDateTime }));
       await sync('Poll');
-      return (
-        await sql<{ state: string }>`select state from mail_subscription where id = ${id}`.execute(work)
-      ).rows[0]!.state;
+      return (await sql<{ state: string }>`select state from mail_subscription where id = ${id}`.execute(work)).rows[0]!
+        .state;
     };
     expect(await stateAfter(4)).toBe('Active');
     expect(await stateAfter(90)).toBe('Active');

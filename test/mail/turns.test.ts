@@ -10,8 +10,7 @@ const pass = (seconds: number) => jest.advanceTimersByTimeAsync(seconds * 1_000)
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Of a server that accepts and never answers, or sends a byte from time to time: until its turn is over. */
-const hang = ({ signal }: Turn) =>
-  new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+const hang = ({ signal }: Turn) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
 const answer = async (turn: Turn) => turn.answered();
 /** Of one whose answer takes so long. */
 const answerAfter = (seconds: number) => async (turn: Turn) => {

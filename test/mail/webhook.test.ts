@@ -164,24 +164,16 @@ describe.each(paths)('on the %s path', (_name, path) => {
 
     test('has left something out when it goes on where it did not stop', async () => {
       await push(at(path, ews.k), ewsBody({ events: ['StatusEvent'], watermark: 'AQAA1' }));
-      await push(
-        at(path, ews.k),
-        ewsBody({ events: ['StatusEvent'], previous: 'AQAA1', watermark: 'AQAA2' }),
-      );
+      await push(at(path, ews.k), ewsBody({ events: ['StatusEvent'], previous: 'AQAA1', watermark: 'AQAA2' }));
       expect(await marked()).toEqual([]);
-      await push(
-        at(path, ews.k),
-        ewsBody({ events: ['StatusEvent'], previous: 'AQAA7', watermark: 'AQAA8' }),
-      );
+      await push(at(path, ews.k), ewsBody({ events: ['StatusEvent'], previous: 'AQAA7', watermark: 'AQAA8' }));
       expect(await marked()).toEqual([ews.calendarId]);
     });
 
     test('ends a subscription with an error, and is asked to forget it', async () => {
       const answer = await push(at(path, ews.k), ewsFault('HwBleA=='));
       expect(answer).toMatchObject({ status: 200, text: unsubscribeBody });
-      expect(await readInbox(service)).toMatchObject([
-        { kind: 'Fault', verdict: 'Accepted', externalId: 'HwBleA==' },
-      ]);
+      expect(await readInbox(service)).toMatchObject([{ kind: 'Fault', verdict: 'Accepted', externalId: 'HwBleA==' }]);
       expect(await subscription(ews)).toMatchObject({
         state: 'Dead',
         text: 'The mail server says that it has ended: ErrorReadEventsFailed.',
@@ -192,9 +184,7 @@ describe.each(paths)('on the %s path', (_name, path) => {
     test.each(['Dead', 'Failed', 'Replaced', 'Disabled'])(
       'is asked to forget a subscription that is %s, which marks its calendar all the same',
       async (state) => {
-        await sql`update mail_subscription set state = ${state} where id = ${ews.id}`.execute(
-          service.context.db,
-        );
+        await sql`update mail_subscription set state = ${state} where id = ${ews.id}`.execute(service.context.db);
         expect(await push(at(path, ews.k), ewsBody())).toMatchObject({ status: 200, text: unsubscribeBody });
         expect(await subscription(ews)).toMatchObject({ state });
         expect(await marked()).toEqual([ews.calendarId]);
@@ -203,9 +193,7 @@ describe.each(paths)('on the %s path', (_name, path) => {
 
     test('is believed before the answer that names the subscription', async () => {
       const { mandatorId } = service.tenant;
-      await sql`update mail_subscription set state = 'Replaced' where id = ${graph.id}`.execute(
-        service.context.db,
-      );
+      await sql`update mail_subscription set state = 'Replaced' where id = ${graph.id}`.execute(service.context.db);
       const id = await makeSubscription(service.context.db, { mandatorId, calendarId: graph.calendarId }, []);
       const { k } = secretsOf(service, id);
       expect(await push(at(path, k), ewsBody({ id: 'its name', events: ['StatusEvent'] }))).toMatchObject({
@@ -258,10 +246,7 @@ describe.each(paths)('on the %s path', (_name, path) => {
       });
       expect(await verdicts()).toEqual(['Rejected', 'Rejected']);
       expect(await marked()).toEqual([]);
-      expect([await subscription(graph), await subscription(cyrus)]).toMatchObject([
-        { seen: false },
-        { seen: false },
-      ]);
+      expect([await subscription(graph), await subscription(cyrus)]).toMatchObject([{ seen: false }, { seen: false }]);
     });
 
     test('costs one row, however many come at a time', async () => {
@@ -330,8 +315,7 @@ describe.each(paths)('on the %s path', (_name, path) => {
 
     test('says that it has removed a subscription, or missed something', async () => {
       const { clientState } = graph;
-      const lifecycle = (lifecycleEvent: string) =>
-        graphBody({ subscriptionId: 's', clientState, lifecycleEvent });
+      const lifecycle = (lifecycleEvent: string) => graphBody({ subscriptionId: 's', clientState, lifecycleEvent });
       await push(at(path), lifecycle('missed'));
       await push(at(path), lifecycle('missed'));
       expect((await readMarks(service))[1]).toMatchObject({ marks: 2 });
@@ -368,10 +352,7 @@ describe.each(paths)('on the %s path', (_name, path) => {
         subscription: cyrus.id,
       });
       expect(await marked()).toEqual([cyrus.calendarId]);
-      await push(
-        at(path, cyrus.k),
-        stateChange({ 'room3@rooms.test': { Calendar: 's3' }, room1: { Calendar: 's3' } }),
-      );
+      await push(at(path, cyrus.k), stateChange({ 'room3@rooms.test': { Calendar: 's3' }, room1: { Calendar: 's3' } }));
       expect((await readMarks(service)).map(({ marks }) => marks)).toEqual([0, 0, 2]);
     });
 
@@ -444,9 +425,9 @@ describe.each(paths)('on the %s path', (_name, path) => {
     }
     const large = await push(at(path, ews.k), `${ewsBody()}${' '.repeat(1_048_576)}`);
     expect(large).toMatchObject({ status: 413, type: 'application/problem+json; charset=utf-8' });
-    expect(await push(at(path, ews.k), ewsBody(), { headers: { 'Content-Encoding': 'gzip' } })).toMatchObject(
-      { status: 415 },
-    );
+    expect(await push(at(path, ews.k), ewsBody(), { headers: { 'Content-Encoding': 'gzip' } })).toMatchObject({
+      status: 415,
+    });
     expect(await readInbox(service)).toEqual([]);
   });
 });
@@ -455,10 +436,7 @@ describe('the tenant of the legacy path', () => {
   test.each(['?', '?school&', '?other&', '?nobody&', '?tenant=school&', '?%zz&'])(
     'decides nothing: %s',
     async (tenant) => {
-      const answer = await push(
-        `${service.url}/WebServices/SyncNotification.svc${tenant}${ews.k}`,
-        ewsBody(),
-      );
+      const answer = await push(`${service.url}/WebServices/SyncNotification.svc${tenant}${ews.k}`, ewsBody());
       expect(answer).toMatchObject({ status: 200, text: okBody });
       expect(await verdicts()).toEqual(['Accepted']);
       expect(answer.headers.get('deprecation')).toMatch(/^@\d+$/);
@@ -467,8 +445,7 @@ describe('the tenant of the legacy path', () => {
 });
 
 describe('?validationToken=', () => {
-  const token =
-    'Validation: Testing client application reachability for subscription Request-Id: 877cb92e-a60b';
+  const token = 'Validation: Testing client application reachability for subscription Request-Id: 877cb92e-a60b';
   const handshake = (query: string, path: string = webhookPath) =>
     push(at(path, query), '', { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
   const encoded = encodeURIComponent(token);
@@ -524,9 +501,7 @@ describe('?validationToken=', () => {
       const proven = await handshake(`${graph.k}&validationToken=${encoded}`, path);
       expect(proven).toMatchObject({ status: 200, type: 'text/plain; charset=utf-8', text: token });
       const told = ({ headers }: typeof proven) =>
-        ['x-content-type-options', 'content-security-policy', 'cache-control'].map((name) =>
-          headers.get(name),
-        );
+        ['x-content-type-options', 'content-security-policy', 'cache-control'].map((name) => headers.get(name));
       for (const query of ['', 'k=', 'k=1.wrong', `${graph.k}x`, ews.k]) {
         const answer = await handshake(`${query}&validationToken=${encoded}`, path);
         expect(answer).toMatchObject({ status: 200, type: proven.type, text: token });

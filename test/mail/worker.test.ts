@@ -69,9 +69,7 @@ const allRead = () => until('all calendars are read', async () => (await open())
 /** Calendars that are still to be read. */
 async function open(): Promise<number> {
   const { rows } = await sql<{ n: number }>`
-    select count(*)::int as n from mail_calendar where dirty_since is not null or read_at is null`.execute(
-    db,
-  );
+    select count(*)::int as n from mail_calendar where dirty_since is not null or read_at is null`.execute(db);
   return rows[0]!.n;
 }
 
@@ -130,9 +128,7 @@ test('killed while the mail server answers, and while it writes: the next one bo
   await held.reached;
   await kill(first);
   held.open();
-  const { rows } = await sql`select reading_since is not null as noted, deaths from mail_calendar`.execute(
-    db,
-  );
+  const { rows } = await sql`select reading_since is not null as noted, deaths from mail_calendar`.execute(db);
   expect(rows).toEqual([{ noted: true, deaths: 0 }]);
 
   const release = await hold(db, (trx) => sql`lock table mail_item in exclusive mode`.execute(trx));

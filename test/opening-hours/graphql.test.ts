@@ -158,17 +158,13 @@ describe('openingHours', () => {
     const inZoneOf = (timezoneLocationId: string) =>
       run(OpeningHoursDocument, { ...asked, timezoneLocationId }, 'sign');
     expect((await inZoneOf(asked.locationId)).data?.openingHours.timeZoneSource).toBe('Location');
-    expect((await inZoneOf(String(locations['Tokyo']))).errors?.[0]?.extensions['code']).toBe(
-      'BAD_USER_INPUT',
-    );
+    expect((await inZoneOf(String(locations['Tokyo']))).errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT');
   });
 });
 
 describe('setOpeningRules and setOpeningExceptions', () => {
   const rules = [{ weekdays: [1], opens: '08:00', closes: '24:00' }];
-  const exceptions = [
-    { fromDate: '2027-01-01', toDate: '2027-01-01', periods: [{ opens: '10:00', closes: '12:00' }] },
-  ];
+  const exceptions = [{ fromDate: '2027-01-01', toDate: '2027-01-01', periods: [{ opens: '10:00', closes: '12:00' }] }];
   const versions = async () => {
     const { data } = await run(OwnHoursDocument, { resourceId: room });
     return {

@@ -1,10 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  type OpeningException,
-  type OpeningRule,
-  openIntervals,
-} from '../../src/opening-hours/local-hours.ts';
+import { type OpeningException, type OpeningRule, openIntervals } from '../../src/opening-hours/local-hours.ts';
 import { costOf } from '../_util/growth.ts';
 
 const everyDay = [1, 2, 3, 4, 5, 6, 7];
@@ -21,12 +17,7 @@ const special = (date: string, ...periods: [string, string][]): OpeningException
 });
 
 /** The intervals as `2026-03-28T08:00Z-17:00Z`; the end has its date where that differs. */
-function show(
-  timeZone: string,
-  days: string,
-  rules: OpeningRule[],
-  exceptions: OpeningException[] = [],
-): string[] {
+function show(timeZone: string, days: string, rules: OpeningRule[], exceptions: OpeningException[] = []): string[] {
   const [from = '', to = from] = days.split('..');
   return openIntervals({ rules, exceptions }, timeZone, from, to).map(({ start, end }) => {
     const [first, last] = [start, end].map((instant) => instant.toISOString().replace(':00.000Z', 'Z')) as [
@@ -57,22 +48,8 @@ describe('a clock time is turned into UTC', () => {
     // The clocks skip 02:00-03:00 on 2026-03-29, and show it twice on 2026-10-25.
     ['opening in the gap', 'Europe/Berlin', '2026-03-29', '02:30', '05:00', ['2026-03-29T01:00Z-03:00Z']],
     ['closing in the gap', 'Europe/Berlin', '2026-03-29', '01:00', '02:30', ['2026-03-29T00:00Z-01:00Z']],
-    [
-      'closing as the gap begins',
-      'Europe/Berlin',
-      '2026-03-29',
-      '01:00',
-      '02:00',
-      ['2026-03-29T00:00Z-01:00Z'],
-    ],
-    [
-      'opening as the gap ends',
-      'Europe/Berlin',
-      '2026-03-29',
-      '03:00',
-      '04:00',
-      ['2026-03-29T01:00Z-02:00Z'],
-    ],
+    ['closing as the gap begins', 'Europe/Berlin', '2026-03-29', '01:00', '02:00', ['2026-03-29T00:00Z-01:00Z']],
+    ['opening as the gap ends', 'Europe/Berlin', '2026-03-29', '03:00', '04:00', ['2026-03-29T01:00Z-02:00Z']],
     ['all of it in the gap', 'Europe/Berlin', '2026-03-29', '02:00', '03:00', []],
     ['around the gap', 'Europe/Berlin', '2026-03-29', '01:59', '03:01', ['2026-03-29T00:59Z-01:01Z']],
     ['opening in the overlap', 'Europe/Berlin', '2026-10-25', '02:30', '05:00', ['2026-10-25T00:30Z-04:00Z']],
@@ -85,22 +62,8 @@ describe('a clock time is turned into UTC', () => {
       ['2026-10-24T22:00Z-2026-10-25T01:30Z'],
     ],
     ['the overlap itself', 'Europe/Berlin', '2026-10-25', '02:00', '03:00', ['2026-10-25T00:00Z-02:00Z']],
-    [
-      'one minute of the overlap',
-      'Europe/Berlin',
-      '2026-10-25',
-      '02:30',
-      '02:31',
-      ['2026-10-25T00:30Z-01:31Z'],
-    ],
-    [
-      'a night with the gap',
-      'Europe/Zurich',
-      '2027-03-27',
-      '22:00',
-      '02:30',
-      ['2027-03-27T21:00Z-2027-03-28T01:00Z'],
-    ],
+    ['one minute of the overlap', 'Europe/Berlin', '2026-10-25', '02:30', '02:31', ['2026-10-25T00:30Z-01:31Z']],
+    ['a night with the gap', 'Europe/Zurich', '2027-03-27', '22:00', '02:30', ['2027-03-27T21:00Z-2027-03-28T01:00Z']],
     [
       'a whole day of 23 hours',
       'Europe/Zurich',
@@ -119,31 +82,10 @@ describe('a clock time is turned into UTC', () => {
     ],
     ['closing at 24:00', 'Europe/Berlin', '2026-06-01', '20:00', '24:00', ['2026-06-01T18:00Z-22:00Z']],
     ['closing at 00:00', 'Europe/Berlin', '2026-06-01', '20:00', '00:00', ['2026-06-01T18:00Z-22:00Z']],
-    [
-      'closing when it opens',
-      'Europe/Berlin',
-      '2026-06-01',
-      '09:00',
-      '09:00',
-      ['2026-06-01T07:00Z-2026-06-02T07:00Z'],
-    ],
+    ['closing when it opens', 'Europe/Berlin', '2026-06-01', '09:00', '09:00', ['2026-06-01T07:00Z-2026-06-02T07:00Z']],
     // Half an hour: 02:00 becomes 02:30 on 2026-10-04, and 02:00 becomes 01:30 on 2026-04-05.
-    [
-      'a gap of 30 minutes',
-      'Australia/Lord_Howe',
-      '2026-10-04',
-      '02:15',
-      '09:00',
-      ['2026-10-03T15:30Z-22:00Z'],
-    ],
-    [
-      'an overlap of 30 minutes',
-      'Australia/Lord_Howe',
-      '2026-04-05',
-      '01:45',
-      '01:50',
-      ['2026-04-04T14:45Z-15:20Z'],
-    ],
+    ['a gap of 30 minutes', 'Australia/Lord_Howe', '2026-10-04', '02:15', '09:00', ['2026-10-03T15:30Z-22:00Z']],
+    ['an overlap of 30 minutes', 'Australia/Lord_Howe', '2026-04-05', '01:45', '01:50', ['2026-04-04T14:45Z-15:20Z']],
     [
       'a zone without summer time',
       'Asia/Kolkata',
@@ -162,14 +104,7 @@ describe('a clock time is turned into UTC', () => {
       '09:00',
       ['2026-03-28T22:00Z-2026-03-29T06:00Z'],
     ],
-    [
-      '24:00 where midnight is skipped',
-      'Asia/Beirut',
-      '2026-03-28',
-      '20:00',
-      '24:00',
-      ['2026-03-28T18:00Z-22:00Z'],
-    ],
+    ['24:00 where midnight is skipped', 'Asia/Beirut', '2026-03-28', '20:00', '24:00', ['2026-03-28T18:00Z-22:00Z']],
     // The Azores show 00:00-01:00 twice on 25 October 2026.
     [
       '24:00 where midnight comes twice',
@@ -205,24 +140,11 @@ describe('a clock time is turned into UTC', () => {
 
   test('the clocks change on the date or while it is open', () => {
     const change = (days: string, opens: string, closes: string) =>
-      openIntervals({ rules: [rule(opens, closes)], exceptions: [] }, 'Europe/Berlin', days, days)[0]
-        ?.clockChange;
-    expect([change('2026-03-28', '09:00', '18:00'), change('2026-03-29', '09:00', '18:00')]).toEqual([
-      false,
-      true,
-    ]);
-    expect([change('2026-10-25', '09:00', '18:00'), change('2026-10-26', '09:00', '18:00')]).toEqual([
-      true,
-      false,
-    ]);
-    expect([change('2026-03-28', '22:00', '01:00'), change('2026-03-28', '22:00', '06:00')]).toEqual([
-      false,
-      true,
-    ]);
-    expect([change('2026-03-28', '22:00', '02:30'), change('2026-03-29', '22:00', '06:00')]).toEqual([
-      true,
-      true,
-    ]);
+      openIntervals({ rules: [rule(opens, closes)], exceptions: [] }, 'Europe/Berlin', days, days)[0]?.clockChange;
+    expect([change('2026-03-28', '09:00', '18:00'), change('2026-03-29', '09:00', '18:00')]).toEqual([false, true]);
+    expect([change('2026-10-25', '09:00', '18:00'), change('2026-10-26', '09:00', '18:00')]).toEqual([true, false]);
+    expect([change('2026-03-28', '22:00', '01:00'), change('2026-03-28', '22:00', '06:00')]).toEqual([false, true]);
+    expect([change('2026-03-28', '22:00', '02:30'), change('2026-03-29', '22:00', '06:00')]).toEqual([true, true]);
   });
 });
 
@@ -231,26 +153,22 @@ describe('rules and exceptions', () => {
     show('Europe/Berlin', days, rules, exceptions);
 
   test('a rule counts on its weekdays, from Monday = 1, and within its dates', () => {
-    const rules = [
-      rule('09:00', '10:00', { weekdays: [1, 7], validFrom: '2026-06-07', validTo: '2026-06-14' }),
-    ];
+    const rules = [rule('09:00', '10:00', { weekdays: [1, 7], validFrom: '2026-06-07', validTo: '2026-06-14' })];
     expect(berlin('2026-06-01..2026-06-30', rules)).toEqual([
       ...['2026-06-07T07:00Z-08:00Z', '2026-06-08T07:00Z-08:00Z', '2026-06-14T07:00Z-08:00Z'],
     ]);
   });
 
   test('several rules of a day stand in order of their start, also when they overlap', () => {
-    expect(
-      berlin('2026-06-01', [rule('14:00', '18:00'), rule('08:00', '12:00'), rule('11:00', '15:00')]),
-    ).toEqual([...['2026-06-01T06:00Z-10:00Z', '2026-06-01T09:00Z-13:00Z', '2026-06-01T12:00Z-16:00Z']]);
+    expect(berlin('2026-06-01', [rule('14:00', '18:00'), rule('08:00', '12:00'), rule('11:00', '15:00')])).toEqual([
+      ...['2026-06-01T06:00Z-10:00Z', '2026-06-01T09:00Z-13:00Z', '2026-06-01T12:00Z-16:00Z'],
+    ]);
   });
 
   test('an exception replaces what starts on its dates, and leaves the night before alone', () => {
     const night = [rule('22:00', '06:00')];
     expect(
-      berlin('2026-06-01..2026-06-03', night, [
-        special('2026-06-02', ['10:00', '11:00'], ['23:00', '01:00']),
-      ]),
+      berlin('2026-06-01..2026-06-03', night, [special('2026-06-02', ['10:00', '11:00'], ['23:00', '01:00'])]),
     ).toEqual([
       '2026-06-01T20:00Z-2026-06-02T04:00Z',
       ...['2026-06-02T08:00Z-09:00Z', '2026-06-02T21:00Z-23:00Z'],
@@ -321,10 +239,7 @@ describe('rules and exceptions', () => {
 const clockTime = (least: number, most: number) =>
   fc
     .integer({ min: least, max: most })
-    .map(
-      (minutes) =>
-        `${Math.floor(minutes / 60)}`.padStart(2, '0') + `:${minutes % 60}`.replace(/:(?=.$)/, ':0'),
-    );
+    .map((minutes) => `${Math.floor(minutes / 60)}`.padStart(2, '0') + `:${minutes % 60}`.replace(/:(?=.$)/, ':0'));
 const zones = [
   ...['Europe/Berlin', 'Europe/Dublin', 'Atlantic/Azores', 'America/Sao_Paulo', 'America/St_Johns'],
   ...['Australia/Lord_Howe', 'Africa/Casablanca', 'Africa/Cairo', 'Asia/Kathmandu', 'Asia/Beirut'],
@@ -412,12 +327,7 @@ describe('for any zone, date and hours', () => {
           midnight + days * 864e5 + (Number(time.slice(0, 2)) * 60 + Number(time.slice(3))) * minute;
         const start = first.get(at(opens, 0))!;
         const end = last.get(at(closes, closes <= opens ? 1 : 0))!;
-        const intervals = openIntervals(
-          { rules: [rule(opens, closes)], exceptions: [] },
-          timeZone,
-          date,
-          date,
-        );
+        const intervals = openIntervals({ rules: [rule(opens, closes)], exceptions: [] }, timeZone, date, date);
         expect(intervals.map((interval) => [interval.start.getTime(), interval.end.getTime()])).toEqual(
           end > start ? [[start, end]] : [],
         );

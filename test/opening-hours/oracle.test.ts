@@ -129,10 +129,7 @@ test('there are 60 zones', () => {
 
 test.each(zones)('%s: each local day of 2026 to 2028', (timeZone) => {
   const wall = walk(timeZone);
-  const told = Map.groupBy(
-    openIntervals(hours, timeZone, '2026-01-01', '2028-12-31'),
-    ({ localDate }) => localDate,
-  );
+  const told = Map.groupBy(openIntervals(hours, timeZone, '2026-01-01', '2028-12-31'), ({ localDate }) => localDate);
   const wrong: string[] = [];
   for (let midnight = firstDay; midnight <= lastDay; midnight += day) {
     const date = new Date(midnight * 60_000).toISOString().slice(0, 10);

@@ -46,11 +46,7 @@ beforeAll(async () => {
   });
   await tenants.applyTenantFile(db, file);
   await db.updateTable('resource').set({ active: false }).where('name', '=', 'Retired').execute();
-  await db
-    .updateTable('person')
-    .set({ time_zone: 'Asia/Tokyo' })
-    .where('id', '=', tenant.person('User').id)
-    .execute();
+  await db.updateTable('person').set({ time_zone: 'Asia/Tokyo' }).where('id', '=', tenant.person('User').id).execute();
   const found = await db
     .selectFrom('location')
     .where('mandator_id', '=', tenant.mandatorId)
@@ -440,11 +436,7 @@ describe('422 with every fault of', () => {
   test.each<[string, unknown, Faults]>([
     [
       'closing at 24:00, at 00:00 and at the opening time',
-      [
-        rule('20:00', '24:00'),
-        rule('20:00', '00:00', { Weekdays: [2] }),
-        rule('09:00', '09:00', { Weekdays: [4] }),
-      ],
+      [rule('20:00', '24:00'), rule('20:00', '00:00', { Weekdays: [2] }), rule('09:00', '09:00', { Weekdays: [4] })],
       [],
     ],
     [
@@ -521,10 +513,7 @@ describe('422 with every fault of', () => {
     ],
     [
       'the same times at other times of the year',
-      [
-        rule('09:00', '12:00', { ValidTo: '2026-06-30' }),
-        rule('10:00', '12:00', { ValidFrom: '2026-07-01' }),
-      ],
+      [rule('09:00', '12:00', { ValidTo: '2026-06-30' }), rule('10:00', '12:00', { ValidFrom: '2026-07-01' })],
       [],
     ],
     ['no list', 'none', [['', 'InvalidType']]],
@@ -544,17 +533,10 @@ describe('422 with every fault of', () => {
       ],
       [],
     ],
-    [
-      'ToDate before FromDate',
-      [on('2026-05-02', '2026-05-01', ['09:00', '10:00'])],
-      [['/0/ToDate', 'InvalidValue']],
-    ],
+    ['ToDate before FromDate', [on('2026-05-02', '2026-05-01', ['09:00', '10:00'])], [['/0/ToDate', 'InvalidValue']]],
     [
       'closed with periods, open without',
-      [
-        { ...on('2026-05-01', '2026-05-01', ['09:00', '10:00']), Closed: true },
-        on('2026-05-01', '2026-05-01'),
-      ],
+      [{ ...on('2026-05-01', '2026-05-01', ['09:00', '10:00']), Closed: true }, on('2026-05-01', '2026-05-01')],
       [
         ['/0/Periods', 'InvalidValue'],
         ['/1/Periods', 'InvalidValue'],

@@ -40,11 +40,7 @@ async function makeSchool(...Locations: object[]) {
   });
   await tenants.applyTenantFile(db, file);
   const { mandatorId } = await tenants.getMandator(db, Mandator);
-  const rows = await db
-    .selectFrom('resource')
-    .where('mandator_id', '=', mandatorId)
-    .select(['id', 'name'])
-    .execute();
+  const rows = await db.selectFrom('resource').where('mandator_id', '=', mandatorId).select(['id', 'name']).execute();
   return { mandatorId, ids: Object.fromEntries(rows.map(({ id, name }) => [name, id])) };
 }
 
@@ -52,14 +48,10 @@ const open = async (school: Awaited<ReturnType<typeof makeSchool>>, from: string
   const found = await listOpenIntervals(
     ...([db, school.mandatorId, Object.values(school.ids), new Date(from), new Date(to)] as const),
   );
-  const nameOf = (id: number) =>
-    Object.keys(school.ids).find((name) => school.ids[name] === id) ?? String(id);
+  const nameOf = (id: number) => Object.keys(school.ids).find((name) => school.ids[name] === id) ?? String(id);
   const show = (instant: Date) => instant.toISOString().slice(5, 16);
   return Object.fromEntries(
-    [...found].map(([id, stretches]) => [
-      nameOf(id),
-      stretches.map(({ start, end }) => `${show(start)} ${show(end)}`),
-    ]),
+    [...found].map(([id, stretches]) => [nameOf(id), stretches.map(({ start, end }) => `${show(start)} ${show(end)}`)]),
   );
 };
 
@@ -161,17 +153,11 @@ describe('listOpenIntervals', () => {
       await makeSchool({ ...hours, Resources: [{ Name: 'C' }] }),
     ];
     const asked = [mine.ids['A']!, theirs.ids['C']!, 2_000_000_000];
-    const found = await listOpenIntervals(
-      db,
-      mine.mandatorId,
-      asked,
-      new Date('2026-06-02'),
-      new Date('2026-06-03'),
-    );
+    const found = await listOpenIntervals(db, mine.mandatorId, asked, new Date('2026-06-02'), new Date('2026-06-03'));
     expect([...found.keys()]).toEqual([mine.ids['A']]);
-    expect(
-      await listOpenIntervals(db, mine.mandatorId, [], new Date('2026-06-02'), new Date('2026-06-03')),
-    ).toEqual(new Map());
+    expect(await listOpenIntervals(db, mine.mandatorId, [], new Date('2026-06-02'), new Date('2026-06-03'))).toEqual(
+      new Map(),
+    );
   });
 
   test('computes shared hours once, in one query', async () => {
@@ -192,12 +178,7 @@ describe('listOpenIntervals', () => {
           },
           transformResult: async ({ result }) => result,
         }),
-        ...([
-          school.mandatorId,
-          Object.values(school.ids),
-          new Date('2026-03-01'),
-          new Date('2026-09-01'),
-        ] as const),
+        ...([school.mandatorId, Object.values(school.ids), new Date('2026-03-01'), new Date('2026-09-01')] as const),
       ),
     );
     expect(queries).toHaveLength(1);

@@ -41,8 +41,7 @@ describeReal('Cyrus IMAP: what organizers change is booked', missingCyrus(), () 
   });
 
   const calendarsRead = async () =>
-    (await service.db.selectFrom('mail_calendar').where('read_at', 'is not', null).select('id').execute())
-      .length;
+    (await service.db.selectFrom('mail_calendar').where('read_at', 'is not', null).select('id').execute()).length;
 
   function textOf({ name, start, minutes, rule, moved }: Meeting, room: string): string {
     sequence += 1;
@@ -62,9 +61,7 @@ describeReal('Cyrus IMAP: what organizers change is booked', missingCyrus(), () 
     ];
     const at = (from: number) => [`DTSTART:${stamp(from)}`, `DTEND:${stamp(from + minutes * minute)}`];
     const own = event(...at(start), ...(rule === undefined ? [] : [`RRULE:${rule}`]));
-    const exception = moved
-      ? event(`RECURRENCE-ID:${stamp(start + moved.nth * 7 * day)}`, ...at(moved.to))
-      : [];
+    const exception = moved ? event(`RECURRENCE-ID:${stamp(start + moved.nth * 7 * day)}`, ...at(moved.to)) : [];
     return [
       'BEGIN:VCALENDAR',
       'VERSION:2.0',

@@ -35,9 +35,7 @@ describeReal('exchangelib, an independent client of Exchange', missing, () => {
       });
       const { heard } = JSON.parse(stdout) as { heard: string[] };
       expect(heard[0]).toBe('StatusEvent');
-      process.stderr.write(
-        `exchangelib: understood ${heard.length} events: ${[...new Set(heard)].join(', ')}\n`,
-      );
+      process.stderr.write(`exchangelib: understood ${heard.length} events: ${[...new Set(heard)].join(', ')}\n`);
     } finally {
       await server.stop();
     }

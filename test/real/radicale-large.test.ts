@@ -9,19 +9,11 @@ const [hour, day] = [3_600_000, 86_400_000];
 const midnight = Math.ceil(Date.now() / day) * day + day;
 const stamp = (instant: number) => `${new Date(instant).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
 const eventLines = (name: string, start: number, minutes: number, ...lines: string[]) => [
-  ...[
-    'BEGIN:VEVENT',
-    `UID:${name}`,
-    `SUMMARY:${name}`,
-    `DTSTAMP:${stamp(midnight)}`,
-    `DTSTART:${stamp(start)}`,
-  ],
+  ...['BEGIN:VEVENT', `UID:${name}`, `SUMMARY:${name}`, `DTSTAMP:${stamp(midnight)}`, `DTSTART:${stamp(start)}`],
   ...[`DURATION:PT${minutes}M`, ...lines, 'END:VEVENT'],
 ];
 const calendarText = (...events: string[][]) =>
-  ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//test//test//EN', ...events.flat(), 'END:VCALENDAR', ''].join(
-    '\r\n',
-  );
+  ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//test//test//EN', ...events.flat(), 'END:VCALENDAR', ''].join('\r\n');
 const rooms = ['attachment', 'many', 'usual'];
 const count = 10_000;
 
@@ -64,16 +56,13 @@ describeReal('Radicale: large objects and many', missingRadicale(), () => {
     );
     expect(await radicale.put('usual', 'usual', calendarText(eventLines('usual', midnight, 60)))).toBe(201);
     await service.start();
-    const booked = (room: number, wanted: number) => async () =>
-      (await service.booked(room)).length === wanted;
+    const booked = (room: number, wanted: number) => async () => (await service.booked(room)).length === wanted;
     const times = [
       await timeUntil('the attachment is booked', 60_000, booked(0, 1)),
       await timeUntil('the usual one is booked', 60_000, booked(2, 1)),
       await timeUntil('the many are booked', 600_000, booked(1, count)),
     ];
-    const one = (name: string) => [
-      describeBooking(new Date(midnight), new Date(midnight + hour), 'Confirmed', name),
-    ];
+    const one = (name: string) => [describeBooking(new Date(midnight), new Date(midnight + hour), 'Confirmed', name)];
     expect(await service.booked(0)).toEqual(one('large'));
     expect(await service.booked(2)).toEqual(one('usual'));
     const [attached, usual, all] = times.map((time) => `${(time / 1_000).toFixed(1)} s`);

@@ -77,9 +77,7 @@ describeReal('Radicale: what stands in the calendar of a room is booked', missin
     const text = (name: string, start: string) => eventText(name, start, 'DURATION:PT1H');
     expect(await radicale.put('room1', 'floating', text('floating', `:${compact}T093000`))).toBe(201);
     await become('floating', [booking('floating', at('09:30'))]);
-    expect(await radicale.put('room1', 'floating', eventText('floating', `;VALUE=DATE:${compact}`))).toBe(
-      201,
-    );
+    expect(await radicale.put('room1', 'floating', eventText('floating', `;VALUE=DATE:${compact}`))).toBe(201);
     const wholeDay = describeBooking(new Date(at()), new Date(at() + day), 'Confirmed', 'floating');
     await become('whole day', [wholeDay]);
     expect(await radicale.remove('room1', 'floating')).toBe(200);

@@ -22,8 +22,7 @@ const schema = z.strictObject({
 
 const mostBytes = 3_000;
 /** So many members that nothing has. */
-const unknown = (count: number) =>
-  Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1]));
+const unknown = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1]));
 
 let received: unknown;
 let close: () => void;
@@ -159,19 +158,13 @@ describe('422 with every fault at once, its Pointer as it was sent', () => {
     ['a/b~c', '{"Name":"a","a/b~c":1}', '/a~1b~0c'],
   ])('%s is an unknown member like any other', async (_name, body, pointer) => {
     const { status, faults } = await send(body);
-    expect([status, faults.map(({ Pointer, Code }) => [Pointer, Code])]).toEqual([
-      422,
-      [[pointer, 'UnknownField']],
-    ]);
+    expect([status, faults.map(({ Pointer, Code }) => [Pointer, Code])]).toEqual([422, [[pointer, 'UnknownField']]]);
     expect(({} as { x?: unknown }).x).toBeUndefined();
   });
 
-  test.each(['1e999', '9007199254740993', '1.5', '"12"', '[1]', 'true', 'null'])(
-    'Count: %s',
-    async (value) => {
-      expect((await send(`{"Name":"a","Count":${value}}`)).status).toBe(422);
-    },
-  );
+  test.each(['1e999', '9007199254740993', '1.5', '"12"', '[1]', 'true', 'null'])('Count: %s', async (value) => {
+    expect((await send(`{"Name":"a","Count":${value}}`)).status).toBe(422);
+  });
 
   test('the text of many faults ends, and says how many there are', async () => {
     const { detail, faults } = await send(
@@ -267,10 +260,7 @@ test.each(['text/plain', 'application/xml', 'multipart/form-data', 'application/
 );
 
 test.each<[string, (size: number) => unknown]>([
-  [
-    'unknown members',
-    (size) => ({ Name: 'x', Rows: Array.from({ length: size / 1_000 }, () => unknown(1_000)) }),
-  ],
+  ['unknown members', (size) => ({ Name: 'x', Rows: Array.from({ length: size / 1_000 }, () => unknown(1_000)) })],
   ['wrong items of a list', (size) => ({ Name: 'x', Rows: Array(size).fill(1) })],
   ['items without members', (size) => ({ Name: 'x', Rows: Array.from({ length: size }, () => ({})) })],
 ])('twice as many faults cost no more than in proportion: %s', (_name, make) => {

@@ -245,12 +245,9 @@ describe('X-Request-Id', () => {
     expect(await echoed(given)).toBe(given);
   });
 
-  test.each(['x'.repeat(129), 'umlaut \u00e4', ''])(
-    'is replaced when it is not usable: %s',
-    async (given) => {
-      expect(await echoed(given)).toMatch(uuid);
-    },
-  );
+  test.each(['x'.repeat(129), 'umlaut \u00e4', ''])('is replaced when it is not usable: %s', async (given) => {
+    expect(await echoed(given)).toMatch(uuid);
+  });
 
   test('stands in the problem body as TraceId', async () => {
     const response = await fetch(`${hallway.url}/nothing`, { headers: { 'X-Request-Id': 'trace-me' } });
@@ -321,9 +318,7 @@ describe('the log', () => {
     gone.abort();
     expect(await left).toBe('AbortError');
     await logged.promise;
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { route: '/slow', status: 499, aborted: true },
-    ]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ route: '/slow', status: 499, aborted: true }]);
     await new Promise((resolve) => server.close(resolve));
   });
 });

@@ -57,8 +57,7 @@ function read(init: RequestInit = {}, path = '', url = service.url): Promise<Res
   });
 }
 
-const remaining = ({ headers }: Response) =>
-  Number(/; r=(\d+); t=\d+$/.exec(headers.get('ratelimit') ?? '')?.[1]);
+const remaining = ({ headers }: Response) => Number(/; r=(\d+); t=\d+$/.exec(headers.get('ratelimit') ?? '')?.[1]);
 
 async function useUp(): Promise<void> {
   for (let left = most; left > 0; left = remaining(await read())) {}
@@ -268,11 +267,7 @@ describe('the counts', () => {
       const rates = open(length);
       await until('the clocks are compared', () => {
         const reset = rates.count('clock').resetsAt.getTime() - error;
-        return (
-          reset > now() &&
-          reset - now() <= length &&
-          Math.abs((reset % length) - length / 2) > length / 2 - 200
-        );
+        return reset > now() && reset - now() <= length && Math.abs((reset % length) - length / 2) > length / 2 - 200;
       });
     } finally {
       clock.mockRestore();

@@ -67,8 +67,7 @@ const operations = Object.entries(committed.paths)
       example: operation.requestBody?.content['application/json']?.example,
       statuses: Object.keys(operation.responses).map(Number),
       isAnonymous: operation.security?.length === 0,
-      isJson:
-        !operation.responses['200']?.content || 'application/json' in operation.responses['200'].content,
+      isJson: !operation.responses['200']?.content || 'application/json' in operation.responses['200'].content,
       /** What cannot be left out. */
       query: (operation.parameters ?? [])
         .filter((one) => one.in === 'query' && one.required)
@@ -156,8 +155,7 @@ beforeAll(async () => {
   proxy = await startContractProxy(service.url);
   const { tenant, context } = service;
   tokens.display = await service.signIn(tenant, 'Display');
-  for (const name of ['admin', 'spent', 'fresh'] as const)
-    tokens[name] = await service.signIn(tenant, 'Admin');
+  for (const name of ['admin', 'spent', 'fresh'] as const) tokens[name] = await service.signIn(tenant, 'Admin');
   tokens.user = await service.signIn();
   const { mandatorId } = tenant;
   ({ pin } = await createPin(context.db, pepper, { mandatorId, personId: tenant.person('User').id }));
@@ -305,8 +303,7 @@ describe('the committed document', () => {
     const mounted = new Set<string>();
     const collect = ({ stack }: Router) => {
       for (const { route, handle } of stack) {
-        if (route)
-          for (const address of [route.path].flat()) mounted.add(address.replaceAll(/:(\w+)/g, '{$1}'));
+        if (route) for (const address of [route.path].flat()) mounted.add(address.replaceAll(/:(\w+)/g, '{$1}'));
         else if ('stack' in handle) collect(handle as unknown as Router);
       }
     };
@@ -422,19 +419,14 @@ describe('answers keep to the document', () => {
     for (const reader of jsonReaders) {
       const camel = await textOf(await call(reader, { headers }));
       const pascal = await textOf(await call(reader));
-      expect(camel).toBe(
-        pascal.replaceAll(/"([A-Z])(\w*)":/g, (_, first, rest) => `"${first.toLowerCase()}${rest}":`),
-      );
+      expect(camel).toBe(pascal.replaceAll(/"([A-Z])(\w*)":/g, (_, first, rest) => `"${first.toLowerCase()}${rest}":`));
     }
   });
 
   test('200 by APIKEY, with what is said of its end', async () => {
     const [reader] = readers;
     const answer = await call(reader!, { credential: { APIKEY: pin } });
-    expect([answer.status, answer.headers.get('deprecation')]).toEqual([
-      200,
-      expect.stringMatching(/^@\d+$/),
-    ]);
+    expect([answer.status, answer.headers.get('deprecation')]).toEqual([200, expect.stringMatching(/^@\d+$/)]);
   });
 
   test('200 for the cancelling of a batch that has not ended', async () => {
@@ -504,11 +496,7 @@ describe('answers keep to the document', () => {
     ],
     [413, writers, () => ({ body: JSON.stringify([{ JobID: 'J', Bemerkung: 'x'.repeat(3_000) }]) })],
     [415, writers, () => ({ headers: { 'Content-Type': 'text/plain' } })],
-    [
-      422,
-      batchWriters,
-      () => ({ body: '[{"JobID":"J"}]', headers: { 'Idempotency-Key': 'example-of-another-body' } }),
-    ],
+    [422, batchWriters, () => ({ body: '[{"JobID":"J"}]', headers: { 'Idempotency-Key': 'example-of-another-body' } })],
     [422, writers.filter((writer) => !isOfBatches(writer)), () => ({ body: '{"Nonsense":1}' })],
     [428, answering(428), () => ({ headers: { 'If-Match': '' } })],
   ];
@@ -538,10 +526,7 @@ describe('answers keep to the document', () => {
       const method = ['PUT', 'PATCH', 'DELETE'].find((other) => !taken.includes(other)) as string;
       const init = { method, headers: bearer(tokens.user) };
       const answer = await proxy.fetch(addressOf(template), init, { wrong: true });
-      expect([answer.status, answer.headers.get('allow')]).toEqual([
-        405,
-        expect.stringMatching(/GET|POST|PUT|DELETE/),
-      ]);
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, expect.stringMatching(/GET|POST|PUT|DELETE/)]);
     }
   });
 

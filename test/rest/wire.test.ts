@@ -35,15 +35,9 @@ let client: LessonClient;
 /** A batch that has failed. */
 let ended: string;
 
-const brokenJob = [
-  { JobID: 'J', LektionList: [{ LektionId: 'L', Beginn: 'never', RessourceName: 'Nowhere' }] },
-];
+const brokenJob = [{ JobID: 'J', LektionList: [{ LektionId: 'L', Beginn: 'never', RessourceName: 'Nowhere' }] }];
 
-async function submit(
-  body: unknown,
-  headers: Record<string, string> = {},
-  to: LessonClient = client,
-): Promise<string> {
+async function submit(body: unknown, headers: Record<string, string> = {}, to: LessonClient = client): Promise<string> {
   const accepted = (await (await to.post(body, headers)).json()) as Record<string, string>;
   return accepted['BatchId'] ?? accepted['batchId'] ?? '';
 }
@@ -102,9 +96,7 @@ describe('casing', () => {
       [
         {
           JobId: 'mixed',
-          lektionList: [
-            { LektionId: '1', ...times, beginn: '2027-02-02T08:00:00Z', ende: '2027-02-02T09:00:00Z' },
-          ],
+          lektionList: [{ LektionId: '1', ...times, beginn: '2027-02-02T08:00:00Z', ende: '2027-02-02T09:00:00Z' }],
         },
       ],
       camel,
@@ -122,26 +114,8 @@ describe('casing', () => {
     const pascal = await (await client.call('/batches?Limit=x')).json();
     const lower = await (await client.call('/batches?Limit=x', { headers: camel })).json();
     const standard = ['type', 'title', 'status', 'detail', 'instance'];
-    expect(keysOf(pascal)).toEqual([
-      ...standard,
-      'Code',
-      'TraceId',
-      'Errors',
-      'Field',
-      'Pointer',
-      'Code',
-      'Message',
-    ]);
-    expect(keysOf(lower)).toEqual([
-      ...standard,
-      'code',
-      'traceId',
-      'errors',
-      'field',
-      'pointer',
-      'code',
-      'message',
-    ]);
+    expect(keysOf(pascal)).toEqual([...standard, 'Code', 'TraceId', 'Errors', 'Field', 'Pointer', 'Code', 'Message']);
+    expect(keysOf(lower)).toEqual([...standard, 'code', 'traceId', 'errors', 'field', 'pointer', 'code', 'message']);
   });
 });
 
@@ -182,11 +156,7 @@ describe('ETag', () => {
   ])('304 without a body, and with the same headers, to who names %s', async (_name, known) => {
     const full = await read();
     for (const method of ['GET', 'HEAD']) {
-      const answer = await read(
-        { 'If-None-Match': known(full.headers.get('etag') ?? '') },
-        undefined,
-        method,
-      );
+      const answer = await read({ 'If-None-Match': known(full.headers.get('etag') ?? '') }, undefined, method);
       expect([answer.status, await answer.text()]).toEqual([304, '']);
       expect(headersOf(answer, ...kept)).toEqual(headersOf(full, ...kept));
       expect(headersOf(answer, 'content-type', 'content-length')).toEqual([null, null]);
@@ -238,26 +208,20 @@ describe('Accept', () => {
     'application/json;charset="UTF-8"',
   ])('200: %s', async (accept) => {
     const answer = await answerTo(accept);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([
-      200,
-      'application/json; charset=utf-8',
-    ]);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
   });
 
-  test.each([
-    'text/html',
-    'application/xml',
-    'application/json;q=0',
-    'application/json;q=0, text/*',
-    'nonsense',
-  ])('406: %s', async (accept) => {
-    const answer = await answerTo(accept);
-    expect(answer.status).toBe(406);
-    expect(await problemOf(answer)).toMatchObject({
-      Code: 'NotAcceptable',
-      detail: expect.stringMatching(/application\/json/),
-    });
-  });
+  test.each(['text/html', 'application/xml', 'application/json;q=0', 'application/json;q=0, text/*', 'nonsense'])(
+    '406: %s',
+    async (accept) => {
+      const answer = await answerTo(accept);
+      expect(answer.status).toBe(406);
+      expect(await problemOf(answer)).toMatchObject({
+        Code: 'NotAcceptable',
+        detail: expect.stringMatching(/application\/json/),
+      });
+    },
+  );
 
   test('200 without it', async () => {
     const socket = net.connect(Number(new URL(service.url).port), '127.0.0.1');

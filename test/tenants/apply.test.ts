@@ -35,9 +35,7 @@ const school = (mandator: string) => ({
       Name: 'Campus',
       TimeZone: 'Europe/Berlin',
       OpeningRules: [weekly],
-      OpeningExceptions: [
-        { FromDate: '2026-12-24', ToDate: '2026-12-26', Closed: true, Reason: 'Christmas' },
-      ],
+      OpeningExceptions: [{ FromDate: '2026-12-24', ToDate: '2026-12-26', Closed: true, Reason: 'Christmas' }],
       Resources: [
         { Name: 'R001', Kind: 'Room', Capacity: 30, Equipment: ['Projector', 'Piano'] },
         {
@@ -152,16 +150,8 @@ describe('a tenant file', () => {
     ['the name of the tenant', (file) => void (file.Name = 'Other'), { changed: 1 }],
     ['a parameter', (file) => void (file.Parameters.PinAuthenticationAllowed = false), { changed: 1 }],
     ['a zone', (file) => void (file.Locations[1]!.TimeZone = 'Asia/Seoul'), { changed: 1 }],
-    [
-      'a capacity',
-      (file) => void Object.assign(file.Locations[0]!.Resources[0]!, { Capacity: 31 }),
-      { changed: 1 },
-    ],
-    [
-      'equipment',
-      (file) => void (file.Locations[0]!.Resources[0]!['Equipment'] = ['Projector']),
-      { changed: 1 },
-    ],
+    ['a capacity', (file) => void Object.assign(file.Locations[0]!.Resources[0]!, { Capacity: 31 }), { changed: 1 }],
+    ['equipment', (file) => void (file.Locations[0]!.Resources[0]!['Equipment'] = ['Projector']), { changed: 1 }],
     [
       'the check-in',
       (file) => void Object.assign(file.Locations[0]!.Resources[0]!, { CheckInMinutes: 15 }),
@@ -173,11 +163,7 @@ describe('a tenant file', () => {
       (file) => void (file.Locations[0]!.OpeningRules![0] = { ...weekly, Closes: '19:00' }),
       { changed: 1 },
     ],
-    [
-      'an exception',
-      (file) => void (file.Locations[0]!.OpeningExceptions![0]!.ToDate = '2026-12-27'),
-      { changed: 1 },
-    ],
+    ['an exception', (file) => void (file.Locations[0]!.OpeningExceptions![0]!.ToDate = '2026-12-27'), { changed: 1 }],
     [
       'a rule of a resource that is left out',
       (file) => void delete file.Locations[0]!.Resources[1]!['OpeningRules'],
@@ -303,12 +289,7 @@ describe('getPerson', () => {
 
   test.each([
     ['an unknown tenant', 'nobody', 'ada@school.example', 'There is no tenant "nobody"; create it with'],
-    [
-      'an unknown address',
-      'people',
-      'bob@school.example',
-      'Tenant people has no active person "bob@school.example"',
-    ],
+    ['an unknown address', 'people', 'bob@school.example', 'Tenant people has no active person "bob@school.example"'],
   ])('NotFound names %s and the remedy', async (_, code, email, message) => {
     await expect(tenants.getPerson(db, code, email)).rejects.toMatchObject({
       code: 'NotFound',
@@ -337,10 +318,7 @@ describe('roomgate apply FILE', () => {
     const program = new Command().exitOverride();
     addCommands(program, (work) => async (...args) => {
       const context = { db } as Context;
-      await work(
-        { context, json: false, print: (text, record) => void printed.push({ text, record }) },
-        ...args,
-      );
+      await work({ context, json: false, print: (text, record) => void printed.push({ text, record }) }, ...args);
     });
     await program.parseAsync(['apply', file], { from: 'user' });
     return printed;

@@ -46,8 +46,7 @@ async function run(...args: string[]): Promise<{ text: string; record: unknown }
 }
 
 const stored = async (code: string) =>
-  (await db.selectFrom('mandator').select('parameters').where('code', '=', code).executeTakeFirst())
-    ?.parameters;
+  (await db.selectFrom('mandator').select('parameters').where('code', '=', code).executeTakeFirst())?.parameters;
 
 describe('parameter get', () => {
   test('without a name lists all, also those that were never set', async () => {
@@ -86,10 +85,7 @@ describe('parameter set', () => {
   });
 
   test.each([
-    [
-      ['PinAuthentificationAllowed', 'true'],
-      'there is no such parameter; did you mean PinAuthenticationAllowed?',
-    ],
+    [['PinAuthentificationAllowed', 'true'], 'there is no such parameter; did you mean PinAuthenticationAllowed?'],
     [['__proto__', 'true'], 'there is no such parameter'],
     [['PinAuthenticationAllowed', 'yes'], 'PinAuthenticationAllowed: is "yes"; must be true or false'],
     [['PinAuthenticationAllowed', '1'], 'PinAuthenticationAllowed: is "1"; must be true or false'],
@@ -101,8 +97,6 @@ describe('parameter set', () => {
   });
 
   test('of a tenant that is not there is NotFound', async () => {
-    await expect(run('set', '--mandator', 'nobody', 'PinAuthenticationAllowed', 'true')).rejects.toThrow(
-      NotFound,
-    );
+    await expect(run('set', '--mandator', 'nobody', 'PinAuthenticationAllowed', 'true')).rejects.toThrow(NotFound);
   });
 });

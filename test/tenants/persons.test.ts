@@ -52,9 +52,7 @@ describe('persons', () => {
     const person = newPerson({ Email: 'Ada@School.example' });
     const answer = await admin.post('/persons', person);
     expect(answer).toMatchObject({ status: 201, body: { ...person, Active: true, Version: 1 } });
-    expect(answer.headers.get('location')).toBe(
-      `${service.url}/school/api/v1.0/persons/${answer.body['Id']}`,
-    );
+    expect(answer.headers.get('location')).toBe(`${service.url}/school/api/v1.0/persons/${answer.body['Id']}`);
     expect((await admin.get(`/persons/${answer.body['Id']}`)).body).toEqual(answer.body);
     expect((await admin.post('/persons', { ...person, Email: 'ada@school.EXAMPLE' })).status).toBe(409);
   });
@@ -78,15 +76,11 @@ describe('persons', () => {
     expect(namesOf(await admin.get(`/persons?Email=${String(Email).toUpperCase()}`))).toEqual(['Listed']);
     expect(namesOf(await admin.get('/persons?Role=Display&Active=false'))).toEqual(['Listed']);
     expect(namesOf(await admin.get('/persons?Role=Display&Active=true'))).toEqual(['Display of school']);
-    const { data } = await admin.ask(
-      '{ persons(filter: {role: Display, active: false}) { nodes { id name } } }',
-    );
+    const { data } = await admin.ask('{ persons(filter: {role: Display, active: false}) { nodes { id name } } }');
     expect(data).toEqual({ persons: { nodes: [{ id: String(Id), name: 'Listed' }] } });
     const first = await admin.get('/persons?Limit=1');
     expect(namesOf(first)).toEqual(['Admin of school']);
-    expect(namesOf(await admin.get(`/persons?Limit=1&Cursor=${first.body['NextCursor']}`))).toEqual([
-      'User of school',
-    ]);
+    expect(namesOf(await admin.get(`/persons?Limit=1&Cursor=${first.body['NextCursor']}`))).toEqual(['User of school']);
   });
 
   test('403 for everybody else, whichever id they ask for', async () => {

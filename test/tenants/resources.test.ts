@@ -43,9 +43,7 @@ describe('POST resources', () => {
     };
     expect([answer.status, answer.body]).toEqual([201, record]);
     expect(answer.headers.get('etag')).toBe('"1"');
-    expect(answer.headers.get('location')).toBe(
-      `${service.url}/school/api/v1.0/resources/${answer.body['Id']}`,
-    );
+    expect(answer.headers.get('location')).toBe(`${service.url}/school/api/v1.0/resources/${answer.body['Id']}`);
     expect((await user.get(`/resources/${answer.body['Id']}`)).body).toEqual(answer.body);
   });
 
@@ -182,11 +180,9 @@ describe('locations', () => {
       expect((await admin.post('/locations', { Name: 'Z', TimeZone })).status).toBe(422);
       expect((await admin.patch(`/locations/${body['Id']}`, { TimeZone })).status).toBe(422);
     }
-    expect((await admin.patch(`/locations/${body['Id']}`, { TimeZone: 'Asia/Tokyo' }, 1)).body).toMatchObject(
-      {
-        ...{ TimeZone: 'Asia/Tokyo', Version: 2 },
-      },
-    );
+    expect((await admin.patch(`/locations/${body['Id']}`, { TimeZone: 'Asia/Tokyo' }, 1)).body).toMatchObject({
+      ...{ TimeZone: 'Asia/Tokyo', Version: 2 },
+    });
   });
 
   test('403 to change them for a user, and to read them for a display', async () => {
@@ -352,9 +348,7 @@ test('with 1,000 resources in each of 20 tenants no list reads another tenant’
       returning mandator_id, id
     )
     insert into resource (mandator_id, location_id, name, capacity, equipment)
-    select mandator_id, id, 'R' || n, n % 100, '{Beamer}' from sites, generate_series(1, 1000) as n`.execute(
-    db,
-  );
+    select mandator_id, id, 'R' || n, n % 100, '{Beamer}' from sites, generate_series(1, 1000) as n`.execute(db);
   await sql`analyze resource`.execute(db);
   const { id: mandatorId } = await db
     .selectFrom('mandator')
@@ -376,9 +370,7 @@ test('with 1,000 resources in each of 20 tenants no list reads another tenant’
 
 test('503 that names the import, with Retry-After, for a change while it holds the resource', async () => {
   const { Id, Version } = (await admin.post('/resources', room(await makeLocation(), 'Held'))).body;
-  await hold(service.context.db, (trx) =>
-    sql`select from resource where id = ${Id} for no key update`.execute(trx),
-  );
+  await hold(service.context.db, (trx) => sql`select from resource where id = ${Id} for no key update`.execute(trx));
   const answers = await Promise.all([
     admin.patch(`/resources/${Id}`, { Name: 'New' }),
     admin.send('PUT', `/opening-hours/${Id}/rules`, { body: { Items: [] }, headers: { 'If-Match': '"0"' } }),

@@ -31,13 +31,7 @@ describe('each fault names its path, its value and what is allowed', () => {
   const table: [json: unknown, code: string, pointer: string, field: string | null, message: string][] = [
     [7, 'InvalidType', '', null, 'the file: is 7; must be an object in braces'],
     [[], 'InvalidType', '', null, 'the file: is []; must be an object in braces'],
-    [
-      { Name: 'a' },
-      'MissingField',
-      '/Mandator',
-      'Mandator',
-      'Mandator: is missing; must be a text in quotes',
-    ],
+    [{ Name: 'a' }, 'MissingField', '/Mandator', 'Mandator', 'Mandator: is missing; must be a text in quotes'],
     [
       file({ Mandator: 'a.b' }),
       'InvalidValue',
@@ -96,13 +90,7 @@ describe('each fault names its path, its value and what is allowed', () => {
       'Pin',
       'Parameters.Pin: is not known here; the members here are PinAuthenticationAllowed',
     ],
-    [
-      file({ Locations: {} }),
-      'InvalidType',
-      '/Locations',
-      'Locations',
-      'Locations: is {}; must be a list in brackets',
-    ],
+    [file({ Locations: {} }), 'InvalidType', '/Locations', 'Locations', 'Locations: is {}; must be a list in brackets'],
     [
       file({ 'a/b~': 1 }),
       'UnknownField',
@@ -299,9 +287,7 @@ describe('each fault names its path, its value and what is allowed', () => {
     ],
   ];
   test.each(
-    table.map(
-      ([json, code, pointer, field, message]) => [message, json, { code, pointer, field, message }] as const,
-    ),
+    table.map(([json, code, pointer, field, message]) => [message, json, { code, pointer, field, message }] as const),
   )('%s', (_, json, expected) => {
     expect(faultsOf(json)).toEqual([expected]);
   });

@@ -73,22 +73,14 @@ test.each([
     const { db } = service.context;
     const { code, locationId, resources } = await makeTenant(db, { code: zone.slice(-3).toLowerCase() });
     const tenant = { ...service.tenant, code, locationId, resources };
-    const of = await db
-      .selectFrom('mandator')
-      .where('code', '=', code)
-      .select('id')
-      .executeTakeFirstOrThrow();
+    const of = await db.selectFrom('mandator').where('code', '=', code).select('id').executeTakeFirstOrThrow();
     const [elsewhere, strange] = [resources[0]!, resources[1]!];
     const { id: strangeLocation } = await db
       .insertInto('location')
       .values({ mandator_id: of.id, name: 'Strange', time_zone: zone })
       .returning('id')
       .executeTakeFirstOrThrow();
-    await db
-      .updateTable('resource')
-      .set({ location_id: strangeLocation })
-      .where('id', '=', strange.id)
-      .execute();
+    await db.updateTable('resource').set({ location_id: strangeLocation }).where('id', '=', strange.id).execute();
     const persons = await db
       .selectFrom('person')
       .where('mandator_id', '=', of.id)
@@ -141,8 +133,6 @@ test('doctor tells the release of both, and a file of ICU brings other rules to 
     ({ Check }) => Check === 'Time zones',
   );
   expect(found).toMatchObject({ Level: 'warning' });
-  expect(found?.Text).toMatch(
-    /^Node\.js, .* the rules of 2099a; PostgreSQL those of (older than )?20\d\d[a-z]/,
-  );
+  expect(found?.Text).toMatch(/^Node\.js, .* the rules of 2099a; PostgreSQL those of (older than )?20\d\d[a-z]/);
   expect(found?.Text).toContain('Asia/Kathmandu from ');
 });

@@ -30,12 +30,9 @@ const otherRules = fc
     if (freq === 'YEARLY' && chosen === 'years' && drawn.yearDays.length > 0)
       return [...own, ...list('BYYEARDAY', drawn.yearDays)].join(';');
     if (freq === 'YEARLY' && chosen === 'weeks' && drawn.weeks.length > 0 && drawn.weekdays.length > 0)
-      return [
-        `FREQ=${freq}`,
-        'INTERVAL=1',
-        ...list('BYWEEKNO', drawn.weeks),
-        ...list('BYDAY', drawn.weekdays),
-      ].join(';');
+      return [`FREQ=${freq}`, 'INTERVAL=1', ...list('BYWEEKNO', drawn.weeks), ...list('BYDAY', drawn.weekdays)].join(
+        ';',
+      );
     const monthDays = freq === 'WEEKLY' ? [] : list('BYMONTHDAY', drawn.monthDays);
     const positions = freq === 'WEEKLY' ? [] : list('BYSETPOS', drawn.positions);
     const days = list('BYDAY', drawn.weekdays);

@@ -17,9 +17,7 @@ describeInBrowser('A board in a browser', () => {
   let cable: Cable;
   let board: Sign;
   const tile = (room: string): Locator =>
-    board.page
-      .getByRole('listitem')
-      .filter({ has: board.page.getByRole('heading', { name: room, exact: true }) });
+    board.page.getByRole('listitem').filter({ has: board.page.getByRole('heading', { name: room, exact: true }) });
 
   beforeAll(async () => {
     [service, browser] = await Promise.all([startService(), launchBrowser()]);

@@ -1,24 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import type { RoomStatus } from '../../src/displays/state.ts';
 import { mutationOf, perform } from '../../src/web/display/acts.ts';
-import {
-  clockTime,
-  instantOf,
-  isNight,
-  localDay,
-  makeClock,
-  pushSlack,
-} from '../../src/web/display/clock.ts';
+import { clockTime, instantOf, isNight, localDay, makeClock, pushSlack } from '../../src/web/display/clock.ts';
 import { dayBar } from '../../src/web/display/day-bar.ts';
 import { english } from '../../src/web/display/english.ts';
 import { makeEventParser } from '../../src/web/display/event-stream.ts';
-import {
-  documents,
-  parseInstants,
-  readSnapshot,
-  type Slot,
-  type Snapshot,
-} from '../../src/web/display/frames.ts';
+import { documents, parseInstants, readSnapshot, type Slot, type Snapshot } from '../../src/web/display/frames.ts';
 import { german } from '../../src/web/display/german.ts';
 import { pageOf, spread } from '../../src/web/display/grid.ts';
 import { icons } from '../../src/web/display/icons.ts';
@@ -82,14 +69,7 @@ describe('the texts', () => {
   });
 
   test('name each state by a word and an icon of its own', () => {
-    const states = [
-      'FREE',
-      'BUSY',
-      'CHECK_IN_DUE',
-      'ENDING_SOON',
-      'CLOSED',
-      'OUT_OF_SERVICE',
-    ] satisfies RoomStatus[];
+    const states = ['FREE', 'BUSY', 'CHECK_IN_DUE', 'ENDING_SOON', 'CLOSED', 'OUT_OF_SERVICE'] satisfies RoomStatus[];
     for (const language of languages) {
       const words = [...states, 'UNKNOWN' as const].map((state) => texts[language].states[state]);
       expect(new Set(words).size).toBe(7);
@@ -149,12 +129,7 @@ describe('the clock', () => {
 
   test('is at night from 20:00 until 06:30 of the room', () => {
     const night = (time: string) => isNight(offsets, Date.parse(`2026-11-20T${time}:00Z`));
-    expect([night('18:59'), night('19:00'), night('05:29'), night('05:30')]).toEqual([
-      false,
-      true,
-      true,
-      false,
-    ]);
+    expect([night('18:59'), night('19:00'), night('05:29'), night('05:30')]).toEqual([false, true, true, false]);
   });
 });
 
@@ -238,18 +213,7 @@ describe('the bar of the day', () => {
     expect(bar).toMatchObject({ start: noon - 240 * minute, end: noon + 360 * minute, now: 40 });
     expect(bar.open).toEqual([{ left: 0, width: 100 }]);
     expect(bar.slots).toMatchObject([{ left: 50, width: 10 }]);
-    expect(bar.hours.map(({ label }) => label)).toEqual([
-      '8',
-      '9',
-      '10',
-      '11',
-      '12',
-      '13',
-      '14',
-      '15',
-      '16',
-      '17',
-    ]);
+    expect(bar.hours.map(({ label }) => label)).toEqual(['8', '9', '10', '11', '12', '13', '14', '15', '16', '17']);
   });
 
   test('is there on a day without opening hours, and stays within its day', () => {
@@ -303,17 +267,11 @@ describe('server-sent events', () => {
 
 describe('what can be tapped', () => {
   const acts = (room: Snapshot, now = noon) =>
-    offersAt(room, lookAt(room, now), now).map((offer) =>
-      'minutes' in offer ? offer.act + offer.minutes : offer.act,
-    );
+    offersAt(room, lookAt(room, now), now).map((offer) => ('minutes' in offer ? offer.act + offer.minutes : offer.act));
 
   test('is to book for as long as it fits, at most four hours', () => {
     expect(acts(roomOf([]))).toEqual(['book15', 'book30', 'book60']);
-    expect(acts(roomOf([slotOf(noon + 40 * minute, noon + 80 * minute)]))).toEqual([
-      'book15',
-      'book30',
-      'bookUntil',
-    ]);
+    expect(acts(roomOf([slotOf(noon + 40 * minute, noon + 80 * minute)]))).toEqual(['book15', 'book30', 'bookUntil']);
     expect(acts(roomOf([slotOf(noon + 30 * minute, noon + 80 * minute)]))).toEqual(['book15', 'book30']);
     expect(acts(roomOf([slotOf(noon + 4 * minute, noon + 80 * minute)]))).toEqual([]);
     expect(acts(roomOf([], { open: [{ start: noon, end: noon + 9_000 * minute }] }))).toEqual([
@@ -335,20 +293,11 @@ describe('what can be tapped', () => {
   test('is to check in when it is due', () => {
     const checkIn = { from: noon - 15 * minute, until: noon + 10 * minute, isDone: false };
     expect(acts(roomOf([slotOf(noon + 5 * minute, noon + 60 * minute, { checkIn })]))).toEqual(['checkIn']);
-    expect(acts(roomOf([slotOf(noon - 5 * minute, noon + 60 * minute, { checkIn })]))).toEqual([
-      'checkIn',
-      'end',
-    ]);
+    expect(acts(roomOf([slotOf(noon - 5 * minute, noon + 60 * minute, { checkIn })]))).toEqual(['checkIn', 'end']);
   });
 
   test('is sent once more with the same key when the network fails, and no third time', async () => {
-    const call = mutationOf(
-      { act: 'book', minutes: 15, end: noon + 15 * minute },
-      '7',
-      noon,
-      'key',
-      texts.en,
-    );
+    const call = mutationOf({ act: 'book', minutes: 15, end: noon + 15 * minute }, '7', noon, 'key', texts.en);
     const sent: unknown[] = [];
     const post = async (one: unknown) => {
       sent.push(one);
@@ -507,9 +456,7 @@ describe('the link', () => {
     await world.pass(14_000);
     expect(world.calls.map(({ query }) => query)).toEqual(['subscription']);
     await world.pass(61_500);
-    expect(world.calls.slice(1)).toMatchObject([
-      ...[15_000, 45_000, 75_000].map((at) => ({ query: 'query', at })),
-    ]);
+    expect(world.calls.slice(1)).toMatchObject([...[15_000, 45_000, 75_000].map((at) => ({ query: 'query', at }))]);
     expect(world.states).toEqual(['connecting', 'polling']);
     await world.pass(260_000);
     expect(world.calls.filter(({ query }) => query === 'subscription')).toHaveLength(2);
@@ -561,9 +508,7 @@ describe('the link', () => {
     let isUp = false;
     const world = makeWorld(async (query, signal) => {
       if (!isUp) throw new TypeError('Failed to fetch');
-      return query.startsWith('subscription')
-        ? streamOf(signal)
-        : new Response(`{"data":{"now":${sentSnapshot}}}`);
+      return query.startsWith('subscription') ? streamOf(signal) : new Response(`{"data":{"now":${sentSnapshot}}}`);
     });
     const link = world.open();
     await world.pass(300_000);
@@ -613,16 +558,12 @@ describe('the link', () => {
         serverTime: '2026-11-20T11:00:00Z',
         retryAfterSeconds: seconds,
       });
-    const restarted = makeWorld(async (_query, signal) =>
-      streamOf(signal, sentSnapshot, ended('Restarting', 8)),
-    );
+    const restarted = makeWorld(async (_query, signal) => streamOf(signal, sentSnapshot, ended('Restarting', 8)));
     const link = restarted.open();
     await restarted.pass(4_100);
     expect(restarted.calls.map(({ at }) => at)).toEqual([0, 4_000]);
     link.close();
-    const revoked = makeWorld(async (_query, signal) =>
-      streamOf(signal, sentSnapshot, ended('Revoked', null)),
-    );
+    const revoked = makeWorld(async (_query, signal) => streamOf(signal, sentSnapshot, ended('Revoked', null)));
     revoked.open();
     await revoked.pass(1_000);
     expect(revoked.states).toEqual(['connecting', 'live', 'refused']);

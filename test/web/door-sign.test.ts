@@ -34,8 +34,7 @@ describeInBrowser('A door sign in a browser', () => {
     used.push({ kind, sign });
     return sign;
   }
-  const show = (room: string, options?: SignOptions, origin?: string) =>
-    visit(school.sign(room), options, origin);
+  const show = (room: string, options?: SignOptions, origin?: string) => visit(school.sign(room), options, origin);
   beforeAll(async () => {
     [service, browser] = await Promise.all([startService(), launchBrowser()]);
     cable = await layCable(service.url);
@@ -208,12 +207,7 @@ describeInBrowser('A door sign in a browser', () => {
 
   test('check in, extend and end early by touch', async () => {
     await school.call(
-      ...([
-        'PATCH',
-        `/resources/${school.roomId('A8')}`,
-        { CheckInMinutes: 15 },
-        { 'If-Match': '"1"' },
-      ] as const),
+      ...(['PATCH', `/resources/${school.roomId('A8')}`, { CheckInMinutes: 15 }, { 'If-Match': '"1"' }] as const),
     );
     const { Id } = await school.book('A8', -2, 28);
     const sign = await show('A8', { ahead: 0 });

@@ -15,16 +15,14 @@ afterAll(() => service.stop());
 
 /** Bytes as they travel: fetch would inflate them. */
 function get(address: string, headers: Record<string, string> = {}, method = 'GET') {
-  return new Promise<{ status: number; headers: http.IncomingHttpHeaders; body: Buffer }>(
-    (resolve, reject) => {
-      const sent = http.request(service.url + address, { headers, method }, async (answer) => {
-        const chunks: Buffer[] = [];
-        for await (const chunk of answer) chunks.push(chunk as Buffer);
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) });
-      });
-      sent.on('error', reject).end();
-    },
-  );
+  return new Promise<{ status: number; headers: http.IncomingHttpHeaders; body: Buffer }>((resolve, reject) => {
+    const sent = http.request(service.url + address, { headers, method }, async (answer) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of answer) chunks.push(chunk as Buffer);
+      resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) });
+    });
+    sent.on('error', reject).end();
+  });
 }
 
 /** The addresses of all that a page loads, itself first: what its markup names, and what its scripts import or start. */
@@ -103,10 +101,7 @@ describe('GET /assets', () => {
     const { headers, body } = await get('/assets/displays/state.ts');
     expect(headers['content-type']).toBe('text/javascript; charset=utf-8');
     expect(body.toString()).not.toMatch(/\/\*\*|\bexport type\b|: number/);
-    const served = (await import(`data:text/javascript;base64,${body.toString('base64')}`)) as Record<
-      string,
-      unknown
-    >;
+    const served = (await import(`data:text/javascript;base64,${body.toString('base64')}`)) as Record<string, unknown>;
     const source = (await import('../../src/displays/state.ts')) as Record<string, unknown>;
     expect(Object.keys(served)).toEqual(Object.keys(source));
   });
@@ -115,10 +110,7 @@ describe('GET /assets', () => {
     for (const address of ['/school/door-sign/1', '/assets/displays/state.ts']) {
       const plain = await get(address);
       const zipped = await get(address, { 'Accept-Encoding': 'br, gzip' });
-      expect([plain.headers['content-encoding'], zipped.headers['content-encoding']]).toEqual([
-        undefined,
-        'gzip',
-      ]);
+      expect([plain.headers['content-encoding'], zipped.headers['content-encoding']]).toEqual([undefined, 'gzip']);
       expect(gunzipSync(zipped.body).equals(plain.body)).toBe(true);
       expect(zipped.headers['etag']).not.toBe(plain.headers['etag']);
       expect(plain.headers).toMatchObject({ 'cache-control': 'no-cache', vary: 'Accept-Encoding' });
@@ -134,20 +126,8 @@ describe('GET /assets', () => {
 
   test('404 for every other file', async () => {
     for (const name of [
-      ...[
-        'web/display/sign.html',
-        'web/display',
-        'web/display/',
-        'displays/display.ts',
-        'config.ts',
-        'web/files.ts',
-      ],
-      ...[
-        'web/display/..%2f..%2fconfig.ts',
-        'web/display/%2e%2e/%2e%2e/config.ts',
-        '__proto__',
-        'constructor',
-      ],
+      ...['web/display/sign.html', 'web/display', 'web/display/', 'displays/display.ts', 'config.ts', 'web/files.ts'],
+      ...['web/display/..%2f..%2fconfig.ts', 'web/display/%2e%2e/%2e%2e/config.ts', '__proto__', 'constructor'],
     ])
       expect([name, (await get(`/assets/${name}`)).status]).toEqual([name, 404]);
     expect((await get('/assets/displays/state.ts', {}, 'DELETE')).status).toBe(405);

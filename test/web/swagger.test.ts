@@ -139,12 +139,8 @@ describeInBrowser('Swagger UI in a browser without any other network', () => {
 
   test('a wrong PIN is told to the person, and signs nobody in', async () => {
     await signIn(page, 'AAAAA-AAAAA-AAAAA-AAAAA', /PIN is not valid/);
-    expect(await page.getByRole('status').textContent()).toBe(
-      'This PIN is not valid. Check it, or make another one.',
-    );
-    expect(await page.getByLabel('PIN', { exact: true }).evaluate((input) => input.matches(':focus'))).toBe(
-      true,
-    );
+    expect(await page.getByRole('status').textContent()).toBe('This PIN is not valid. Check it, or make another one.');
+    expect(await page.getByLabel('PIN', { exact: true }).evaluate((input) => input.matches(':focus'))).toBe(true);
     expect(await signedIn(page)).toBe(0);
     // What the browser itself says of a 400.
     expect(complaints.splice(0)).toEqual([expect.stringMatching(/status of 400/)]);

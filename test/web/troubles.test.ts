@@ -18,8 +18,7 @@ describeInBrowser('A door sign that hangs for a year', () => {
   let cable: Cable;
   let sign: Sign;
   let token: string;
-  const link = (state: string) =>
-    sign.page.locator(`html[data-link="${state}"]`).waitFor({ state: 'attached' });
+  const link = (state: string) => sign.page.locator(`html[data-link="${state}"]`).waitFor({ state: 'attached' });
 
   beforeAll(async () => {
     [service, browser] = await Promise.all([startService(), launchBrowser()]);
@@ -96,9 +95,7 @@ describeInBrowser('A door sign that hangs for a year', () => {
 
   test('a page whose scripts did not all come is loaded anew', async () => {
     let isBroken = true;
-    await sign.page.route('**/lines.ts', (route) =>
-      isBroken ? route.fulfill({ status: 404 }) : route.continue(),
-    );
+    await sign.page.route('**/lines.ts', (route) => (isBroken ? route.fulfill({ status: 404 }) : route.continue()));
     await sign.open(school.sign('A2'));
     expect(await sign.statusNow()).toBe('UNKNOWN');
     isBroken = false;

@@ -30,8 +30,7 @@ async function get(path: string, method = 'GET'): Promise<string | undefined> {
 }
 
 const page = (version: string) => `<meta name="version" content="${version}">`;
-const html = (text: string, status = 200) =>
-  new Response(text, { status, headers: { 'content-type': 'text/html' } });
+const html = (text: string, status = 200) => new Response(text, { status, headers: { 'content-type': 'text/html' } });
 const sign = '/school/door-sign/7?lang=de';
 
 test('the worker gives what the network gives, and keeps it', async () => {
@@ -70,11 +69,7 @@ test('what leads nowhere is given up: soon where something is kept, and else bef
 
 test('the worker keeps no answer of an API, and nothing that is sent', async () => {
   network = async () => new Response('secret');
-  for (const path of [
-    '/school/graphql',
-    '/school/api/v1.0/displays/self',
-    '/school/api/v1.0/displays/7/snapshot',
-  ])
+  for (const path of ['/school/graphql', '/school/api/v1.0/displays/self', '/school/api/v1.0/displays/7/snapshot'])
     expect(await get(path)).toBeUndefined();
   expect(await get('/school/door-sign/7', 'POST')).toBeUndefined();
   expect(kept.size).toBe(0);

@@ -91,14 +91,9 @@ async function findHome(place: Place): Promise<string> {
   );
 }
 
-async function searchPrincipal(
-  place: Place,
-  ...describing: (Resource | undefined)[]
-): Promise<Resource | undefined> {
+async function searchPrincipal(place: Place, ...describing: (Resource | undefined)[]): Promise<Resource | undefined> {
   const { settings, mailbox } = place;
-  const sets = describing.map(
-    (each) => each && hrefOf(each, davNamespace, 'principal-collection-set', settings.Url),
-  );
+  const sets = describing.map((each) => each && hrefOf(each, davNamespace, 'principal-collection-set', settings.Url));
   const collection = sets.find((path) => path !== undefined);
   if (collection === undefined) return undefined;
   // Cyrus compares with the name of the account alone.
@@ -130,9 +125,7 @@ function isCalendar(resource: Resource): boolean {
     calDavNamespace,
     'comp',
   );
-  return (
-    kinds.length === 0 || kinds.some(({ attributes }) => attributes.get('name')?.toUpperCase() === 'VEVENT')
-  );
+  return kinds.length === 0 || kinds.some(({ attributes }) => attributes.get('name')?.toUpperCase() === 'VEVENT');
 }
 
 /**

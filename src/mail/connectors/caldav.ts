@@ -133,13 +133,10 @@ async function* readAt(reading: Reading, address: string, from: Start): AsyncGen
     const list = await readPage(reading, address, place.token);
     const { changed, removed } = sortMembers(list.resources);
     const objects = place.objects + changed.size + removed.length;
-    if (objects > mostObjects)
-      throw new ServerFault('TooLarge', `The calendar has more than ${mostObjects} objects.`);
+    if (objects > mostObjects) throw new ServerFault('TooLarge', `The calendar has more than ${mostObjects} objects.`);
     const next = place.next ?? { token: list.token, isCut: list.isCut };
     place = { ...place, next };
-    const paths = [...changed]
-      .filter(([key]) => key > place.after)
-      .sort(([one], [other]) => (one < other ? -1 : 1));
+    const paths = [...changed].filter(([key]) => key > place.after).sort(([one], [other]) => (one < other ? -1 : 1));
     for (let at = 0; at < paths.length; ) {
       const batch = paths.slice(at, at + place.batchSize);
       const read = await readObjects(
@@ -223,10 +220,7 @@ async function askForPage({ ask, signal }: Reading, address: string, token: stri
     if (status === 207) return answer;
     const preconditions = status < 300 ? [] : failedPreconditions(answer);
     if (token !== '' && (status === 410 || preconditions.includes('valid-sync-token')))
-      throw new ServerFault(
-        'StateLost',
-        `${new URL(address).origin} does not know any more what we have read.`,
-      );
+      throw new ServerFault('StateLost', `${new URL(address).origin} does not know any more what we have read.`);
     const isLimit = status === 507 || preconditions.includes('number-of-matches-within-limits');
     if (isLimit && limit !== '') continue;
     const { origin, pathname } = new URL(address);
@@ -275,8 +269,7 @@ async function* fetchObjects(reading: Reading, address: string, paths: string[])
   try {
     yield* await fetchBatch(reading, address, paths);
   } catch (error) {
-    const isOfOne =
-      error instanceof ServerFault && (error.fault === 'TooLarge' || error.fault === 'Unreadable');
+    const isOfOne = error instanceof ServerFault && (error.fault === 'TooLarge' || error.fault === 'Unreadable');
     if (!isOfOne) throw error;
     if (paths.length === 1) yield { path: paths[0]!, text: null, isGone: false };
     else {

@@ -106,12 +106,7 @@ export type Connector = {
    * come before the fault, from which on less is asked for at once.
    * @throws ServerFault
    */
-  pages(
-    calendar: RemoteCalendar,
-    from: Start,
-    window: Window,
-    signal: AbortSignal,
-  ): AsyncIterable<CalendarPage>;
+  pages(calendar: RemoteCalendar, from: Start, window: Window, signal: AbortSignal): AsyncIterable<CalendarPage>;
 };
 
 /** Why a mail server did not give what it was asked for. */
@@ -128,5 +123,4 @@ export class ServerFault extends Error {
 }
 
 /** Whether a mail server has said something itself, so that others need not wait for it. */
-export const hasAnswered = (fault: unknown): boolean =>
-  fault instanceof ServerFault && fault.fault !== 'Unreachable';
+export const hasAnswered = (fault: unknown): boolean => fault instanceof ServerFault && fault.fault !== 'Unreachable';

@@ -64,10 +64,7 @@ function pathOf(href: string, address: string): string {
   const url = URL.parse(href, address);
   const { origin } = new URL(address);
   if (url?.origin !== origin)
-    throw new ServerFault(
-      'Unreadable',
-      `${origin} names a resource of another place, which is not followed.`,
-    );
+    throw new ServerFault('Unreadable', `${origin} names a resource of another place, which is not followed.`);
   return url.pathname;
 }
 
@@ -135,12 +132,7 @@ export function propertyOf(resource: Resource, namespace: string, name: string):
 }
 
 /** The path that a property holds as a `D:href`; undefined without one. @throws ServerFault */
-export function hrefOf(
-  resource: Resource,
-  namespace: string,
-  name: string,
-  address: string,
-): string | undefined {
+export function hrefOf(resource: Resource, namespace: string, name: string, address: string): string | undefined {
   const href = textOf(propertyOf(resource, namespace, name), davNamespace, 'href');
   return href === undefined ? undefined : pathOf(href, address);
 }

@@ -88,10 +88,7 @@ export function lacksPlace(found: Found): boolean {
 
 /** The original start of an occurrence. */
 export function readPlace(element: XmlElement): Date | undefined {
-  return (
-    readInstant(textOf(element, types, 'OriginalStart')) ??
-    readInstant(textOf(element, types, 'RecurrenceId'))
-  );
+  return readInstant(textOf(element, types, 'OriginalStart')) ?? readInstant(textOf(element, types, 'RecurrenceId'));
 }
 
 /** '' but for occurrences; what was invited to a single one, without its series, has only a RecurrenceId. */

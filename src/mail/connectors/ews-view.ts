@@ -85,8 +85,7 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
         organizers.set(keyOf(one), { organizer: (element && readOrganizer(element)) ?? one.organizer });
     }
     for (const one of found)
-      if (one.organizer && !one.organizer.email)
-        one.organizer = organizers.get(keyOf(one))?.organizer ?? one.organizer;
+      if (one.organizer && !one.organizer.email) one.organizer = organizers.get(keyOf(one))?.organizer ?? one.organizer;
   }
 
   return {
@@ -107,10 +106,8 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
       const isLast = textOf(response, messages, 'IncludesLastItemInRange') !== 'false';
       const hasChanged = (childOf(response, messages, 'Changes')?.children.length ?? 0) > 0;
       if (next === '') throw new ServerFault('Unreadable', `${origin} answers without a SyncState.`);
-      if (next.length > longestState)
-        throw new ServerFault('TooLarge', `${origin} has too large a SyncState.`);
-      if (!isLast && next === state)
-        throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
+      if (next.length > longestState) throw new ServerFault('TooLarge', `${origin} has too large a SyncState.`);
+      if (!isLast && next === state) throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
       return { state: next, isLast, hasChanged };
     },
   };

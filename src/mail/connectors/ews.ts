@@ -59,8 +59,7 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
           }
         }
         const { state, isLast, hasChanged } = await view.sync(mailbox, place.state, signal);
-        if (place.rounds === mostRounds)
-          throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
+        if (place.rounds === mostRounds) throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
         place = { ...place, state, rounds: place.rounds + 1, hasChanged: place.hasChanged || hasChanged };
         if (isLast && (!place.hasChanged || place.views === mostViews)) {
           // What has changed once more is found by the next reading.

@@ -59,10 +59,7 @@ export function faultOf(status: number, headers: Headers, origin: string, words 
   if (status === 429 || status === 503) return new ServerFault('Throttled', said, retryAtOf(headers));
   if (status >= 500) return new ServerFailed(said);
   if (status >= 300 && status < 400)
-    return new ServerFault(
-      'Unreachable',
-      `${said}, which leads elsewhere; is the Url of the settings right?`,
-    );
+    return new ServerFault('Unreachable', `${said}, which leads elsewhere; is the Url of the settings right?`);
   if (status === 404)
     return new ServerFault('Unreachable', `${said}; are the Url of the settings and the mailbox right?`);
   return new ServerFault('Unreadable', said);

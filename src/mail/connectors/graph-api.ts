@@ -142,8 +142,7 @@ export function openGraphApi(settings: MailServerSettings, ask: Ask): GraphApi {
         const answer = await readPage({ ...question, address, pageSize }, signal);
         pageSize = answer.pageSize;
         const { page } = answer;
-        if (!page && pages > 0)
-          throw new ServerFault('Unreadable', `${origin} names a page that is not there.`);
+        if (!page && pages > 0) throw new ServerFault('Unreadable', `${origin} names a page that is not there.`);
         if (!page || !take(page.value)) return page;
         const next = page['@odata.nextLink'];
         if (!next) return page;

@@ -68,13 +68,7 @@ export function readStub(event: unknown): Stub | undefined {
 }
 
 /** The series, or the event itself. */
-export function groupOf({
-  id,
-  seriesMasterId,
-}: {
-  id: string;
-  seriesMasterId?: string | null | undefined;
-}): string {
+export function groupOf({ id, seriesMasterId }: { id: string; seriesMasterId?: string | null | undefined }): string {
   return seriesMasterId || id;
 }
 

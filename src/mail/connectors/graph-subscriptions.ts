@@ -20,11 +20,7 @@ const expiry = () => new Date(Date.now() + life).toISOString();
 /** A mailbox as a part of an address. */
 export const pathOf = (mailbox: string) => `users/${encodeURIComponent(mailbox).replaceAll('%40', '@')}`;
 
-export function openGraphSubscriptions({
-  call,
-  readPages,
-  origin,
-}: GraphApi): NonNullable<Connector['subscriptions']> {
+export function openGraphSubscriptions({ call, readPages, origin }: GraphApi): NonNullable<Connector['subscriptions']> {
   function readGranted(body: unknown): { id: string; expiresAt: Date } {
     const { data } = granted.safeParse(body);
     const expiresAt = readInstant(data?.expirationDateTime);
@@ -45,8 +41,7 @@ export function openGraphSubscriptions({
         latestSupportedTlsVersion: 'v1_2',
       } satisfies Subscription;
       const answer = await call({ method: 'POST', address: '/subscriptions', body, deadline }, signal);
-      if (answer.status === 404)
-        throw new ServerFault('AccessLost', `${origin} knows no mailbox ${mailbox}.`);
+      if (answer.status === 404) throw new ServerFault('AccessLost', `${origin} knows no mailbox ${mailbox}.`);
       const { id, expiresAt } = readGranted(answer.body);
       return { externalId: id, expiresAt, watermark: null };
     },

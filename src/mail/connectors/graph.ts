@@ -117,8 +117,7 @@ const beginAt = (link: string): GraphPlace => ({
 /** A continuation names links, which must be those of this server, as those of a cursor. @throws ServerFault StateLost */
 function readOwnPlace(continuation: string | null, origin: string): GraphPlace | null {
   const place = readPlace(graphPlace, continuation);
-  const isHere = (link: string | null) =>
-    link === null || link.startsWith('/') || URL.parse(link)?.origin === origin;
+  const isHere = (link: string | null) => link === null || link.startsWith('/') || URL.parse(link)?.origin === origin;
   if (place === null || (isHere(place.link) && isHere(place.told))) return place;
   throw new ServerFault('StateLost', 'The continuation is not one of this server.');
 }
@@ -141,12 +140,10 @@ async function* readChanges(
   while (place.link !== null) {
     const { link: address, pageSize } = place;
     seen.add(address);
-    const answer = await readPage({ address, prefer: inUtc, pageSize, isCursor }, signal).catch(
-      (error: unknown) => {
-        if (error instanceof TimedOut && pageSize > 1) return error;
-        throw error;
-      },
-    );
+    const answer = await readPage({ address, prefer: inUtc, pageSize, isCursor }, signal).catch((error: unknown) => {
+      if (error instanceof TimedOut && pageSize > 1) return error;
+      throw error;
+    });
     if (answer instanceof TimedOut) {
       yield { place: { ...place, pageSize: Math.ceil(pageSize / 2) }, singles: [], removed: [] };
       throw answer;
@@ -182,10 +179,7 @@ function noPage(origin: string, isCursor: boolean, isLater: boolean): ServerFaul
 }
 
 /** Of a page the last word on each event. @throws ServerFault */
-function sortChanges(
-  events: readonly unknown[],
-  origin: string,
-): Omit<Changes, 'place'> & { series: string[] } {
+function sortChanges(events: readonly unknown[], origin: string): Omit<Changes, 'place'> & { series: string[] } {
   const singles = new Map<string, ReadOfGroup>();
   const series = new Set<string>();
   const removed = new Set<string>();
@@ -227,9 +221,7 @@ async function readSeries(
   signal: AbortSignal,
 ): Promise<RemoteGroup[] | undefined> {
   if (id.length > longestId)
-    return isGuess
-      ? undefined
-      : [{ id: boundId(id), items: [], unreadable: 'The id of a series is too long.' }];
+    return isGuess ? undefined : [{ id: boundId(id), items: [], unreadable: 'The id of a series is too long.' }];
   const reads: ReadOfGroup[] = [];
   const take = (values: unknown[]) => {
     reads.push(...readEvents(values, api.origin, id));

@@ -53,10 +53,7 @@ export function openHttp(settings: MailServerSettings, log: Log): Ask {
   function pinned(address: string, from: URL): URL {
     const url = URL.parse(address, from);
     if (url?.origin !== base.origin || url.username || url.password)
-      throw new ServerFault(
-        'Unreadable',
-        `${base.origin} leads to another place than its own, which is not followed.`,
-      );
+      throw new ServerFault('Unreadable', `${base.origin} leads to another place than its own, which is not followed.`);
     return url;
   }
 

@@ -87,8 +87,7 @@ export function readComponents(text: string): Component {
         .trim()
         .toUpperCase();
     if (name === 'BEGIN') {
-      if ((count += 1) > mostComponents)
-        throw new Unreadable(`it has more than ${mostComponents} components`);
+      if ((count += 1) > mostComponents) throw new Unreadable(`it has more than ${mostComponents} components`);
       if (open.length > deepest) throw new Unreadable(`its components are deeper than ${deepest} levels`);
       const component: Open = { name: value(), properties: [], components: [] };
       open.at(-1)!.components.push(component);
@@ -100,8 +99,7 @@ export function readComponents(text: string): Component {
   }
   if (open.length > 1) throw new Unreadable('it ends before its components do');
   const calendar = root.components[0];
-  if (root.components.length !== 1 || calendar?.name !== 'VCALENDAR')
-    throw new Unreadable('it is not one VCALENDAR');
+  if (root.components.length !== 1 || calendar?.name !== 'VCALENDAR') throw new Unreadable('it is not one VCALENDAR');
   return calendar;
 }
 

@@ -2,14 +2,7 @@
 import { dayLength, dayOfWall, timeOfWall, type Wall } from '../../time/days.ts';
 import { listDays, type Rule, readRule } from '../../time/rule.ts';
 import { utc, type Zone } from '../../time/zone.ts';
-import {
-  type Component,
-  contentOf,
-  type Property,
-  propertiesOf,
-  propertyOf,
-  Unreadable,
-} from './ical-lines.ts';
+import { type Component, contentOf, type Property, propertiesOf, propertyOf, Unreadable } from './ical-lines.ts';
 import { readWall, type Zones } from './ical-zones.ts';
 
 /** A date, or a time on the clocks of a zone. */
@@ -43,8 +36,9 @@ export function instantOf({ wall, zone }: Moment): number {
 
 /** @throws Unreadable */
 function readDuration(text: string): Length {
-  const found =
-    /^([+-]?)P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/.exec(text);
+  const found = /^([+-]?)P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/.exec(
+    text,
+  );
   if (!found) throw new Unreadable('its DURATION is not one');
   const sign = found[1] === '-' ? -1 : 1;
   const [weeks, days, hours, minutes, seconds] = found.slice(2).map((part) => Number(part ?? 0)) as [
@@ -62,8 +56,7 @@ export function readLength(component: Component, start: Moment, zones: Zones): L
   const end = propertyOf(component, 'DTEND');
   if (end) {
     const moment = readMoment(end, zones);
-    if ((moment.zone === null) !== (start.zone === null))
-      throw new Unreadable('it begins or ends with a date alone');
+    if ((moment.zone === null) !== (start.zone === null)) throw new Unreadable('it begins or ends with a date alone');
     if (moment.zone === null) return { days: (moment.wall - start.wall) / dayLength, exact: 0 };
     return { days: 0, exact: instantOf(moment) - instantOf(start) };
   }
@@ -158,11 +151,7 @@ function checkClock(rule: Rule, start: Moment): void {
 }
 
 /** Whether a series leaves out its occurrence of an original start. @throws Unreadable */
-export function readExcluded(
-  component: Component,
-  start: Moment,
-  zones: Zones,
-): (original: number) => boolean {
+export function readExcluded(component: Component, start: Moment, zones: Zones): (original: number) => boolean {
   // Thousands of them are no work before somebody asks for their days.
   const byDay = new Map<number, Moment[]>();
   for (const { moment } of readDates(component, 'EXDATE', start, zones)) {
@@ -193,24 +182,16 @@ const firstYear = Date.UTC(1900, 0);
  * those that exceptions replace and EXDATE leaves out.
  * @throws Unreadable
  */
-export function listOccurrences(
-  component: Component,
-  start: Moment,
-  zones: Zones,
-  from: Wall,
-  to: Wall,
-): Occurrence[] {
+export function listOccurrences(component: Component, start: Moment, zones: Zones, from: Wall, to: Wall): Occurrence[] {
   if (start.wall < firstYear) throw new Unreadable('its series begins before 1900');
-  if (contentOf(component, 'EXRULE') !== undefined)
-    throw new Unreadable('it has an EXRULE, which is not understood');
+  if (contentOf(component, 'EXRULE') !== undefined) throw new Unreadable('it has an EXRULE, which is not understood');
   const rules = propertiesOf(component, 'RRULE').map(({ value }) => readRule(value));
   if (rules.length > 1) throw new Unreadable('it has more than one rule');
   const occurrences = new Map<number, Occurrence>();
   const add = (moment: Moment, length: Length | null) => {
     const original = instantOf(moment);
     occurrences.set(original, { original, start: moment, length });
-    if (occurrences.size > mostOccurrences)
-      throw new Unreadable(`it has more than ${mostOccurrences} occurrences`);
+    if (occurrences.size > mostOccurrences) throw new Unreadable(`it has more than ${mostOccurrences} occurrences`);
   };
   add(start, null);
   for (const rule of rules) {

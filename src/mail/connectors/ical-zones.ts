@@ -31,9 +31,7 @@ function onsetsOf(observance: Component, window: Window): Onset[] {
   const text = contentOf(observance, 'RRULE');
   const walls = [
     start,
-    ...propertiesOf(observance, 'RDATE').flatMap(({ value }) =>
-      value.split(',', mostObservances).map(readWall),
-    ),
+    ...propertiesOf(observance, 'RDATE').flatMap(({ value }) => value.split(',', mostObservances).map(readWall)),
   ];
   if (text !== undefined) walls.push(...repeated(text, start, window));
   return walls.map((wall) => ({ at: wall - from, from, to }));
@@ -92,9 +90,7 @@ function nameOf(tzid: string): string {
     .toLowerCase();
 }
 
-const windowsZonesByName = new Map(
-  Object.entries(windowsZones).map(([name, zone]) => [name.toLowerCase(), zone]),
-);
+const windowsZonesByName = new Map(Object.entries(windowsZones).map(([name, zone]) => [name.toLowerCase(), zone]));
 
 /** @param name in lower case */
 function findWindowsZone(name: string): Zone | undefined {
@@ -126,8 +122,7 @@ export function readZones(calendar: Component, window: Window, floating: string 
     observances += component.components.length;
     defined.set(nameOf(contentOf(component, 'TZID') ?? ''), component);
   }
-  if (observances > mostObservances)
-    throw new Unreadable(`its VTIMEZONEs have more than ${mostObservances} parts`);
+  if (observances > mostObservances) throw new Unreadable(`its VTIMEZONEs have more than ${mostObservances} parts`);
   const known = new Map<string | null, Zone>();
   function look(tzid: string | null): Zone {
     if (tzid === null) {
@@ -144,15 +139,12 @@ export function readZones(calendar: Component, window: Window, floating: string 
       findWindowsZone(name) ??
       (/^tzone:\/\/Microsoft\/Utc$/i.test(name) ? utc : undefined);
     if (!found)
-      throw new Unreadable(
-        `it has times in the zone ${JSON.stringify(tzid.slice(0, 60))}, which is not known`,
-      );
+      throw new Unreadable(`it has times in the zone ${JSON.stringify(tzid.slice(0, 60))}, which is not known`);
     return found;
   }
   return (tzid) => {
     let zone = known.get(tzid);
-    if (known.size === mostZones && !zone)
-      throw new Unreadable(`it has times in more than ${mostZones} zones`);
+    if (known.size === mostZones && !zone) throw new Unreadable(`it has times in more than ${mostZones} zones`);
     if (!zone) known.set(tzid, (zone = look(tzid)));
     return zone;
   };

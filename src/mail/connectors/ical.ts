@@ -94,9 +94,7 @@ function* listParts(events: Component[], zones: Zones, window: Window): Iterable
   const exceptions = readExceptions(events, { start: start ?? null, length }, zones);
   const isExcluded = master && start ? readExcluded(master, start, zones) : () => false;
   const isOwn = (original: number) => !exceptions.has(original) && !isExcluded(original);
-  const ranges = [...exceptions.values()]
-    .filter(({ isRange }) => isRange)
-    .sort((one, other) => one.at - other.at);
+  const ranges = [...exceptions.values()].filter(({ isRange }) => isRange).sort((one, other) => one.at - other.at);
   if (master && start) yield* listOwn({ event: master, start, length, ranges, isOwn }, zones, window);
   for (const [original, { event, ...moved }] of exceptions)
     if (!isExcluded(original)) yield partOf(event, original, moved.start, moved.length);

@@ -1,12 +1,5 @@
 /** The pages of a reading, together. */
-import type {
-  CalendarChanges,
-  CalendarPage,
-  Connector,
-  RemoteCalendar,
-  RemoteGroup,
-  Window,
-} from './connector.ts';
+import type { CalendarChanges, CalendarPage, Connector, RemoteCalendar, RemoteGroup, Window } from './connector.ts';
 import { groupItems, type ReadOfGroup } from './groups.ts';
 
 /** Of pages in their order, without those that others have made void. */
@@ -57,8 +50,7 @@ export async function readAll(
   const read: CalendarPage[] = [];
   for await (const page of pages(calendar, { cursor, continuation: null }, window, signal)) {
     read.push(page);
-    if (page.isLast)
-      return { ...mergePages(read), whole: page.whole, cursor: page.cursor, address: page.address };
+    if (page.isLast) return { ...mergePages(read), whole: page.whole, cursor: page.cursor, address: page.address };
   }
   throw new Error('a reading has no last page');
 }

@@ -27,8 +27,7 @@ export function readEws(body: Buffer): Reading {
     messages,
     'SendNotificationResponseMessage',
   );
-  if (responses.length === 0)
-    throw new DialectFault('The XML is no SendNotification of Exchange Web Services.');
+  if (responses.length === 0) throw new DialectFault('The XML is no SendNotification of Exchange Web Services.');
   checkCount(responses.length);
   return { dialect: 'Ews', notifications: responses.map(readResponse) };
 }
@@ -44,10 +43,7 @@ function readResponse(response: XmlElement): Notification {
   return notification({
     kind: isStatus ? 'Status' : 'Change',
     externalId,
-    dedupeKey:
-      watermark === null
-        ? null
-        : dedupeKeyOf(externalId, watermark, ...(isStatus ? [previousWatermark] : [])),
+    dedupeKey: watermark === null ? null : dedupeKeyOf(externalId, watermark, ...(isStatus ? [previousWatermark] : [])),
     watermark,
     previousWatermark,
     // Created, deleted, moved away or copied here: what it means is read from the calendar.
@@ -58,9 +54,7 @@ function readResponse(response: XmlElement): Notification {
 /** Its subscription has ended: against its own schema it has no Notification, and the id stands elsewhere. */
 function readFault(response: XmlElement): Notification {
   const values = childrenOf(childOf(response, messages, 'MessageXml'), types, 'Value');
-  const externalId = nameOf(
-    values.find(({ attributes }) => attributes.get('Name') === 'SubscriptionId')?.text.trim(),
-  );
+  const externalId = nameOf(values.find(({ attributes }) => attributes.get('Name') === 'SubscriptionId')?.text.trim());
   const code = /^\w{1,80}$/.exec(textOf(response, messages, 'ResponseCode') ?? '')?.[0] ?? 'an error';
   return notification({
     kind: 'Fault',

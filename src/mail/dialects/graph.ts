@@ -1,13 +1,6 @@
 /** Microsoft Graph's change and lifecycle notifications: many in one request, of any subscriptions and tenants. */
 import { isObject, type JsonObject } from './json.ts';
-import {
-  checkCount,
-  dedupeKeyOf,
-  type Notification,
-  nameOf,
-  notification,
-  type Reading,
-} from './notification.ts';
+import { checkCount, dedupeKeyOf, type Notification, nameOf, notification, type Reading } from './notification.ts';
 
 /** @throws DialectOverflow */
 export function readGraph(items: readonly unknown[]): Reading {

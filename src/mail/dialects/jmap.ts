@@ -4,8 +4,7 @@ import { checkCount, dedupeKeyOf, nameOf, notification, type Reading } from './n
 
 const calendarTypes = ['CalendarEvent', 'Calendar'] as const;
 
-export const isStateChange = (body: JsonObject) =>
-  body['@type'] === 'StateChange' && isObject(body['changed']);
+export const isStateChange = (body: JsonObject) => body['@type'] === 'StateChange' && isObject(body['changed']);
 
 /** @throws DialectOverflow */
 export function readStateChange(body: JsonObject): Reading {

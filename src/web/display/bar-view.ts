@@ -27,9 +27,7 @@ export function drawBar(bar: Bar, label: string): HTMLElement[] {
   const track = make('div', { class: 'track' });
   for (const open of bar.open) track.append(block('open', open));
   for (const { slot, ...stretch } of bar.slots)
-    track.append(
-      block(`slot ${slot.isBlock ? 'blocked' : ''} ${slot.isTentative ? 'tentative' : ''}`, stretch),
-    );
+    track.append(block(`slot ${slot.isBlock ? 'blocked' : ''} ${slot.isTentative ? 'tentative' : ''}`, stretch));
   if (bar.now !== null) track.append(block('present', { left: bar.now, width: 0 }));
   const hours = make('div', { class: 'hours' });
   for (const hour of bar.hours) {

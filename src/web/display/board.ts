@@ -36,11 +36,7 @@ function tile(room: Snapshot, now: number): HTMLElement {
     make(
       'p',
       { class: 'line' },
-      [
-        `${label} ${timesLine(text, zoneOffsets, slot)}`,
-        titleLine(text, slot),
-        changeLine(text, zoneOffsets, slot),
-      ]
+      [`${label} ${timesLine(text, zoneOffsets, slot)}`, titleLine(text, slot), changeLine(text, zoneOffsets, slot)]
         .filter(Boolean)
         .join(' · '),
     );
@@ -109,9 +105,7 @@ function drawPages(all: number): void {
 
 function draw(): void {
   const now = watch.clock.now();
-  const rooms = [...watch.rooms.values()].sort((one, other) =>
-    order.compare(one.resource.name, other.resource.name),
-  );
+  const rooms = [...watch.rooms.values()].sort((one, other) => order.compare(one.resource.name, other.resource.name));
   const [first] = rooms;
   root.dataset['link'] = watch.state;
   if (now === undefined || byId('page').hidden) return;

@@ -28,14 +28,8 @@ export function dayBar(snapshot: Snapshot, now: number): Bar {
       .filter(({ occupies, from, to }) => occupies && inDay(from, to))
       .map(({ from, to }) => ({ start: from, end: to })),
   ];
-  const first = Math.min(
-    ...ofDay.map(({ start }) => start),
-    instantOf(zoneOffsets, day, ofDay.length ? 720 : 480),
-  );
-  const last = Math.max(
-    ...ofDay.map(({ end }) => end),
-    instantOf(zoneOffsets, day, ofDay.length ? 780 : 1_080),
-  );
+  const first = Math.min(...ofDay.map(({ start }) => start), instantOf(zoneOffsets, day, ofDay.length ? 720 : 480));
+  const last = Math.max(...ofDay.map(({ end }) => end), instantOf(zoneOffsets, day, ofDay.length ? 780 : 1_080));
   return makeBar(
     snapshot,
     Math.max(midnight, wholeHour(snapshot, first, 0)),
@@ -57,8 +51,7 @@ function wholeHour({ zoneOffsets }: Snapshot, instant: number, up: number): numb
 }
 
 function makeBar({ zoneOffsets, slots, open }: Snapshot, start: number, end: number, now: number): Bar {
-  const place = (instant: number) =>
-    (100 * (Math.min(Math.max(instant, start), end) - start)) / (end - start);
+  const place = (instant: number) => (100 * (Math.min(Math.max(instant, start), end) - start)) / (end - start);
   const stretch = (from: number, to: number) => ({ left: place(from), width: place(to) - place(from) });
   const count = Math.round((end - start) / hour);
   const step = [1, 2, 3, 4, 6].find((n) => count / n <= 12) ?? 6;

@@ -70,8 +70,7 @@ export const documents = {
   health: 'mutation Health($input: HealthInput!) { reportHealth(input: $input) { __typename } }',
 };
 
-const instantNames =
-  /^(serverTime|asOf|trustUntil|from|to|start|end|until|checkedInAt|startBefore|endBefore)$/;
+const instantNames = /^(serverTime|asOf|trustUntil|from|to|start|end|until|checkedInAt|startBefore|endBefore)$/;
 
 /** Every instant inside becomes a number. */
 export function parseInstants(text: string): unknown {

@@ -20,8 +20,7 @@ export function instantLine(text: Text, offsets: ZoneOffsets, instant: number, n
   const days = localDay(offsets, instant) - localDay(offsets, now);
   if (days === 0) return time;
   if (days === 1) return text.tomorrowAt(time);
-  const named =
-    days > 1 && days < 7 ? text.weekdays[weekday(offsets, instant)] : date(text, offsets, instant);
+  const named = days > 1 && days < 7 ? text.weekdays[weekday(offsets, instant)] : date(text, offsets, instant);
   return `${named} ${time}`;
 }
 
@@ -41,16 +40,10 @@ export function untilLine(text: Text, offsets: ZoneOffsets, sight: Sight, asOf: 
   if (status === 'CHECK_IN_DUE') return text.checkInUntil(at(until));
   if (status === 'CLOSED') return text.opens(at(until));
   const line = text.until(at(until));
-  return current && current.start > now && status === 'BUSY'
-    ? `${text.reserved(at(current.start))}, ${line}`
-    : line;
+  return current && current.start > now && status === 'BUSY' ? `${text.reserved(at(current.start))}, ${line}` : line;
 }
 
-export function timesLine(
-  text: Text,
-  offsets: ZoneOffsets,
-  { start, end }: { start: number; end: number },
-): string {
+export function timesLine(text: Text, offsets: ZoneOffsets, { start, end }: { start: number; end: number }): string {
   return text.range(clockTime(offsets, start), clockTime(offsets, end));
 }
 
@@ -61,8 +54,7 @@ export function titleLine(text: Text, slot: Slot): string {
 
 /** Classes, and teachers or else the organizer. */
 export function peopleLine({ classes, teachers, organizer, change }: Slot): string {
-  const leaders =
-    change?.kind === 'Substituted' ? [] : teachers?.length ? teachers : organizer ? [organizer] : [];
+  const leaders = change?.kind === 'Substituted' ? [] : teachers?.length ? teachers : organizer ? [organizer] : [];
   return [...(classes ?? []), ...leaders].join(' · ');
 }
 
@@ -89,7 +81,6 @@ export function changeLine(text: Text, offsets: ZoneOffsets, slot: Slot): string
         .filter(Boolean)
         .join(' '),
     );
-  else if (kind === 'Substituted' && slot.teachers?.length)
-    parts.push(text.substituted(slot.teachers.join(', ')));
+  else if (kind === 'Substituted' && slot.teachers?.length) parts.push(text.substituted(slot.teachers.join(', ')));
   return parts.join(' · ');
 }

@@ -4,14 +4,7 @@
  */
 import { pushSlack } from './clock.ts';
 import { makeEventParser } from './event-stream.ts';
-import {
-  type Frame,
-  parseInstants,
-  readFrame,
-  readSnapshot,
-  type SentFrame,
-  type SentSnapshot,
-} from './frames.ts';
+import { type Frame, parseInstants, readFrame, readSnapshot, type SentFrame, type SentSnapshot } from './frames.ts';
 
 /** What a link uses of its world. */
 export type Ports = {
@@ -179,8 +172,7 @@ export function openLink(ports: Ports, feed: Feed): Link {
       if (!now) return judge(response.status, text, response.headers.get('retry-after'));
       const sent = Array.isArray(now) ? now : [now];
       const slack = ports.ticks() - asked;
-      for (const one of sent)
-        feed.take({ kind: 'snapshot', snapshot: readSnapshot(one) }, slack, one === sent[0]);
+      for (const one of sent) feed.take({ kind: 'snapshot', snapshot: readSnapshot(one) }, slack, one === sent[0]);
       const last = sent.at(-1);
       // As on a stream: what a board was not told of by now is none of its rooms any more.
       if (Array.isArray(now) && last) feed.take({ ...last, kind: 'heartbeat' }, slack, false);
@@ -223,9 +215,7 @@ export function openLink(ports: Ports, feed: Feed): Link {
       // The first try comes within a second: until then nobody needs to know.
       else if (attempt > 0 || (state !== 'live' && state !== 'polling')) turn('offline');
       const least = outcome.kind === 'later' ? outcome.seconds * 1_000 * ports.random() : 0;
-      await pause(
-        Math.max(least, outcome.kind === 'missing' ? pollEvery : backOff(attempt++, ports.random())),
-      );
+      await pause(Math.max(least, outcome.kind === 'missing' ? pollEvery : backOff(attempt++, ports.random())));
       if (closed) return;
     }
   }

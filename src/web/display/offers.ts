@@ -25,8 +25,7 @@ export function offersAt(snapshot: Snapshot, sight: Sight, now: number): Offer[]
   const isOurs = current.kind === 'Booking' && current.start <= now && now < current.end;
   if (!isOurs || !['BUSY', 'ENDING_SOON', 'CHECK_IN_DUE'].includes(status)) return offers;
   if (status !== 'CHECK_IN_DUE') {
-    const closes =
-      snapshot.open.find(({ start, end }) => start < current.end && current.end <= end)?.end ?? 0;
+    const closes = snapshot.open.find(({ start, end }) => start < current.end && current.end <= end)?.end ?? 0;
     const limit = Math.min(closes, next ? next.from : closes);
     for (const minutes of [15, 30])
       if (current.to + minutes * minute <= limit) offers.push({ act: 'extend', slot: current, minutes });

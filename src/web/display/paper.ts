@@ -3,11 +3,7 @@ import { parseInstants, readSnapshot, type SentSnapshot } from './frames.ts';
 import { backOff, type Feed, type Link, type Ports } from './link.ts';
 
 /** @param ask GETs the snapshot, with the ETag that is known already */
-export function openPaperLink(
-  ports: Ports,
-  feed: Feed,
-  ask: (etag: string | null) => Promise<Response>,
-): Link {
+export function openPaperLink(ports: Ports, feed: Feed, ask: (etag: string | null) => Promise<Response>): Link {
   let losses = 0;
   let cancel = () => {};
   let etag: string | null = null;

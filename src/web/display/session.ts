@@ -115,11 +115,7 @@ export async function pair(session: Session, room: string | null, why: string | 
           make(
             'p',
             {},
-            make(
-              'code',
-              {},
-              `roomgate display pair ${code.code} --mandator ${session.tenant.split('/').slice(-2)[0]}`,
-            ),
+            make('code', {}, `roomgate display pair ${code.code} --mandator ${session.tenant.split('/').slice(-2)[0]}`),
           ),
           make('p', { class: 'fine' }, text.pairWait),
         ],
@@ -152,9 +148,7 @@ async function isConfirmed(session: Session, { token, pollSeconds, validFor }: C
   const until = performance.now() + validFor;
   while (performance.now() < until) {
     await pause(pollSeconds);
-    const response = await session
-      .ask('self', { headers: { authorization: `Bearer ${token}` } })
-      .catch(() => null);
+    const response = await session.ask('self', { headers: { authorization: `Bearer ${token}` } }).catch(() => null);
     if (!response?.ok) continue;
     session.token = token;
     return true;

@@ -6,16 +6,7 @@ import { stayAwake } from './device.ts';
 import { byId, icon, make, scale, show } from './dom.ts';
 import type { Slot, Snapshot } from './frames.ts';
 import type { Text } from './german.ts';
-import {
-  changeLine,
-  dateLine,
-  dayLine,
-  instantLine,
-  peopleLine,
-  timesLine,
-  titleLine,
-  untilLine,
-} from './lines.ts';
+import { changeLine, dateLine, dayLine, instantLine, peopleLine, timesLine, titleLine, untilLine } from './lines.ts';
 import { offersAt } from './offers.ts';
 import { openSession, type Session } from './session.ts';
 import { lookAt, type Sight } from './sight.ts';
@@ -76,9 +67,7 @@ function drawState(room: Snapshot, sight: Sight, now: number): void {
   const { status, current } = sight;
   const word = text.states[status];
   const until = untilLine(text, zoneOffsets, sight, room.asOf, now);
-  const gone = room.slots
-    .filter(({ occupies, start, end }) => !occupies && start <= now && now < end)
-    .slice(0, 2);
+  const gone = room.slots.filter(({ occupies, start, end }) => !occupies && start <= now && now < end).slice(0, 2);
   const slots = [...(current ? [current] : []), ...gone];
   const isNew = show(byId('now'), [status, until, slots, byId('now').clientHeight, size()], () => [
     make('h2', { id: 'word' }, icon(status), make('span', {}, word)),
@@ -119,8 +108,7 @@ function drawNext(room: Snapshot, sight: Sight, now: number): void {
       rows.push(make('li', { class: 'none' }, coming.length ? text.nothingToday : text.nothing));
     for (const slot of coming) {
       const itsDay = localDay(zoneOffsets, slot.start);
-      if (itsDay !== day)
-        rows.push(make('li', { class: 'day' }, dayLine(text, zoneOffsets, slot.start, now)));
+      if (itsDay !== day) rows.push(make('li', { class: 'day' }, dayLine(text, zoneOffsets, slot.start, now)));
       day = itsDay;
       rows.push(
         make(

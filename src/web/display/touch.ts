@@ -43,15 +43,9 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
     changed();
   }
 
-  async function call(
-    what: string,
-    mutation: Parameters<typeof perform>[2],
-    done: string,
-    undoable: boolean,
-  ) {
+  async function call(what: string, mutation: Parameters<typeof perform>[2], done: string, undoable: boolean) {
     enter({ kind: 'working', what });
-    const post = ({ query, variables }: typeof mutation) =>
-      callGraphql(session, query, variables, within(8_000));
+    const post = ({ query, variables }: typeof mutation) => callGraphql(session, query, variables, within(8_000));
     const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
     const result: Result = await perform(post, pause, mutation);
     const isDone = result.kind === 'done';
@@ -73,19 +67,13 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
       enter({ kind: 'sure' }, sureFor);
       return;
     }
-    void call(
-      keyOf(offer),
-      mutationOf(offer, session.id, now, random(), text),
-      doneLine(offer, offsets),
-      true,
-    );
+    void call(keyOf(offer), mutationOf(offer, session.id, now, random(), text), doneLine(offer, offsets), true);
   }
 
   function doneLine(offer: Offer, offsets: ZoneOffsets): string {
     if (offer.act === 'checkIn') return text.checkedIn;
     if (offer.act === 'end') return text.ended;
-    if (offer.act === 'extend')
-      return text.extended(clockTime(offsets, offer.slot.end + offer.minutes * 60_000));
+    if (offer.act === 'extend') return text.extended(clockTime(offsets, offer.slot.end + offer.minutes * 60_000));
     return text.booked(clockTime(offsets, offer.end));
   }
 

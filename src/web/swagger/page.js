@@ -25,8 +25,7 @@ async function exchange(apikey) {
   });
   const read = await answer.json().catch(() => ({}));
   if (answer.ok) return read.access_token;
-  if (read.error === 'invalid_grant')
-    throw new Error('This PIN is not valid. Check it, or make another one.');
+  if (read.error === 'invalid_grant') throw new Error('This PIN is not valid. Check it, or make another one.');
   throw new Error(read.error_description ?? `The server answers ${answer.status}; try again later.`);
 }
 

@@ -138,10 +138,7 @@ async function makeLaneTenant(service: Service, mandator: string) {
     .values({ mandator_id: mandatorId, name: 'Annex', time_zone: 'UTC' })
     .returning('id')
     .executeTakeFirstOrThrow();
-  await db
-    .insertInto('resource')
-    .values({ mandator_id: mandatorId, location_id: annex.id, name: 'Hall' })
-    .execute();
+  await db.insertInto('resource').values({ mandator_id: mandatorId, location_id: annex.id, name: 'Hall' }).execute();
   await db
     .insertInto('opening_rule')
     .values({
@@ -181,11 +178,7 @@ export async function openLanes(service: Service, proxy: ContractProxy, used: Se
   const stranger = lessonClient(service, await service.signIn());
   const foreign = (await (await stranger.post([{ JobID: 'J-1' }])).json()) as { BatchId: string };
 
-  const [foreignBooking] = await insertBookings(
-    db,
-    service.tenant.mandatorId,
-    service.tenant.resources[0]!.id,
-  );
+  const [foreignBooking] = await insertBookings(db, service.tenant.mandatorId, service.tenant.resources[0]!.id);
 
   async function openLane(scheme: Scheme, number: number) {
     const [frontName, openFront] = fronts[number] as (typeof fronts)[number];
@@ -245,9 +238,7 @@ export async function openLanes(service: Service, proxy: ContractProxy, used: Se
   /** Batches are taken in, and wait. */
   async function stopWorker(): Promise<void> {
     release ??= await hold(db, (trx) =>
-      sql`select pg_advisory_xact_lock(${workerLock}, id) from unnest(${mandatorIds}::int[]) as id`.execute(
-        trx,
-      ),
+      sql`select pg_advisory_xact_lock(${workerLock}, id) from unnest(${mandatorIds}::int[]) as id`.execute(trx),
     );
   }
 
@@ -264,17 +255,8 @@ export async function openLanes(service: Service, proxy: ContractProxy, used: Se
     /** Every tenant is as it was in the beginning. */
     async clear(): Promise<void> {
       await stopWorker();
-      for (const table of [
-        'lesson',
-        'lesson_job',
-        'booking',
-        'booking_series',
-        'batch',
-        'idempotent_request',
-      ])
-        await sql`delete from ${sql.table(table)} where mandator_id = any (${mandatorIds}::int[])`.execute(
-          db,
-        );
+      for (const table of ['lesson', 'lesson_job', 'booking', 'booking_series', 'batch', 'idempotent_request'])
+        await sql`delete from ${sql.table(table)} where mandator_id = any (${mandatorIds}::int[])`.execute(db);
       await sql`
         insert into booking (mandator_id, resource_id, kind, status, origin, occupied)
         select mandator_id, id, 'Booking', 'Confirmed', 'Api',

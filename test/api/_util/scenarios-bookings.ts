@@ -98,10 +98,7 @@ export const bookingScenarios: Record<string, Row[]> = {
     [bookings({ ...onDay(0), resourceId: 'room R002' }), items({ id: 'booking 4' }, { id: 'booking 2' })],
     [bookings({ ...onDay(0), locationId: 'campus', kind: 'Lesson' }), items()],
     [bookings({ ...onDay(0), personId: 'colleague' }), items({ id: 'booking 2' })],
-    [
-      bookings({ ...onDay(0), status: 'Confirmed', kind: 'Booking', limit: 1 }),
-      has({ nextCursor: 'cursor 2' }),
-    ],
+    [bookings({ ...onDay(0), status: 'Confirmed', kind: 'Booking', limit: 1 }), has({ nextCursor: 'cursor 2' })],
     [bookings({ ...onDay(0), changedAfter: '2020-01-01T00:00:00Z', limit: 100 }), page(null, {}, {}, {}, {})],
     [bookings({ ...onDay(0), changedAfter: slot(0) }), items()],
     [bookings({ from: slot(10), to: slot(13) }), items({ id: 'booking 3' })],
@@ -159,11 +156,7 @@ export const bookingScenarios: Record<string, Row[]> = {
   ],
 
   'a series fails or skips, and is changed and cancelled in parts': [
-    [
-      book(hourOf('room R001', 9, { start: slot(9, 1), end: slot(10, 1) })),
-      has({ id: 'booking 1' }),
-      'colleague',
-    ],
+    [book(hourOf('room R001', 9, { start: slot(9, 1), end: slot(10, 1) })), has({ id: 'booking 1' }), 'colleague'],
     [
       book(hourOf('room R001', 9, { recurrenceRule: 'FREQ=DAILY;COUNT=4' })),
       refused('CONFLICT', { conflicts: [{ bookingId: 'booking 1', wantedStart: slot(9, 1) }] }),

@@ -36,11 +36,8 @@ export const book = (input: object, idempotencyKey?: string) =>
   on('book', { input, ...(idempotencyKey !== undefined && { idempotencyKey }) });
 export const booking = (id: string) => on('booking', { id });
 export const bookings = (filter: Calls['bookings'] = {}) => on('bookings', filter);
-export const change = (
-  id: string,
-  input: object,
-  options: Omit<Calls['changeBooking'], 'id' | 'input'> = {},
-) => on('changeBooking', { id, input, ...options });
+export const change = (id: string, input: object, options: Omit<Calls['changeBooking'], 'id' | 'input'> = {}) =>
+  on('changeBooking', { id, input, ...options });
 export const cancelBooking = (id: string, options: Omit<Calls['cancelBooking'], 'id'> = {}) =>
   on('cancelBooking', { id, ...options });
 export const checkIn = (id: string) => on('checkIn', { id });
@@ -92,8 +89,7 @@ export const lesson = (lektionId: string, ressourceName: string, hour: number, m
   ...more,
 });
 /** An hour on a day after tomorrow, when every clock of the tests shows a time of the working day. */
-export const slot = (hour: number, days = 0) =>
-  new Date(bookingDay + (days * 24 + hour) * 3_600_000).toISOString();
+export const slot = (hour: number, days = 0) => new Date(bookingDay + (days * 24 + hour) * 3_600_000).toISOString();
 /** What books an hour. */
 export const hourOf = (resourceId: string, hour: number, more: object = {}) => ({
   ...{ resourceId, subject: 'Sitzung', start: slot(hour), end: slot(hour + 1) },

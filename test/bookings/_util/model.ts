@@ -149,9 +149,7 @@ export function openModel(rooms: readonly Room[]) {
     return { from: start - 15 * minute, until, done: false };
   };
   const areTimesWrong = (viewer: Person, kind: string, { start, end }: Place, now: number) =>
-    end <= start ||
-    end - start > (kind === 'Block' ? 366 : 1) * day ||
-    (viewer.role !== 'Admin' && end <= now);
+    end <= start || end - start > (kind === 'Block' ? 366 : 1) * day || (viewer.role !== 'Admin' && end <= now);
   const isClosedFor = (viewer: Person, kind: string, places: readonly Place[]) =>
     viewer.role !== 'Admin' && kind !== 'Block' && !places.every(isOpen);
   const overlapsItself = (places: readonly Place[]) =>
@@ -164,8 +162,7 @@ export function openModel(rooms: readonly Room[]) {
     now: number,
   ): Refusal | { made: Omit<Row, 'id'>[]; skipped: { start: number; end: number; conflicts: InTheWay[] }[] } {
     const { rule, skip, organizerId = viewer.id, ...members } = wanted;
-    if (viewer.role === 'User' && (wanted.kind === 'Block' || organizerId !== viewer.id))
-      return refuse('FORBIDDEN');
+    if (viewer.role === 'User' && (wanted.kind === 'Block' || organizerId !== viewer.id)) return refuse('FORBIDDEN');
     if (areTimesWrong(viewer, wanted.kind, wanted, now)) return invalid();
     const first = dateOf(toLocal(wanted.start));
     const last = rule ? writeRule(rule, wanted.start).last : Number.POSITIVE_INFINITY;
@@ -192,17 +189,11 @@ export function openModel(rooms: readonly Room[]) {
     };
   }
 
-  function hold(
-    viewer: Person,
-    id: number,
-    scope: Scope,
-    now: number,
-  ): Refusal | { named: Row; meant: Row[] } {
+  function hold(viewer: Person, id: number, scope: Scope, now: number): Refusal | { named: Row; meant: Row[] } {
     const named = rows.get(id);
     if (!named) return refuse('NOT_FOUND');
     if (named.kind === 'Lesson') return conflict();
-    if (viewer.role === 'User' && ![named.organizerId, named.createdBy].includes(viewer.id))
-      return refuse('FORBIDDEN');
+    if (viewer.role === 'User' && ![named.organizerId, named.createdBy].includes(viewer.id)) return refuse('FORBIDDEN');
     if (scope === 'This') return { named, meant: [named] };
     const meant = [...rows.values()].filter(
       (row) =>
@@ -240,8 +231,7 @@ export function openModel(rooms: readonly Room[]) {
       .map((old) => {
         const to: Row = { ...old, ...changes, start: old.start, end: old.end };
         if (hasNewTimes && old === named) Object.assign(to, { start: target.start, end: target.end });
-        else if (hasNewTimes)
-          Object.assign(to, atSameClock(dateOf(toLocal(old.start)), target.start, target.end));
+        else if (hasNewTimes) Object.assign(to, atSameClock(dateOf(toLocal(old.start)), target.start, target.end));
         const isElsewhere = to.resourceId !== old.resourceId || to.start !== old.start;
         if (isElsewhere && !old.checkIn?.done) to.checkIn = checkInOf(to, to.kind, now);
         else if (to.checkIn) to.checkIn = { ...to.checkIn, until: Math.min(to.checkIn.until, to.end) };
@@ -303,9 +293,7 @@ export function openModel(rooms: readonly Room[]) {
       if (meant.every((row) => row === named) && (!isActive(named) || named.end <= now)) return conflict();
     }
     return {
-      written: meant
-        .filter(isActive)
-        .map((row) => ({ ...row, status: 'Cancelled', version: row.version + 1 })),
+      written: meant.filter(isActive).map((row) => ({ ...row, status: 'Cancelled', version: row.version + 1 })),
     };
   }
 
@@ -360,9 +348,7 @@ export function openModel(rooms: readonly Room[]) {
       inTheWayOf(place, []).length === 0,
     /** Minute by minute. */
     availability(resourceId: number, from: number, to: number) {
-      const taken = [...rows.values()]
-        .filter((row) => row.resourceId === resourceId && isActive(row))
-        .map(occupied);
+      const taken = [...rows.values()].filter((row) => row.resourceId === resourceId && isActive(row)).map(occupied);
       const isBusy = (at: number) => taken.some((place) => place.from <= at && at < place.to);
       const room = roomOf(resourceId);
       return {

@@ -114,9 +114,7 @@ const acts: Record<string, [weight: number, act: Act]> = {
   placeName: [1, changePlace(({ counter }) => `name = 'P ${counter} ' || id`)],
   zone: [
     2,
-    changePlace(
-      (_world, dice) => `time_zone = '${dice.oneOf(['Europe/Berlin', 'Asia/Tokyo', 'America/Lima'])}'`,
-    ),
+    changePlace((_world, dice) => `time_zone = '${dice.oneOf(['Europe/Berlin', 'Asia/Tokyo', 'America/Lima'])}'`),
   ],
   person: [
     2,
@@ -125,10 +123,7 @@ const acts: Record<string, [weight: number, act: Act]> = {
   ],
   open: [
     2,
-    (
-      { mandatorId, locations },
-      dice,
-    ) => `insert into opening_rule (mandator_id, location_id, weekdays, opens, closes)
+    ({ mandatorId, locations }, dice) => `insert into opening_rule (mandator_id, location_id, weekdays, opens, closes)
       values (${mandatorId}, ${dice.oneOf(locations)}, '{1,2,3,4,5,6,7}', '0${dice.below(10)}:00', '${20 + dice.below(4)}:00')`,
   ],
   anyHours: [

@@ -110,8 +110,7 @@ const noFaults = {
 export async function disturbServer({ server, dice }: Acts): Promise<void> {
   const { oneOf, roll, below } = dice;
   const acts: (() => Promise<unknown>)[] = [
-    () =>
-      server.chances({ ...noFaults, seed: below(1_000_000), drop: roll() * 0.5, duplicate: roll() * 0.3 }),
+    () => server.chances({ ...noFaults, seed: below(1_000_000), drop: roll() * 0.5, duplicate: roll() * 0.3 }),
     () => server.chances({ ...noFaults, reorder: 0.5, delay: 0.3, delayMs: 300, lostAnswer: roll() * 0.3 }),
     () => server.chances({ ...noFaults, busy: 0.3, unavailable: 0.2, reset: 0.2, retryAfterSeconds: 1 }),
     () => server.chances(noFaults),

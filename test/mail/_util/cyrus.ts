@@ -6,14 +6,7 @@ import { connect } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { freePort } from '../../_util/free-port.ts';
-import {
-  accountOf,
-  findMissing,
-  installForwarder,
-  makeDirectory,
-  startReal,
-  timeUntil,
-} from './real-servers.ts';
+import { accountOf, findMissing, installForwarder, makeDirectory, startReal, timeUntil } from './real-servers.ts';
 
 const bin = '/usr/lib/cyrus/bin';
 const domain = 'rooms.test';
@@ -78,8 +71,7 @@ export async function startCyrus(users: readonly string[]) {
       event_groups: 'message mailbox calendar',
       notify_external: forwarder.script,
     },
-    event_extra_params:
-      'timestamp service vnd.cmu.davFilename vnd.cmu.davUid vnd.cmu.mbtype vnd.fastmail.jmapStates',
+    event_extra_params: 'timestamp service vnd.cmu.davFilename vnd.cmu.davUid vnd.cmu.mbtype vnd.fastmail.jmapStates',
   };
   fs.writeFileSync(
     at('imapd.conf'),
@@ -87,8 +79,7 @@ export async function startCyrus(users: readonly string[]) {
       .map(([name, value]) => `${name}: ${value}\n`)
       .join(''),
   );
-  const service = (name: string, others: string) =>
-    `  ${name} cmd="${bin}/${name}d -C ${at('imapd.conf')}${others}\n`;
+  const service = (name: string, others: string) => `  ${name} cmd="${bin}/${name}d -C ${at('imapd.conf')}${others}\n`;
   fs.writeFileSync(
     at('cyrus.conf'),
     `START {\n  recover cmd="${bin}/ctl_cyrusdb -C ${at('imapd.conf')} -r"\n}\nSERVICES {\n${[
@@ -98,11 +89,9 @@ export async function startCyrus(users: readonly string[]) {
     ].join('')}}\nEVENTS {\n}\n`,
   );
   for (const user of ['cyrus', ...users]) {
-    const made = spawnSync(
-      '/usr/sbin/saslpasswd2',
-      ['-p', '-c', '-u', os.hostname(), '-f', at('sasldb2'), user],
-      { input: password },
-    );
+    const made = spawnSync('/usr/sbin/saslpasswd2', ['-p', '-c', '-u', os.hostname(), '-f', at('sasldb2'), user], {
+      input: password,
+    });
     if (made.status !== 0) throw new Error(`saslpasswd2: ${made.stderr}`);
   }
   if (account.uid !== undefined) fs.chownSync(at('sasldb2'), account.uid, account.gid!);
@@ -145,8 +134,7 @@ export async function startCyrus(users: readonly string[]) {
       ]),
     put: (user: string, name: string, text: string) =>
       ask(user, 'PUT', `/dav/calendars/user/${user}/Default/${name}.ics`, text),
-    remove: (user: string, name: string) =>
-      ask(user, 'DELETE', `/dav/calendars/user/${user}/Default/${name}.ics`),
+    remove: (user: string, name: string) => ask(user, 'DELETE', `/dav/calendars/user/${user}/Default/${name}.ics`),
     /** From now on changes are sent there. */
     tell: forwarder.tell,
     async stop() {

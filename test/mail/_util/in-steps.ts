@@ -23,11 +23,7 @@ export type InSteps = CalendarChanges & {
 export async function readInSteps(
   open: () => Connector,
   calendar: RemoteCalendar,
-  {
-    cursor = null,
-    window,
-    between,
-  }: { cursor?: string | null; window: Window; between?: (step: number) => unknown },
+  { cursor = null, window, between }: { cursor?: string | null; window: Window; between?: (step: number) => unknown },
 ): Promise<InSteps> {
   const pages: CalendarPage[] = [];
   const faults: Error[] = [];

@@ -89,9 +89,8 @@ export async function startMailServer(options: Partial<Options> = {}) {
         'GET',
         `ledger/${room}?${new URLSearchParams({ ...(from && { from: from.toISOString() }), ...(to && { to: to.toISOString() }) })}`,
       ),
-    deliveries: (
-      filter: Partial<Pick<Delivery, 'kind' | 'state' | 'face'>> & { subscriptionId?: string } = {},
-    ) => ask<Delivery[]>('GET', `deliveries?${new URLSearchParams(filter as Record<string, string>)}`),
+    deliveries: (filter: Partial<Pick<Delivery, 'kind' | 'state' | 'face'>> & { subscriptionId?: string } = {}) =>
+      ask<Delivery[]>('GET', `deliveries?${new URLSearchParams(filter as Record<string, string>)}`),
     subscriptions: () => ask<RemoteSubscription[]>('GET', 'subscriptions'),
     failSubscription: (id: string) => ask('POST', 'subscriptions/fail', { id }),
     removeSubscription: (id?: string) => ask('POST', 'subscriptions/remove', { id }),

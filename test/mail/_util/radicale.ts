@@ -63,8 +63,7 @@ export async function startRadicale(users: readonly string[]) {
   return {
     url,
     password,
-    put: (user: string, name: string, text: string) =>
-      ask(user, 'PUT', `/${user}/calendar/${name}.ics`, text),
+    put: (user: string, name: string, text: string) => ask(user, 'PUT', `/${user}/calendar/${name}.ics`, text),
     /** Many at once, as from a backup; Radicale looks at each when it lists them for the first time. */
     fill(user: string, objects: Iterable<[name: string, text: string]>) {
       const folder = at('collections', 'collection-root', user, 'calendar');
@@ -73,10 +72,9 @@ export async function startRadicale(users: readonly string[]) {
     remove: (user: string, name: string) => ask(user, 'DELETE', `/${user}/calendar/${name}.ics`),
     /** Forgets what was told to those who ask for changes. */
     loseTokens: () =>
-      fs.rmSync(
-        at('collections', 'collection-root', users[0]!, 'calendar', '.Radicale.cache', 'sync-token'),
-        { recursive: true },
-      ),
+      fs.rmSync(at('collections', 'collection-root', users[0]!, 'calendar', '.Radicale.cache', 'sync-token'), {
+        recursive: true,
+      }),
     tell: forwarder.tell,
     async stop() {
       await stop();

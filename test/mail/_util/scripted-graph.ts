@@ -53,15 +53,10 @@ export async function startScriptedGraph() {
     const [, master] = /^events\/([^/]+)\/instances$/.exec(what) ?? [];
     if (master !== undefined) {
       const occurrences = calendar.get(decodeURIComponent(master))?.occurrences;
-      return occurrences
-        ? [200, { value: occurrences }]
-        : [404, { error: { code: 'ErrorItemNotFound', message: '' } }];
+      return occurrences ? [200, { value: occurrences }] : [404, { error: { code: 'ErrorItemNotFound', message: '' } }];
     }
     if (what === 'calendarView')
-      return [
-        200,
-        { value: [...calendar.values()].flatMap(({ event, occurrences }) => occurrences ?? event ?? []) },
-      ];
+      return [200, { value: [...calendar.values()].flatMap(({ event, occurrences }) => occurrences ?? event ?? []) }];
     const since = Number(query.get('$deltatoken') ?? 0);
     if (since > 0 && since < oldest) return [410, { error: { code: 'SyncStateNotFound', message: 'gone' } }];
     // What comes while pages are read is told with the next delta, but for what goes: its place stays.
@@ -93,11 +88,7 @@ export async function startScriptedGraph() {
     const trouble = isOther ? undefined : troubles.shift();
     const [status, body] = trouble
       ? [trouble.status, trouble.body ?? {}]
-      : answer(
-          pathname,
-          searchParams,
-          Number(/maxpagesize=(\d+)/.exec(`${request.headers.prefer}`)?.[1] ?? 100),
-        );
+      : answer(pathname, searchParams, Number(/maxpagesize=(\d+)/.exec(`${request.headers.prefer}`)?.[1] ?? 100));
     const text = JSON.stringify(body);
     if (barrier && !isOther) {
       const { reached, opened } = barrier;

@@ -84,13 +84,11 @@ export async function startScriptedMailServer() {
   }
 
   async function answer(operation: Operation, url: string, body: string): Promise<Reply> {
-    if (operation === 'token')
-      return json(200, { access_token: 'token', token_type: 'Bearer', expires_in: 3_600 });
+    if (operation === 'token') return json(200, { access_token: 'token', token_type: 'Bearer', expires_in: 3_600 });
     if (operation === 'subscribe') return url.includes('/EWS/') ? grantPush(body) : await grant(body);
     if (operation === 'list') return json(200, { value: [...promises.values()].map(written) });
     const one = promises.get(url.split('/').at(-1)!);
-    if (!one)
-      return json(404, { error: { code: 'ResourceNotFound', message: 'There is no such subscription.' } });
+    if (!one) return json(404, { error: { code: 'ResourceNotFound', message: 'There is no such subscription.' } });
     if (operation === 'end') promises.delete(one.id);
     if (operation === 'renew') one.expiresAt = endOfLife();
     return operation === 'end' ? { status: 204 } : json(200, written(one));

@@ -55,11 +55,9 @@ export async function startMailService(
         LogLevel: 'silent',
         ...settings,
       };
-      const { stdout } = await promisify(execFile)(
-        process.execPath,
-        [main, 'mail', 'callback', '--mandator', code],
-        { env },
-      );
+      const { stdout } = await promisify(execFile)(process.execPath, [main, 'mail', 'callback', '--mandator', code], {
+        env,
+      });
       return stdout.split('\n', 1)[0]!;
     },
     /** Of a room, in their order. */

@@ -108,9 +108,7 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
           seen_at = seen_at - ${by}, due_at = due_at - ${by}, renew_at = renew_at - ${by}, expires_at = expires_at - ${by}`.execute(
         db,
       );
-      await sql`update mail_server set listed_at = listed_at - ${by}, tried_at = tried_at - ${by}`.execute(
-        db,
-      );
+      await sql`update mail_server set listed_at = listed_at - ${by}, tried_at = tried_at - ${by}`.execute(db);
       await sql`update mail_calendar set read_at = read_at - ${by}`.execute(db);
     },
     /** As the webhook does for an accepted notification. */
@@ -135,9 +133,7 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
       ),
     async history(id: number): Promise<string[]> {
       const { rows } = await sql<{ to: string }>`
-        select to_state as "to" from mail_subscription_history where subscription_id = ${id} order by id`.execute(
-        db,
-      );
+        select to_state as "to" from mail_subscription_history where subscription_id = ${id} order by id`.execute(db);
       return rows.map(({ to }) => to);
     },
     /** How often each calendar was marked, by the names of their rooms. */

@@ -130,12 +130,10 @@ export function openAdmin(parts: {
   }
 
   const allSubscriptions = () => [
-    ...[...push.subscriptions.values()].map(
-      ({ id, mailbox, url, statusMinutes, watermark, queue, sending }) => ({
-        ...{ face: 'Ews', id, mailbox, url, statusMinutes, watermark },
-        ...{ queued: queue.length, attempts: sending?.delivery.attempts.length ?? 0 },
-      }),
-    ),
+    ...[...push.subscriptions.values()].map(({ id, mailbox, url, statusMinutes, watermark, queue, sending }) => ({
+      ...{ face: 'Ews', id, mailbox, url, statusMinutes, watermark },
+      ...{ queued: queue.length, attempts: sending?.delivery.attempts.length ?? 0 },
+    })),
     ...[...subscriptions.subscriptions.values()].map((one) => ({
       ...{
         face: 'Graph',
@@ -155,9 +153,7 @@ export function openAdmin(parts: {
     'GET options': () => options,
     'PATCH options': ({ body }) => Object.assign(options, body as Partial<Options>),
     'GET mailboxes': () =>
-      mailboxes
-        .all()
-        .map(({ items, log, ...mailbox }) => ({ ...mailbox, items: items.size, changes: log.length })),
+      mailboxes.all().map(({ items, log, ...mailbox }) => ({ ...mailbox, items: items.size, changes: log.length })),
     'POST mailboxes': ({ body }) => {
       const { address, ...settings } = body as RoomSettings & { address: string };
       const { items: _, log: __, ...mailbox } = mailboxes.add(address, settings);
@@ -183,8 +179,7 @@ export function openAdmin(parts: {
     },
     'POST appointments/:/move': ({ parts: [name], body }) => move(name, (body as { room: string }).room),
     'GET ledger/:': ({ parts: [address], query }) => {
-      const time = (name: string, otherwise: number) =>
-        query.has(name) ? Date.parse(query.get(name)!) : otherwise;
+      const time = (name: string, otherwise: number) => (query.has(name) ? Date.parse(query.get(name)!) : otherwise);
       return truthOf(room(address), time('from', 0), time('to', 8.64e15));
     },
     'GET deliveries': ({ query }) => {
@@ -248,12 +243,7 @@ export function openAdmin(parts: {
   };
 
   /** @param path what follows /admin/ @throws Misunderstood */
-  return async function answer(
-    method: string,
-    path: string,
-    query: URLSearchParams,
-    text: string,
-  ): Promise<unknown> {
+  return async function answer(method: string, path: string, query: URLSearchParams, text: string): Promise<unknown> {
     for (const [name, act] of Object.entries(routes)) {
       const [verb, template = ''] = name.split(' ');
       const match = new RegExp(`^${template.replaceAll(':', '([^/]+)')}$`).exec(path);

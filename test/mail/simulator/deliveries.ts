@@ -92,8 +92,7 @@ export function openDeliveries(clock: Clock, faults: Faults, timeoutMs: () => nu
   ): Promise<string> {
     const at = new Date(clock.now()).toISOString();
     const answer = await post(delivery.url, headers, delivery.body, timeoutMs());
-    const isLost =
-      !('failure' in answer) && faults.ofNotification('lostAnswer', delivery.face, delivery.kind);
+    const isLost = !('failure' in answer) && faults.ofNotification('lostAnswer', delivery.face, delivery.kind);
     const outcome = isLost ? 'its answer was lost' : 'failure' in answer ? answer.failure : judge(answer);
     delivery.attempts.push({
       at,
@@ -121,11 +120,7 @@ export function openDeliveries(clock: Clock, faults: Faults, timeoutMs: () => nu
       return delivery;
     },
     /** Sends it once. @param judge `ok`, `unsubscribe`, or what is wrong with an answer; @returns that, or why none came */
-    send(
-      delivery: Delivery,
-      headers: Record<string, string>,
-      judge: (answer: Answered) => string,
-    ): Promise<string> {
+    send(delivery: Delivery, headers: Record<string, string>, judge: (answer: Answered) => string): Promise<string> {
       const sent = attempt(delivery, headers, judge);
       running.add(sent);
       void sent.finally(() => running.delete(sent));

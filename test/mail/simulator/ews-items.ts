@@ -59,8 +59,7 @@ type Shape = { appointment: Appointment; occurrence: Occurrence | null; mailbox:
 
 /** By `item:Subject` or `calendar:Start`: what is written; undefined where there is nothing. In the order of the schema. */
 const properties: Record<string, (shape: Shape) => string | undefined> = {
-  'item:ParentFolderId': ({ mailbox }) =>
-    el('t:ParentFolderId', { Id: mailbox.calendarId, ChangeKey: 'AgAAAA==' }),
+  'item:ParentFolderId': ({ mailbox }) => el('t:ParentFolderId', { Id: mailbox.calendarId, ChangeKey: 'AgAAAA==' }),
   'item:ItemClass': ({ occurrence }) =>
     leaf(
       't:ItemClass',
@@ -94,12 +93,10 @@ const properties: Record<string, (shape: Shape) => string | undefined> = {
     const person = [leaf('t:Name', name), leaf('t:EmailAddress', email), leaf('t:RoutingType', 'SMTP')];
     return el('t:Organizer', {}, el('t:Mailbox', {}, ...person));
   },
-  'calendar:AppointmentSequenceNumber': ({ appointment }) =>
-    leaf('t:AppointmentSequenceNumber', appointment.sequence),
+  'calendar:AppointmentSequenceNumber': ({ appointment }) => leaf('t:AppointmentSequenceNumber', appointment.sequence),
   'calendar:AppointmentState': (shape) =>
     leaf('t:AppointmentState', (shape.appointment.organizer ? 3 : 0) + (factsOf(shape).isCancelled ? 4 : 0)),
-  'calendar:Recurrence': (shape) =>
-    shape.occurrence ? undefined : writeRepeat(shape.appointment) || undefined,
+  'calendar:Recurrence': (shape) => (shape.occurrence ? undefined : writeRepeat(shape.appointment) || undefined),
   'calendar:StartTimeZone': ({ appointment }) => zoneOf('t:StartTimeZone', appointment.zone),
   'calendar:EndTimeZone': ({ appointment }) => zoneOf('t:EndTimeZone', appointment.zone),
 };
@@ -113,26 +110,16 @@ function typeOf({ appointment, occurrence }: Shape): string {
 }
 
 const byDefault = [
-  ...[
-    'item:Subject',
-    'item:HasAttachments',
-    'calendar:Start',
-    'calendar:End',
-    'calendar:LegacyFreeBusyStatus',
-  ],
+  ...['item:Subject', 'item:HasAttachments', 'calendar:Start', 'calendar:End', 'calendar:LegacyFreeBusyStatus'],
   ...['calendar:Location', 'calendar:CalendarItemType', 'calendar:Organizer'],
 ];
 
 /** Which properties an ItemShape asks for. */
 export function wantedProperties(itemShape: Element | undefined): string[] {
   const base = child(itemShape, 't:BaseShape')?.text;
-  const more = child(itemShape, 't:AdditionalProperties')?.children.map(
-    ({ attributes }) => attributes['FieldURI'],
-  );
+  const more = child(itemShape, 't:AdditionalProperties')?.children.map(({ attributes }) => attributes['FieldURI']);
   const all = Object.keys(properties);
-  const wanted = new Set(
-    base === 'AllProperties' ? all : [...(base === 'Default' ? byDefault : []), ...(more ?? [])],
-  );
+  const wanted = new Set(base === 'AllProperties' ? all : [...(base === 'Default' ? byDefault : []), ...(more ?? [])]);
   return all.filter((property) => wanted.has(property));
 }
 
@@ -142,11 +129,7 @@ export function writeItem(shape: Shape, wanted: readonly string[], isView: boole
   const id = { Id: occurrence?.id ?? appointment.id, ChangeKey: changeKeyOf(appointment.revision) };
   const content = wanted.map((property) =>
     isView && property === 'calendar:Organizer'
-      ? el(
-          't:Organizer',
-          {},
-          el('t:Mailbox', {}, leaf('t:Name', appointment.organizer?.name ?? shape.mailbox.name)),
-        )
+      ? el('t:Organizer', {}, el('t:Mailbox', {}, leaf('t:Name', appointment.organizer?.name ?? shape.mailbox.name)))
       : (properties[property]?.(shape) ?? ''),
   );
   return el('t:CalendarItem', {}, el('t:ItemId', id), ...content);
@@ -196,5 +179,4 @@ export function readItem(item: Element, mailbox: Mailbox): Partial<Draft> {
   };
 }
 
-export const itemIdOf = ({ id, revision }: Appointment) =>
-  el('t:ItemId', { Id: id, ChangeKey: changeKeyOf(revision) });
+export const itemIdOf = ({ id, revision }: Appointment) => el('t:ItemId', { Id: id, ChangeKey: changeKeyOf(revision) });

@@ -44,11 +44,7 @@ const valuesOf = (values: Record<string, string>) =>
   Object.entries(values).map(([Name, value]) => el('t:Value', { Name }, escapeXml(value)));
 
 export function failure(operation: string, { code, message, values = {} }: Refused | SoapFault): string {
-  const content = [
-    leaf('m:MessageText', message),
-    leaf('m:ResponseCode', code),
-    leaf('m:DescriptiveLinkKey', 0),
-  ];
+  const content = [leaf('m:MessageText', message), leaf('m:ResponseCode', code), leaf('m:DescriptiveLinkKey', 0)];
   const xml = valuesOf(values);
   if (xml.length > 0) content.push(el('m:MessageXml', {}, ...xml));
   // These must have their part also when it is empty.
@@ -67,11 +63,7 @@ export function faultText({ code, message, values }: SoapFault): string {
       'detail',
       {},
       el('e:ResponseCode', { 'xmlns:e': 'http://schemas.microsoft.com/exchange/services/2006/errors' }, code),
-      el(
-        'e:Message',
-        { 'xmlns:e': 'http://schemas.microsoft.com/exchange/services/2006/errors' },
-        escapeXml(message),
-      ),
+      el('e:Message', { 'xmlns:e': 'http://schemas.microsoft.com/exchange/services/2006/errors' }, escapeXml(message)),
       ...(told.length > 0 ? [el('t:MessageXml', { 'xmlns:t': types }, ...told)] : []),
     ),
   );

@@ -95,9 +95,7 @@ export function openPush(world: World) {
     const events = queue.slice(0, options.eventsPerPush);
     const watermark = events.at(-1)?.watermark ?? nextWatermark();
     const told =
-      events.length > 0
-        ? events.map(({ xml }) => xml)
-        : [el('t:StatusEvent', {}, leaf('t:Watermark', watermark))];
+      events.length > 0 ? events.map(({ xml }) => xml) : [el('t:StatusEvent', {}, leaf('t:Watermark', watermark))];
     const body = notification(
       subscription,
       'Success',
@@ -184,10 +182,8 @@ export function openPush(world: World) {
     for (const subscription of subscriptions.values()) {
       if (subscription.mailbox !== mailbox.address) continue;
       if (faults.ofNotification('drop', 'Ews', 'change')) continue;
-      if (what === 'created')
-        tell(subscription, 'CreatedEvent', item('t:ItemId'), folder('t:ParentFolderId'));
-      else if (what === 'updated')
-        tell(subscription, 'ModifiedEvent', item('t:ItemId'), folder('t:ParentFolderId'));
+      if (what === 'created') tell(subscription, 'CreatedEvent', item('t:ItemId'), folder('t:ParentFolderId'));
+      else if (what === 'updated') tell(subscription, 'ModifiedEvent', item('t:ItemId'), folder('t:ParentFolderId'));
       else if (toDeletedItems)
         tell(
           subscription,
@@ -197,12 +193,7 @@ export function openPush(world: World) {
         );
       else tell(subscription, 'DeletedEvent', item('t:ItemId'), folder('t:ParentFolderId'));
       // Of each change the folder's own event comes too.
-      tell(
-        subscription,
-        'ModifiedEvent',
-        folder('t:FolderId'),
-        folder('t:ParentFolderId', `${mailbox.calendarId}R`),
-      );
+      tell(subscription, 'ModifiedEvent', folder('t:FolderId'), folder('t:ParentFolderId', `${mailbox.calendarId}R`));
       // What changes in the same moment goes together.
       setImmediate(() => void send(subscription));
     }
@@ -212,10 +203,7 @@ export function openPush(world: World) {
   return {
     ...{ subscriptions, isWatermark },
     /** Begins to send as soon as `sendFirst` is called: the listener must be there by then. */
-    add(
-      mailbox: Mailbox,
-      wanted: Pick<PushSubscription, 'url' | 'eventTypes' | 'statusMinutes' | 'version'>,
-    ) {
+    add(mailbox: Mailbox, wanted: Pick<PushSubscription, 'url' | 'eventTypes' | 'statusMinutes' | 'version'>) {
       const subscription: PushSubscription = {
         ...{ id: randomBytes(40).toString('base64'), mailbox: mailbox.address, ...wanted },
         ...{ watermark: nextWatermark(), queue: [], sending: null, forgetStatus() {}, isDead: false },

@@ -8,13 +8,11 @@ const models: Record<string, RegExp> = {
   't:ExchangeImpersonation': /^t:ConnectingSID $/,
   't:ConnectingSID': /^t:(PrincipalName|SID|PrimarySmtpAddress|SmtpAddress) $/,
   'm:Subscribe': /^m:(Pull|Push|Streaming)SubscriptionRequest $/,
-  'm:PushSubscriptionRequest':
-    /^(t:FolderIds )?t:EventTypes (t:Watermark )?t:StatusFrequency t:URL (t:CallerData )?$/,
+  'm:PushSubscriptionRequest': /^(t:FolderIds )?t:EventTypes (t:Watermark )?t:StatusFrequency t:URL (t:CallerData )?$/,
   't:FolderIds': /^(t:(FolderId|DistinguishedFolderId) )+$/,
   't:EventTypes': /^(t:EventType )+$/,
   'm:Unsubscribe': /^m:SubscriptionId $/,
-  'm:SyncFolderItems':
-    /^m:ItemShape m:SyncFolderId (m:SyncState )?(m:Ignore )?m:MaxChangesReturned (m:SyncScope )?$/,
+  'm:SyncFolderItems': /^m:ItemShape m:SyncFolderId (m:SyncState )?(m:Ignore )?m:MaxChangesReturned (m:SyncScope )?$/,
   'm:SyncFolderId': /^t:(FolderId|DistinguishedFolderId|AddressListId) $/,
   'm:FindItem':
     /^m:ItemShape (m:(IndexedPageItemView|FractionalPageItemView|SeekToConditionPageItemView|CalendarView|ContactsView) )?(m:(GroupBy|DistinguishedGroupBy) )?(m:Restriction )?(m:SortOrder )?m:ParentFolderIds (m:QueryString )?$/,
@@ -32,8 +30,7 @@ const models: Record<string, RegExp> = {
   't:ItemChange': /^t:(ItemId|OccurrenceItemId|RecurringMasterItemId) t:Updates $/,
   'm:DeleteItem': /^m:ItemIds $/,
   't:DistinguishedFolderId': /^(t:Mailbox )?$/,
-  't:Mailbox':
-    /^(t:Name )?(t:EmailAddress )?(t:RoutingType )?(t:MailboxType )?(t:ItemId )?(t:OriginalDisplayName )?$/,
+  't:Mailbox': /^(t:Name )?(t:EmailAddress )?(t:RoutingType )?(t:MailboxType )?(t:ItemId )?(t:OriginalDisplayName )?$/,
 };
 
 const attributes: Record<string, Record<string, RegExp>> = {
@@ -51,8 +48,7 @@ const attributes: Record<string, Record<string, RegExp>> = {
 
 const texts: Record<string, (text: string) => boolean> = {
   't:BaseShape': (text) => /^(IdOnly|Default|AllProperties|PcxPeopleSearch)$/.test(text),
-  't:EventType': (text) =>
-    /^(Copied|Created|Deleted|Modified|Moved|NewMail|FreeBusyChanged)Event$/.test(text),
+  't:EventType': (text) => /^(Copied|Created|Deleted|Modified|Moved|NewMail|FreeBusyChanged)Event$/.test(text),
   't:StatusFrequency': (text) => /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= 1_440,
   'm:MaxChangesReturned': (text) => /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= 512,
   'm:SyncScope': (text) => /^(NormalItems|NormalAndAssociatedItems)$/.test(text),
@@ -63,11 +59,9 @@ const texts: Record<string, (text: string) => boolean> = {
 export function findFault(element: Element): string | undefined {
   const { name, children, text } = element;
   const names = children.map((child) => `${child.name} `).join('');
-  if (models[name] && !models[name].test(names))
-    return `The element '${name}' has invalid children: ${names.trim()}`;
+  if (models[name] && !models[name].test(names)) return `The element '${name}' has invalid children: ${names.trim()}`;
   for (const [attribute, form] of Object.entries(attributes[name] ?? {}))
-    if (!form.test(element.attributes[attribute] ?? ''))
-      return `The '${attribute}' attribute of '${name}' is invalid.`;
+    if (!form.test(element.attributes[attribute] ?? '')) return `The '${attribute}' attribute of '${name}' is invalid.`;
   if (texts[name] && !texts[name](text.trim())) return `The '${name}' element is invalid: '${text}'`;
   return children.map(findFault).find((fault) => fault !== undefined);
 }

@@ -43,8 +43,7 @@ export function openEws(world: World, push: Push) {
 
   async function subscribe(call: Call): Promise<string[]> {
     const wanted = child(call.request, 'm:PushSubscriptionRequest');
-    if (!wanted)
-      throw new Refused('ErrorInvalidSubscriptionRequest', 'Only push subscriptions are kept here.');
+    if (!wanted) throw new Refused('ErrorInvalidSubscriptionRequest', 'Only push subscriptions are kept here.');
     if (!call.isImpersonated)
       throw new Refused(
         'ErrorSubscriptionDelegateAccessNotSupported',
@@ -75,24 +74,18 @@ export function openEws(world: World, push: Push) {
     const parts = Buffer.from(given, 'base64').toString().split('|');
     const isKnown = given === '' || (parts[0] === mailbox.address && parts[1] === String(world.generation));
     if (!isKnown)
-      throw new Refused(
-        'ErrorInvalidSyncStateData',
-        'Synchronization state data is corrupt or otherwise invalid.',
-      );
+      throw new Refused('ErrorInvalidSyncStateData', 'Synchronization state data is corrupt or otherwise invalid.');
     const since = given ? Number(parts[2]) : 0;
     const wanted = wantedProperties(child(call.request, 'm:ItemShape'));
     const most = Number(child(call.request, 'm:MaxChangesReturned')?.text);
     const fresh = mailbox.log.filter(({ number }) => number > since);
     /** Each item once, where it changed last. */
-    const last = [...new Map(fresh.map((entry) => [entry.id, entry])).values()].toSorted(
-      (a, b) => a.number - b.number,
-    );
+    const last = [...new Map(fresh.map((entry) => [entry.id, entry])).values()].toSorted((a, b) => a.number - b.number);
     const page = last.slice(0, most);
     const born = new Set(fresh.filter(({ what }) => what === 'created').map(({ id }) => id));
     const changes = page.map(({ id, what }) => {
       const appointment = mailbox.items.get(id);
-      if (what === 'deleted' || !appointment)
-        return born.has(id) ? '' : el('t:Delete', {}, el('t:ItemId', { Id: id }));
+      if (what === 'deleted' || !appointment) return born.has(id) ? '' : el('t:Delete', {}, el('t:ItemId', { Id: id }));
       const item = writeItem({ appointment, occurrence: null, mailbox }, wanted, true);
       return el(born.has(id) ? 't:Create' : 't:Update', {}, item);
     });
@@ -155,8 +148,7 @@ export function openEws(world: World, push: Push) {
   /** Clients find their way from the root. */
   function rootOf({ mailbox }: Call, id: Element): string | undefined {
     const name = id.attributes['Id'];
-    if (id.name !== 't:DistinguishedFolderId' || (name !== 'root' && name !== 'msgfolderroot'))
-      return undefined;
+    if (id.name !== 't:DistinguishedFolderId' || (name !== 'root' && name !== 'msgfolderroot')) return undefined;
     const folderId = el('t:FolderId', { Id: `${mailbox.calendarId}${name}`, ChangeKey: 'AgAAAA==' });
     return el('t:Folder', {}, folderId, leaf('t:DisplayName', name), leaf('t:TotalCount', 0));
   }
@@ -181,10 +173,7 @@ export function openEws(world: World, push: Push) {
     return perItem('CreateItem', child(call.request, 'm:Items')!.children, (item) => {
       const { start, end, ...others } = readItem(item, call.mailbox);
       if (start === undefined || end === undefined || end < start)
-        throw new Refused(
-          'ErrorCalendarEndDateIsEarlierThanStartDate',
-          'The end date is earlier than the start date.',
-        );
+        throw new Refused('ErrorCalendarEndDateIsEarlierThanStartDate', 'The end date is earlier than the start date.');
       const made = mailboxes.invite(call.mailbox, { start, end, ...others });
       return [el('m:Items', {}, el('t:CalendarItem', {}, itemIdOf(made!)))];
     });
@@ -220,20 +209,12 @@ export function openEws(world: World, push: Push) {
     },
     ...{ CreateItem: createItem, UpdateItem: updateItem, DeleteItem: deleteItem },
     Unsubscribe() {
-      throw new Refused(
-        'ErrorInvalidSubscription',
-        'The subscription is not a pull or streaming subscription.',
-      );
+      throw new Refused('ErrorInvalidSubscription', 'The subscription is not a pull or streaming subscription.');
     },
   };
 
   function whoseCall(root: Element): Pick<Call, 'mailbox' | 'isImpersonated'> {
-    const as = child(
-      root,
-      's:Header',
-      't:ExchangeImpersonation',
-      't:ConnectingSID',
-    )?.children[0]?.text.trim();
+    const as = child(root, 's:Header', 't:ExchangeImpersonation', 't:ConnectingSID')?.children[0]?.text.trim();
     const mailbox = mailboxes.find(as ?? options.user);
     if (as !== undefined && !mailbox)
       throw new SoapFault('ErrorNonExistentMailbox', 'No mailbox with such guid.', { SmtpAddress: as });
@@ -247,13 +228,9 @@ export function openEws(world: World, push: Push) {
 
   function throttled(): SoapFault {
     const wait = String(world.faults.retryAfterSeconds() * 1_000);
-    return new SoapFault(
-      'ErrorServerBusy',
-      'The server cannot service this request right now. Try again later.',
-      {
-        BackOffMilliseconds: wait,
-      },
-    );
+    return new SoapFault('ErrorServerBusy', 'The server cannot service this request right now. Try again later.', {
+      BackOffMilliseconds: wait,
+    });
   }
 
   /** @returns the status and the text */
@@ -265,10 +242,7 @@ export function openEws(world: World, push: Push) {
     try {
       root = parseXml(text);
     } catch (error) {
-      throw new SoapFault(
-        'ErrorSchemaValidation',
-        `The request failed schema validation: ${(error as Error).message}`,
-      );
+      throw new SoapFault('ErrorSchemaValidation', `The request failed schema validation: ${(error as Error).message}`);
     }
     const fault = root.name === 's:Envelope' ? findFault(root) : 'There is no envelope.';
     if (fault) throw new SoapFault('ErrorSchemaValidation', `The request failed schema validation: ${fault}`);
@@ -281,11 +255,7 @@ export function openEws(world: World, push: Push) {
       const told = throttled();
       // Some operations are refused as a whole, others in their message.
       if (world.faults.roll() < 0.5) throw told;
-      const body = el(
-        `m:${operation}Response`,
-        bothSpaces,
-        el('m:ResponseMessages', {}, failure(operation, told)),
-      );
+      const body = el(`m:${operation}Response`, bothSpaces, el('m:ResponseMessages', {}, failure(operation, told)));
       return { status: 200, body, isCut: false };
     }
     if (planned === 'unavailable') return { status: 503, body: '', isCut: false };
@@ -304,11 +274,7 @@ export function openEws(world: World, push: Push) {
 
   const credentials = () => `Basic ${Buffer.from(`${options.user}:${options.password}`).toString('base64')}`;
 
-  return async function serve(
-    request: IncomingMessage,
-    response: ServerResponse,
-    text: string,
-  ): Promise<void> {
+  return async function serve(request: IncomingMessage, response: ServerResponse, text: string): Promise<void> {
     if (request.headers.authorization !== credentials()) {
       response.writeHead(401, { 'www-authenticate': ['Negotiate', 'NTLM', 'Basic realm="mail"'] }).end();
       return;
@@ -316,8 +282,7 @@ export function openEws(world: World, push: Push) {
     if (request.method !== 'POST') return void response.writeHead(405).end();
     const after: Call['after'] = [];
     const answer = await answerTo(text, after).catch((error: unknown) => {
-      const known =
-        error instanceof SoapFault ? error : new SoapFault('ErrorInternalServerError', String(error));
+      const known = error instanceof SoapFault ? error : new SoapFault('ErrorInternalServerError', String(error));
       return { status: 500, body: faultText(known), isCut: false };
     });
     if (answer.isCut) request.socket.destroy();

@@ -30,10 +30,7 @@ export function openFaults() {
 
   function take(fault: Fault, face: Face, operation: string): boolean {
     const plan = planned.find(
-      (once) =>
-        once.fault === fault &&
-        (once.face ?? face) === face &&
-        operation.includes(once.operation ?? operation),
+      (once) => once.fault === fault && (once.face ?? face) === face && operation.includes(once.operation ?? operation),
     );
     if (plan) {
       plan.times -= 1;

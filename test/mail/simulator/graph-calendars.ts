@@ -101,12 +101,7 @@ export function openCalendars(world: World) {
   }
 
   /** What is not there any more, of what was told; and ids of what changed outside of the window, which was not. */
-  function removalsOf(
-    mailbox: Mailbox,
-    told: Told,
-    present: readonly Tagged<Event>[],
-    since: number,
-  ): Removed[] {
+  function removalsOf(mailbox: Mailbox, told: Told, present: readonly Tagged<Event>[], since: number): Removed[] {
     const here = new Set(present.map(({ id }) => id));
     const ownersHere = new Set(present.flatMap(({ seriesMasterId }) => seriesMasterId ?? []));
     const remove = (id: string, reason: 'deleted' | 'changed'): Removed => ({
@@ -119,9 +114,7 @@ export function openCalendars(world: World) {
       return !(owner && ownersHere.has(owner) && faults.roll() < options.silentRemovals);
     });
     const outside = new Set(
-      mailbox.log
-        .filter(({ number, id }) => number > since && !here.has(id) && !told.has(id))
-        .map(({ id }) => id),
+      mailbox.log.filter(({ number, id }) => number > since && !here.has(id) && !told.has(id)).map(({ id }) => id),
     );
     return [
       ...loud.map(([id]) => remove(id, 'deleted')),
@@ -148,9 +141,7 @@ export function openCalendars(world: World) {
       body: {
         '@odata.context': `${call.origin}/v1.0/$metadata#Collection(event)`,
         ...link,
-        value: token.rest
-          .slice(0, size)
-          .map((entry) => ({ '@odata.type': '#microsoft.graph.event', ...entry })),
+        value: token.rest.slice(0, size).map((entry) => ({ '@odata.type': '#microsoft.graph.event', ...entry })),
       },
     };
   }
@@ -164,10 +155,7 @@ export function openCalendars(world: World) {
       );
     const name = call.query.get('$deltatoken') ?? call.query.get('$skiptoken');
     const token = name === null ? undefined : tokens.get(name);
-    if (
-      name !== null &&
-      (!token || token.mailbox !== mailbox.address || token.generation !== world.generation)
-    )
+    if (name !== null && (!token || token.mailbox !== mailbox.address || token.generation !== world.generation))
       return refusal(
         410,
         'SyncStateNotFound',
@@ -206,8 +194,7 @@ export function openCalendars(world: World) {
     if (!found) return refusal(404, 'ErrorItemNotFound', 'The specified object was not found in the store.');
     const { appointment, occurrence } = found;
     const zone = zoneOf(call);
-    if (!isInstances)
-      return { status: 200, body: selected(call, writeEvent(mailbox, appointment, occurrence, zone)) };
+    if (!isInstances) return { status: 200, body: selected(call, writeEvent(mailbox, appointment, occurrence, zone)) };
     const window = windowOf(call);
     if (!window) return noWindow();
     if (!appointment.repeat || occurrence)
@@ -237,8 +224,6 @@ export function openCalendars(world: World) {
     if (/^\/calendarView\/(microsoft\.graph\.)?delta(\(\))?$/i.test(path)) return delta(call, mailbox);
     if (/^\/calendarView$/i.test(path)) return view(call, mailbox);
     const [, id, instances] = /^\/events\/([^/]+)(\/instances)?$/.exec(path) ?? [];
-    return id === undefined
-      ? undefined
-      : event(call, mailbox, decodeURIComponent(id), instances !== undefined);
+    return id === undefined ? undefined : event(call, mailbox, decodeURIComponent(id), instances !== undefined);
   };
 }

@@ -1,10 +1,5 @@
 /** An event as Graph writes it. */
-import type {
-  Event,
-  FreeBusyStatus,
-  RecurrencePattern,
-  ResponseType,
-} from '@microsoft/microsoft-graph-types';
+import type { Event, FreeBusyStatus, RecurrencePattern, ResponseType } from '@microsoft/microsoft-graph-types';
 import {
   type Answer,
   type Appointment,

@@ -13,12 +13,7 @@ export type Call = {
 };
 export type Reply = { status: number; body?: object; headers?: Record<string, string> };
 
-export function refusal(
-  status: number,
-  code: string,
-  message: string,
-  headers: Record<string, string> = {},
-): Reply {
+export function refusal(status: number, code: string, message: string, headers: Record<string, string> = {}): Reply {
   const id = randomUUID();
   const innerError = {
     date: new Date().toISOString().slice(0, 19),

@@ -55,8 +55,7 @@ export function openSubscriptions(world: World) {
     one.expiresAt = at;
     one.forgetExpiry = clock.at(at, () => void subscriptions.delete(one.id));
   }
-  const granted = (wanted: number) =>
-    Math.min(Math.max(wanted, clock.now() + shortest), clock.now() + longest);
+  const granted = (wanted: number) => Math.min(Math.max(wanted, clock.now() + shortest), clock.now() + longest);
 
   /** Why an endpoint is none; undefined when it is. */
   async function shakeHands(url: string, subscriptionId: string): Promise<string | undefined> {
@@ -65,17 +64,12 @@ export function openSubscriptions(world: World) {
     const delivery = deliveries.make({
       ...{ face: 'Graph', kind: 'handshake', subscriptionIds: [subscriptionId], url: target, body: '' },
     });
-    const outcome = await deliveries.send(
-      delivery,
-      { 'content-type': 'text/plain; charset=utf-8' },
-      (answer) => {
-        if (answer.status !== 200)
-          return 'Notification endpoint must respond with 200 OK to validation request.';
-        if (!/^text\/plain\b/i.test(answer.type))
-          return 'Notification endpoint must respond with content type text/plain to validation request.';
-        return answer.text === text ? 'ok' : 'Notification endpoint must echo the validation token.';
-      },
-    );
+    const outcome = await deliveries.send(delivery, { 'content-type': 'text/plain; charset=utf-8' }, (answer) => {
+      if (answer.status !== 200) return 'Notification endpoint must respond with 200 OK to validation request.';
+      if (!/^text\/plain\b/i.test(answer.type))
+        return 'Notification endpoint must respond with content type text/plain to validation request.';
+      return answer.text === text ? 'ok' : 'Notification endpoint must echo the validation token.';
+    });
     if (outcome === 'ok') return undefined;
     delivery.state = 'Failed';
     return outcome === 'timeout' ? 'Subscription validation request timed out.' : outcome;
@@ -174,11 +168,7 @@ export function openSubscriptions(world: World) {
 
   async function attempt(delivery: Delivery, firstAt: number, waitMs: number): Promise<void> {
     if (world.isDown) return void clock.at(clock.now() + 1_000, () => attempt(delivery, firstAt, waitMs));
-    const outcome = await deliveries.send(
-      delivery,
-      { 'content-type': 'application/json; charset=utf-8' },
-      judge,
-    );
+    const outcome = await deliveries.send(delivery, { 'content-type': 'application/json; charset=utf-8' }, judge);
     if (outcome === 'ok') return;
     const at = clock.now() + waitMs;
     if (at > firstAt + retriesEnd) delivery.state = 'Failed';
@@ -201,9 +191,7 @@ export function openSubscriptions(world: World) {
     const slowMs = deliveries.slowPart() > 0.1 ? 10_000 : 0;
     const delayed = faults.ofNotification('delay', 'Graph', kind) ? faults.delayMs() : 0;
     // Others overtake it.
-    const reordered = faults.ofNotification('reorder', 'Graph', kind)
-      ? Math.round(50 + faults.roll() * 250)
-      : 0;
+    const reordered = faults.ofNotification('reorder', 'Graph', kind) ? Math.round(50 + faults.roll() * 250) : 0;
     begin(make(), slowMs + delayed + reordered);
     if (faults.ofNotification('duplicate', 'Graph', kind)) begin(make(), Math.round(faults.roll() * 100));
   }

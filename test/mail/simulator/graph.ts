@@ -30,11 +30,7 @@ export function openGraph(world: World, subscriptions: Subscriptions) {
       body: { error, error_description, error_codes: [] },
     });
     if (form.get('grant_type') !== 'client_credentials')
-      return oauthError(
-        400,
-        'unsupported_grant_type',
-        'AADSTS70003: The app requested an unsupported grant type.',
-      );
+      return oauthError(400, 'unsupported_grant_type', 'AADSTS70003: The app requested an unsupported grant type.');
     if (!/\/\.default$/.test(form.get('scope') ?? ''))
       return oauthError(400, 'invalid_scope', 'AADSTS70011: The provided value for scope is not valid.');
     if (id !== options.clientId || secret !== options.clientSecret)
@@ -73,25 +69,21 @@ export function openGraph(world: World, subscriptions: Subscriptions) {
     busy.set(mailbox.address, running + 1);
     try {
       if (options.latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, options.latencyMs));
-      return (
-        calendars(call, mailbox, rest) ?? refusal(404, 'ResourceNotFound', `There is no ${call.path} here.`)
-      );
+      return calendars(call, mailbox, rest) ?? refusal(404, 'ResourceNotFound', `There is no ${call.path} here.`);
     } finally {
       busy.set(mailbox.address, (busy.get(mailbox.address) ?? 1) - 1);
     }
   }
 
   async function answerTo(call: Call): Promise<Reply & { isCut?: boolean }> {
-    if (call.path === `/${options.tenantId}/oauth2/v2.0/token` && call.method === 'POST')
-      return giveToken(call);
+    if (call.path === `/${options.tenantId}/oauth2/v2.0/token` && call.method === 'POST') return giveToken(call);
     const operation = `${call.method} ${call.path}`;
     const planned = faults.ofRequest('Graph', operation);
     if (planned === 'busy')
       return refusal(429, 'TooManyRequests', 'Too many requests.', {
         'retry-after': String(faults.retryAfterSeconds()),
       });
-    if (planned === 'unavailable')
-      return refusal(503, 'serviceNotAvailable', 'The service is not available.');
+    if (planned === 'unavailable') return refusal(503, 'serviceNotAvailable', 'The service is not available.');
     const token = /^Bearer (.+)$/.exec(call.headers.authorization ?? '')?.[1];
     if (token === undefined || !((tokens.get(token) ?? 0) > clock.now()))
       return refusal(401, 'InvalidAuthenticationToken', 'Access token has expired or is not yet valid.', {
@@ -105,11 +97,7 @@ export function openGraph(world: World, subscriptions: Subscriptions) {
     return { ...reply, isCut: planned === 'reset' };
   }
 
-  return async function serve(
-    request: IncomingMessage,
-    response: ServerResponse,
-    body: string,
-  ): Promise<void> {
+  return async function serve(request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
     const origin = `http://${request.headers.host}`;
     const { pathname, searchParams } = new URL(request.url ?? '/', origin);
     const { method = 'GET', headers } = request;

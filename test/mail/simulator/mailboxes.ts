@@ -208,20 +208,14 @@ export function openMailboxes(clock: Clock, tell: (change: Change) => void) {
         ...{ organizer, mailbox: box.address, exceptions: new Map(), revision: ++revisions, sequence: 0 },
         ...{ createdAt: clock.now(), changedAt: clock.now() },
       };
-      const declines =
-        organizer !== null && box.autoAccept && !box.allowConflicts && isTaken(box, appointment);
+      const declines = organizer !== null && box.autoAccept && !box.allowConflicts && isTaken(box, appointment);
       if (declines) return undefined;
       box.items.set(appointment.id, appointment);
       write('created', box, appointment);
       return appointment;
     },
     /** @param originalStart of the occurrence alone; @returns false when the room declines it, and has it no more */
-    change(
-      box: Mailbox,
-      item: Appointment,
-      facts: Partial<Facts>,
-      originalStart: number | null = null,
-    ): boolean {
+    change(box: Mailbox, item: Appointment, facts: Partial<Facts>, originalStart: number | null = null): boolean {
       const own = factsIn(box, facts, item.organizer);
       if (originalStart === null) {
         // Exchange forgets what occurrences had for themselves when the series is moved.
@@ -245,12 +239,7 @@ export function openMailboxes(clock: Clock, tell: (change: Change) => void) {
       item.sequence += 1;
       write('updated', box, item);
     },
-    remove(
-      box: Mailbox,
-      item: Appointment,
-      originalStart: number | null = null,
-      toDeletedItems = false,
-    ): void {
+    remove(box: Mailbox, item: Appointment, originalStart: number | null = null, toDeletedItems = false): void {
       if (originalStart !== null) {
         item.exceptions.set(originalStart, null);
         write('updated', box, item);

@@ -68,12 +68,7 @@ async function read(request: IncomingMessage): Promise<string> {
 
 async function serveAdmin(request: IncomingMessage, response: ServerResponse, text: string): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://admin');
-  const answer = await admin(
-    request.method ?? 'GET',
-    pathname.slice('/admin/'.length),
-    searchParams,
-    text,
-  ).then(
+  const answer = await admin(request.method ?? 'GET', pathname.slice('/admin/'.length), searchParams, text).then(
     (value) => ({ status: 200, value }),
     (error: Error) => ({ status: error instanceof Misunderstood ? 400 : 500, value: { error: error.stack } }),
   );

@@ -1,15 +1,7 @@
 /** Of a series: when its occurrences are. */
 import { addDays, dayMs, toInstant, toLocal, weekday } from './zones.ts';
 
-export const dayNames = [
-  'Sunday',
-  'Monday',
-  'Tuesday',
-  'Wednesday',
-  'Thursday',
-  'Friday',
-  'Saturday',
-] as const;
+export const dayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
 export type DayName = (typeof dayNames)[number];
 
 export type Repeat = {

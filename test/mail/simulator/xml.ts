@@ -50,19 +50,14 @@ export function parseXml(text: string): Element {
   const valid = XMLValidator.validate(text);
   if (valid !== true) throw new Error(valid.err.msg);
   if (text.includes('<!DOCTYPE')) throw new Error('a document type is not allowed');
-  const roots = (parser.parse(text) as Node[])
-    .map((node) => read(node, {}))
-    .filter((root) => root !== undefined);
+  const roots = (parser.parse(text) as Node[]).map((node) => read(node, {})).filter((root) => root !== undefined);
   if (roots.length !== 1) throw new Error('there is not one root');
   return roots[0]!;
 }
 
 /** Follows a path of names; undefined where there is none. */
 export function child(element: Element | undefined, ...path: string[]): Element | undefined {
-  return path.reduce<Element | undefined>(
-    (found, name) => found?.children.find((one) => one.name === name),
-    element,
-  );
+  return path.reduce<Element | undefined>((found, name) => found?.children.find((one) => one.name === name), element);
 }
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };

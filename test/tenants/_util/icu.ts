@@ -15,9 +15,7 @@ export function readZoneRules(): Buffer | undefined {
     for (let index = 0; index + 1 < count; index++) {
       const name = contents + program.readUInt32LE(item(index));
       if (!itemName.test(program.toString('latin1', name, program.indexOf(0, name)))) continue;
-      const [begin, end] = [item(index), item(index + 1)].map(
-        (at) => contents + program.readUInt32LE(at + 4),
-      );
+      const [begin, end] = [item(index), item(index + 1)].map((at) => contents + program.readUInt32LE(at + 4));
       return Buffer.from(program.subarray(begin, end));
     }
   }

@@ -73,8 +73,7 @@ export async function openSchool(
     return JSON.parse(text) as T;
   }
   /** Whole minutes of the clock, `minutes` from now. */
-  const at = (minutes: number) =>
-    new Date((Math.floor(Date.now() / minute) + minutes) * minute).toISOString();
+  const at = (minutes: number) => new Date((Math.floor(Date.now() / minute) + minutes) * minute).toISOString();
   const { importJobs } = lessonClient({ url: service.url, tenant }, token);
 
   return {

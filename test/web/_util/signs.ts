@@ -34,12 +34,10 @@ export async function openSign(browser: Browser, origin: string, address: string
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (line) => {
     // It says of each request that failed, too.
-    if (line.type() === 'error' && !line.text().startsWith('Failed to load resource'))
-      complaints.push(line.text());
+    if (line.type() === 'error' && !line.text().startsWith('Failed to load resource')) complaints.push(line.text());
   });
   page.on('request', (request) => {
-    if (!request.url().startsWith(`${origin}/`) && !request.url().startsWith('data:'))
-      foreign.push(request.url());
+    if (!request.url().startsWith(`${origin}/`) && !request.url().startsWith('data:')) foreign.push(request.url());
   });
   page.on('dialog', (dialog) => {
     complaints.push(`dialog: ${dialog.message()}`);
@@ -84,8 +82,7 @@ export async function openSign(browser: Browser, origin: string, address: string
       if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
       const { violations } = await page.evaluate<Found>(`axe.run({ resultTypes: ['violations'] })`);
       return violations.map(
-        ({ id, nodes }) =>
-          `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(' | ')}`,
+        ({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(' | ')}`,
       );
     },
     close: () => context.close(),
