@@ -3,12 +3,14 @@
  * test/house/arrows.test.ts plants a violation of each rule.
  */
 const hallways = 'rest|graphql|worker|cli|web';
-const floors = `${hallways}|db|time`;
+/** Below the rooms; they know no room's nouns. */
+const floors = `${hallways}|db|flow|http|time`;
 const room = `(?!(?:${floors})/)[^/]+`;
 /** A face of many records is made of parts, by their nouns: rest.ts of device-rest.ts. */
 const part = '(?:|[a-z]+-)';
 const face = `${part}(?:rest|graphql|tasks|cli)`;
-const errorsAndLog = '^src/(body-memory|errors|input|log|request-body|storable)\\.ts$';
+const errorsAndLog = '^src/(errors|input|log|storable)\\.ts$';
+const http = '^src/http/';
 const context = '^src/context\\.ts$';
 /** A plain value type: what one page of a list is. */
 const paging = '^src/db/paging\\.ts$';
@@ -38,10 +40,10 @@ const home = (name, packages, places) => onlyFrom(name, `^node_modules/(${packag
 module.exports = {
   forbidden: [
     onlyTo('main', '^src/main\\.ts$', [
-      '^src/(cli|worker|db)/',
+      '^src/(cli|worker|db|flow)/',
       '^src/(server|context|config|containment|errors|log)\\.ts$',
     ]),
-    onlyTo('server', '^src/server\\.ts$', ['^src/(worker|db)/', '^src/(app|context|config|errors|log)\\.ts$']),
+    onlyTo('server', '^src/server\\.ts$', ['^src/(worker|db|flow)/', '^src/(app|context|config|errors|log)\\.ts$']),
     onlyTo('app', '^src/app\\.ts$', [
       `^src/${room}/rest\\.ts$`,
       '^src/identity/authenticate\\.ts$',
@@ -61,6 +63,7 @@ module.exports = {
     onlyTo('face', `^src/(${room})/${part}(rest|graphql|cli)\\.ts$`, [
       '^src/$1/',
       '^src/$2/',
+      http,
       context,
       errorsAndLog,
       paging,
@@ -74,11 +77,11 @@ module.exports = {
       },
       [
         '^src/$1/',
-        '^src/(db|time)/',
-        '^src/worker/(queue|leases|turns)\\.ts$',
+        '^src/(db|flow|http|time)/',
+        '^src/worker/(queue|leases)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(access|body-memory|config|containment|errors|finding|log|names|request-body|safe-fetch|storable)\\.ts$',
+        '^src/(access|config|containment|errors|finding|log|names|storable)\\.ts$',
       ],
     ),
     {
@@ -94,11 +97,7 @@ module.exports = {
         path: `^src/(${hallways})/`,
         pathNot: ['^src/graphql/schema\\.ts$', '^src/worker/', '^src/cli/program\\.ts$', '^src/web/[^/]+/'],
       },
-      [
-        '^src/$1/',
-        '^src/(body-memory|errors|finding|input|request-body|storable|context|config|log|safe-fetch)\\.ts$',
-        paging,
-      ],
+      ['^src/$1/', http, '^src/(errors|finding|input|storable|context|config|log)\\.ts$', paging],
     ),
     onlyTo('graphql-schema', '^src/graphql/schema\\.ts$', [
       '^src/graphql/',
@@ -106,11 +105,11 @@ module.exports = {
       '^src/(errors|context|config|log)\\.ts$',
     ]),
     onlyTo('worker', { path: '^src/worker/', pathNot: '^src/worker/runner\\.ts$' }, [
-      '^src/(worker|db)/',
+      '^src/(worker|db|flow)/',
       '^src/(errors|context|config|log)\\.ts$',
     ]),
     onlyTo('worker-runner', '^src/worker/runner\\.ts$', [
-      '^src/(worker|db)/',
+      '^src/(worker|db|flow)/',
       `^src/${room}/tasks\\.ts$`,
       '^src/(errors|context|config|containment|log)\\.ts$',
     ]),
@@ -121,16 +120,14 @@ module.exports = {
     ]),
     onlyTo('access', '^src/access\\.ts$', ['^src/db/', context, '^src/errors\\.ts$']),
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
-    onlyTo('db', '^src/db/', ['^src/db/', '^src/time/', '^src/(config|containment|errors|finding|log|storable)\\.ts$']),
+    onlyTo('db', '^src/db/', ['^src/(db|flow|time)/', '^src/(config|containment|errors|finding|log|storable)\\.ts$']),
     onlyTo('time', '^src/time/', ['^src/time/', '^src/errors\\.ts$']),
-    onlyTo('request-body', '^src/request-body\\.ts$', ['^src/(body-memory|errors)\\.ts$']),
-    onlyTo('body-memory', '^src/body-memory\\.ts$', ['^src/errors\\.ts$']),
+    onlyTo('flow', '^src/flow/', ['^src/flow/', '^src/(config|errors|log)\\.ts$']),
+    onlyTo('http', '^src/http/', ['^src/http/', '^src/(config|errors|log)\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|storable)\\.ts$']),
     onlyTo('config', '^src/config\\.ts$', ['^src/settings\\.ts$']),
     onlyTo('settings', '^src/settings\\.ts$', ['^src/(names|setting-values)\\.ts$']),
-    onlyTo('ground', '^src/(containment|errors|finding|log|names|safe-fetch|setting-values|storable)\\.ts$', [
-      '^src/names\\.ts$',
-    ]),
+    onlyTo('ground', '^src/(containment|errors|finding|log|names|setting-values|storable)\\.ts$', ['^src/names\\.ts$']),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),

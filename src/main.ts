@@ -13,7 +13,7 @@ import { diagnose } from './db/diagnosis.ts';
 import { dataDirectory, type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts';
 import { announceServer, findServer } from './db/local-server.ts';
 import { migrate } from './db/migrate.ts';
-import { outlast } from './db/outlast.ts';
+import { outlast } from './flow/retry.ts';
 import { type Log, openLog } from './log.ts';
 import { startServer } from './server.ts';
 import { migrateQueue } from './worker/queue.ts';

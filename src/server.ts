@@ -8,7 +8,7 @@ import { type Config, ConfigError, listeningOn, wrongPepper } from './config.ts'
 import { type Context, openContext } from './context.ts';
 import { openDatabase } from './db/database.ts';
 import { migrate, pendingMigrations } from './db/migrate.ts';
-import { outlast } from './db/outlast.ts';
+import { outlast } from './flow/retry.ts';
 import type { Log } from './log.ts';
 import { migrateQueue } from './worker/queue.ts';
 import { openFigures, startWorker, type WorkerHandle } from './worker/runner.ts';

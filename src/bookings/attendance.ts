@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { checkActor } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { transactOrGiveUp } from '../db/locks.ts';
+import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { Conflict } from '../errors.ts';
 import type { Booking } from './booking.ts';
 import { checkIsOn } from './door.ts';

@@ -8,7 +8,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { isDisplay, mayBookAnytime, maySee } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { heldByOthers, isLockTimeout, transactWithin } from '../db/locks.ts';
+import { heldByOthers, isLockTimeout, transactWithin } from '../db/lock-timeout.ts';
 import { type Alternative, Conflict, InvalidInput, type RoomConflict, Unavailable } from '../errors.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { type BookingKind, occupiedOnly } from './booking.ts';

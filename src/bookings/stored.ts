@@ -2,10 +2,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import { maySeeAll } from '../access.ts';
 import type { Viewer } from '../context.ts';
-import { type Asked, readById } from '../db/coalesce.ts';
 import type { Database } from '../db/database.ts';
 import { mostPerPage, type PageRequest } from '../db/paging.ts';
 import { executePrepared } from '../db/prepared.ts';
+import { type Asked, readById } from '../db/read-by-id.ts';
 import type { BookingFilter, StoredBooking } from './booking.ts';
 import type { Lektion } from './lektion.ts';
 

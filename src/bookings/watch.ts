@@ -5,7 +5,7 @@ import { cursorAt, findEnd, readChangePage, readTogether, type Stretch } from '.
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Change } from '../db/notifications.ts';
-import { outlast } from '../db/outlast.ts';
+import { outlast } from '../flow/retry.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import { findStored } from './stored.ts';
 

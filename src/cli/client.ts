@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fetchBounded, type Outgoing } from '../safe-fetch.ts';
+import { fetchBounded, type Outgoing } from '../http/safe-fetch.ts';
 import { CommandFailed, type Output } from './command.ts';
 import type { Credential } from './credential.ts';
 

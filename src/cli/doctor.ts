@@ -1,7 +1,7 @@
 import { type Config, ConfigError } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Finding } from '../finding.ts';
-import { fetchBounded } from '../safe-fetch.ts';
+import { fetchBounded } from '../http/safe-fetch.ts';
 import { CommandFailed, type Output } from './command.ts';
 
 /** What a doctor looks through: the settings as they are written, and the database behind them. */

@@ -1,10 +1,10 @@
 /** GraphQL at `/{mandator}/graphql` (contract 8): HTTP, with streams over SSE, here; WebSocket in `websocket.ts`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
-import { personSends } from '../body-memory.ts';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
-import { readBytes } from '../request-body.ts';
+import { personSends } from '../http/body-memory.ts';
+import { readBytes } from '../http/request-body.ts';
 import type { Call } from './builder.ts';
 import { openExplorer } from './explorer.ts';
 import type { Authenticate } from './holders.ts';

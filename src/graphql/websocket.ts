@@ -12,10 +12,10 @@ import {
 import type { Context as Connection, SubscribePayload } from 'graphql-ws';
 import { type Extra, useServer } from 'graphql-ws/use/ws';
 import { WebSocket, WebSocketServer } from 'ws';
-import { openAccount, personSends } from '../body-memory.ts';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { asDomainError, Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
-import { hasBody, largestOf } from '../request-body.ts';
+import { openAccount, personSends } from '../http/body-memory.ts';
+import { hasBody, largestOf } from '../http/request-body.ts';
 import type { Call } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
 import { resultOf } from './execution.ts';

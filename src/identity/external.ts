@@ -10,7 +10,7 @@ import { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import { NotAuthenticated, Unavailable } from '../errors.ts';
-import { fetchSafely } from '../safe-fetch.ts';
+import { fetchSafely } from '../http/safe-fetch.ts';
 import { storableText } from '../storable.ts';
 import { howToSignIn } from './modes.ts';
 import { apiScope } from './tokens.ts';

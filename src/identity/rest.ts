@@ -3,7 +3,7 @@ import { type ErrorRequestHandler, type Request, Router } from 'express';
 import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
 import { asDomainError, MethodNotAllowed, NotFound } from '../errors.ts';
-import { type BodyLimits, readBytes } from '../request-body.ts';
+import { type BodyLimits, readBytes } from '../http/request-body.ts';
 import { anonymousSender, limitTokenRequests } from '../rest/limits.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { id, paging } from '../rest/parameters.ts';

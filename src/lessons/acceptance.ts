@@ -2,14 +2,14 @@
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import { checkBatchUser } from '../access.ts';
-import { personSends } from '../body-memory.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
 import { LimitExceeded } from '../errors.ts';
-import { largestOf } from '../request-body.ts';
+import { openPlaces, type Places } from '../flow/places.ts';
+import { personSends } from '../http/body-memory.ts';
+import { largestOf } from '../http/request-body.ts';
 import { type BatchKey, type ConflictRule, type Operation, openStatuses } from './batch.ts';
-import { openPlaces, type Places } from './places.ts';
 import { nudge } from './service.ts';
 import { type OpenBody, openBody } from './submission.ts';
 

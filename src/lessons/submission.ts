@@ -1,8 +1,8 @@
 /** Taking a request body in: a small one in memory, a large one in a file until all of it is here, then into the database. */
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { type BodySender, mostOfImport, openMemory } from '../body-memory.ts';
 import type { Transaction } from '../db/database.ts';
+import { type BodySender, mostOfImport, openMemory } from '../http/body-memory.ts';
 import type { Log } from '../log.ts';
 import type { BatchKey } from './batch.ts';
 import { listOrEmpty, member } from './fields.ts';

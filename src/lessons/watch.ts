@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Change } from '../db/notifications.ts';
-import { outlast } from '../db/outlast.ts';
 import { mostPerPage } from '../db/paging.ts';
+import { outlast } from '../flow/retry.ts';
 import { type Batch, type BatchFilter, type ImportStatus, isTerminal } from './batch.ts';
 import { findBatch, getBatch, listBatches } from './service.ts';
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { cancelMailItems, lockRooms, type Room } from '../bookings/service.ts';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { isLockTimeout, transactWithin } from '../db/locks.ts';
+import { isLockTimeout, transactWithin } from '../db/lock-timeout.ts';
 import type { Log } from '../log.ts';
 import { attemptSoon } from './attempts.ts';
 import type { DirtyBy, ServerKind } from './mail.ts';

@@ -5,7 +5,7 @@
  */
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import type { Turns } from '../worker/turns.ts';
+import type { Turns } from '../flow/turns.ts';
 
 /** What background work is given. */
 export type Work = Pick<Context, 'config' | 'log'> & {

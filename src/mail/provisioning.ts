@@ -5,8 +5,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import type { Turn } from '../flow/turns.ts';
 import type { Log } from '../log.ts';
-import type { Turn } from '../worker/turns.ts';
 import { endOthersWaits } from './attempts.ts';
 import { markCalendars } from './calendars.ts';
 import { withSecret } from './callback-url.ts';

@@ -2,7 +2,7 @@
 import { BlockList, isIPv6 } from 'node:net';
 import type { Config, MailServerSettings } from '../config.ts';
 import type { Finding } from '../finding.ts';
-import { AnswerTooLarge, fetchBounded } from '../safe-fetch.ts';
+import { AnswerTooLarge, fetchBounded } from '../http/safe-fetch.ts';
 import { type CallbackSettings, callbackUrl } from './callback-url.ts';
 import type { ServerKind } from './mail.ts';
 

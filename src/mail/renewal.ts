@@ -1,7 +1,7 @@
 /** Subscriptions that expire are renewed in time, and between that their mail server is asked whether it still has them. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import type { Turn } from '../worker/turns.ts';
+import type { Turn } from '../flow/turns.ts';
 import { endOthersWaits } from './attempts.ts';
 import { type Connector, hasAnswered } from './connectors/connector.ts';
 import type { Tenant, Work } from './mail.ts';

@@ -1,9 +1,9 @@
 /** Where mail servers notify us: anybody may call, and every body is taken as it is, whatever type it says to be. */
 import { type Request, type RequestHandler, Router } from 'express';
-import { type BodySender, subscriptionSends } from '../body-memory.ts';
 import type { Context } from '../context.ts';
 import { MethodNotAllowed, TooLarge, UnsupportedMediaType } from '../errors.ts';
-import { readBytes } from '../request-body.ts';
+import { type BodySender, subscriptionSends } from '../http/body-memory.ts';
+import { readBytes } from '../http/request-body.ts';
 import { markDeprecated } from '../rest/deprecation.ts';
 import { anonymousSender, countNotifications } from '../rest/limits.ts';
 import { legacyPath, webhookPath } from './callback-url.ts';

@@ -6,10 +6,10 @@
 import { sql } from 'kysely';
 import { contain } from '../containment.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { isLockTimeout, transactWithin } from '../db/locks.ts';
+import { isLockTimeout, transactWithin } from '../db/lock-timeout.ts';
 import { isOutage } from '../errors.ts';
+import type { Turn } from '../flow/turns.ts';
 import type { Log } from '../log.ts';
-import type { Turn } from '../worker/turns.ts';
 import { markCalendars } from './calendars.ts';
 import { type CalendarChanges, type CalendarPage, hasAnswered, ServerFault } from './connectors/connector.ts';
 import { openConnector } from './connectors/open.ts';

@@ -6,7 +6,7 @@ import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import { checkAdmin, checkVersion, recordAct } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { transactOrGiveUp } from '../db/locks.ts';
+import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { NotFound } from '../errors.ts';
 import type { OpeningRule } from './local-hours.ts';
 import { type StoredException, type StoredRule, storedExceptions, storedRules } from './stored.ts';

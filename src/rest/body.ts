@@ -2,10 +2,10 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { Request } from 'express';
 import type { z } from 'zod';
-import { type BodySender, openMemory } from '../body-memory.ts';
 import { Malformed, TooLarge, UnsupportedMediaType } from '../errors.ts';
+import { type BodySender, openMemory } from '../http/body-memory.ts';
+import { type BodyLimits, hasBody, largestOf, type Pace, streamBytes } from '../http/request-body.ts';
 import { readInput } from '../input.ts';
-import { type BodyLimits, hasBody, largestOf, type Pace, streamBytes } from '../request-body.ts';
 
 /**
  * The bytes of a JSON request body as they arrive, inflated when they came with `Content-Encoding: gzip`.

@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
-import { addressSends, type BodySender } from '../body-memory.ts';
 import type { Context, Viewer } from '../context.ts';
 import { LimitExceeded } from '../errors.ts';
+import { addressSends, type BodySender } from '../http/body-memory.ts';
 
 type Limit = {
   /** Stands in the headers, and sets the counts of one limit apart from another's. */

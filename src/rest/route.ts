@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
-import { personSends } from '../body-memory.ts';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import { type FieldError, Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
+import { personSends } from '../http/body-memory.ts';
 import { idempotencyKey, respell } from '../input.ts';
 import { isStorable } from '../storable.ts';
 import { readJson } from './body.ts';

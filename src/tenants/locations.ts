@@ -1,9 +1,9 @@
 /** Locations over the API: everybody but displays reads them, Admins make, change and retire them. */
 import { checkAdmin, checkReader, checkVersion, recordAct } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
-import { readById } from '../db/coalesce.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { readById } from '../db/read-by-id.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { refuseDuplicate } from './duplicates.ts';
 import { checkTimeZone } from './time-zones.ts';

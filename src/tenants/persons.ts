@@ -2,9 +2,9 @@
 import { sql } from 'kysely';
 import { checkAdmin, checkVersion, recordAct } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
-import { readById } from '../db/coalesce.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { readById } from '../db/read-by-id.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { refuseDuplicate } from './duplicates.ts';
 import { getMandator } from './mandators.ts';

@@ -2,10 +2,10 @@
 import { sql } from 'kysely';
 import { checkAdmin, checkReader, checkVersion, recordAct } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
-import { readById } from '../db/coalesce.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { transactOrGiveUp } from '../db/locks.ts';
+import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { refuseDuplicate } from './duplicates.ts';
 

@@ -11,10 +11,11 @@ import * as changes from '../changes/tasks.ts';
 import { contain } from '../containment.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { backOff } from '../db/outlast.ts';
 import type { DB } from '../db/tables.ts';
 import * as displays from '../displays/tasks.ts';
 import { isOutage } from '../errors.ts';
+import { backOff } from '../flow/retry.ts';
+import { openTurns, type Turns } from '../flow/turns.ts';
 import * as lessons from '../lessons/tasks.ts';
 import type { Log } from '../log.ts';
 import * as mail from '../mail/tasks.ts';
@@ -23,7 +24,6 @@ import { areHeld, holdRunner, mostCounted, releaseTheDead, unlockAll } from './l
 import { watchPulse } from './pulse.ts';
 import { openQueuePool, queueFigures } from './queue.ts';
 import type { Figure, Lane, Sweep, SweepContext, Task, TaskContext } from './task.ts';
-import { openTurns, type Turns } from './turns.ts';
 
 export type WorkerHandle = {
   /** Whether jobs are being taken right now, as the database sees it too. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import type { Turns } from './turns.ts';
+import type { Turns } from '../flow/turns.ts';
 
 /** What background work is given. */
 export type SweepContext = Context & {

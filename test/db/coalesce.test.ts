@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { readById } from '../../src/db/coalesce.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
+import { readById } from '../../src/db/read-by-id.ts';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { cloneDatabase } from '../_util/postgres.ts';

@@ -71,12 +71,19 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/db/database.ts', 'src/context.ts'],
     ['src/db/database.ts', 'src/lessons/service.ts'],
   ],
-  'body-memory': [['src/body-memory.ts', 'src/log.ts']],
   time: [
     ['src/time/zones.ts', 'src/log.ts'],
     ['src/time/rule.ts', 'src/opening-hours/service.ts'],
   ],
-  'request-body': [['src/request-body.ts', 'src/input.ts']],
+  flow: [
+    ['src/flow/turns.ts', 'src/db/database.ts'],
+    ['src/flow/retry.ts', 'src/context.ts'],
+  ],
+  http: [
+    ['src/http/request-body.ts', 'src/input.ts'],
+    ['src/http/safe-fetch.ts', 'src/flow/retry.ts'],
+    ['src/http/body-memory.ts', 'src/rest/route.ts'],
+  ],
   input: [['src/input.ts', 'src/log.ts']],
   config: [['src/config.ts', 'src/log.ts']],
   settings: [['src/settings.ts', 'src/config.ts']],

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { AnswerTooLarge, fetchBounded, fetchSafely } from '../../src/safe-fetch.ts';
+import { AnswerTooLarge, fetchBounded, fetchSafely } from '../../src/http/safe-fetch.ts';
 import { type Asked, endless, type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
 
 const most = 4 * 1_048_576;

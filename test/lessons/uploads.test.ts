@@ -7,7 +7,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { LimitExceeded, Unavailable } from '../../src/errors.ts';
-import { openPlaces } from '../../src/lessons/places.ts';
+import { openPlaces } from '../../src/flow/places.ts';
 import { openSpool, type Spool } from '../../src/lessons/spool.ts';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from '../_util/factories.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { openTurns, type Turn, type Turns } from '../../src/worker/turns.ts';
+import { openTurns, type Turn, type Turns } from '../../src/flow/turns.ts';
 
 const places = 8;
 

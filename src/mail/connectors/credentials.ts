@@ -1,7 +1,7 @@
 /** As whom a mail server is asked: with a password, or with a token of its tenant's token endpoint. */
 import * as oidc from 'openid-client';
 import type { MailServerSettings } from '../../config.ts';
-import { fetchSafely } from '../../safe-fetch.ts';
+import { fetchSafely } from '../../http/safe-fetch.ts';
 import { ServerFault } from './connector.ts';
 import { AccountRefused, faultOf, networkFault, quote } from './faults.ts';
 

@@ -1,6 +1,7 @@
 /** What a mail server's refusal means for who asked. */
+
+import { AnswerTooLarge } from '../../http/safe-fetch.ts';
 import { beginningOf, withoutSecrets } from '../../log.ts';
-import { AnswerTooLarge } from '../../safe-fetch.ts';
 import { ServerFault } from './connector.ts';
 
 /**

@@ -4,8 +4,8 @@
  */
 import pLimit from 'p-limit';
 import type { MailServerSettings } from '../../config.ts';
+import { fetchBounded } from '../../http/safe-fetch.ts';
 import type { Log } from '../../log.ts';
-import { fetchBounded } from '../../safe-fetch.ts';
 import { ServerFault } from './connector.ts';
 import { openCredentials } from './credentials.ts';
 import { AccountRefused, faultOf, networkFault } from './faults.ts';

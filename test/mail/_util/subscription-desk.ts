@@ -1,11 +1,11 @@
 /** The subscriptions of one tenant, whose work is done when the test says so: the service itself only answers. */
 import { sql } from 'kysely';
+import { openTurns } from '../../../src/flow/turns.ts';
 import { openLog } from '../../../src/log.ts';
 import { alignCalendars } from '../../../src/mail/calendars.ts';
 import { manageSubscriptions, manageTask, sweepSubscriptions } from '../../../src/mail/management.ts';
 import { provisionSubscription, provisionTask } from '../../../src/mail/provisioning.ts';
 import { synchroniseCalendar } from '../../../src/mail/sync.ts';
-import { openTurns } from '../../../src/worker/turns.ts';
 import type { LogLine } from '../../_util/process.ts';
 import { startService, testConfig } from '../../_util/service.ts';
 

@@ -1,7 +1,7 @@
 /** The bytes of request bodies: the one place where a client is waited for, and given up when it keeps us waiting. */
 import type { IncomingMessage } from 'node:http';
+import { RequestTimeout } from '../errors.ts';
 import { type BodySender, mostOfImport, openMemory } from './body-memory.ts';
-import { RequestTimeout } from './errors.ts';
 
 /** How slowly a body may come; settings, under `Limits`. */
 export type Pace = {

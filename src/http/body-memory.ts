@@ -2,7 +2,7 @@
  * The memory of this process that request bodies take while they arrive. A client may take its time over a body, and open
  * many connections: so what all of them hold together is bounded, for one sender, for a group of senders, and in all.
  */
-import { LimitExceeded, Unavailable } from './errors.ts';
+import { LimitExceeded, Unavailable } from '../errors.ts';
 
 type Part = { key: string; name: string };
 /** Whose bodies are counted together. */
