@@ -143,8 +143,8 @@ module.exports = {
       '^src/graphql/',
     ]),
     home('home-of-the-queue', 'graphile-worker', ['^src/worker/', `^src/${room}/tasks\\.ts$`]),
-    home('home-of-identity', 'jose|openid-client', '^src/(identity|mail/connectors)/'),
-    home('home-of-xml', 'saxes', '^src/mail/'),
+    home('home-of-identity', 'jose|openid-client', '^src/(identity|mail-servers)/'),
+    home('home-of-xml', 'saxes', '^src/mail-servers/'),
     home('home-of-the-command-line', 'commander', ['^src/cli/', `^src/${room}/cli\\.ts$`]),
 
     { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },

@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../src/config.ts';
-import { makeSecret } from '../src/mail/secrets.ts';
+import { makeSecret } from '../src/mail-subscriptions/secrets.ts';
 import { ewsBody, webhookPath } from '../test/_util/notifications.ts';
 import { pepper } from '../test/_util/pepper.ts';
 import { startMailServer } from '../test/mail/_util/mail-server.ts';

@@ -13,7 +13,7 @@ import { createGraphqlServer, type GraphqlServer } from './graphql/server.ts';
 import { authenticate, authenticateCall, openIdentity, schemesOf } from './identity/authenticate.ts';
 import { identityRoutes, routes as pinRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
-import * as mail from './mail/rest.ts';
+import * as mail from './mail-inbox/rest.ts';
 import * as openingHours from './opening-hours/rest.ts';
 import { handleErrors } from './rest/errors.ts';
 import { type Health, healthRoutes } from './rest/health.ts';

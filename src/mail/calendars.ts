@@ -5,9 +5,12 @@ import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { isLockTimeout, transactWithin } from '../db/lock-timeout.ts';
 import type { Log } from '../log.ts';
-import { attemptSoon } from './attempts.ts';
-import type { DirtyBy, ServerKind } from './mail.ts';
+import { calendarSettings, type ServerKind } from '../mail-servers/service.ts';
+import { attemptSoon, markCalendars } from '../mail-subscriptions/service.ts';
 import { forgetSteps, noContinuation } from './reading.ts';
+
+/** The settings that `alignCalendars` follows. */
+export const followedSettings = calendarSettings;
 
 /** Why a calendar of the settings is not read. */
 export type SettingsFault = {
@@ -52,12 +55,6 @@ const settingsOf = ({ MailServer }: Config): Setting[] =>
         }))
       : [{ mandator, mailbox: null, name: null, location: null }],
   );
-
-/** What of the settings decides which calendars there are, and where. */
-export const calendarSettings = ({ MailServer }: Config) =>
-  Object.entries(MailServer)
-    .map(([mandator, { Kind, Url, Calendars }]) => [mandator, Kind, Url, Calendars] as const)
-    .sort(([one], [other]) => (one < other ? -1 : 1));
 
 /** The resources that each of the settings means, by name or all with a mailbox; each way by an index. */
 async function findResources(db: Database, settings: readonly Setting[]): Promise<Found[]> {
@@ -238,29 +235,6 @@ async function forgetItems(trx: Transaction, { mandatorId, id }: Existing): Prom
     returning gone.booking_id as "bookingId"`.execute(trx);
   const bookingIds = rows.flatMap(({ bookingId }) => bookingId ?? []);
   await cancelMailItems(trx, mandatorId, bookingIds);
-}
-
-/**
- * Says in the caller's transaction that calendars may have changed: each is read soon after it commits, and once however
- * often it is said.
- * @param options.spread seconds over which their readings begin
- */
-export async function markCalendars(
-  db: Database | Transaction,
-  calendarIds: readonly number[],
-  by: DirtyBy,
-  { spread = 0 }: { spread?: number } = {},
-): Promise<void> {
-  if (calendarIds.length === 0) return;
-  await sql`select mark_mail_calendars(${calendarIds}::integer[], ${by}, ${spread})`.execute(db);
-}
-
-/** Marks all calendars, for it is not known what was missed: after a start, or a time in which nothing could be recorded. */
-export async function markAllCalendars(db: Database): Promise<void> {
-  // Ten a second, and all within ten seconds.
-  await sql`
-    select mark_mail_calendars(array_agg(id), 'Poll', least(count(*) / 10, 10)::integer)
-    from mail_calendar where retired_at is null having count(*) > 0`.execute(db);
 }
 
 /**

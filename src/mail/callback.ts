@@ -3,12 +3,10 @@ import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
+import type { ServerKind } from '../mail-servers/service.ts';
+import { alignTenantWide, callbackUrl, makeSecret, withSecret } from '../mail-subscriptions/service.ts';
 import { getMandator } from '../tenants/service.ts';
 import { alignCalendars } from './calendars.ts';
-import { callbackUrl, withSecret } from './callback-url.ts';
-import type { ServerKind } from './mail.ts';
-import { alignTenantWide } from './management.ts';
-import { makeSecret } from './secrets.ts';
 
 /**
  * Where the mail server of a tenant sends its changes. With CalDav its operator sets that up: the URL has its secret and

@@ -1,27 +1,21 @@
-import { type AddCommands, type Cli, CommandFailed, tenantOption } from '../cli/command.ts';
+import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
-import { requestReadings } from './calendars.ts';
-import { openCallback } from './callback.ts';
-import { pauseOf } from './connectors/lockout.ts';
 import {
   type CalendarStatus,
-  getMandator,
-  listCalendars,
+  listCalendarsOf,
   listConflicts,
   listUnreadable,
   type MailConflict,
+  openCallback,
+  pauseOfReading,
   pushWorks,
+  requestReadings,
   type UnreadableItem,
-} from './status.ts';
+} from './service.ts';
 
-export { examineMail } from './health.ts';
+export { examineMail } from './service.ts';
 
 type Options = { mandator?: string };
-
-/** Of one tenant, or of all. @throws NotFound */
-async function findMandator({ context: { db } }: Cli, { mandator }: Options): Promise<number | null> {
-  return mandator === undefined ? null : (await getMandator(db, mandator)).mandatorId;
-}
 
 const none = (mandator: string | undefined) =>
   new CommandFailed(
@@ -104,7 +98,7 @@ type Waiting = { calendar: CalendarStatus; until: Date; why: string };
 
 /** Those that are left alone for a while, whoever asks for them. */
 function findWaiting(calendar: CalendarStatus): Waiting | undefined {
-  const pause = pauseOf(calendar.fault);
+  const pause = pauseOfReading(calendar);
   if (pause) return { calendar, until: pause, why: 'the mail server has refused the account (401)' };
   return calendar.fault?.kind === 'Throttled' && calendar.nextReadAt.getTime() > Date.now()
     ? { calendar, until: calendar.nextReadAt, why: 'the mail server has asked to be left alone' }
@@ -141,7 +135,7 @@ export const addCommands: AddCommands = (program, action) => {
     .action(
       action(async (cli, options: Options) => {
         const { db } = cli.context;
-        const calendars = await listCalendars(db, await findMandator(cli, options));
+        const calendars = await listCalendarsOf(db, options.mandator);
         const conflicts = cli.json
           ? Map.groupBy(await listConflicts(db, calendars), ({ calendarId }) => calendarId)
           : new Map<number, MailConflict[]>();
@@ -191,7 +185,7 @@ export const addCommands: AddCommands = (program, action) => {
         const { db } = cli.context;
         const isMeant = (calendar: CalendarStatus) =>
           mailbox === undefined || calendar.mailbox.toLowerCase() === mailbox.toLowerCase();
-        const calendars = (await listCalendars(db, await findMandator(cli, options))).filter(isMeant);
+        const calendars = (await listCalendarsOf(db, options.mandator)).filter(isMeant);
         const count = calendars.length;
         if (count === 0 && mailbox !== undefined)
           throw new CommandFailed(

@@ -10,11 +10,12 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { isOutage } from '../errors.ts';
+import { type Job, markCalendars } from '../mail-subscriptions/service.ts';
 import { areHeld } from '../worker/leases.ts';
-import { markCalendars } from './calendars.ts';
-import { type Job, mostDeaths } from './mail.ts';
 import { type Calendar, Overtaken } from './reading.ts';
 
+/** Workers that die in a row while they read a calendar; after that it rests. */
+export const mostDeaths = 3;
 /** Milliseconds for which a calendar rests at which too many have died, doubled by each further one. */
 const firstRest = 60_000;
 const longestRest = 6 * 3_600_000;

@@ -1,9 +1,9 @@
 /** What operators watch of the mail servers of all tenants. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { faults, subscriptionStates } from './mail.ts';
+import { faults } from '../mail-servers/service.ts';
+import { standing, subscriptionStates } from '../mail-subscriptions/service.ts';
 import { belongs } from './status.ts';
-import { standing } from './subscriptions.ts';
 
 /** Counts by a label, of which each known value is there. */
 async function countBy(

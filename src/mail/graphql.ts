@@ -1,8 +1,7 @@
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
-import { faults, type ServerKind, serverKinds, subscriptionStates } from './mail.ts';
 import {
   type CalendarStatus,
-  getResource,
+  getRoom,
   listConflicts,
   listStateChanges,
   listUnreadable,
@@ -10,10 +9,11 @@ import {
   most,
   overseeCalendars,
   pushWorks,
-  type Resource,
+  type Room,
   type StateChange,
+  statusValues,
   type UnreadableItem,
-} from './status.ts';
+} from './service.ts';
 
 /** A calendar among those that it was read with: what else is asked of one is read of all together. */
 type Source = CalendarStatus & { together: Together };
@@ -75,7 +75,7 @@ function addChange(builder: Builder) {
   const state = builder.enumType('MailSubscriptionState', {
     description:
       'Where a subscription stands: asked for; promised, and nothing has come of it yet; working; not heard of; ended; never came about; replaced by another; no longer wanted.',
-    values: subscriptionStates,
+    values: statusValues.state,
   });
   const change = builder.objectRef<StateChange>('MailSubscriptionChange').implement({
     description: 'A change in the life of a subscription.',
@@ -93,7 +93,7 @@ function addChange(builder: Builder) {
 function addFault(builder: Builder) {
   const kind = builder.enumType('MailFaultKind', {
     description: 'Why a mail server did not give what it was asked for.',
-    values: faults,
+    values: statusValues.fault,
   });
   return builder.objectRef<NonNullable<CalendarStatus['fault']>>('MailFault').implement({
     description: 'Why the last reading of a calendar failed.',
@@ -107,7 +107,7 @@ function addFault(builder: Builder) {
 function addSubscription(builder: Builder) {
   const kind = builder.enumType('MailServerKind', {
     description: 'How a mail server speaks.',
-    values: serverKinds satisfies readonly ServerKind[],
+    values: statusValues.kind,
   });
   const fault = addFault(builder);
   const conflict = addConflict(builder);
@@ -118,9 +118,9 @@ function addSubscription(builder: Builder) {
     fields: (t) => ({
       id: t.exposeID('id', { description: 'The id of the calendar.' }),
       resource: t.field({
-        type: typeNamed<Resource>('Resource'),
+        type: typeNamed<Room>('Resource'),
         description: 'The room.',
-        resolve: ({ resourceId }, _args, { context, viewer }) => getResource(context.db, viewer, resourceId),
+        resolve: (calendar, _args, { context, viewer }) => getRoom(context.db, viewer, calendar),
       }),
       mailbox: t.exposeString('mailbox', { description: 'The address of the room there.' }),
       kind: t.expose('kind', { type: kind, description: 'How the mail server speaks.' }),

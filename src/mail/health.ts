@@ -2,11 +2,10 @@
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type Finding, findingsOf } from '../finding.ts';
+import { type Fault, pauseOf, type ServerKind, statusOf } from '../mail-servers/service.ts';
+import { examineCallback } from '../mail-subscriptions/service.ts';
 import { listSettingsFaults } from './calendars.ts';
-import { statusOf } from './connectors/faults.ts';
-import { pauseOf } from './connectors/lockout.ts';
-import { type Fault, mostDeaths, type ServerKind } from './mail.ts';
-import { examineCallback } from './reach.ts';
+import { mostDeaths } from './deaths.ts';
 import { type CalendarStatus, listCalendars, listUnreadable, pushWorks, type UnreadableItem } from './status.ts';
 
 type Trouble = Pick<Finding, 'level' | 'text' | 'remedy'>;

@@ -1,10 +1,16 @@
 /** What items of a calendar come to here. Pure: what the mail server says is not to be trusted with anything but its room. */
 import { createHash } from 'node:crypto';
 import type { MailBooking } from '../bookings/service.ts';
+import {
+  boundId,
+  type CalendarChanges,
+  cutText,
+  type RemoteGroup,
+  type RemoteItem,
+  type Window,
+} from '../mail-servers/service.ts';
 import { dayLength } from '../time/days.ts';
 import { startOfDate } from '../time/zones.ts';
-import type { CalendarChanges, RemoteGroup, RemoteItem, Window } from './connectors/connector.ts';
-import { boundId, cutText } from './connectors/values.ts';
 
 /** An item as it is stored, and what it wants. */
 export type Item = {

@@ -2,8 +2,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import { markAllCalendars, markCalendars } from '../mail-subscriptions/service.ts';
 import { isQueued } from '../worker/queue.ts';
-import { endPauses, markAllCalendars, markCalendars } from './calendars.ts';
+import { endPauses } from './calendars.ts';
 
 /** Seconds over which readings begin that come due together. */
 const spread = 5;

@@ -1,7 +1,8 @@
 /** A reading of a calendar: what it began with, and whether it still counts. */
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { DirtyBy, ServerKind } from './mail.ts';
+import type { ServerKind } from '../mail-servers/service.ts';
+import type { DirtyBy } from '../mail-subscriptions/service.ts';
 
 /** A calendar as it was when its reading began. */
 export type Calendar = {

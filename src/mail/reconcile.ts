@@ -12,13 +12,12 @@ import {
   type Room,
 } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
-import { attemptSoon, endOthersWaits } from './attempts.ts';
-import type { CalendarChanges, Window } from './connectors/connector.ts';
+import type { CalendarChanges, Window } from '../mail-servers/service.ts';
+import { attemptSoon, doubtSubscription, endOthersWaits } from '../mail-subscriptions/service.ts';
 import { type Item, type Taken, takeOver } from './items.ts';
 import { type Calendar, forgetSteps, isUnchanged, noContinuation, Overtaken } from './reading.ts';
 import { readStanding, toWish, writeStanding } from './standing.ts';
 import { forgetOld, readStored, type Stored, writeItems } from './stored-items.ts';
-import { doubtSubscription } from './subscriptions.ts';
 
 /** What is to happen to an item; `item` is null where it is not there any more. */
 type Step = { stored: Stored | undefined; item: Item | null };

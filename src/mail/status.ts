@@ -3,12 +3,13 @@ import { sql } from 'kysely';
 import { checkOverseer } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import type { Fault, ServerKind, SubscriptionState } from './mail.ts';
+import { type Fault, faults, pauseOf, type ServerKind, serverKinds } from '../mail-servers/service.ts';
+import { type SubscriptionState, standing, subscriptionStates } from '../mail-subscriptions/service.ts';
+import { getMandator, getResource, type Resource } from '../tenants/service.ts';
 import { nextRead } from './polling.ts';
-import { standing } from './subscriptions.ts';
 
-// For this room's faces.
-export { getMandator, getResource, type Resource } from '../tenants/service.ts';
+/** What members of a status may be, for GraphQL. */
+export const statusValues = { fault: faults, kind: serverKinds, state: subscriptionStates };
 
 export type CalendarStatus = {
   id: number;
@@ -126,6 +127,18 @@ export async function listCalendars(db: Database, mandatorId: number | null): Pr
     order by mandator.code, resource.name_key, calendar.id`.execute(db);
   return rows;
 }
+
+/** @param mandator the code of a tenant; undefined: of all @throws NotFound */
+export async function listCalendarsOf(db: Database, mandator: string | undefined): Promise<CalendarStatus[]> {
+  return await listCalendars(db, mandator === undefined ? null : (await getMandator(db, mandator)).mandatorId);
+}
+
+export type Room = Resource;
+export const getRoom = (db: Database, viewer: Viewer, { resourceId }: CalendarStatus): Promise<Room> =>
+  getResource(db, viewer, resourceId);
+
+/** When the pause ends in which nothing is asked as the account that the mail server has refused; undefined without one. */
+export const pauseOfReading = ({ fault }: CalendarStatus): Date | undefined => pauseOf(fault);
 
 /** Those of the caller's tenant. @throws Forbidden for whoever is no Admin */
 export async function overseeCalendars(db: Database, viewer: Viewer): Promise<CalendarStatus[]> {

@@ -4,10 +4,9 @@
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { type CalendarPage, type Connector, ServerFault, type Window, withoutVoid } from '../mail-servers/service.ts';
+import { markCalendars } from '../mail-subscriptions/service.ts';
 import { dayLength } from '../time/days.ts';
-import { markCalendars } from './calendars.ts';
-import { type CalendarPage, type Connector, ServerFault, type Window } from './connectors/connector.ts';
-import { withoutVoid } from './connectors/pages.ts';
 import { countItems } from './items.ts';
 import { type Calendar, type Continuation, forgetSteps, isUnchanged, Overtaken } from './reading.ts';
 

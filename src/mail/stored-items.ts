@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { MailOutcome } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
-import type { Window } from './connectors/connector.ts';
+import type { Window } from '../mail-servers/service.ts';
 import type { Item, Taken } from './items.ts';
 import type { Calendar } from './reading.ts';
 import { describeConflict } from './standing.ts';

@@ -10,12 +10,16 @@ import { isLockTimeout, transactWithin } from '../db/lock-timeout.ts';
 import { isOutage } from '../errors.ts';
 import type { Turn } from '../flow/turns.ts';
 import type { Log } from '../log.ts';
-import { markCalendars } from './calendars.ts';
-import { type CalendarChanges, type CalendarPage, hasAnswered, ServerFault } from './connectors/connector.ts';
-import { openConnector } from './connectors/open.ts';
-import { mergePages } from './connectors/pages.ts';
+import {
+  type CalendarChanges,
+  type CalendarPage,
+  hasAnswered,
+  mergePages,
+  openConnector,
+  ServerFault,
+} from '../mail-servers/service.ts';
+import { type Job, markCalendars, type Work } from '../mail-subscriptions/service.ts';
 import { endLeftNotes, readNoted } from './deaths.ts';
-import type { Job, Work } from './mail.ts';
 import { type Calendar, forgetSteps, noContinuation, Overtaken } from './reading.ts';
 import { type Reconciled, reconcile } from './reconcile.ts';
 import { describeConflict } from './standing.ts';

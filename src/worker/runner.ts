@@ -19,6 +19,8 @@ import { openTurns, type Turns } from '../flow/turns.ts';
 import * as lessons from '../lessons/tasks.ts';
 import type { Log } from '../log.ts';
 import * as mail from '../mail/tasks.ts';
+import * as mailInbox from '../mail-inbox/tasks.ts';
+import * as mailSubscriptions from '../mail-subscriptions/tasks.ts';
 import { fingerprintOf, holdFingerprint, isDisputed } from './agreement.ts';
 import { areHeld, holdRunner, mostCounted, releaseTheDead, unlockAll } from './leases.ts';
 import { watchPulse } from './pulse.ts';
@@ -32,13 +34,15 @@ export type WorkerHandle = {
   stop(): Promise<void>;
 };
 
-const allTasks: readonly Task[] = [...lessons.tasks, ...mail.tasks];
+const allTasks: readonly Task[] = [...lessons.tasks, ...mail.tasks, ...mailSubscriptions.tasks];
 const allSweeps: readonly Sweep[] = [
   ...lessons.sweeps,
   ...bookings.sweeps,
   ...changes.sweeps,
   ...displays.sweeps,
   ...mail.sweeps,
+  ...mailSubscriptions.sweeps,
+  ...mailInbox.sweeps,
 ];
 /**
  * Jobs of a lane at a time in one process, and milliseconds after which it looks for one that nobody has announced. What is

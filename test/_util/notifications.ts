@@ -1,6 +1,6 @@
 /** What mail servers send, in each dialect, and how they send it. */
 import { sql } from 'kysely';
-import { makeSecret } from '../../src/mail/secrets.ts';
+import { makeSecret } from '../../src/mail-subscriptions/secrets.ts';
 import type { Service } from './service.ts';
 
 export const webhookPath = '/api/webhooks/mailserver';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from '@swc/core';
 import { beginningOf, openLog, withoutSecrets } from '../../src/log.ts';
-import { quote } from '../../src/mail/connectors/faults.ts';
+import { quote } from '../../src/mail-servers/faults.ts';
 import { cpuTimeOf, growthOf } from '../_util/growth.ts';
 
 const source = path.join(import.meta.dirname, '..', '..', 'src');
@@ -19,7 +19,7 @@ const never: Record<string, [pattern: string, why: string][]> = {
     ['\\/\\/\\S*@', 'a setting'],
     [', (\\.\\.\\.)?".*"(\\.\\.\\.)? is not valid JSON$', 'what the parser says of a file of settings'],
   ],
-  'mail/connectors/graph-api.ts': [['\\/+$', 'a setting']],
+  'mail-servers/graph-api.ts': [['\\/+$', 'a setting']],
   'web/pages.ts': [['\\/\\*.*?\\*\\/', 'the own style sheets']],
 };
 

@@ -1,7 +1,7 @@
 /** Long batches, and mail servers that do not answer, leave a place for short work in each worker. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { markCalendars } from '../../src/mail/calendars.ts';
+import { markCalendars } from '../../src/mail-subscriptions/marks.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type LessonClient, lessonClient, makeJobs } from '../_util/lessons.ts';
 import { until } from '../_util/process.ts';

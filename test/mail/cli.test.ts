@@ -6,7 +6,7 @@ import type { Config } from '../../src/config.ts';
 import { type Context, openContext } from '../../src/context.ts';
 import { openLog } from '../../src/log.ts';
 import { openCallback } from '../../src/mail/callback.ts';
-import { subscriptionOf } from '../../src/mail/secrets.ts';
+import { subscriptionOf } from '../../src/mail-subscriptions/secrets.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { testConfig } from '../_util/service.ts';

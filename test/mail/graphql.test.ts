@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Config } from '../../src/config.ts';
-import { examineCallback } from '../../src/mail/reach.ts';
+import { examineCallback } from '../../src/mail-subscriptions/reach.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';

@@ -1,7 +1,7 @@
 /** What items of a mail server come to, by themselves. */
 import { describe, expect, test } from '@jest/globals';
-import type { RemoteItem } from '../../src/mail/connectors/connector.ts';
 import { takeOver } from '../../src/mail/items.ts';
+import type { RemoteItem } from '../../src/mail-servers/connector.ts';
 
 const mandatorUid = '0d9f3a52-5c1e-4a43-9d5e-0f5a3f0f8d11';
 const window = { start: new Date('2026-01-01T00:00Z'), end: new Date('2027-01-01T00:00Z') };

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { openLog } from '../../src/log.ts';
-import { markCalendars } from '../../src/mail/calendars.ts';
+import { markCalendars } from '../../src/mail-subscriptions/marks.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { cloneDatabase } from '../_util/postgres.ts';

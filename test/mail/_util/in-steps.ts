@@ -7,8 +7,8 @@ import type {
   RemoteCalendar,
   Start,
   Window,
-} from '../../../src/mail/connectors/connector.ts';
-import { mergePages } from '../../../src/mail/connectors/pages.ts';
+} from '../../../src/mail-servers/connector.ts';
+import { mergePages } from '../../../src/mail-servers/pages.ts';
 
 export type InSteps = CalendarChanges & {
   steps: number;

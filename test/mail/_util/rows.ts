@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../../../src/db/database.ts';
-import type { ServerKind, SubscriptionState } from '../../../src/mail/mail.ts';
+import type { ServerKind } from '../../../src/mail-servers/connector.ts';
+import type { SubscriptionState } from '../../../src/mail-subscriptions/subscription.ts';
 
 type Place = { mandatorId: number; resourceId: number };
 

@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import { openTurns } from '../../../src/flow/turns.ts';
 import { openLog } from '../../../src/log.ts';
 import { alignCalendars } from '../../../src/mail/calendars.ts';
-import { manageSubscriptions, manageTask, sweepSubscriptions } from '../../../src/mail/management.ts';
-import { provisionSubscription, provisionTask } from '../../../src/mail/provisioning.ts';
 import { synchroniseCalendar } from '../../../src/mail/sync.ts';
+import { manageSubscriptions, manageTask, sweepSubscriptions } from '../../../src/mail-subscriptions/management.ts';
+import { provisionSubscription, provisionTask } from '../../../src/mail-subscriptions/provisioning.ts';
 import type { LogLine } from '../../_util/process.ts';
 import { startService, testConfig } from '../../_util/service.ts';
 

@@ -1,0 +1,71 @@
+/** Exchange's push (MS-OXWSPSNTIF): SendNotification in a SOAP envelope, whatever its prefixes. */
+import { childOf, childrenOf, readXml, textOf, type XmlElement } from '../../mail-servers/service.ts';
+import {
+  checkCount,
+  DialectFault,
+  dedupeKeyOf,
+  type Notification,
+  nameOf,
+  notification,
+  type Reading,
+} from './notification.ts';
+
+const soap = 'http://schemas.xmlsoap.org/soap/envelope/';
+const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
+const types = 'http://schemas.microsoft.com/exchange/services/2006/types';
+
+/** Elements and attributes of a body; 1,000 notifications of Exchange's most events need less. */
+const mostNodes = 20_000;
+
+/** @throws XmlFault; DialectFault when it is no SendNotification; DialectOverflow */
+export function readEws(body: Buffer): Reading {
+  const root = readXml(body, mostNodes);
+  const envelope = root.name === 'Envelope' && root.namespace === soap ? root : undefined;
+  const sent = childOf(childOf(envelope, soap, 'Body'), messages, 'SendNotification');
+  const responses = childrenOf(
+    childOf(sent, messages, 'ResponseMessages'),
+    messages,
+    'SendNotificationResponseMessage',
+  );
+  if (responses.length === 0) throw new DialectFault('The XML is no SendNotification of Exchange Web Services.');
+  checkCount(responses.length);
+  return { dialect: 'Ews', notifications: responses.map(readResponse) };
+}
+
+function readResponse(response: XmlElement): Notification {
+  const told = childOf(response, messages, 'Notification');
+  if (response.attributes.get('ResponseClass') === 'Error' || !told) return readFault(response);
+  const externalId = nameOf(textOf(told, types, 'SubscriptionId'));
+  const previousWatermark = nameOf(textOf(told, types, 'PreviousWatermark'));
+  const events = told.children.filter(({ name, namespace }) => namespace === types && name.endsWith('Event'));
+  const watermark = nameOf(textOf(events.at(-1), types, 'Watermark'));
+  const isStatus = events.length > 0 && events.every(({ name }) => name === 'StatusEvent');
+  return notification({
+    kind: isStatus ? 'Status' : 'Change',
+    externalId,
+    dedupeKey: watermark === null ? null : dedupeKeyOf(externalId, watermark, ...(isStatus ? [previousWatermark] : [])),
+    watermark,
+    previousWatermark,
+    // Created, deleted, moved away or copied here: what it means is read from the calendar.
+    marks: !isStatus,
+  });
+}
+
+/** Its subscription has ended: against its own schema it has no Notification, and the id stands elsewhere. */
+function readFault(response: XmlElement): Notification {
+  const values = childrenOf(childOf(response, messages, 'MessageXml'), types, 'Value');
+  const externalId = nameOf(values.find(({ attributes }) => attributes.get('Name') === 'SubscriptionId')?.text.trim());
+  const code = /^\w{1,80}$/.exec(textOf(response, messages, 'ResponseCode') ?? '')?.[0] ?? 'an error';
+  return notification({
+    kind: 'Fault',
+    externalId,
+    dedupeKey: dedupeKeyOf(externalId, 'Fault', code),
+    marks: true,
+    ends: `The mail server says that it has ended: ${code}.`,
+  });
+}
+
+/** What the sender waits for, exactly so: everything else is a failed delivery to it. */
+export function acknowledgeEws(status: 'OK' | 'Unsubscribe'): string {
+  return `<?xml version="1.0" encoding="utf-8"?><s:Envelope xmlns:s="${soap}"><s:Body><SendNotificationResult xmlns="${messages}"><SubscriptionStatus>${status}</SubscriptionStatus></SendNotificationResult></s:Body></s:Envelope>`;
+}

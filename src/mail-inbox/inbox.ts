@@ -1,0 +1,206 @@
+/**
+ * Records the notifications of mail servers before their requests are answered. Requests that arrive while a statement runs
+ * are recorded together by the next one; none waits for others to arrive. So a storm costs few commits, and a notification
+ * that was acknowledged is in the database.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { Context } from '../context.ts';
+import { isOutage, isSchemaMissing, Unavailable } from '../errors.ts';
+import { markAllCalendars } from '../mail-subscriptions/service.ts';
+import type { Verdict } from './dialects/notification.ts';
+import { openLanes, type Waiting } from './lanes.ts';
+import { type Recorded, type Row, recordNotifications } from './recording.ts';
+
+export type Inbox = {
+  /**
+   * Resolves when all notifications of one request are recorded, in their order.
+   * @throws Unavailable when that is not so within 2.5 s, or too many wait; they may be recorded all the same
+   */
+  record(rows: readonly Row[]): Promise<Recorded[]>;
+  figures(): InboxFigures;
+  /** Resolves when every waiting request is recorded. */
+  close(): Promise<void>;
+};
+
+export type InboxFigures = {
+  recorded: Readonly<Record<Verdict, number>>;
+  statements: number;
+  failed: number;
+  /** Requests, not notifications. */
+  waiting: number;
+};
+
+type Post = Waiting & {
+  notifications: readonly Row[];
+  deadline: number;
+  answer: PromiseWithResolvers<Recorded[]>;
+};
+
+/** Statements of this process: while one is committed, the next one is at work. */
+const mostAtOnce = 2;
+const patience = 2_500;
+const checkEvery = 100;
+const mostWaiting = 32 * 1024 * 1024;
+const mostTogether = { rows: 256, bytes: 4 * 1024 * 1024 };
+/** Subscriptions whose tenant is remembered. */
+const mostTenants = 50_000;
+/** Milliseconds from a failure to the marking of all calendars, and from one marking to the next. */
+const recovery = { first: 1_000, next: 30_000 };
+
+/** Whether the same notification could be recorded later. */
+const isPassing = (error: unknown) => isOutage(error) || isSchemaMissing(error);
+const busy = () => new Unavailable('The notification could not be recorded; send it again.');
+
+/** @param db a pool of its own, so that recording does not wait for connections that readers hold */
+export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
+  const lanes = openLanes<Post>(mostWaiting);
+  /** Tenants by subscription, as the recording statements return them. */
+  const tenants = new LRUCache<number, number>({ max: mostTenants });
+  const running = new Set<readonly Post[]>();
+  let runners: Promise<void>[] = [];
+  let scheduled = false;
+  let timer: NodeJS.Timeout | undefined;
+  let recovering: Promise<void> | undefined;
+  let markedAt = Number.NEGATIVE_INFINITY;
+  const closing = new AbortController();
+  const verdicts: Record<Verdict, number> = {
+    Accepted: 0,
+    Duplicate: 0,
+    Rejected: 0,
+    Unrecognised: 0,
+    Handshake: 0,
+  };
+  const counts = { recorded: verdicts, statements: 0, failed: 0 };
+
+  function refuse(post: Post, error: Error): void {
+    counts.failed += 1;
+    post.answer.reject(error);
+    if (post.isProven) recoverSoon();
+  }
+
+  /** Refuses requests past their deadline. One that is being recorded may be stored all the same; its repetition is a duplicate. */
+  function expire(): void {
+    const now = performance.now();
+    const late = (post: Post) => post.deadline <= now;
+    for (const group of running) for (const post of group) if (late(post)) post.answer.reject(busy());
+    for (const post of lanes.expire(late)) refuse(post, busy());
+    if (running.size === 0 && lanes.count === 0) {
+      clearInterval(timer);
+      timer = undefined;
+    }
+  }
+
+  async function recordTogether(group: readonly Post[]): Promise<void> {
+    try {
+      counts.statements += 1;
+      const recorded = await recordNotifications(
+        db,
+        group.flatMap(({ notifications }) => notifications),
+      );
+      let at = 0;
+      for (const { notifications, answer } of group) {
+        const own = recorded.slice(at, (at += notifications.length));
+        for (const [index, { verdict, mandatorId }] of own.entries()) {
+          const { count, subscriptionId } = notifications[index] as Row;
+          verdicts[verdict] += count;
+          if (subscriptionId !== null && mandatorId !== null) tenants.set(subscriptionId, mandatorId);
+        }
+        answer.resolve(own);
+      }
+    } catch (error) {
+      const passes = isPassing(error);
+      if (group.length > 1 && !passes) {
+        // One request cannot be stored; recorded one by one, the others can.
+        for (const post of group) await recordTogether([post]);
+        return;
+      }
+      log[passes ? 'warn' : 'error'](
+        { err: (error as Error).message, posts: group.length },
+        'mail notifications could not be recorded',
+      );
+      for (const post of group) refuse(post, passes ? busy() : (error as Error));
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (lanes.count > 0) {
+      const group = lanes.take(mostTogether);
+      running.add(group);
+      await recordTogether(group);
+      running.delete(group);
+    }
+  }
+
+  /** Starts in the next turn of the event loop, so that requests of the same turn share a statement. */
+  function runSoon(): void {
+    if (scheduled || running.size >= mostAtOnce) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      const runner = run().finally(() => {
+        runners = runners.filter((other) => other !== runner);
+      });
+      runners.push(runner);
+    });
+  }
+
+  /** Which notifications were lost is unknown, so all calendars are marked to be read once the database accepts writes. */
+  function recoverSoon(): void {
+    recovering ??= recover().finally(() => {
+      recovering = undefined;
+    });
+  }
+
+  async function recover(): Promise<void> {
+    const options = { signal: closing.signal, ref: false };
+    const wait = Math.max(recovery.first, markedAt + recovery.next - performance.now());
+    for (let pause = wait; !closing.signal.aborted; pause = recovery.first) {
+      await sleep(pause, undefined, options).catch(() => {});
+      if (closing.signal.aborted) return;
+      try {
+        await markAllCalendars(db);
+        markedAt = performance.now();
+        log.info('mail notifications can be recorded again; all calendars are read');
+        return;
+      } catch {
+        // The reason is logged where the recording itself fails.
+      }
+    }
+  }
+
+  /** A proven request waits in the lane of its tenant, any other in that of its sender's address. */
+  function laneOf(rows: readonly Row[]): Pick<Post, 'lane' | 'isProven'> {
+    const id = rows.find(({ claim }) => claim === 'Proven')?.subscriptionId ?? undefined;
+    if (id === undefined) return { lane: `address ${rows[0]?.address}`, isProven: false };
+    const mandatorId = tenants.get(id);
+    return { lane: mandatorId === undefined ? `subscription ${id}` : `tenant ${mandatorId}`, isProven: true };
+  }
+
+  return {
+    async record(rows) {
+      const post: Post = {
+        ...laneOf(rows),
+        notifications: rows,
+        rows: rows.length,
+        bytes: rows.reduce((sum, { body }) => sum + body.length, 0),
+        deadline: performance.now() + patience,
+        answer: Promise.withResolvers<Recorded[]>(),
+      };
+      for (const lost of lanes.add(post)) refuse(lost, busy());
+      timer ??= setInterval(expire, checkEvery).unref();
+      runSoon();
+      return await post.answer.promise;
+    },
+    figures: () => ({ ...counts, waiting: lanes.count }),
+    async close() {
+      closing.abort();
+      while (scheduled || runners.length > 0) {
+        await new Promise(setImmediate);
+        await Promise.all(runners);
+      }
+      clearInterval(timer);
+      await recovering;
+    },
+  };
+}

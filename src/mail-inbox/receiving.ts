@@ -1,0 +1,219 @@
+/** What becomes of one request of a mail server: read, proven, recorded, and answered as its sender expects. */
+import { hash } from 'node:crypto';
+import type { Context } from '../context.ts';
+import { Malformed, TooLarge } from '../errors.ts';
+import { type CallbackQuery, callbackPaths, readCallbackQuery, subscriptionOf } from '../mail-subscriptions/service.ts';
+import { readBody } from './dialects/detection.ts';
+import { acknowledgeEws } from './dialects/ews.ts';
+import {
+  DialectFault,
+  DialectOverflow,
+  type Notification,
+  notification,
+  type Reading,
+} from './dialects/notification.ts';
+import { makeId } from './ids.ts';
+import type { Inbox } from './inbox.ts';
+import { keptBytes, type Recorded, type Row } from './recording.ts';
+
+/** Where the webhook is. */
+export const webhookPaths = callbackPaths;
+
+export type Post = {
+  /** With its query. */
+  url: string;
+  body: Buffer;
+  contentType: string | undefined;
+  address: string;
+  /** As `findSender` has it of the address. */
+  sender: Sender;
+  requestId: string;
+};
+
+export type Acknowledgement = { status: 200 | 202; headers: Record<string, string>; body: string };
+
+/** Whose notifications are counted together: those of a subscription that its secret proves, or else of an address. */
+export type Sender = { subscriptionId: number } | { address: string };
+
+type Receiver = {
+  config: Context['config'];
+  inbox: Inbox;
+  /**
+   * Counts what a sender has sent: KiB, or notifications where these are more, as either costs about as much.
+   * @throws LimitExceeded when it had sent too much before
+   */
+  count(sender: Sender, cost: number): void;
+};
+
+const longestToken = 2_048;
+const nothing = Buffer.alloc(0);
+const text = (type: string) => ({ 'Content-Type': `${type}; charset=utf-8` });
+
+function readQuery(url: string): CallbackQuery {
+  try {
+    return readCallbackQuery(url);
+  } catch {
+    throw new Malformed('The query is not percent-encoded UTF-8.');
+  }
+}
+
+/**
+ * @throws Malformed for what is no notification, which is recorded too; TooLarge; Unavailable when it could not be recorded;
+ *   LimitExceeded
+ */
+export async function receive(receiver: Receiver, post: Post): Promise<Acknowledgement> {
+  const query = readQuery(post.url);
+  const { sender } = post;
+  const caller = 'subscriptionId' in sender ? sender.subscriptionId : undefined;
+  const kibibytes = Math.ceil(post.body.length / 1_024) || 1;
+  // Before its body is read, which costs more.
+  receiver.count(sender, kibibytes);
+  if (query.tokens.length > 0) return await shakeHands(receiver, post, query, caller);
+  const reading = await readPost(receiver, post);
+  if (reading === 'Object') return await receiveObject(receiver, post);
+  const more = reading.notifications.length - kibibytes;
+  if (more > 0) receiver.count(sender, more);
+  return await receiveReading(receiver, post, caller, reading);
+}
+
+/** Who sends a request: the subscription that the secret of the callback URL proves, or else an address. @throws Malformed */
+export function findSender(config: Context['config'], { url, address }: Pick<Post, 'url' | 'address'>): Sender {
+  for (const secret of readQuery(url).secrets) {
+    const subscriptionId = subscriptionOf(config, 'callback', secret);
+    if (subscriptionId !== undefined) return { subscriptionId };
+  }
+  return { address };
+}
+
+type Kept = Pick<Row, 'body' | 'bodyBytes' | 'bodyHash'>;
+
+const keep = (body: Buffer): Kept => ({
+  body,
+  bodyBytes: body.length,
+  bodyHash: hash('sha256', body, 'buffer'),
+});
+
+/** The parts of a row that are of the request, and what is recorded of it when nothing is known of it. */
+function rowOf(post: Post, of: Partial<Omit<Row, keyof Kept>>, kept = keep(post.body)): Row {
+  const { contentType, address, requestId } = post;
+  return {
+    ...notification({}),
+    id: makeId(),
+    dialect: 'Unknown',
+    subscriptionId: null,
+    claim: 'Unrecognised',
+    count: 1,
+    contentType: contentType?.slice(0, 200) ?? null,
+    address,
+    requestId,
+    ...of,
+    ...kept,
+    // A copy, as a part would keep all of the body in memory while it waits.
+    body: of.claim === 'Proven' ? kept.body : Buffer.from(kept.body.subarray(0, keptBytes)),
+  };
+}
+
+async function readPost(receiver: Receiver, post: Post): Promise<Reading | 'Object'> {
+  try {
+    return readBody(post.body);
+  } catch (error) {
+    if (error instanceof DialectOverflow) throw new TooLarge(error.message);
+    if (!(error instanceof DialectFault)) throw error;
+    await receiver.inbox.record([rowOf(post, {})]);
+    throw new Malformed(error.message);
+  }
+}
+
+function checkToken(tokens: readonly string[]): string {
+  const [token = '', ...more] = tokens;
+  if (more.length > 0) throw new Malformed('validationToken is sent more than once.');
+  if (token === '' || token.length > longestToken || /[<>\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(token))
+    throw new Malformed(
+      `validationToken must have 1 to ${longestToken} characters, without < and >, control and format characters.`,
+    );
+  return token;
+}
+
+/**
+ * Graph asks whether the address answers before it promises to notify it. Whoever asks hears the same: the token comes back
+ * as text that no browser takes for a page. Only one that its secret proves counts as a handshake.
+ */
+async function shakeHands(
+  receiver: Receiver,
+  post: Post,
+  query: CallbackQuery,
+  caller: number | undefined,
+): Promise<Acknowledgement> {
+  const token = checkToken(query.tokens);
+  const claim = caller === undefined ? 'Rejected' : 'Proven';
+  await receiver.inbox.record([
+    rowOf(post, { dialect: 'Graph', kind: 'Handshake', claim, subscriptionId: caller ?? null }),
+  ]);
+  return {
+    status: 200,
+    headers: { ...text('text/plain'), 'Content-Security-Policy': "default-src 'none'; sandbox" },
+    body: token,
+  };
+}
+
+/** JSON of no dialect, such as JMAP's PushVerification: it is kept, and that is all. */
+async function receiveObject(receiver: Receiver, post: Post): Promise<Acknowledgement> {
+  const row = rowOf(post, {});
+  await receiver.inbox.record([row]);
+  return received(row.id);
+}
+
+const received = (id: string): Acknowledgement => ({
+  status: 202,
+  headers: text('application/json'),
+  body: JSON.stringify({ Received: true, NotificationId: id }),
+});
+
+/** The subscription of a notification: Graph proves each by itself, the others all of a request by its address. */
+function provenBy(
+  { config }: Receiver,
+  dialect: Reading['dialect'],
+  { clientState }: Notification,
+  caller: number | undefined,
+): number | undefined {
+  if (dialect !== 'Graph') return caller;
+  return clientState === null ? undefined : subscriptionOf(config, 'client state', clientState);
+}
+
+async function receiveReading(
+  receiver: Receiver,
+  post: Post,
+  caller: number | undefined,
+  { dialect, notifications }: Reading,
+): Promise<Acknowledgement> {
+  const whole = keep(post.body);
+  const keptOf = ({ body }: Notification) => (body === null ? whole : keep(body));
+  const unproven: Notification[] = [];
+  const rows: Row[] = [];
+  for (const one of notifications) {
+    const subscriptionId = provenBy(receiver, dialect, one, caller);
+    if (subscriptionId === undefined) {
+      unproven.push(one);
+      continue;
+    }
+    // What they share is kept once: there may be a thousand in a megabyte.
+    const kept = one.body === null && rows.length > 0 ? { ...whole, body: nothing } : keptOf(one);
+    rows.push(rowOf(post, { ...one, dialect, subscriptionId, claim: 'Proven' }, kept));
+  }
+  const [first] = unproven;
+  if (first) rows.push(rowOf(post, { ...first, dialect, claim: 'Rejected', count: unproven.length }, keptOf(first)));
+  if (rows.length === 0) rows.push(rowOf(post, { dialect }, whole));
+  const recorded = await receiver.inbox.record(rows);
+  if (dialect === 'Graph') return { status: 202, headers: {}, body: '' };
+  if (dialect === 'Jmap') return received((rows[0] as Row).id);
+  return {
+    status: 200,
+    headers: text('text/xml'),
+    body: acknowledgeEws(recorded.every(isUnwanted) ? 'Unsubscribe' : 'OK'),
+  };
+}
+
+/** Only an answer ends a subscription of Exchange: one that we gave up, or that is nobody's for some time. */
+function isUnwanted({ state, isStale }: Recorded): boolean {
+  return isStale || state === 'Dead' || state === 'Failed' || state === 'Replaced' || state === 'Disabled';
+}

@@ -1,0 +1,102 @@
+/** Where mail servers notify us: anybody may call, and every body is taken as it is, whatever type it says to be. */
+import { type Request, type RequestHandler, Router } from 'express';
+import type { Context } from '../context.ts';
+import { MethodNotAllowed, TooLarge, UnsupportedMediaType } from '../errors.ts';
+import { type BodySender, subscriptionSends } from '../http/body-memory.ts';
+import { readBytes } from '../http/request-body.ts';
+import { markDeprecated } from '../rest/deprecation.ts';
+import { anonymousSender, countNotifications } from '../rest/limits.ts';
+import { findSender, type Inbox, openInbox, receive, type Sender, webhookPaths } from './service.ts';
+
+const allowed = 'POST';
+
+/** What a process needs to be notified. */
+export type Webhook = {
+  router: Router;
+  /** For /metrics. */
+  figures: Record<string, { help: string; label?: string; read(): number | Readonly<Record<string, number>> }>;
+  /** Records what waits. */
+  close(): Promise<void>;
+};
+
+/** The body, as it was sent. */
+function readRaw(request: Request, sender: BodySender, { Limits }: Context['config']): Promise<Buffer> {
+  const encoding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
+  if (encoding !== 'identity')
+    throw new UnsupportedMediaType(`Content-Encoding ${encoding.slice(0, 40)} is not supported here; use none.`);
+  const most = Limits.WebhookBodyBytes;
+  return readBytes(request, Limits, {
+    most,
+    sender,
+    tooLarge: () => new TooLarge(`The body is larger than ${most} bytes.`),
+  });
+}
+
+function answerPosts(context: Context, inbox: Inbox): RequestHandler {
+  const receiver = {
+    config: context.config,
+    inbox,
+    count: (sender: Sender, cost: number) => countNotifications(context, sender, cost),
+  };
+  return async (request, response) => {
+    const { url, ip: address = '' } = request;
+    const sender = findSender(context.config, { url, address });
+    const counted = 'address' in sender ? anonymousSender(address) : subscriptionSends(sender.subscriptionId);
+    const body = await readRaw(request, counted, context.config);
+    const answer = await receive(receiver, {
+      url,
+      body,
+      contentType: request.headers['content-type'],
+      address,
+      sender,
+      requestId: response.locals['requestId'],
+    });
+    response.statusCode = answer.status;
+    for (const name in answer.headers) response.setHeader(name, answer.headers[name] as string);
+    response.setHeader('Cache-Control', 'no-store');
+    response.setHeader('Content-Length', Buffer.byteLength(answer.body));
+    response.end(answer.body);
+  };
+}
+
+/** Opens the inbox; both addresses take every dialect. */
+export function openWebhook(context: Context): Webhook {
+  const inbox = openInbox(context.inbox, context.log);
+  const post = answerPosts(context, inbox);
+  const router = Router();
+  const refuse: RequestHandler = (request, response) => {
+    if (request.method === 'OPTIONS') response.status(204).set('Allow', allowed).end();
+    else throw new MethodNotAllowed(`${request.method} is not possible here; use POST.`, [allowed]);
+  };
+  const { path, legacyPath } = webhookPaths;
+  const successor = `${context.config.IdpUrl}${path}`;
+  const markLegacy: RequestHandler = (_request, response, next) => {
+    markDeprecated(response, { documentation: undefined, successor });
+    next();
+  };
+  router.route(path).post(post).all(refuse);
+  router.route(legacyPath).all(markLegacy).post(post).all(refuse);
+  const figure = (help: string, name: keyof ReturnType<Inbox['figures']>) => ({
+    help,
+    read: () => inbox.figures()[name],
+  });
+  return {
+    router,
+    figures: {
+      roomgate_mail_notifications_recorded_total: {
+        ...figure('Notifications of mail servers that this process has recorded', 'recorded'),
+        label: 'verdict',
+      },
+      roomgate_mail_notification_statements_total: figure(
+        'Statements that have recorded them, each all that had arrived meanwhile',
+        'statements',
+      ),
+      roomgate_mail_posts_failed_total: figure(
+        'Requests of mail servers that could not be recorded in time and were answered 503',
+        'failed',
+      ),
+      roomgate_mail_posts_waiting: figure('Requests of mail servers that wait to be recorded', 'waiting'),
+    },
+    close: inbox.close,
+  };
+}

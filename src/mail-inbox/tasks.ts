@@ -1,0 +1,9 @@
+import type { Sweep } from '../worker/task.ts';
+import { forgetOldNotifications, forgetRefusedNotifications } from './service.ts';
+
+const every = 60_000;
+
+export const sweeps: readonly Sweep[] = [
+  { name: 'forget old mail notifications', every, run: ({ work }) => forgetOldNotifications(work) },
+  { name: 'forget refused mail notifications', every, run: ({ work }) => forgetRefusedNotifications(work) },
+];

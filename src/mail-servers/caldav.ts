@@ -1,0 +1,297 @@
+/**
+ * CalDAV (RFC 4791): what has changed in a calendar is asked by sync-collection (RFC 6578), what is there by
+ * calendar-multiget. Series are expanded here, as the fewest servers do it. The server's operator sets up the push.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
+import type { MailServerSettings } from '../config.ts';
+import type { Log } from '../log.ts';
+import { fillTemplate, findCalendar } from './caldav-discovery.ts';
+import {
+  type CalendarPage,
+  type Connector,
+  type RemoteCalendar,
+  type RemoteGroup,
+  ServerFault,
+  type Start,
+  type Window,
+} from './connector.ts';
+import {
+  askResources,
+  calDavNamespace,
+  canonicalPath,
+  failedPreconditions,
+  hrefs,
+  propertyOf,
+  type Resource,
+  readResources,
+  rootElement,
+  sendQuestion,
+} from './dav.ts';
+import { faultOf, quote, TimedOut } from './faults.ts';
+import { type Ask, openHttp, readDeadline } from './http.ts';
+import { type Reader, readCalendarObject } from './ical.ts';
+import { readPlace } from './places.ts';
+import { boundId } from './values.ts';
+import { escapeXml } from './xml.ts';
+
+const pageSize = 500;
+const mostLists = 1_000;
+const mostObjects = 50_000;
+const usualBatch = 50;
+/** Milliseconds for a list, which cannot be asked for in parts: Radicale looks at each object when it lists them for the first time. */
+const listDeadline = 120_000;
+/** Milliseconds for which others may have to wait. */
+const longestTurn = 20;
+
+export function openCalDav(settings: MailServerSettings, log: Log): Connector {
+  const ask = openHttp(settings, log);
+  return {
+    kind: 'CalDav',
+    subscriptions: null,
+    pages: (calendar, from, window, signal) => read({ ask, settings, calendar, window, signal }, from),
+  };
+}
+
+type Reading = {
+  ask: Ask;
+  settings: MailServerSettings;
+  calendar: RemoteCalendar;
+  window: Window;
+  signal: AbortSignal;
+};
+
+async function* read(reading: Reading, from: Start): AsyncGenerator<CalendarPage, void> {
+  const { ask, settings, calendar, signal } = reading;
+  const known = fillTemplate(settings, calendar.mailbox) ?? calendar.address;
+  const find = () => findCalendar(ask, settings, calendar.mailbox, signal);
+  if (known === null || !isHere(settings, known)) return yield* readAt(reading, await find(), from);
+  try {
+    yield* readAt(reading, known, from);
+  } catch (error) {
+    if (!(error instanceof NotThere) || fillTemplate(settings, calendar.mailbox) !== null) throw error;
+    yield* readAt(reading, await find(), from);
+  }
+}
+
+/** It was found before the settings named another server. */
+function isHere(settings: MailServerSettings, address: string): boolean {
+  return URL.parse(address)?.origin === new URL(settings.Url).origin;
+}
+
+/** The calendar is not where it was. */
+class NotThere extends ServerFault {}
+
+/** How far a reading has come: a list of what has changed, then what is listed, in the order of the paths. */
+const davPlace = z.strictObject({
+  address: z.string(),
+  whole: z.boolean(),
+  /** By which the list is asked for; '' for all there is. Asked for again it may have more in it, and have lost some. */
+  token: z.string(),
+  /** Of its first answer: by which the next one is asked for, and whether there is more to be asked for at once. */
+  next: z.strictObject({ token: z.string(), isCut: z.boolean() }).nullable(),
+  /** Up to which path it has been read, and of how many objects at once. */
+  after: z.string(),
+  batchSize: z.int().positive(),
+  /** The lists before it, and the objects that they name. */
+  lists: z.int(),
+  objects: z.int(),
+});
+type DavPlace = z.infer<typeof davPlace>;
+
+/** A cursor is the address of the calendar and the server's token. */
+function beginAt(address: string, cursor: string | null): DavPlace {
+  const prefix = `${address} `;
+  const token = cursor?.startsWith(prefix) ? cursor.slice(prefix.length) : '';
+  return {
+    address,
+    whole: token === '',
+    token,
+    next: null,
+    after: '',
+    batchSize: usualBatch,
+    lists: 0,
+    objects: 0,
+  };
+}
+
+async function* readAt(reading: Reading, address: string, from: Start): AsyncGenerator<CalendarPage, void> {
+  const going = readPlace(davPlace, from.continuation);
+  // What was read of a calendar elsewhere does not count.
+  const restarts = going !== null && going.address !== address;
+  let place = going && !restarts ? going : beginAt(address, from.cursor);
+  const page = (groups: RemoteGroup[], removed: string[]): CalendarPage => ({
+    groups,
+    removed: removed.map(boundId),
+    address,
+    whole: place.whole,
+    isLast: false,
+    cursor: JSON.stringify(place),
+  });
+  if (restarts) yield { ...page([], []), restarts };
+  for (;;) {
+    const list = await readPage(reading, address, place.token);
+    const { changed, removed } = sortMembers(list.resources);
+    const objects = place.objects + changed.size + removed.length;
+    if (objects > mostObjects) throw new ServerFault('TooLarge', `The calendar has more than ${mostObjects} objects.`);
+    const next = place.next ?? { token: list.token, isCut: list.isCut };
+    place = { ...place, next };
+    const paths = [...changed].filter(([key]) => key > place.after).sort(([one], [other]) => (one < other ? -1 : 1));
+    for (let at = 0; at < paths.length; ) {
+      const batch = paths.slice(at, at + place.batchSize);
+      const read = await readObjects(
+        reading,
+        address,
+        batch.map(([, path]) => path),
+      ).catch((error: unknown) => {
+        if (error instanceof TimedOut && batch.length > 1) return error;
+        throw error;
+      });
+      if (read instanceof TimedOut) {
+        place = { ...place, batchSize: Math.ceil(batch.length / 2) };
+        yield page([], []);
+        throw read;
+      }
+      at += batch.length;
+      place = { ...place, after: batch.at(-1)![0] };
+      yield page(read.groups, read.gone);
+    }
+    if (!next.isCut) {
+      yield { ...page([], removed), isLast: true, cursor: `${address} ${next.token}` };
+      return;
+    }
+    if (next.token === place.token || place.lists === mostLists)
+      throw new ServerFault('Unreadable', 'The pages of the changes have no end.');
+    place = { ...place, token: next.token, next: null, after: '', lists: place.lists + 1, objects };
+    yield page([], removed);
+  }
+}
+
+/** By their canonical paths: what has changed as the server writes it, and what is gone. */
+function sortMembers(resources: readonly Resource[]): { changed: Map<string, string>; removed: string[] } {
+  const changed = new Map<string, string>();
+  const removed = new Set<string>();
+  for (const { path, status } of resources) {
+    const key = canonicalPath(path);
+    changed.delete(key);
+    removed.delete(key);
+    if (status === 404 || status === 410) removed.add(key);
+    else if (status === null) changed.set(key, path);
+  }
+  return { changed, removed: [...removed] };
+}
+
+type Page = { resources: Resource[]; token: string; isCut: boolean };
+
+async function readPage(reading: Reading, address: string, token: string): Promise<Page> {
+  const answer = await askForPage(reading, address, token);
+  const { resources, syncToken } = readResources(answer);
+  const { origin, pathname } = new URL(answer.address);
+  if (syncToken === null || syncToken === '')
+    throw new ServerFault('Unreadable', `${origin} does not tell by what it can be asked for changes.`);
+  const own = canonicalPath(pathname).replace(/\/$/, '');
+  const isOwn = ({ path }: Resource) => canonicalPath(path).replace(/\/$/, '') === own;
+  return {
+    // Collections within it, as some servers have them, are none of its objects.
+    resources: resources.filter((each) => !isOwn(each) && !each.path.endsWith('/')),
+    token: syncToken,
+    isCut: resources.some((each) => isOwn(each) && each.status === 507),
+  };
+}
+
+const list = { method: 'REPORT', depth: 0, what: 'REPORT sync-collection', deadline: listDeadline } as const;
+const objects = {
+  method: 'REPORT',
+  depth: 1,
+  what: 'REPORT calendar-multiget',
+  deadline: readDeadline,
+} as const;
+
+/** Statuses by which servers refuse a token or a limit; the body says which it was. */
+const refusals = [400, 403, 404, 409, 410, 412, 507];
+
+async function askForPage({ ask, signal }: Reading, address: string, token: string) {
+  for (const limit of [`<D:limit><D:nresults>${pageSize}</D:nresults></D:limit>`, '']) {
+    const inner = `<D:sync-token>${escapeXml(token)}</D:sync-token><D:sync-level>1</D:sync-level>${limit}<D:prop><D:getetag/></D:prop>`;
+    const body = rootElement('D:sync-collection', inner);
+    const question = { ...list, address, body } as const;
+    const answer = await sendQuestion(ask, question, signal, refusals);
+    const { status, headers } = answer;
+    if (status === 207) return answer;
+    const preconditions = status < 300 ? [] : failedPreconditions(answer);
+    if (token !== '' && (status === 410 || preconditions.includes('valid-sync-token')))
+      throw new ServerFault('StateLost', `${new URL(address).origin} does not know any more what we have read.`);
+    const isLimit = status === 507 || preconditions.includes('number-of-matches-within-limits');
+    if (isLimit && limit !== '') continue;
+    const { origin, pathname } = new URL(address);
+    if (status === 404)
+      throw new NotThere(
+        'Unreachable',
+        `${origin} answers 404 for ${quote(pathname)}; is there a calendar, and is the Url of the settings right?`,
+      );
+    throw faultOf(status, headers, origin);
+  }
+  throw new ServerFault('TooLarge', `${new URL(address).origin} does not list a calendar of this size.`);
+}
+
+type Objects = { groups: RemoteGroup[]; gone: string[] };
+
+async function readObjects(reading: Reading, address: string, paths: string[]): Promise<Objects> {
+  const { calendar, window } = reading;
+  const reader: Reader = { window, mailbox: calendar.mailbox, timeZone: calendar.timeZone ?? null };
+  const found: Objects = { groups: [], gone: [] };
+  let turn = performance.now();
+  for await (const { path, text, isGone } of fetchObjects(reading, address, paths)) {
+    const key = canonicalPath(path);
+    if (isGone) found.gone.push(key);
+    else if (text === null) found.groups.push(unreadable(key));
+    else found.groups.push(readCalendarObject(boundId(key), text, reader));
+    if (performance.now() - turn > longestTurn) {
+      await setImmediate();
+      turn = performance.now();
+    }
+  }
+  return found;
+}
+
+function unreadable(key: string): RemoteGroup {
+  return {
+    id: boundId(key),
+    items: [],
+    unreadable: 'It cannot be read: the server does not give it in a form that is taken.',
+  };
+}
+
+type Fetched = { path: string; text: string | null; isGone: boolean };
+
+/** One of them may be too large, or break the XML of the others: it is sought by halves. */
+async function* fetchObjects(reading: Reading, address: string, paths: string[]): AsyncIterable<Fetched> {
+  try {
+    yield* await fetchBatch(reading, address, paths);
+  } catch (error) {
+    const isOfOne = error instanceof ServerFault && (error.fault === 'TooLarge' || error.fault === 'Unreadable');
+    if (!isOfOne) throw error;
+    if (paths.length === 1) yield { path: paths[0]!, text: null, isGone: false };
+    else {
+      const half = Math.ceil(paths.length / 2);
+      yield* fetchObjects(reading, address, paths.slice(0, half));
+      yield* fetchObjects(reading, address, paths.slice(half));
+    }
+  }
+}
+
+async function fetchBatch({ ask, signal }: Reading, address: string, paths: string[]): Promise<Fetched[]> {
+  const inner = `<D:prop><D:getetag/><C:calendar-data/></D:prop>${hrefs(paths)}`;
+  const body = rootElement('C:calendar-multiget', inner);
+  const { resources } = await askResources(ask, { ...objects, address, body }, signal);
+  const answered = new Map(resources.map((resource) => [canonicalPath(resource.path), resource]));
+  return paths.map((path) => {
+    const resource = answered.get(canonicalPath(path));
+    const data = resource && propertyOf(resource, calDavNamespace, 'calendar-data');
+    return {
+      path,
+      text: data?.text ?? null,
+      isGone: resource?.status === 404 || resource?.status === 410,
+    };
+  });
+}

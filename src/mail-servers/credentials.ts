@@ -1,0 +1,93 @@
+/** As whom a mail server is asked: with a password, or with a token of its tenant's token endpoint. */
+import * as oidc from 'openid-client';
+import type { MailServerSettings } from '../config.ts';
+import { fetchSafely } from '../http/safe-fetch.ts';
+import { ServerFault } from './connector.ts';
+import { AccountRefused, faultOf, networkFault, quote } from './faults.ts';
+
+export type Credentials = {
+  /** The value of the header Authorization. @throws ServerFault */
+  authorization(): Promise<string>;
+  /** The server does not take it: whether another one can be had. */
+  isRenewable(refused: string): boolean;
+};
+
+type Token = { authorization: string; until: number };
+
+const timeoutSeconds = 15;
+const [minute, fallbackLife] = [60_000, 300_000];
+const graphScope = 'https://graph.microsoft.com/.default';
+
+/** Nothing is asked before the first use. */
+export function openCredentials(settings: MailServerSettings): Credentials {
+  const { ClientId, User = '', Password = '' } = settings;
+  if (ClientId) return openTokens(settings, ClientId);
+  const basic = `Basic ${Buffer.from(`${User}:${Password}`).toString('base64')}`;
+  return { authorization: async () => basic, isRenewable: () => false };
+}
+
+/** One token for all who ask at the same time, until shortly before it expires. */
+function openTokens(settings: MailServerSettings, clientId: string): Credentials {
+  let known: Token | undefined;
+  let asking: Promise<Token> | undefined;
+
+  async function ask(): Promise<Token> {
+    try {
+      return (known = await fetchToken(settings, clientId));
+    } finally {
+      asking = undefined;
+    }
+  }
+
+  return {
+    async authorization() {
+      if (known && performance.now() < known.until) return known.authorization;
+      const { authorization } = await (asking ??= ask());
+      return authorization;
+    },
+    isRenewable(refused) {
+      // Another caller may have renewed it meanwhile.
+      if (known?.authorization === refused) known = undefined;
+      return true;
+    },
+  };
+}
+
+/** RFC 6749, 4.4. */
+async function fetchToken(settings: MailServerSettings, clientId: string): Promise<Token> {
+  const { Kind, Url, TokenUrl = '', ClientSecret = '', Scope } = settings;
+  const endpoint = new URL(TokenUrl);
+  const server = { issuer: endpoint.origin, token_endpoint: endpoint.href };
+  const config = new oidc.Configuration(server, clientId, undefined, oidc.ClientSecretPost(ClientSecret));
+  config.timeout = timeoutSeconds;
+  config[oidc.customFetch] = fetchSafely(endpoint.origin);
+  if (endpoint.protocol === 'http:') oidc.allowInsecureRequests(config);
+  const scope = Scope ?? (Kind === 'Graph' ? graphScope : `${new URL(Url).origin}/.default`);
+  const answer = await oidc.clientCredentialsGrant(config, { scope }).catch((error: unknown) => {
+    throw tokenFault(error, endpoint.origin);
+  });
+  if (!/^[\x21-\x7e]+$/.test(answer.access_token))
+    throw new ServerFault('Unreadable', `${endpoint.origin} gives a token that cannot be sent.`);
+  const seconds = answer.expires_in;
+  const life = seconds === undefined ? fallbackLife : seconds * 1_000;
+  return {
+    authorization: `Bearer ${answer.access_token}`,
+    until: performance.now() + Math.max(life - 5 * minute, life / 2),
+  };
+}
+
+function tokenFault(error: unknown, origin: string): ServerFault {
+  if (error instanceof oidc.ResponseBodyError) {
+    const { status, response, error: code, error_description: text = '' } = error;
+    if (status === 429 || status >= 500) return faultOf(status, response.headers, origin, code);
+    const said = `${origin} gives no token: ${quote(`${code} ${text}`)}`;
+    if (status === 401 || code === 'invalid_client') return new AccountRefused(said);
+    return new ServerFault('AccessLost', said);
+  }
+  const { cause } = error as Error;
+  if (cause instanceof Response) return faultOf(cause.status, cause.headers, origin, 'no token');
+  if (!(error instanceof oidc.ClientError)) return networkFault(error, origin);
+  // Without a code of its own it has only wrapped what fetching threw.
+  if (error.code === undefined || error.code === 'OAUTH_TIMEOUT') return networkFault(cause, origin);
+  return new ServerFault('Unreadable', `${origin} gives no token: ${quote(error.message)}`);
+}

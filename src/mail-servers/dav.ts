@@ -1,0 +1,153 @@
+/** WebDAV (RFC 4918) as far as calendars need it: questions in XML, answered by a list of resources. */
+
+import { ServerFault } from './connector.ts';
+import { faultOf } from './faults.ts';
+import type { Answer, Ask } from './http.ts';
+import { childOf, childrenOf, escapeXml, readXml, textOf, type XmlElement, XmlFault } from './xml.ts';
+
+export const davNamespace = 'DAV:';
+export const calDavNamespace = 'urn:ietf:params:xml:ns:caldav';
+
+/** What a server says of one resource. */
+export type Resource = {
+  /** As the server writes it, a path. */
+  path: string;
+  /** Of the resource, null where its properties have one each. */
+  status: number | null;
+  /** Those that it has. */
+  properties: readonly XmlElement[];
+};
+
+export type Resources = { resources: Resource[]; syncToken: string | null };
+
+export type DavQuestion = {
+  method: 'PROPFIND' | 'REPORT';
+  address: string;
+  depth: 0 | 1;
+  body: string;
+  what?: string;
+  deadline?: number;
+};
+
+/** An element of the namespaces D (`DAV:`) and C (CalDAV). `inner` is XML. */
+export function rootElement(name: string, inner: string): string {
+  return `<?xml version="1.0" encoding="utf-8"?><${name} xmlns:D="${davNamespace}" xmlns:C="${calDavNamespace}">${inner}</${name}>`;
+}
+
+/** `D:href` for each. */
+export function hrefs(paths: readonly string[]): string {
+  return paths.map((path) => `<D:href>${escapeXml(path)}</D:href>`).join('');
+}
+
+const mostElements = 400_000;
+
+/** @throws ServerFault */
+function readAnswer({ bytes, address }: Answer): XmlElement {
+  try {
+    return readXml(bytes, mostElements);
+  } catch (error) {
+    if (!(error instanceof XmlFault)) throw error;
+    throw new ServerFault(
+      'Unreadable',
+      `${new URL(address).origin} answers with what is not understood: ${error.message}`,
+    );
+  }
+}
+
+/** `HTTP/1.1 404 Not Found`. */
+function readStatus(text: string | undefined): number | null {
+  const status = /^HTTP\/\d(?:\.\d)? (\d{3})\b/.exec(text ?? '')?.[1];
+  return status === undefined ? null : Number(status);
+}
+
+/** @throws ServerFault for a place that is not the server's own */
+function pathOf(href: string, address: string): string {
+  const url = URL.parse(href, address);
+  const { origin } = new URL(address);
+  if (url?.origin !== origin)
+    throw new ServerFault('Unreadable', `${origin} names a resource of another place, which is not followed.`);
+  return url.pathname;
+}
+
+function readResource(response: XmlElement, address: string): Resource {
+  const found = childrenOf(response, davNamespace, 'propstat').filter(
+    (propstat) => readStatus(textOf(propstat, davNamespace, 'status')) === 200,
+  );
+  return {
+    path: pathOf(textOf(response, davNamespace, 'href') ?? '', address),
+    status: readStatus(textOf(response, davNamespace, 'status')),
+    properties: found.flatMap((propstat) => [...(childOf(propstat, davNamespace, 'prop')?.children ?? [])]),
+  };
+}
+
+/** @throws ServerFault */
+export async function askResources(ask: Ask, question: DavQuestion, signal: AbortSignal): Promise<Resources> {
+  const answer = await sendQuestion(ask, question, signal);
+  return readResources(answer);
+}
+
+/** @param reads statuses that the caller reads itself */
+export async function sendQuestion(
+  ask: Ask,
+  { depth, ...question }: DavQuestion,
+  signal: AbortSignal,
+  reads: readonly number[] = [],
+): Promise<Answer> {
+  const headers = { 'content-type': 'application/xml; charset=utf-8', depth: `${depth}` };
+  return ask({ ...question, headers, reads }, signal);
+}
+
+/** @throws ServerFault */
+export function readResources(answer: Answer): Resources {
+  const { status, headers, address } = answer;
+  const { origin } = new URL(address);
+  if (status !== 207) {
+    if (status >= 300) throw faultOf(status, headers, origin);
+    throw new ServerFault(
+      'Unreadable',
+      `${origin} answers ${status} as if it were no calendar server; is the Url of the settings right?`,
+    );
+  }
+  const root = readAnswer(answer);
+  if (root.name !== 'multistatus' || root.namespace !== davNamespace)
+    throw new ServerFault('Unreadable', `${origin} answers with what is not understood.`);
+  return {
+    resources: childrenOf(root, davNamespace, 'response').map((response) => readResource(response, address)),
+    syncToken: textOf(root, davNamespace, 'sync-token') ?? null,
+  };
+}
+
+/** The preconditions (RFC 4918, 16) by which a refusal says what it is about. */
+export function failedPreconditions({ bytes }: Answer): string[] {
+  try {
+    const root = readXml(bytes, mostElements);
+    return root.name === 'error' ? root.children.map(({ name }) => name) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** A property of a resource; undefined without it. */
+export function propertyOf(resource: Resource, namespace: string, name: string): XmlElement | undefined {
+  return resource.properties.find((property) => property.name === name && property.namespace === namespace);
+}
+
+/** The path that a property holds as a `D:href`; undefined without one. @throws ServerFault */
+export function hrefOf(resource: Resource, namespace: string, name: string, address: string): string | undefined {
+  const href = textOf(propertyOf(resource, namespace, name), davNamespace, 'href');
+  return href === undefined ? undefined : pathOf(href, address);
+}
+
+/** A path as servers may write it in several ways, in one: they escape the same name differently here and there. */
+export function canonicalPath(path: string): string {
+  return path
+    .split('/')
+    .map((segment) => {
+      try {
+        return encodeURIComponent(decodeURIComponent(segment));
+      } catch {
+        return segment;
+      }
+    })
+    .join('/');
+}

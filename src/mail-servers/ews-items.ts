@@ -1,0 +1,135 @@
+/** Calendar items of Exchange as our own. */
+
+import type { RemoteGroup, RemoteItem } from './connector.ts';
+import { types } from './ews-soap.ts';
+import { groupItems, type Read } from './groups.ts';
+import { boundId, cutText, readAddress, readInstant, readUid } from './values.ts';
+import { readDay } from './whole-days.ts';
+import { childOf, textOf, type XmlElement } from './xml.ts';
+
+/** In the order of a request; the organizer's address is told by GetItem alone. */
+export const itemProperties = [
+  'item:ItemClass',
+  'item:Subject',
+  'item:Sensitivity',
+  'item:LastModifiedTime',
+  'calendar:UID',
+  'calendar:RecurrenceId',
+  'calendar:Start',
+  'calendar:End',
+  'calendar:OriginalStart',
+  'calendar:IsAllDayEvent',
+  'calendar:LegacyFreeBusyStatus',
+  'calendar:IsMeeting',
+  'calendar:IsCancelled',
+  'calendar:CalendarItemType',
+  'calendar:MyResponseType',
+  'calendar:Organizer',
+  'calendar:StartTimeZone',
+  'calendar:EndTimeZone',
+];
+
+export type Organizer = RemoteItem['organizer'];
+/** What FindItem tells of an item; `id` as Exchange calls it. */
+export type Found = {
+  id: string;
+  uid: string | null;
+  organizer: Organizer;
+  /** The original start, where GetItem has told it. */
+  place?: Date | undefined;
+  element: XmlElement;
+};
+
+/** Not calendar items: data of the server's own (IPM.SchedulePlus.FreeBusy.BinaryData) and whatever has no id. */
+export function readFound(element: XmlElement): Found | undefined {
+  const id = childOf(element, types, 'ItemId')?.attributes.get('Id');
+  const kind = textOf(element, types, 'ItemClass') ?? '';
+  if (element.name !== 'CalendarItem' || !id || /^IPM\.SchedulePlus\./i.test(kind)) return undefined;
+  return { id, uid: readUid(textOf(element, types, 'UID')), organizer: readOrganizer(element), element };
+}
+
+export function readOrganizer(element: XmlElement): Organizer {
+  const mailbox = childOf(childOf(element, types, 'Organizer'), types, 'Mailbox');
+  const name = cutText(textOf(mailbox, types, 'Name'));
+  const email = readAddress(textOf(mailbox, types, 'EmailAddress'));
+  return name === null && email === null ? null : { name, email };
+}
+
+const responses: Record<string, RemoteItem['response']> = {
+  Organizer: 'Organizer',
+  Tentative: 'Tentative',
+  Accept: 'Accepted',
+  Decline: 'Declined',
+};
+
+function responseOf(text: (name: string) => string | undefined): RemoteItem['response'] {
+  const known = responses[text('MyResponseType') ?? ''];
+  // An appointment to which nobody was invited was made in the calendar itself.
+  return known ?? (text('IsMeeting') === 'false' ? 'Organizer' : 'None');
+}
+
+/** Of all items of a view: one group per UID, or per item where there is none. */
+export function groupFound(found: readonly Found[]): RemoteGroup[] {
+  const groupOf = ({ uid, id }: Found) => uid ?? boundId(id);
+  const expanded = new Set(found.filter((one) => !isMaster(one)).map(groupOf));
+  return groupItems(
+    found
+      .filter((one) => !isMaster(one) || !expanded.has(groupOf(one)))
+      .map((one) => ({ group: groupOf(one), id: boundId(one.id), ...readItem(one) })),
+  );
+}
+
+const typeOf = ({ element }: Found) => textOf(element, types, 'CalendarItemType') ?? 'Single';
+const isMaster = (found: Found) => typeOf(found) === 'RecurringMaster';
+
+/** Whether GetItem must tell where an exception was moved from, as FindItem has not. */
+export function lacksPlace(found: Found): boolean {
+  return typeOf(found) === 'Exception' && !readPlace(found.element);
+}
+
+/** The original start of an occurrence. */
+export function readPlace(element: XmlElement): Date | undefined {
+  return readInstant(textOf(element, types, 'OriginalStart')) ?? readInstant(textOf(element, types, 'RecurrenceId'));
+}
+
+/** '' but for occurrences; what was invited to a single one, without its series, has only a RecurrenceId. */
+function occurrenceOf(found: Found, start: Date): string {
+  const place =
+    typeOf(found) === 'Single'
+      ? readInstant(textOf(found.element, types, 'RecurrenceId'))
+      : (found.place ?? readPlace(found.element) ?? start);
+  return place?.toISOString() ?? '';
+}
+
+function readItem(found: Found): Read {
+  const text = (name: string) => textOf(found.element, types, name);
+  const zone = (name: string) => childOf(found.element, types, name)?.attributes.get('Id');
+  const [start, end] = [readInstant(text('Start')), readInstant(text('End'))];
+  if (isMaster(found)) return { unreadable: 'The server does not tell the occurrences of this series.' };
+  if (!start || !end) return { unreadable: 'The start or the end of an item is no date.' };
+  return {
+    item: {
+      id: boundId(found.id),
+      occurrence: occurrenceOf(found, start),
+      uid: found.uid,
+      start,
+      end,
+      days:
+        text('IsAllDayEvent') === 'true'
+          ? { from: readDay(start, zone('StartTimeZone')), to: readDay(end, zone('EndTimeZone')) }
+          : null,
+      subject: cutText(text('Subject')),
+      organizer: found.organizer,
+      isPrivate: ['Private', 'Confidential'].includes(text('Sensitivity') ?? ''),
+      isCancelled: text('IsCancelled') === 'true',
+      response: responseOf(text),
+      shownAs: shownAs(text('LegacyFreeBusyStatus')),
+      changedAt: readInstant(text('LastModifiedTime')) ?? null,
+    },
+  };
+}
+
+/** Out of office and working elsewhere take a room, too. */
+function shownAs(status: string | undefined): RemoteItem['shownAs'] {
+  return status === 'Free' || status === 'Tentative' ? status : 'Busy';
+}

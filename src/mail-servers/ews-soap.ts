@@ -1,0 +1,173 @@
+/** One operation of Exchange Web Services: SOAP 1.1 over POST, asked as the room whose calendar it is about. */
+import type { MailServerSettings } from '../config.ts';
+import { ServerFault } from './connector.ts';
+import { faultOf, quote, restUntil, ServerFailed } from './faults.ts';
+import { type Answer, type Ask, readDeadline } from './http.ts';
+import { childOf, escapeXml, readXml, textOf, type XmlElement, XmlFault } from './xml.ts';
+
+export const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
+export const types = 'http://schemas.microsoft.com/exchange/services/2006/types';
+const soap = 'http://schemas.xmlsoap.org/soap/envelope/';
+/** What Exchange Server 2016, 2019 and Subscription Edition all speak. */
+const version = 'Exchange2013_SP1';
+const mostElements = 300_000;
+const minute = 60_000;
+
+export type Operation = 'Subscribe' | 'SyncFolderItems' | 'FindItem' | 'GetItem';
+/** Answers with the response messages, those of errors among them. `body` is what stands in the operation's element. */
+export type CallEws = (
+  operation: Operation,
+  mailbox: string,
+  attributes: string,
+  body: string,
+  signal: AbortSignal,
+) => Promise<XmlElement[]>;
+
+/** What `ErrorServerBusy` and the like mean; of every other one the words are told. */
+const meanings: Record<string, ServerFault['fault'] | 'Failed'> = {
+  ErrorInvalidSyncStateData: 'StateLost',
+  ErrorInvalidWatermark: 'StateLost',
+  ErrorWatermarkNotFound: 'StateLost',
+  ErrorServerBusy: 'Throttled',
+  ErrorExceededConnectionCount: 'Throttled',
+  ErrorExceededSubscriptionCount: 'Throttled',
+  ErrorTooManyObjectsOpened: 'Throttled',
+  ErrorAccessDenied: 'AccessLost',
+  ErrorNonExistentMailbox: 'AccessLost',
+  ErrorNonPrimarySmtpAddress: 'AccessLost',
+  ErrorMissingEmailAddress: 'AccessLost',
+  ErrorFolderNotFound: 'AccessLost',
+  ErrorSyncFolderNotFound: 'AccessLost',
+  ErrorImpersonateUserDenied: 'AccessLost',
+  ErrorImpersonationDenied: 'AccessLost',
+  ErrorImpersonationFailed: 'AccessLost',
+  ErrorImpersonationRequired: 'AccessLost',
+  ErrorInvalidExchangeImpersonationHeaderData: 'AccessLost',
+  ErrorSubscriptionAccessDenied: 'AccessLost',
+  ErrorSubscriptionDelegateAccessNotSupported: 'AccessLost',
+  ErrorAccountDisabled: 'AccessLost',
+  ErrorPasswordExpired: 'AccessLost',
+  ErrorInternalServerError: 'Failed',
+  ErrorInternalServerTransientError: 'Failed',
+  ErrorMailboxMoveInProgress: 'Unreachable',
+  ErrorMailboxStoreUnavailable: 'Unreachable',
+  ErrorConnectionFailed: 'Unreachable',
+  ErrorTimeoutExpired: 'Unreachable',
+};
+
+const hints: Record<string, string> = {
+  ErrorSubscriptionDelegateAccessNotSupported: 'the account needs the role ApplicationImpersonation',
+  ErrorImpersonateUserDenied: 'the account needs the role ApplicationImpersonation for this room',
+};
+
+/** `settings.User` that is the room itself needs no impersonation. */
+export function openEwsCalls(settings: MailServerSettings, ask: Ask): CallEws {
+  const { origin } = new URL(settings.Url);
+
+  function envelope(mailbox: string, content: string): string {
+    const impersonation =
+      settings.User?.toLowerCase() === mailbox.toLowerCase()
+        ? ''
+        : `<t:ExchangeImpersonation><t:ConnectingSID><t:PrimarySmtpAddress>${escapeXml(mailbox)}</t:PrimarySmtpAddress></t:ConnectingSID></t:ExchangeImpersonation>`;
+    return `<?xml version="1.0" encoding="utf-8"?>
+<s:Envelope xmlns:s="${soap}" xmlns:m="${messages}" xmlns:t="${types}"><s:Header><t:RequestServerVersion Version="${version}"/>${impersonation}<t:TimeZoneContext><t:TimeZoneDefinition Id="UTC"/></t:TimeZoneContext></s:Header><s:Body>${content}</s:Body></s:Envelope>`;
+  }
+
+  return async (operation, mailbox, attributes, body, signal) => {
+    const element = `<m:${operation}${attributes}>${body}</m:${operation}>`;
+    const answer = await ask(
+      {
+        method: 'POST',
+        address: settings.Url,
+        headers: {
+          'content-type': 'text/xml; charset=utf-8',
+          accept: 'text/xml',
+          soapaction: `"${messages}/${operation}"`,
+          // Leads to the server that holds the mailbox.
+          ...(/^[\x21-\x7e]+$/.test(mailbox) && { 'x-anchormailbox': mailbox }),
+        },
+        body: envelope(mailbox, element),
+        what: operation,
+        deadline: readDeadline,
+        reads: [500],
+      },
+      signal,
+    );
+    return responsesOf(answer, operation, origin);
+  };
+}
+
+function responsesOf({ status, headers, bytes }: Answer, operation: Operation, origin: string): XmlElement[] {
+  const body = bodyOf(bytes);
+  const fault = childOf(body, soap, 'Fault');
+  if (fault) throw refusalOf(fault, origin);
+  if (status === 500) throw faultOf(status, headers, origin);
+  const responses = childOf(childOf(body, messages, `${operation}Response`), messages, 'ResponseMessages');
+  const found = responses?.children.filter(({ name }) => name === `${operation}ResponseMessage`) ?? [];
+  if (found.length === 0)
+    throw new ServerFault(
+      'Unreadable',
+      `${origin} answers ${operation} with something that is no answer to it; is the Url of the settings that of …/EWS/Exchange.asmx?`,
+    );
+  return found;
+}
+
+/** Undefined for what is no SOAP. */
+function bodyOf(bytes: Buffer): XmlElement | undefined {
+  try {
+    const root = readXml(withoutControls(bytes), mostElements);
+    return root.name === 'Envelope' && root.namespace === soap ? childOf(root, soap, 'Body') : undefined;
+  } catch (error) {
+    if (error instanceof XmlFault) return undefined;
+    throw error;
+  }
+}
+
+/** Exchange passes on control characters of subjects, which XML does not allow: one such invitation must not end all reading. */
+function withoutControls(bytes: Buffer): Buffer {
+  const text = bytes.toString('utf8').replace(/&#(?:x([\da-f]{1,8})|(\d{1,8}));/gi, (whole, hex, decimal) => {
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+    const isAllowed = code >= 0x20 || code === 0x9 || code === 0xa || code === 0xd;
+    const isSpecial = (code >= 0xd800 && code <= 0xdfff) || code === 0xfffe || code === 0xffff;
+    return isAllowed && !isSpecial && code <= 0x10ffff ? whole : '\ufffd';
+  });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced.
+  return Buffer.from(text.replace(/[\0-\x08\v\f\x0e-\x1f\ufffe\uffff]/g, '\ufffd'));
+}
+
+/** NoError, or what Exchange calls the error. */
+export function codeOf(response: XmlElement): string {
+  if (response.attributes.get('ResponseClass') !== 'Error') return 'NoError';
+  return textOf(response, messages, 'ResponseCode') ?? 'Error';
+}
+
+/** @throws ServerFault for a response of an error */
+export function refuseError(response: XmlElement, origin: string): void {
+  if (codeOf(response) !== 'NoError') throw refusalOf(response, origin);
+}
+
+/** Of a response message or of a SOAP fault. */
+function refusalOf(element: XmlElement, origin: string): ServerFault {
+  const text = (name: string) => findIn(element, (one) => one.name === name)?.text.trim();
+  const code = text('ResponseCode') ?? text('faultcode')?.split(':').at(-1) ?? 'Error';
+  const words = text('MessageText') ?? text('faultstring') ?? '';
+  const hint = hints[code] ? ` (${hints[code]})` : '';
+  const said = `${origin} answers ${quote(code)}: ${quote(words)}${hint}`;
+  const meaning = meanings[code] ?? 'Unreadable';
+  if (meaning === 'Failed') return new ServerFailed(said);
+  return new ServerFault(meaning, said, meaning === 'Throttled' ? restOf(element, code) : null);
+}
+
+function restOf(element: XmlElement, code: string): Date | null {
+  const told = findIn(element, ({ attributes }) => attributes.get('Name') === 'BackOffMilliseconds')?.text;
+  if (told && /^\s*\d{1,12}\s*$/.test(told)) return restUntil(Number(told));
+  return code === 'ErrorExceededSubscriptionCount' ? restUntil(10 * minute) : null;
+}
+
+function findIn(element: XmlElement, isIt: (one: XmlElement) => boolean): XmlElement | undefined {
+  for (const child of element.children) {
+    const found = isIt(child) ? child : findIn(child, isIt);
+    if (found) return found;
+  }
+  return undefined;
+}

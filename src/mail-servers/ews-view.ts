@@ -1,0 +1,114 @@
+/** What is in a calendar of Exchange, and whether anything has changed there. */
+import { LRUCache } from 'lru-cache';
+import { dayLength } from '../time/days.ts';
+import { ServerFault, type Window } from './connector.ts';
+import { type Found, itemProperties, lacksPlace, readFound, readOrganizer, readPlace } from './ews-items.ts';
+import { type CallEws, codeOf, messages, refuseError, types } from './ews-soap.ts';
+import { readSlices, type Slice, type SlicePlace } from './slices.ts';
+import { childOf, escapeXml, textOf, type XmlElement } from './xml.ts';
+
+/** Half of what Exchange lets an account find at once. */
+const mostFound = 500;
+const mostChanges = 512;
+const longestState = 1_048_576;
+const itemsAtOnce = 50;
+const [mostOrganizers, organizersFor] = [20_000, dayLength];
+
+export type EwsView = {
+  /** The items of the window from a place on, slice by slice. @throws ServerFault */
+  find(mailbox: string, window: Window, place: SlicePlace, signal: AbortSignal): AsyncIterable<Slice<Found>>;
+  /** Some of what has changed since `state`; without one, of everything. @throws ServerFault */
+  sync(
+    mailbox: string,
+    state: string | null,
+    signal: AbortSignal,
+  ): Promise<{ state: string; isLast: boolean; hasChanged: boolean }>;
+};
+
+/** The mailbox is named here too, should the server not heed the impersonation. */
+export function calendarFolder(mailbox: string): string {
+  return `<t:DistinguishedFolderId Id="calendar"><t:Mailbox><t:EmailAddress>${escapeXml(mailbox)}</t:EmailAddress></t:Mailbox></t:DistinguishedFolderId>`;
+}
+
+function shape(properties: readonly string[]): string {
+  const fields = properties.map((name) => `<t:FieldURI FieldURI="${name}"/>`).join('');
+  const additional = fields && `<t:AdditionalProperties>${fields}</t:AdditionalProperties>`;
+  return `<m:ItemShape><t:BaseShape>IdOnly</t:BaseShape>${additional}</m:ItemShape>`;
+}
+
+export function openEwsView(call: CallEws, origin: string): EwsView {
+  /** By mailbox and UID: who organizes a meeting does not change, and FindItem tells only the name. */
+  const organizers = new LRUCache<string, { organizer: Found['organizer'] }>({
+    max: mostOrganizers,
+    ttl: organizersFor,
+  });
+
+  async function findSlice(mailbox: string, { start, end }: Window, signal: AbortSignal) {
+    const view = `<m:CalendarView MaxEntriesReturned="${mostFound}" StartDate="${start.toISOString()}" EndDate="${end.toISOString()}"/>`;
+    const body = `${shape(itemProperties)}${view}<m:ParentFolderIds>${calendarFolder(mailbox)}</m:ParentFolderIds>`;
+    const [response] = await call('FindItem', mailbox, ' Traversal="Shallow"', body, signal);
+    if (codeOf(response!) === 'ErrorExceededFindCountLimit') return undefined;
+    refuseError(response!, origin);
+    const folder = childOf(response, messages, 'RootFolder');
+    if (!folder) throw new ServerFault('Unreadable', `${origin} answers FindItem without a RootFolder.`);
+    const items = childOf(folder, types, 'Items')?.children ?? [];
+    const isCut = folder.attributes.get('IncludesLastItemInRange') === 'false' || items.length >= mostFound;
+    return isCut ? undefined : items.map(readFound).filter((item) => item !== undefined);
+  }
+
+  async function getItems(mailbox: string, ids: readonly string[], signal: AbortSignal) {
+    const elements: (XmlElement | undefined)[] = [];
+    for (let at = 0; at < ids.length; at += itemsAtOnce) {
+      const some = ids.slice(at, at + itemsAtOnce);
+      const items = some.map((id) => `<t:ItemId Id="${escapeXml(id)}"/>`).join('');
+      const properties = ['calendar:RecurrenceId', 'calendar:OriginalStart', 'calendar:Organizer'];
+      const body = `${shape(properties)}<m:ItemIds>${items}</m:ItemIds>`;
+      const responses = await call('GetItem', mailbox, '', body, signal);
+      // In the order of the question; one may be gone meanwhile.
+      elements.push(...some.map((_, index) => childOf(responses[index], messages, 'Items')?.children[0]));
+    }
+    return elements;
+  }
+
+  /** Adds what FindItem does not tell: who organizes, and where an exception was moved from. */
+  async function complete(mailbox: string, found: readonly Found[], signal: AbortSignal): Promise<void> {
+    const keyOf = ({ uid, id }: Found) => JSON.stringify(uid === null ? [mailbox, null, id] : [mailbox, uid]);
+    const asked = new Map<string, Found>();
+    const isUnknown = (one: Found) => one.organizer && !one.organizer.email && !organizers.has(keyOf(one));
+    for (const one of found) if (isUnknown(one)) asked.set(keyOf(one), one);
+    const all = [...new Set([...asked.values(), ...found.filter(lacksPlace)])];
+    const ids = all.map(({ id }) => id);
+    for (const [index, element] of (await getItems(mailbox, ids, signal)).entries()) {
+      const one = all[index]!;
+      if (element && lacksPlace(one)) one.place = readPlace(element);
+      if (asked.get(keyOf(one)) === one)
+        organizers.set(keyOf(one), { organizer: (element && readOrganizer(element)) ?? one.organizer });
+    }
+    for (const one of found)
+      if (one.organizer && !one.organizer.email) one.organizer = organizers.get(keyOf(one))?.organizer ?? one.organizer;
+  }
+
+  return {
+    async *find(mailbox, window, place, signal) {
+      for await (const slice of readSlices(window, place, mostFound, async (times) => {
+        const found = await findSlice(mailbox, times, signal);
+        if (found) await complete(mailbox, found, signal);
+        return found;
+      }))
+        yield slice;
+    },
+    async sync(mailbox, state, signal) {
+      const known = state === null ? '' : `<m:SyncState>${escapeXml(state)}</m:SyncState>`;
+      const body = `${shape([])}<m:SyncFolderId>${calendarFolder(mailbox)}</m:SyncFolderId>${known}<m:MaxChangesReturned>${mostChanges}</m:MaxChangesReturned>`;
+      const [response] = await call('SyncFolderItems', mailbox, '', body, signal);
+      refuseError(response!, origin);
+      const next = textOf(response, messages, 'SyncState') ?? '';
+      const isLast = textOf(response, messages, 'IncludesLastItemInRange') !== 'false';
+      const hasChanged = (childOf(response, messages, 'Changes')?.children.length ?? 0) > 0;
+      if (next === '') throw new ServerFault('Unreadable', `${origin} answers without a SyncState.`);
+      if (next.length > longestState) throw new ServerFault('TooLarge', `${origin} has too large a SyncState.`);
+      if (!isLast && next === state) throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
+      return { state: next, isLast, hasChanged };
+    },
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * Exchange Web Services: Exchange Server on the premises. Its account signs in with Basic over TLS or with tokens; NTLM is not
+ * spoken.
+ */
+import { z } from 'zod';
+import type { MailServerSettings } from '../config.ts';
+import type { Log } from '../log.ts';
+import { type Connector, ServerFault } from './connector.ts';
+import { groupFound } from './ews-items.ts';
+import { messages, openEwsCalls, refuseError } from './ews-soap.ts';
+import { calendarFolder, openEwsView } from './ews-view.ts';
+import { openHttp } from './http.ts';
+import { readPlace } from './places.ts';
+import { firstSlice, slicePlace } from './slices.ts';
+import { escapeXml, textOf } from './xml.ts';
+
+const events = ['CreatedEvent', 'DeletedEvent', 'ModifiedEvent', 'MovedEvent'];
+/** Readings of all items until nothing changes meanwhile: what is moved during one may be missed by it. */
+const mostViews = 3;
+/** Of SyncFolderItems in a row. */
+const mostRounds = 1_000;
+
+export function openEws(settings: MailServerSettings, log: Log): Connector {
+  const { origin } = new URL(settings.Url);
+  const call = openEwsCalls(settings, openHttp(settings, log));
+  const view = openEwsView(call, origin);
+
+  const subscriptions: Connector['subscriptions'] = {
+    heartbeat: true,
+    async subscribe({ mailbox }, { callback, heartbeatMinutes }, signal) {
+      const wanted = events.map((event) => `<t:EventType>${event}</t:EventType>`).join('');
+      const body = `<m:PushSubscriptionRequest><t:FolderIds>${calendarFolder(mailbox)}</t:FolderIds><t:EventTypes>${wanted}</t:EventTypes><t:StatusFrequency>${heartbeatMinutes}</t:StatusFrequency><t:URL>${escapeXml(callback)}</t:URL></m:PushSubscriptionRequest>`;
+      const [response] = await call('Subscribe', mailbox, '', body, signal);
+      refuseError(response!, origin);
+      const externalId = textOf(response, messages, 'SubscriptionId');
+      if (!externalId || externalId.length > 1_000)
+        throw new ServerFault('Unreadable', `${origin} answers Subscribe without a SubscriptionId.`);
+      const watermark = textOf(response, messages, 'Watermark') || null;
+      return { externalId, expiresAt: null, watermark };
+    },
+    renew: null,
+    probe: null,
+    list: null,
+    end: null,
+  };
+
+  return {
+    kind: 'Ews',
+    subscriptions,
+    async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
+      const none = { groups: [], removed: [], address };
+      let place = readPlace(ewsPlace, continuation) ?? beginAt(readCursor(cursor));
+      const goesOn = () => ({ whole: true, isLast: false, cursor: JSON.stringify(place) });
+      for (;;) {
+        if (place.slice) {
+          for await (const { items, next } of view.find(mailbox, window, place.slice, signal)) {
+            place = { ...place, slice: next };
+            yield { ...none, ...goesOn(), groups: groupFound(items), isSlice: true };
+          }
+        }
+        const { state, isLast, hasChanged } = await view.sync(mailbox, place.state, signal);
+        if (place.rounds === mostRounds) throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
+        place = { ...place, state, rounds: place.rounds + 1, hasChanged: place.hasChanged || hasChanged };
+        if (isLast && (!place.hasChanged || place.views === mostViews)) {
+          // What has changed once more is found by the next reading.
+          const reached = place.hasChanged ? (place.viewed as string) : state;
+          yield { ...none, whole: place.views > 0, isLast: true, cursor: writeCursor(reached) };
+          return;
+        }
+        if (isLast) {
+          const slice = firstSlice(window);
+          place = { viewed: state, state, rounds: 0, hasChanged: false, views: place.views + 1, slice };
+        }
+        yield { ...none, ...goesOn(), restarts: isLast };
+      }
+    },
+  };
+}
+
+/** How far a reading has come: it asks what has changed, and when something has, views all there is, and asks again. */
+const ewsPlace = z.strictObject({
+  /** The state from which on the last view may have missed something. */
+  viewed: z.string().nullable(),
+  /** Up to which it was told what has changed, in so many rounds since the last view, and whether something has. */
+  state: z.string().nullable(),
+  rounds: z.int(),
+  hasChanged: z.boolean(),
+  views: z.int(),
+  /** What of the view is still to be read. */
+  slice: slicePlace.nullable(),
+});
+type EwsPlace = z.infer<typeof ewsPlace>;
+
+/** Without a state all has changed. */
+const beginAt = (state: string | null): EwsPlace => ({
+  viewed: null,
+  state,
+  rounds: 0,
+  hasChanged: state === null,
+  views: 0,
+  slice: null,
+});
+
+const writeCursor = (syncState: string) => JSON.stringify({ syncState });
+
+/** @throws ServerFault StateLost for what is no cursor of ours */
+function readCursor(cursor: string | null): string | null {
+  if (cursor === null) return null;
+  try {
+    const { syncState } = JSON.parse(cursor) as { syncState?: unknown };
+    if (typeof syncState === 'string' && syncState !== '') return syncState;
+  } catch {
+    // It is none.
+  }
+  throw new ServerFault('StateLost', 'The cursor is not one of Exchange.');
+}

@@ -1,0 +1,86 @@
+/** What a mail server's refusal means for who asked. */
+
+import { AnswerTooLarge } from '../http/safe-fetch.ts';
+import { beginningOf, withoutSecrets } from '../log.ts';
+import { ServerFault } from './connector.ts';
+
+/**
+ * The server failed at something (5xx). Repeated with the same cursor it may be the cursor that it cannot read: see
+ * `cursors.ts`.
+ */
+export class ServerFailed extends ServerFault {
+  constructor(message: string) {
+    super('Unreachable', message);
+  }
+}
+
+/** A request was not answered in the time that it had. */
+export class TimedOut extends ServerFault {
+  constructor(message: string) {
+    super('Unreachable', message);
+  }
+}
+
+/** The account itself is not taken (401): asked again and again as the same, the mail server may lock it out. */
+export class AccountRefused extends ServerFault {
+  constructor(message: string, retryAt: Date | null = null) {
+    super('AccessLost', message, retryAt);
+  }
+}
+
+const [second, hour] = [1_000, 3_600_000];
+const longestQuote = 200;
+
+/** When a server that asks for `milliseconds` of rest may be asked again: at least a second, at most an hour from now. */
+export function restUntil(milliseconds: number): Date {
+  return new Date(Date.now() + Math.min(hour, Math.max(second, milliseconds)));
+}
+
+/** Of Retry-After (RFC 9110, 10.2.3), in seconds or as a date; null where there is none that can be read. */
+function retryAtOf(headers: Headers): Date | null {
+  const text = headers.get('retry-after')?.trim() ?? '';
+  if (/^\d+(\.\d+)?$/.test(text)) return restUntil(Number(text) * second);
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? null : restUntil(date - Date.now());
+}
+
+/** The words of a mail server as they may stand in a text for people: on one line, short, without secrets. */
+export function quote(text: string): string {
+  // Cut before anything else looks at it: it may be megabytes.
+  const beginning = beginningOf(text, 8 * longestQuote).toWellFormed();
+  const cleaned = withoutSecrets(beginning.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')).trim();
+  return cleaned.length > longestQuote ? `${cleaned.slice(0, longestQuote - 1).toWellFormed()}…` : cleaned;
+}
+
+/** For an answer that is none of those that the caller can read. `origin` says whose; `words` are the server's own. */
+export function faultOf(status: number, headers: Headers, origin: string, words = ''): ServerFault {
+  const said = `${origin} answers ${status}${words && `: ${quote(words)}`}`;
+  if (status === 401) return new AccountRefused(said);
+  if (status === 403) return new ServerFault('AccessLost', `${said}; may the account read this calendar?`);
+  if (status === 429 || status === 503) return new ServerFault('Throttled', said, retryAtOf(headers));
+  if (status >= 500) return new ServerFailed(said);
+  if (status >= 300 && status < 400)
+    return new ServerFault('Unreachable', `${said}, which leads elsewhere; is the Url of the settings right?`);
+  if (status === 404)
+    return new ServerFault('Unreachable', `${said}; are the Url of the settings and the mailbox right?`);
+  return new ServerFault('Unreadable', said);
+}
+
+/** The status that the text of a fault tells of, where the server did answer. */
+export function statusOf({ text }: { text: string }): number | undefined {
+  const [, status] = / answers (\d{3})\b/.exec(text) ?? [];
+  return status === undefined ? undefined : Number(status);
+}
+
+/**
+ * For a request that was not answered, or not to the end.
+ * @param what was asked for, and for how long it was waited
+ */
+export function networkFault(error: unknown, origin: string, what = ''): ServerFault {
+  if (error instanceof ServerFault) return error;
+  if (error instanceof AnswerTooLarge) return new ServerFault('TooLarge', `${error.message}.`);
+  const { name, message, code } = error as NodeJS.ErrnoException;
+  if (name === 'TimeoutError' || name === 'AbortError')
+    return new TimedOut(`${origin} has not answered in time${what && `: ${what}`}.`);
+  return new ServerFault('Unreachable', `${origin} cannot be reached: ${code ?? quote(message)}`);
+}

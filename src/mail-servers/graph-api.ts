@@ -1,0 +1,164 @@
+/** One request to Microsoft Graph: JSON over https, with its errors as our faults. */
+import { z } from 'zod';
+import type { MailServerSettings } from '../config.ts';
+import { ServerFault } from './connector.ts';
+import { faultOf } from './faults.ts';
+import { type Ask, readDeadline } from './http.ts';
+
+export type GraphQuestion = {
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the Url of the settings, or a link of Graph's own. */
+  address: string;
+  prefer?: string;
+  body?: object;
+  deadline?: number;
+  /** It is a cursor that may have become unusable. */
+  isCursor?: boolean;
+  /** It may be about something else than it asks for (400), which is not there either. */
+  isGuess?: boolean;
+};
+export type GraphAnswer = { status: number; body: unknown };
+
+export type GraphApi = {
+  origin: string;
+  /** 404 for what is not there; every other refusal is a fault. @throws ServerFault */
+  call(question: GraphQuestion, signal: AbortSignal): Promise<GraphAnswer>;
+  /**
+   * A page, with fewer values than wanted if it has too many bytes. Undefined when it is not there (404).
+   * @throws ServerFault
+   */
+  readPage(
+    question: GraphQuestion & { pageSize: number },
+    signal: AbortSignal,
+  ): Promise<{ page: GraphPage | undefined; pageSize: number }>;
+  /**
+   * Follows nextLink; `take` gets what each page holds, and answers whether it wants another.
+   * @returns the last page, or undefined when the first is not there (404)
+   * @throws ServerFault
+   */
+  readPages(
+    question: GraphQuestion & { pageSize: number },
+    take: (values: unknown[]) => boolean,
+    signal: AbortSignal,
+  ): Promise<GraphPage | undefined>;
+};
+
+const nullable = z.string().nullish();
+const pageSchema = z.object({
+  value: z.array(z.unknown()),
+  '@odata.nextLink': nullable,
+  '@odata.deltaLink': nullable,
+});
+export type GraphPage = z.output<typeof pageSchema>;
+
+const errorSchema = z.object({
+  error: z.object({ code: z.string().catch(''), message: z.string().catch('') }),
+});
+const errorOf = (told: unknown) => errorSchema.safeParse(told).data?.error ?? { code: '', message: '' };
+const mostPages = 2_000;
+/** What Graph says of itself is read by us: more than faults by status. */
+const read = [400, 403, 404, 409, 410, 429];
+const lostStates = /^(SyncStateNotFound|SyncStateInvalid|resyncRequired|resync.*|ErrorInvalidSyncState.*)$/i;
+/** There is no such room for us; of other things that are not there the caller knows what they are. */
+const lostMailboxes =
+  /^(ErrorInvalidUser|ErrorNonExistentMailbox|MailboxNotEnabledForRESTAPI|MailboxNotSupportedForRESTAPI|ErrorAccessDenied|OrganizationFromTenantGuidNotFound)$/i;
+
+/** For people, without what stands in the address: `GET calendarView/delta`. */
+function whatOf(method: string, address: string): string {
+  const [path = ''] = address.split('?', 1);
+  const known = /calendarView\/delta|calendarView|instances|subscriptions/.exec(path);
+  return known ? `${method} ${known[0]}` : method;
+}
+
+export function openGraphApi(settings: MailServerSettings, ask: Ask): GraphApi {
+  const base = settings.Url.replace(/\/+$/, '');
+  const { origin } = new URL(base);
+
+  async function call(question: GraphQuestion, signal: AbortSignal): Promise<GraphAnswer> {
+    const { method = 'GET', address, prefer, body, deadline, isCursor = false, isGuess = false } = question;
+    const answer = await ask(
+      {
+        method,
+        address: address.startsWith('/') ? `${base}${address}` : address,
+        headers: {
+          accept: 'application/json',
+          ...(prefer && { prefer }),
+          ...(body && { 'content-type': 'application/json' }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+        what: whatOf(method, address),
+        deadline: deadline ?? readDeadline,
+        reads: read,
+        words: (bytes) =>
+          Object.values(errorOf(parse(bytes)))
+            .join(' ')
+            .trim(),
+      },
+      signal,
+    );
+    const { status, headers, bytes } = answer;
+    const told = status === 204 ? undefined : parse(bytes);
+    if (status < 300) return { status, body: told };
+    const { code, message } = errorOf(told);
+    const isUnreachable = code === 'ValidationError' && /validation request/i.test(message);
+    const hint = isUnreachable ? ` (can Graph reach the callback from the internet, by https?)` : '';
+    const words = `${code} ${message}${hint}`.trim();
+    const fault = faultOf(status, headers, origin, words);
+    if (status === 410 || lostStates.test(code) || (isCursor && status === 400))
+      throw new ServerFault('StateLost', fault.message);
+    // What a subscription's own address says of itself is not about a mailbox.
+    if (status === 404 && address.startsWith('/subscriptions/')) return { status, body: undefined };
+    if (lostMailboxes.test(code)) throw new ServerFault('AccessLost', fault.message);
+    if (status === 404 || (isGuess && status === 400)) return { status: 404, body: undefined };
+    throw fault;
+  }
+
+  async function readPage(
+    { pageSize, ...question }: GraphQuestion & { pageSize: number },
+    signal: AbortSignal,
+  ): Promise<{ page: GraphPage | undefined; pageSize: number }> {
+    const prefer = [question.prefer, `odata.maxpagesize=${pageSize}`].filter(Boolean).join(', ');
+    try {
+      const { status, body } = await call({ ...question, prefer }, signal);
+      if (status === 404) return { page: undefined, pageSize };
+      const page = pageSchema.safeParse(body);
+      if (page.success) return { page: page.data, pageSize };
+      throw new ServerFault('Unreadable', `${origin} answers with something that is no list.`);
+    } catch (error) {
+      if (!(error instanceof ServerFault) || error.fault !== 'TooLarge' || pageSize === 1) throw error;
+      return readPage({ ...question, pageSize: Math.ceil(pageSize / 8) }, signal);
+    }
+  }
+
+  return {
+    origin,
+    call,
+    readPage,
+    async readPages({ pageSize: wanted, ...question }, take, signal) {
+      const seen = new Set<string>();
+      let [address, pageSize] = [question.address, wanted];
+      for (let pages = 0; pages < mostPages; pages += 1) {
+        seen.add(address);
+        const answer = await readPage({ ...question, address, pageSize }, signal);
+        pageSize = answer.pageSize;
+        const { page } = answer;
+        if (!page && pages > 0) throw new ServerFault('Unreadable', `${origin} names a page that is not there.`);
+        if (!page || !take(page.value)) return page;
+        const next = page['@odata.nextLink'];
+        if (!next) return page;
+        if (seen.has(next)) break;
+        address = next;
+      }
+      throw new ServerFault('TooLarge', `${origin} names pages without an end.`);
+    },
+  };
+}
+
+/** Undefined for what is no JSON. */
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

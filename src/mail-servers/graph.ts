@@ -1,0 +1,277 @@
+/** Microsoft Graph: the calendars of Microsoft 365, asked with the permission of an application. */
+import pLimit from 'p-limit';
+import { z } from 'zod';
+import type { MailServerSettings } from '../config.ts';
+import type { Log } from '../log.ts';
+import { type Connector, type RemoteGroup, ServerFault, type Window } from './connector.ts';
+import { TimedOut } from './faults.ts';
+import { type GraphApi, openGraphApi } from './graph-api.ts';
+import { groupOf, isOfSeries, readEvent, readStub, selected } from './graph-events.ts';
+import { openGraphSubscriptions, pathOf } from './graph-subscriptions.ts';
+import { groupItems, mostOccurrences, type ReadOfGroup } from './groups.ts';
+import { openHttp } from './http.ts';
+import { readPlace } from './places.ts';
+import { firstSlice, readSlices, type Slice, type SlicePlace, slicePlace } from './slices.ts';
+import { boundId } from './values.ts';
+
+const inUtc = 'outlook.timezone="UTC", outlook.body-content-type="text"';
+/** Of a delta, which tells whole events with their bodies; and of what tells only what we take over. */
+const [deltaPage, viewPage] = [100, 500];
+/** Of changes in a row. */
+const mostPages = 2_000;
+/** That fits into an address. */
+const longestId = 1_000;
+/** Series that are read one by one; when more have changed the whole window is read at once. */
+const mostSeries = 8;
+/** Of the four that Graph lets one mailbox have. */
+const seriesAtOnce = 3;
+/** Readings of the whole window until nothing changes meanwhile: what is moved during one may be missed by it. */
+const mostViews = 3;
+
+/** How far a reading has come: it is told what has changed, views all there is when that is much, and is told again. */
+const graphPlace = z.strictObject({
+  /** Of the next page of changes; null: they are told up to `told`, from where they go on. */
+  link: z.string().nullable(),
+  told: z.string().nullable(),
+  /** Pages since the last view, and how many values they may have. */
+  pages: z.int(),
+  pageSize: z.int().positive(),
+  /** Whether something has changed since the last view. */
+  hasChanged: z.boolean(),
+  /** The ids of series of which something has changed, and of what was removed, as Graph calls them: a few more than are looked at. */
+  series: z.array(z.string()),
+  removed: z.array(z.string()),
+  /** From where on the last view may have missed something. */
+  viewed: z.string().nullable(),
+  views: z.int(),
+  /** What of the view is still to be read. */
+  slice: slicePlace.nullable(),
+});
+type GraphPlace = z.infer<typeof graphPlace>;
+
+export function openGraph(settings: MailServerSettings, log: Log): Connector {
+  const api = openGraphApi(settings, openHttp(settings, log));
+
+  return {
+    kind: 'Graph',
+    subscriptions: openGraphSubscriptions(api),
+    async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
+      const room = `/${pathOf(mailbox)}`;
+      const none = { groups: [], removed: [], address };
+      const isCursor = cursor !== null || continuation !== null;
+      let place =
+        readOwnPlace(continuation, api.origin) ??
+        beginAt(readCursor(cursor, api.origin) ?? `${room}/calendarView/delta?${during(window)}`);
+      const goesOn = () => ({ whole: true, isLast: false, cursor: JSON.stringify(place) });
+      for (;;) {
+        if (place.slice)
+          for await (const { items, next } of viewSlices(api, room, window, place.slice, signal)) {
+            place = { ...place, slice: next };
+            yield { ...none, ...goesOn(), groups: groupItems(items), isSlice: true };
+          }
+        for await (const changes of readChanges(api, place, isCursor, signal)) {
+          place = changes.place;
+          yield {
+            ...none,
+            ...goesOn(),
+            groups: groupItems(changes.singles),
+            removed: changes.removed.map(boundId),
+          };
+        }
+        const told = place.told as string;
+        // The master of a series is told to be removed also when only its own start is outside of the window.
+        const known = new Set(place.series);
+        const doubtful = place.removed.filter((id) => !known.has(id));
+        const isMuch = known.size + doubtful.length > mostSeries;
+        if (place.views === 0 && !isMuch) {
+          const last = await readAllSeries(api, { room, window, series: [...known], doubtful }, signal);
+          yield { ...none, ...last, whole: cursor === null, isLast: true, cursor: writeCursor(told) };
+          return;
+        }
+        if (place.views > 0 && (!place.hasChanged || place.views === mostViews)) {
+          // What has changed once more is found by the next reading.
+          const reached = place.hasChanged ? (place.viewed as string) : told;
+          yield { ...none, whole: true, isLast: true, cursor: writeCursor(reached) };
+          return;
+        }
+        place = { ...beginAt(told), viewed: told, views: place.views + 1, slice: firstSlice(window) };
+        yield { ...none, ...goesOn(), restarts: true };
+      }
+    },
+  };
+}
+
+const beginAt = (link: string): GraphPlace => ({
+  link,
+  told: null,
+  pages: 0,
+  pageSize: deltaPage,
+  hasChanged: false,
+  series: [],
+  removed: [],
+  viewed: null,
+  views: 0,
+  slice: null,
+});
+
+/** A continuation names links, which must be those of this server, as those of a cursor. @throws ServerFault StateLost */
+function readOwnPlace(continuation: string | null, origin: string): GraphPlace | null {
+  const place = readPlace(graphPlace, continuation);
+  const isHere = (link: string | null) => link === null || link.startsWith('/') || URL.parse(link)?.origin === origin;
+  if (place === null || (isHere(place.link) && isHere(place.told))) return place;
+  throw new ServerFault('StateLost', 'The continuation is not one of this server.');
+}
+
+function during({ start, end }: Window): string {
+  return `startDateTime=${start.toISOString()}&endDateTime=${end.toISOString()}`;
+}
+
+type Changes = { place: GraphPlace; singles: ReadOfGroup[]; removed: string[] };
+
+/** Page by page what has changed, up to where it goes on another time. @throws ServerFault */
+async function* readChanges(
+  { readPage, origin }: GraphApi,
+  from: GraphPlace,
+  isCursor: boolean,
+  signal: AbortSignal,
+): AsyncGenerator<Changes, void> {
+  const seen = new Set<string>();
+  let place = from;
+  while (place.link !== null) {
+    const { link: address, pageSize } = place;
+    seen.add(address);
+    const answer = await readPage({ address, prefer: inUtc, pageSize, isCursor }, signal).catch((error: unknown) => {
+      if (error instanceof TimedOut && pageSize > 1) return error;
+      throw error;
+    });
+    if (answer instanceof TimedOut) {
+      yield { place: { ...place, pageSize: Math.ceil(pageSize / 2) }, singles: [], removed: [] };
+      throw answer;
+    }
+    const { page } = answer;
+    if (!page) throw noPage(origin, isCursor, place.pages > 0);
+    const { series, singles, removed } = sortChanges(page.value, origin);
+    const next = page['@odata.nextLink'] ?? null;
+    const told = next === null ? (page['@odata.deltaLink'] ?? null) : null;
+    if (next === null && told === null)
+      throw new ServerFault('Unreadable', `${origin} does not say where its changes go on.`);
+    if (next !== null && (seen.has(next) || place.pages + 1 === mostPages))
+      throw new ServerFault('TooLarge', `${origin} names pages without an end.`);
+    const some = (ids: string[]) => [...new Set(ids)].slice(0, mostSeries + 1);
+    place = {
+      ...place,
+      link: next,
+      told,
+      pages: place.pages + 1,
+      pageSize: answer.pageSize,
+      hasChanged: place.hasChanged || page.value.length > 0,
+      series: some([...place.series, ...series]),
+      removed: some([...place.removed, ...removed]),
+    };
+    yield { place, singles, removed };
+  }
+}
+
+function noPage(origin: string, isCursor: boolean, isLater: boolean): ServerFault {
+  if (isCursor) return new ServerFault('StateLost', `${origin} does not know the cursor any more.`);
+  if (isLater) return new ServerFault('Unreadable', `${origin} names a page that is not there.`);
+  return new ServerFault('AccessLost', `${origin} knows no such mailbox or calendar.`);
+}
+
+/** Of a page the last word on each event. @throws ServerFault */
+function sortChanges(events: readonly unknown[], origin: string): Omit<Changes, 'place'> & { series: string[] } {
+  const singles = new Map<string, ReadOfGroup>();
+  const series = new Set<string>();
+  const removed = new Set<string>();
+  for (const event of events) {
+    const stub = readStub(event);
+    if (!stub) throw new ServerFault('Unreadable', `${origin} tells an event without an id.`);
+    const { id } = stub;
+    singles.delete(id);
+    removed.delete(id);
+    if (stub['@removed']) removed.add(id);
+    else if (isOfSeries(stub)) series.add(groupOf(stub));
+    else singles.set(id, readEvent(event, stub));
+  }
+  return { singles: [...singles.values()], series: [...series], removed: [...removed] };
+}
+
+/** Series of which something has changed, and ids that may be of some. @throws ServerFault */
+async function readAllSeries(
+  api: GraphApi,
+  { room, window, series, doubtful }: { room: string; window: Window; series: string[]; doubtful: string[] },
+  signal: AbortSignal,
+): Promise<{ groups: RemoteGroup[]; removed: string[] }> {
+  const ids = [...series, ...doubtful];
+  const read = await pLimit(seriesAtOnce).map(ids, (id, index) =>
+    readSeries(api, { room, window, id, isGuess: index >= series.length }, signal),
+  );
+  const gone = series.filter((_, index) => !read[index]);
+  return { groups: read.flatMap((one) => one ?? []), removed: gone.map(boundId) };
+}
+
+/**
+ * All occurrences of a series within the window; a delta tells neither all of them nor all of each.
+ * @param isGuess it may be no series, or not there any more
+ * @returns undefined when it is not there
+ */
+async function readSeries(
+  api: GraphApi,
+  { room, window, id, isGuess }: { room: string; window: Window; id: string; isGuess: boolean },
+  signal: AbortSignal,
+): Promise<RemoteGroup[] | undefined> {
+  if (id.length > longestId)
+    return isGuess ? undefined : [{ id: boundId(id), items: [], unreadable: 'The id of a series is too long.' }];
+  const reads: ReadOfGroup[] = [];
+  const take = (values: unknown[]) => {
+    reads.push(...readEvents(values, api.origin, id));
+    return reads.length <= mostOccurrences;
+  };
+  const path = `${room}/events/${encodeURIComponent(id)}/instances`;
+  const address = `${path}?${during(window)}&${selected}&$top=${viewPage}`;
+  const question = { address, prefer: inUtc, pageSize: viewPage, isGuess };
+  const page = await api.readPages(question, take, signal);
+  if (!page || (isGuess && reads.length === 0)) return undefined;
+  return reads.length === 0 ? [{ id: boundId(id), items: [] }] : groupItems(reads);
+}
+
+/** Of a list that tells whole events, without the masters of series. */
+function readEvents(values: readonly unknown[], origin: string, seriesMasterId?: string): ReadOfGroup[] {
+  return values.flatMap((event) => {
+    const stub = readStub(event);
+    if (!stub) throw new ServerFault('Unreadable', `${origin} tells an event without an id.`);
+    if (stub.type === 'seriesMaster') return [];
+    return readEvent(event, seriesMasterId === undefined ? stub : { ...stub, seriesMasterId });
+  });
+}
+
+/** The items of a window from a place on, slice by slice. @throws ServerFault */
+function viewSlices(
+  api: GraphApi,
+  room: string,
+  window: Window,
+  place: SlicePlace,
+  signal: AbortSignal,
+): AsyncIterable<Slice<ReadOfGroup>> {
+  return readSlices(window, place, viewPage, async (slice) => {
+    const view = `${room}/calendarView?${during(slice)}&${selected}&$top=${viewPage}`;
+    const { page } = await api.readPage({ address: view, prefer: inUtc, pageSize: viewPage }, signal);
+    if (!page) throw new ServerFault('AccessLost', `${api.origin} knows no such mailbox or calendar.`);
+    // Later pages count from the beginning of a list that changes: none of it may be missed.
+    return page['@odata.nextLink'] ? undefined : readEvents(page.value, api.origin);
+  });
+}
+
+const writeCursor = (deltaLink: string) => JSON.stringify({ deltaLink });
+
+/** @throws ServerFault StateLost for what is no cursor of this server */
+function readCursor(cursor: string | null, origin: string): string | undefined {
+  if (cursor === null) return undefined;
+  try {
+    const { deltaLink } = JSON.parse(cursor) as { deltaLink?: unknown };
+    if (typeof deltaLink === 'string' && new URL(deltaLink).origin === origin) return deltaLink;
+  } catch {
+    // It is none.
+  }
+  throw new ServerFault('StateLost', 'The cursor is not one of this server.');
+}

@@ -1,0 +1,129 @@
+/**
+ * How every mail server is asked: only at the origin of its settings, within bounds of time and size. Neither what is asked
+ * nor what is answered is ever logged.
+ */
+import pLimit from 'p-limit';
+import type { MailServerSettings } from '../config.ts';
+import { fetchBounded } from '../http/safe-fetch.ts';
+import type { Log } from '../log.ts';
+import { ServerFault } from './connector.ts';
+import { openCredentials } from './credentials.ts';
+import { AccountRefused, faultOf, networkFault } from './faults.ts';
+import { openLockout } from './lockout.ts';
+
+export type Question = {
+  method?: string;
+  /** Absolute, or relative to the Url of the settings. */
+  address: string;
+  headers?: Record<string, string>;
+  body?: string;
+  /** Statuses beside 2xx, and never 401, whose answers the caller reads itself; every other one is a fault. */
+  reads?: readonly number[];
+  /** What the server says itself of a refused account. */
+  words?: (bytes: Buffer) => string;
+  /** For people who wonder what has taken so long. */
+  what?: string;
+  /** Milliseconds; 15 s. */
+  deadline?: number;
+};
+
+export type Answer = { status: number; headers: Headers; bytes: Buffer; address: string };
+
+/** @throws ServerFault and nothing else */
+export type Ask = (question: Question, signal: AbortSignal) => Promise<Answer>;
+
+const mostBytes = 16 * 1_048_576;
+const usualDeadline = 15_000;
+/** Of what reads many items at once, which a server may be slow to find. */
+export const readDeadline = 30_000;
+/** Of one mail server: Exchange lets an account have 27 at once. */
+const mostAtOnce = 8;
+const mostRedirects = 3;
+/** Sent again elsewhere they change nothing. */
+const followed = ['GET', 'PROPFIND', 'REPORT', 'OPTIONS'];
+
+/** The way to the mail server of these settings, as the account that they name. Nothing is asked of it yet. */
+export function openHttp(settings: MailServerSettings, log: Log): Ask {
+  const base = new URL(settings.Url);
+  const credentials = openCredentials(settings);
+  const lockout = openLockout(settings);
+  const limit = pLimit(mostAtOnce);
+
+  /** Addresses come from the server, too: links, references, redirects. */
+  function pinned(address: string, from: URL): URL {
+    const url = URL.parse(address, from);
+    if (url?.origin !== base.origin || url.username || url.password)
+      throw new ServerFault('Unreadable', `${base.origin} leads to another place than its own, which is not followed.`);
+    return url;
+  }
+
+  async function send(url: URL, question: Question, authorization: string, signal: AbortSignal) {
+    const { method = 'GET', headers, body, what = method, deadline = usualDeadline } = question;
+    const since = performance.now();
+    const init = {
+      method,
+      headers: { ...headers, authorization },
+      ...(body !== undefined && { body }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(deadline)]),
+    };
+    try {
+      const answer = await fetchBounded(url, init, mostBytes);
+      const { status, bytes } = answer;
+      const ms = Math.round(performance.now() - since);
+      log.debug({ server: base.origin, method, status, bytes: bytes.length, ms }, 'mail server answered');
+      return answer;
+    } catch (error) {
+      const seconds = (performance.now() - since) / 1_000;
+      throw networkFault(error, base.origin, `${what} took ${seconds.toFixed(1)} s`);
+    }
+  }
+
+  /** With another token if the server does not take the one it was given. */
+  async function sendAs(url: URL, question: Question, signal: AbortSignal) {
+    const authorization = await credentials.authorization();
+    const answer = await send(url, question, authorization, signal);
+    if (answer.status !== 401 || !credentials.isRenewable(authorization)) return answer;
+    return send(url, question, await credentials.authorization(), signal);
+  }
+
+  /** Not at all while the account is not taken. */
+  async function sendCarefully(url: URL, question: Question, signal: AbortSignal) {
+    const entered = lockout.enter();
+    try {
+      const answer = await sendAs(url, question, signal);
+      const { status, headers, bytes } = answer;
+      if (status === 401) throw faultOf(status, headers, base.origin, question.words?.(bytes));
+      lockout.end();
+      return answer;
+    } catch (error) {
+      throw error instanceof AccountRefused ? lockout.refuse(error, entered) : error;
+    }
+  }
+
+  async function ask(question: Question, signal: AbortSignal): Promise<Answer> {
+    const { method = 'GET', reads = [] } = question;
+    let url = pinned(question.address, base);
+    for (let redirects = 0; ; redirects += 1) {
+      const answer = await sendCarefully(url, question, signal);
+      const { status, headers } = answer;
+      if ((status >= 200 && status < 300) || reads.includes(status)) return { ...answer, address: url.href };
+      const location = status >= 300 && status < 400 && headers.get('location');
+      if (!location || !followed.includes(method) || redirects === mostRedirects)
+        throw faultOf(status, headers, base.origin);
+      url = pinned(location, url);
+    }
+  }
+
+  return async (question, signal) => {
+    // It ends also while it waits for others, or for a token.
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const end = () => reject(networkFault(signal.reason, base.origin));
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    try {
+      return await Promise.race([aborted, limit(() => ask(question, signal))]);
+    } finally {
+      signal.removeEventListener('abort', end);
+    }
+  };
+}

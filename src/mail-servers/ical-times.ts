@@ -1,0 +1,210 @@
+/** The times of a component: its start, its length, and which occurrences of a series there are (RFC 5545, 3.8.2 and 3.8.5). */
+import { dayLength, dayOfWall, timeOfWall, type Wall } from '../time/days.ts';
+import { listDays, type Rule, readRule } from '../time/rule.ts';
+import { utc, type Zone } from '../time/zone.ts';
+import { type Component, contentOf, type Property, propertiesOf, propertyOf, Unreadable } from './ical-lines.ts';
+import { readWall, type Zones } from './ical-zones.ts';
+
+/** A date, or a time on the clocks of a zone. */
+export type Moment = {
+  wall: Wall;
+  /** Null for a date. */
+  zone: Zone | null;
+  /** It names no zone, and its `zone` is the one of the room. */
+  isFloating: boolean;
+};
+
+export type Span = { start: number; end: number };
+
+/** How the end of an occurrence follows from its start. */
+export type Length = { days: number; exact: number };
+
+/** @throws Unreadable */
+export function readMoment({ name, parameters, value }: Property, zones: Zones): Moment {
+  if (parameters.get('VALUE')?.toUpperCase() === 'DATE' || /^\d{8}$/.test(value))
+    return { wall: readWall(value.slice(0, 8)), zone: null, isFloating: false };
+  if (!/^\d{8}T\d{6}Z?$/.test(value)) throw new Unreadable(`its ${name} is no time`);
+  if (value.endsWith('Z')) return { wall: readWall(value.slice(0, -1)), zone: utc, isFloating: false };
+  const tzid = parameters.get('TZID') ?? null;
+  return { wall: readWall(value), zone: zones(tzid), isFloating: tzid === null };
+}
+
+/** Of a date its midnight in UTC. */
+export function instantOf({ wall, zone }: Moment): number {
+  return zone === null ? wall : zone.instantOf(wall);
+}
+
+/** @throws Unreadable */
+function readDuration(text: string): Length {
+  const found = /^([+-]?)P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/.exec(
+    text,
+  );
+  if (!found) throw new Unreadable('its DURATION is not one');
+  const sign = found[1] === '-' ? -1 : 1;
+  const [weeks, days, hours, minutes, seconds] = found.slice(2).map((part) => Number(part ?? 0)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  return { days: sign * (7 * weeks + days), exact: sign * ((hours * 60 + minutes) * 60 + seconds) * 1000 };
+}
+
+/** Null where the component does not say. @throws Unreadable */
+export function readLength(component: Component, start: Moment, zones: Zones): Length | null {
+  const end = propertyOf(component, 'DTEND');
+  if (end) {
+    const moment = readMoment(end, zones);
+    if ((moment.zone === null) !== (start.zone === null)) throw new Unreadable('it begins or ends with a date alone');
+    if (moment.zone === null) return { days: (moment.wall - start.wall) / dayLength, exact: 0 };
+    return { days: 0, exact: instantOf(moment) - instantOf(start) };
+  }
+  const duration = contentOf(component, 'DURATION');
+  return duration === undefined ? null : readDuration(duration);
+}
+
+/** Days of a length are those of the clocks, the rest of it is exact (3.8.5.3). */
+export function spanOf(start: Moment, length: Length | null): Span {
+  const { days, exact } = length ?? { days: start.zone === null ? 1 : 0, exact: 0 };
+  const end = instantOf({ ...start, wall: start.wall + days * dayLength }) + exact;
+  return { start: instantOf(start), end };
+}
+
+/** What stands for an occurrence of a series, as the series counts: a date for a date, on the clocks of its start else. */
+function alignTo(series: Moment, moment: Moment): Moment {
+  if (series.zone === null) return { ...series, wall: dayOfWall(moment.wall) * dayLength };
+  if (moment.zone === null) return { ...series, wall: moment.wall + timeOfWall(series.wall) };
+  return moment.isFloating ? { ...series, wall: moment.wall } : moment;
+}
+
+/** The original start of what an exception replaces, and whether of all that follow, too (3.2.13). @throws Unreadable */
+export function readOriginal(
+  property: Property,
+  series: Moment | null,
+  zones: Zones,
+): { original: Moment; isRange: boolean } {
+  const range = property.parameters.get('RANGE')?.toUpperCase();
+  if (range !== undefined && range !== 'THISANDFUTURE')
+    throw new Unreadable('it has an exception for occurrences before it');
+  const moment = readMoment(property, zones);
+  return { original: series ? alignTo(series, moment) : moment, isRange: range !== undefined };
+}
+
+/** What the clocks of `zone` show then; null: the date. */
+function wallIn(zone: Zone | null, moment: Moment): Wall {
+  if (zone === null) return dayOfWall(moment.wall) * dayLength;
+  return moment.zone === null || moment.zone === zone ? moment.wall : zone.wallOf(instantOf(moment));
+}
+
+/** Where an occurrence is when another one was moved `to` a start, and all that follow by as much, on the clocks there. */
+export function moveAlike(occurrence: Moment, from: Moment, to: Moment): Moment {
+  return { ...to, wall: wallIn(to.zone, occurrence) + to.wall - wallIn(to.zone, from) };
+}
+
+const mostDates = 2_000;
+
+type Dated = { moment: Moment; length: () => Length | null };
+
+/** Of EXDATE or RDATE, as the series counts. @throws Unreadable */
+function readDates(component: Component, name: 'EXDATE' | 'RDATE', series: Moment, zones: Zones): Dated[] {
+  const texts = propertiesOf(component, name).flatMap(({ value, ...property }) =>
+    value.split(',', mostDates + 1).map((text) => ({ ...property, value: text.trim() })),
+  );
+  if (texts.length > mostDates) throw new Unreadable(`it has more than ${mostDates} values of ${name}`);
+  return texts.filter(({ value }) => value !== '').map((each) => readDate(each, series, zones));
+}
+
+/** A date, a time, or a period (3.3.9), which has a length of its own. @throws Unreadable */
+function readDate(property: Property, series: Moment, zones: Zones): Dated {
+  const [start = '', end] = property.value.split('/', 2);
+  if (end === undefined) return { moment: alignTo(series, readMoment(property, zones)), length: () => null };
+  const parameters = withoutValue(property.parameters);
+  const moment = alignTo(series, readMoment({ ...property, parameters, value: start }, zones));
+  if (/^[+-]?P/.test(end)) return { moment, length: () => readDuration(end) };
+  const until = readMoment({ ...property, parameters, value: end }, zones);
+  return { moment, length: () => ({ days: 0, exact: instantOf(until) - instantOf(moment) }) };
+}
+
+function withoutValue(parameters: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  return new Map([...parameters].filter(([name]) => name !== 'VALUE'));
+}
+
+/** The last wall of a rule, and the last instant. @throws Unreadable */
+function readUntil(rule: Rule, start: Moment): { wall: Wall; instant: number } {
+  const never = Number.POSITIVE_INFINITY;
+  if (rule.until === null) return { wall: never, instant: never };
+  if (!rule.until.includes('T')) return { wall: readWall(rule.until) + dayLength - 1, instant: never };
+  const wall = readWall(rule.until.replace('Z', ''));
+  // Outlook writes the midnight of its own clocks in UTC, which may be the evening before.
+  if (start.zone === null) return { wall: Math.floor(wall / dayLength + 0.5) * dayLength, instant: never };
+  return rule.until.endsWith('Z') ? { wall: never, instant: wall } : { wall, instant: never };
+}
+
+/** @throws Unreadable */
+function checkClock(rule: Rule, start: Moment): void {
+  if (start.zone === null) return;
+  const at = new Date(start.wall);
+  const own = [at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds()];
+  if (rule.clock.some((part, index) => part !== null && part !== own[index]))
+    throw new Unreadable('it repeats at other times of the day than its start');
+}
+
+/** Whether a series leaves out its occurrence of an original start. @throws Unreadable */
+export function readExcluded(component: Component, start: Moment, zones: Zones): (original: number) => boolean {
+  // Thousands of them are no work before somebody asks for their days.
+  const byDay = new Map<number, Moment[]>();
+  for (const { moment } of readDates(component, 'EXDATE', start, zones)) {
+    const day = dayOfWall(moment.wall);
+    const others = byDay.get(day);
+    if (others) others.push(moment);
+    else byDay.set(day, [moment]);
+  }
+  const instants = new Map<number, Set<number>>();
+  function instantsOf(day: number): Set<number> {
+    let found = instants.get(day);
+    if (!found) instants.set(day, (found = new Set(byDay.get(day)?.map(instantOf))));
+    return found;
+  }
+  return (original) => {
+    const day = dayOfWall(original);
+    return [day - 1, day, day + 1].some((each) => byDay.has(each) && instantsOf(each).has(original));
+  };
+}
+
+export type Occurrence = { original: number; start: Moment; length: Length | null };
+
+const mostOccurrences = 3_000;
+const firstYear = Date.UTC(1900, 0);
+
+/**
+ * The occurrences of a series that begin from `from` to `to`, both walls, by their original starts with
+ * those that exceptions replace and EXDATE leaves out.
+ * @throws Unreadable
+ */
+export function listOccurrences(component: Component, start: Moment, zones: Zones, from: Wall, to: Wall): Occurrence[] {
+  if (start.wall < firstYear) throw new Unreadable('its series begins before 1900');
+  if (contentOf(component, 'EXRULE') !== undefined) throw new Unreadable('it has an EXRULE, which is not understood');
+  const rules = propertiesOf(component, 'RRULE').map(({ value }) => readRule(value));
+  if (rules.length > 1) throw new Unreadable('it has more than one rule');
+  const occurrences = new Map<number, Occurrence>();
+  const add = (moment: Moment, length: Length | null) => {
+    const original = instantOf(moment);
+    occurrences.set(original, { original, start: moment, length });
+    if (occurrences.size > mostOccurrences) throw new Unreadable(`it has more than ${mostOccurrences} occurrences`);
+  };
+  add(start, null);
+  for (const rule of rules) {
+    checkClock(rule, start);
+    const until = readUntil(rule, start);
+    const time = timeOfWall(start.wall);
+    const last = dayOfWall(Math.min(to, until.wall, until.instant + dayLength));
+    for (const day of listDays(rule, dayOfWall(start.wall), dayOfWall(from), last)) {
+      const moment = { ...start, wall: day * dayLength + time };
+      if (moment.wall <= until.wall && instantOf(moment) <= until.instant) add(moment, null);
+    }
+  }
+  for (const { moment, length } of readDates(component, 'RDATE', start, zones))
+    if (moment.wall >= from && moment.wall <= to) add(moment, length());
+  return [...occurrences.values()];
+}

@@ -1,0 +1,151 @@
+/** Local times of iCalendar as instants: by the zones of this machine, those of Windows, and those that a text defines. */
+import { dayLength, dayOfWall, readWall as findWall, timeOfWall, type Wall } from '../time/days.ts';
+import { listDays, readRule } from '../time/rule.ts';
+import { makeZone, utc, type Zone } from '../time/zone.ts';
+import { findZone } from '../time/zones.ts';
+import type { Window } from './connector.ts';
+import { type Component, contentOf, propertiesOf, readText, Unreadable } from './ical-lines.ts';
+import { windowsZones } from './windows-zones.ts';
+
+/** By the TZID of a text; null for a time without one. @throws Unreadable for a zone that nobody knows */
+export type Zones = (tzid: string | null) => Zone;
+
+/** When clocks are set to another offset. */
+type Onset = { at: number; from: number; to: number };
+
+const mostObservances = 100;
+const mostZones = 20;
+const year = 366 * dayLength;
+
+function readOffset(observance: Component, name: string): number {
+  const found = /^([+-])(\d{2})(\d{2})(\d{2})?$/.exec(contentOf(observance, name) ?? '');
+  if (!found) throw new Unreadable(`its VTIMEZONE has a wrong ${name}`);
+  const [, sign, hours, minutes, seconds = '0'] = found;
+  return Number(`${sign}1`) * (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
+}
+
+/** @throws Unreadable */
+function onsetsOf(observance: Component, window: Window): Onset[] {
+  const [from, to] = [readOffset(observance, 'TZOFFSETFROM'), readOffset(observance, 'TZOFFSETTO')];
+  const start = readWall(contentOf(observance, 'DTSTART') ?? '');
+  const text = contentOf(observance, 'RRULE');
+  const walls = [
+    start,
+    ...propertiesOf(observance, 'RDATE').flatMap(({ value }) => value.split(',', mostObservances).map(readWall)),
+  ];
+  if (text !== undefined) walls.push(...repeated(text, start, window));
+  return walls.map((wall) => ({ at: wall - from, from, to }));
+}
+
+function repeated(text: string, start: Wall, window: Window): Wall[] {
+  const rule = readRule(text);
+  if (rule.frequency !== 'YEARLY' || rule.count !== null || rule.months.size !== 1)
+    throw new Unreadable('its VTIMEZONE does not repeat once a year');
+  const until = rule.until === null ? Number.POSITIVE_INFINITY : readWall(rule.until.replace('Z', ''));
+  // The same for some years, so that what lies beyond keeps its instant.
+  const end = Math.ceil((window.end.getTime() + 2 * year) / (10 * year)) * 10 * year;
+  const last = Math.min(end, until);
+  const first = Math.min(last, window.start.getTime()) - 2 * year;
+  return listDays(rule, dayOfWall(start), dayOfWall(first), dayOfWall(last))
+    .map((day) => day * dayLength + timeOfWall(start))
+    .filter((wall) => wall <= until + dayLength);
+}
+
+function defineZone(timeZone: Component, window: Window): Zone {
+  const onsets = timeZone.components
+    .filter(({ name }) => name === 'STANDARD' || name === 'DAYLIGHT')
+    .flatMap((observance) => onsetsOf(observance, window))
+    .sort((one, other) => one.at - other.at);
+  const [first] = onsets;
+  if (!first) throw new Unreadable('its VTIMEZONE is empty');
+  // Clocks that are set twice a day are not known anywhere.
+  const changes = onsets.filter(({ at }, index) => !((onsets[index + 1]?.at ?? Number.NaN) - at < dayLength));
+  return makeZone((instant) => {
+    let [low, high] = [0, changes.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (changes[middle]!.at <= instant) low = middle + 1;
+      else high = middle;
+    }
+    return {
+      from: changes[low - 1]?.at ?? Number.NEGATIVE_INFINITY,
+      to: changes[low]?.at ?? Number.POSITIVE_INFINITY,
+      offset: changes[low - 1]?.to ?? first.from,
+    };
+  });
+}
+
+/** The local time of `20261201T093000` or the midnight of `20261201`. @throws Unreadable */
+export function readWall(text: string): Wall {
+  const wall = findWall(text);
+  if (wall === null) throw new Unreadable('it has a date that is not in the calendar');
+  return wall;
+}
+
+/** What is written as a TEXT in one place and as a parameter in another, and by some in other letters, or with quotes twice. */
+function nameOf(tzid: string): string {
+  return readText(tzid)
+    .replace(/["\s]+/g, ' ')
+    .trim()
+    .toLowerCase();
+}
+
+const windowsZonesByName = new Map(Object.entries(windowsZones).map(([name, zone]) => [name.toLowerCase(), zone]));
+
+/** @param name in lower case */
+function findWindowsZone(name: string): Zone | undefined {
+  return findZone(windowsZonesByName.get(name) ?? '');
+}
+
+/** A zone as Exchange names it. */
+export function findZoneOfExchange(name: string): Zone | undefined {
+  return findWindowsZone(nameOf(name)) ?? findZone(name);
+}
+
+/** Of a name such as `/mozilla.org/20050126_1/Europe/Berlin` what this machine knows. */
+function findByEnd(name: string): Zone | undefined {
+  const parts = name.split('/', 12);
+  if (parts.length < 3) return undefined;
+  return findZone(parts.slice(-2).join('/')) ?? findZone(parts.slice(-3).join('/'));
+}
+
+/**
+ * The zones of a VCALENDAR. A name that this machine knows counts more than what the text says of it.
+ * @param floating the zone of times that name none: the room's; null where it is not known
+ * @throws Unreadable for more than 100 observances
+ */
+export function readZones(calendar: Component, window: Window, floating: string | null): Zones {
+  const defined = new Map<string, Component>();
+  let observances = 0;
+  for (const component of calendar.components) {
+    if (component.name !== 'VTIMEZONE') continue;
+    observances += component.components.length;
+    defined.set(nameOf(contentOf(component, 'TZID') ?? ''), component);
+  }
+  if (observances > mostObservances) throw new Unreadable(`its VTIMEZONEs have more than ${mostObservances} parts`);
+  const known = new Map<string | null, Zone>();
+  function look(tzid: string | null): Zone {
+    if (tzid === null) {
+      const zone = findZone(floating ?? '');
+      if (!zone) throw new Unreadable('it has times without a zone');
+      return zone;
+    }
+    const name = nameOf(tzid);
+    const definition = defined.get(name);
+    const found =
+      findZone(name) ??
+      findByEnd(name) ??
+      (definition && defineZone(definition, window)) ??
+      findWindowsZone(name) ??
+      (/^tzone:\/\/Microsoft\/Utc$/i.test(name) ? utc : undefined);
+    if (!found)
+      throw new Unreadable(`it has times in the zone ${JSON.stringify(tzid.slice(0, 60))}, which is not known`);
+    return found;
+  }
+  return (tzid) => {
+    let zone = known.get(tzid);
+    if (known.size === mostZones && !zone) throw new Unreadable(`it has times in more than ${mostZones} zones`);
+    if (!zone) known.set(tzid, (zone = look(tzid)));
+    return zone;
+  };
+}

@@ -1,0 +1,264 @@
+/**
+ * What one calendar object of a CalDAV server (RFC 4791, 4.1) says: an appointment, or a series with its exceptions, as the
+ * items of a window. Anybody who invites a room writes it: what is too much of it is not expanded.
+ */
+import { dayLength } from '../time/days.ts';
+import { WrongRule } from '../time/rule.ts';
+import type { RemoteGroup, RemoteItem, Window } from './connector.ts';
+import {
+  type Component,
+  contentOf,
+  propertiesOf,
+  propertyOf,
+  readComponents,
+  readText,
+  Unreadable,
+} from './ical-lines.ts';
+import {
+  instantOf,
+  type Length,
+  listOccurrences,
+  type Moment,
+  moveAlike,
+  readExcluded,
+  readLength,
+  readMoment,
+  readOriginal,
+  type Span,
+  spanOf,
+} from './ical-times.ts';
+import { readWall, readZones, type Zones } from './ical-zones.ts';
+import { boundId, cutText, readAddress, readUid } from './values.ts';
+
+export type Reader = {
+  window: Window;
+  /** The room's address, by which it is found among those invited. */
+  mailbox: string;
+  /** The zone of the room, which times without a zone are in; null: such times are not read. */
+  timeZone: string | null;
+};
+
+const mostItems = 5_000;
+
+/**
+ * The items of a calendar object that overlap the window. Never throws: what cannot be read is a group with a reason.
+ * @param id what the server calls it
+ */
+export function readCalendarObject(id: string, text: string, reader: Reader): RemoteGroup {
+  try {
+    return { id, items: readItems(id, text, reader) };
+  } catch (error) {
+    if (error instanceof Unreadable || error instanceof WrongRule)
+      return { id, items: [], unreadable: `It cannot be read: ${error.message}.` };
+    throw error;
+  }
+}
+
+/** @throws Unreadable */
+function readItems(id: string, text: string, reader: Reader): RemoteItem[] {
+  const calendar = readComponents(text);
+  const events = calendar.components.filter(({ name }) => name === 'VEVENT');
+  const uids = new Set(events.map((event) => contentOf(event, 'UID') ?? ''));
+  if (uids.size > 1) throw new Unreadable('it holds more than one appointment');
+  const zones = readZones(calendar, reader.window, reader.timeZone);
+  const items = [...listParts(events, zones, reader.window)]
+    .filter(({ span, isDate }) => overlaps(span, isDate, reader.window))
+    .map((part) => makeItem(id, part, reader.mailbox));
+  if (items.length > mostItems) throw new Unreadable(`it has more than ${mostItems} occurrences`);
+  return items;
+}
+
+type Part = { event: Component; occurrence: string; span: Span; isDate: boolean };
+
+/** Dates are those of the room, whose days begin and end up to half a day away from those of UTC. */
+function overlaps({ start, end }: Span, isDate: boolean, window: Window): boolean {
+  const margin = isDate ? dayLength : 0;
+  const [from, to] = [window.start.getTime() - margin, window.end.getTime() + margin];
+  return start < to && (end > from || (end <= start && start >= from));
+}
+
+/** The one that was written last: by SEQUENCE, then by DTSTAMP (RFC 5546, 2.1.5). */
+function isNewer(event: Component, than: Component): boolean {
+  const sequence = (each: Component) => Number(/^\d{1,9}$/.exec(contentOf(each, 'SEQUENCE') ?? '')?.[0] ?? 0);
+  const stamp = (each: Component) => contentOf(each, 'DTSTAMP') ?? '';
+  return sequence(event) === sequence(than) ? stamp(event) >= stamp(than) : sequence(event) > sequence(than);
+}
+
+/** @throws Unreadable */
+function* listParts(events: Component[], zones: Zones, window: Window): Iterable<Part> {
+  let master: Component | undefined;
+  for (const event of events)
+    if (!propertyOf(event, 'RECURRENCE-ID') && (!master || isNewer(event, master))) master = event;
+  const start = master && readStart(master, zones);
+  const length = master && start ? readLength(master, start, zones) : null;
+  const exceptions = readExceptions(events, { start: start ?? null, length }, zones);
+  const isExcluded = master && start ? readExcluded(master, start, zones) : () => false;
+  const isOwn = (original: number) => !exceptions.has(original) && !isExcluded(original);
+  const ranges = [...exceptions.values()].filter(({ isRange }) => isRange).sort((one, other) => one.at - other.at);
+  if (master && start) yield* listOwn({ event: master, start, length, ranges, isOwn }, zones, window);
+  for (const [original, { event, ...moved }] of exceptions)
+    if (!isExcluded(original)) yield partOf(event, original, moved.start, moved.length);
+}
+
+function partOf(event: Component, original: number, start: Moment, length: Length | null): Part {
+  const isDate = start.zone === null;
+  return { event, occurrence: new Date(original).toISOString(), span: spanOf(start, length), isDate };
+}
+
+/** Of one occurrence, and with a range of all that follow it. */
+type Exception = {
+  event: Component;
+  original: Moment;
+  /** As an instant. */
+  at: number;
+  isRange: boolean;
+  start: Moment;
+  length: Length | null;
+};
+
+/** By their original starts. @throws Unreadable */
+function readExceptions(
+  events: Component[],
+  series: { start: Moment | null; length: Length | null },
+  zones: Zones,
+): Map<number, Exception> {
+  const exceptions = new Map<number, Exception>();
+  for (const event of events) {
+    const property = propertyOf(event, 'RECURRENCE-ID');
+    if (!property) continue;
+    const { original, isRange } = readOriginal(property, series.start, zones);
+    const at = instantOf(original);
+    const known = exceptions.get(at);
+    if (known && !isNewer(event, known.event)) continue;
+    const start = readStart(event, zones);
+    const length = readLength(event, start, zones) ?? series.length;
+    exceptions.set(at, { event, original, at, isRange, start, length });
+  }
+  return exceptions;
+}
+
+type Series = {
+  event: Component;
+  start: Moment;
+  length: Length | null;
+  /** In the order of their original starts. */
+  ranges: Exception[];
+  /** Whether an occurrence is neither an exception nor left out. */
+  isOwn: (original: number) => boolean;
+};
+
+/** What is no exception: all of it, or the occurrences that begin early enough to reach into the window. */
+function* listOwn(series: Series, zones: Zones, window: Window): Iterable<Part> {
+  const { event, start, length, ranges, isOwn } = series;
+  const isDate = start.zone === null;
+  const isSeries = ['RRULE', 'RDATE', 'EXRULE'].some((name) => propertyOf(event, name));
+  if (!isSeries) {
+    if (isOwn(instantOf(start))) yield { event, occurrence: '', span: spanOf(start, length), isDate };
+    return;
+  }
+  const lasts = (one: Moment, its: Length | null) => Math.max(0, spanOf(one, its).end - instantOf(one));
+  const before = Math.max(
+    ...[lasts(start, length), ...ranges.map((each) => lasts(each.start, each.length) + movedBy(each))],
+  );
+  const after = Math.max(0, ...ranges.map((each) => -movedBy(each)));
+  const from = window.start.getTime() - before - 2 * dayLength;
+  const to = window.end.getTime() + after + 2 * dayLength;
+  for (const each of listOccurrences(event, start, zones, from, to)) {
+    if (!isOwn(each.original)) continue;
+    const range = ranges.findLast(({ at }) => at < each.original);
+    yield range
+      ? partOf(range.event, each.original, moveAlike(each.start, range.original, range.start), range.length)
+      : partOf(event, each.original, each.start, each.length ?? length);
+  }
+}
+
+const movedBy = ({ at, start }: Exception) => instantOf(start) - at;
+
+/** @throws Unreadable */
+function readStart(event: Component, zones: Zones): Moment {
+  const property = propertyOf(event, 'DTSTART');
+  if (!property) throw new Unreadable('it has no DTSTART');
+  return readMoment(property, zones);
+}
+
+function makeItem(id: string, { event, occurrence, span, isDate }: Part, mailbox: string): RemoteItem {
+  const uid = contentOf(event, 'UID');
+  const [start, end] = [dateOf(span.start), dateOf(span.end)];
+  const summary = contentOf(event, 'SUMMARY');
+  return {
+    id: occurrence === '' ? id : boundId(`${id} ${occurrence}`),
+    occurrence,
+    uid: readUid(uid === undefined ? null : readText(uid)),
+    start,
+    end,
+    days: isDate ? { from: start.toISOString().slice(0, 10), to: end.toISOString().slice(0, 10) } : null,
+    subject: summary === undefined ? null : cutText(readText(summary)),
+    organizer: readOrganizer(event),
+    isPrivate: (contentOf(event, 'CLASS') ?? 'PUBLIC').toUpperCase() !== 'PUBLIC',
+    isCancelled: upper(event, 'STATUS') === 'CANCELLED',
+    response: readResponse(event, mailbox.toLowerCase()),
+    shownAs: readShownAs(event),
+    changedAt: readChangedAt(event),
+  };
+}
+
+/** Of years beyond those that an ISO date and the database have room for. @throws Unreadable */
+function dateOf(instant: number): Date {
+  if (!(instant > Date.UTC(0, 0) - 2_000 * 366 * dayLength && instant < Date.UTC(9999, 0)))
+    throw new Unreadable('it lasts beyond the calendar');
+  return new Date(instant);
+}
+
+const upper = (event: Component, name: string) => contentOf(event, name)?.trim().toUpperCase();
+
+/** TRANSP and STATUS; Exchange says more exactly by a property of its own. */
+function readShownAs(event: Component): RemoteItem['shownAs'] {
+  const shown = upper(event, 'X-MICROSOFT-CDO-BUSYSTATUS');
+  if (upper(event, 'TRANSP') === 'TRANSPARENT' || shown === 'FREE') return 'Free';
+  return upper(event, 'STATUS') === 'TENTATIVE' || shown === 'TENTATIVE' ? 'Tentative' : 'Busy';
+}
+
+/** `mailto:`, or beside another kind of address the EMAIL of its parameters (RFC 7986); in lower case, null without one. */
+function addressOf(value: string, parameters: ReadonlyMap<string, string>): string | null {
+  const text = /^mailto:(.+)$/i.exec(value.trim())?.[1] ?? parameters.get('EMAIL') ?? '';
+  return readAddress(text)?.toLowerCase() ?? null;
+}
+
+const circumflexes: Readonly<Record<string, string>> = { n: '\n', '^': '^', "'": '"' };
+
+function readOrganizer(event: Component): RemoteItem['organizer'] {
+  const property = propertyOf(event, 'ORGANIZER');
+  if (!property) return null;
+  // RFC 6868.
+  const name = property.parameters.get('CN')?.replace(/\^([n^'])/g, (_, each: string) => circumflexes[each]!);
+  return {
+    name: cutText(name),
+    email: addressOf(property.value, property.parameters),
+  };
+}
+
+const responses: Readonly<Record<string, RemoteItem['response']>> = {
+  ACCEPTED: 'Accepted',
+  TENTATIVE: 'Tentative',
+  DECLINED: 'Declined',
+};
+
+/** What the room has answered; to what nobody is invited to, or the room invites to, it need not answer. */
+function readResponse(event: Component, mailbox: string): RemoteItem['response'] {
+  const invited = propertiesOf(event, 'ATTENDEE');
+  const own = invited.find(({ value, parameters }) => addressOf(value, parameters) === mailbox);
+  if (own) return responses[own.parameters.get('PARTSTAT')?.toUpperCase() ?? ''] ?? 'None';
+  return invited.length === 0 || readOrganizer(event)?.email === mailbox ? 'Organizer' : 'None';
+}
+
+function readChangedAt(event: Component): Date | null {
+  for (const name of ['LAST-MODIFIED', 'DTSTAMP']) {
+    const text = contentOf(event, name);
+    if (text !== undefined && /^\d{8}T\d{6}Z$/.test(text)) {
+      try {
+        return new Date(readWall(text.slice(0, -1)));
+      } catch {}
+    }
+  }
+  return null;
+}

@@ -1,0 +1,83 @@
+/** Subscriptions that a mail server holds for us and that we do not have: they would push in vain until they expire. */
+import { sql } from 'kysely';
+import type { Config } from '../config.ts';
+import type { Database } from '../db/database.ts';
+import { callbackUrl, readCallbackQuery, withSecret } from './callback-url.ts';
+import { subscriptionOf } from './secrets.ts';
+import type { Tenant } from './subscription.ts';
+import { ended, live } from './subscriptions.ts';
+
+type Listed = { externalId: string; callback: string };
+
+/**
+ * Whether the subscriptions of the tenant `server.mandator_id` are to be listed: once an hour, and when one has ended since;
+ * at most once a minute, and every five after it went wrong. Only Graph tells what it holds.
+ */
+export const listingIsDue = sql<boolean>`(server.kind = 'Graph' and not exists (
+  select from mail_server as last
+  where last.mandator_id = server.mandator_id and not (
+    last.tried_at < now() - case when last.listed_at = last.tried_at then interval '1 minute' else interval '5 minutes' end
+    and (last.listed_at is null or last.listed_at < now() - interval '1 hour' or exists (
+      select from mail_subscription as gone
+      where gone.mandator_id = last.mandator_id and gone.kind = 'Graph' and gone.state in ${ended}
+        and gone.state_since >= last.listed_at)))))`;
+
+/** @returns when this listing was begun; undefined when it is not time for one, or somebody else is at it */
+export async function beginListing(db: Database, mandatorId: number): Promise<Date | undefined> {
+  const { rows } = await sql<{ triedAt: Date }>`
+    insert into mail_server (mandator_id, tried_at)
+    select mandator_id, date_trunc('milliseconds', now())
+    from (values (${mandatorId}::integer, 'Graph')) as server (mandator_id, kind) where ${listingIsDue}
+    on conflict (mandator_id) do update set tried_at = excluded.tried_at
+    returning tried_at as "triedAt"`.execute(db);
+  return rows[0]?.triedAt;
+}
+
+export async function endListing(db: Database, mandatorId: number, triedAt: Date): Promise<void> {
+  await sql`
+    update mail_server set listed_at = tried_at
+    where mandator_id = ${mandatorId} and tried_at = ${triedAt}`.execute(db);
+}
+
+type Known = { id: number; mandatorId: number; externalId: string | null; isLive: boolean };
+
+/**
+ * Which of those that a mail server lists are orphans. What has our present callback URL is ours, and an orphan unless a live
+ * row stands for it; while it is being asked for, the row does not know its external id yet. Of what has another one only
+ * those are touched that we know as ended: they may belong to another installation.
+ */
+export async function findOrphans(
+  db: Database,
+  config: Config,
+  tenant: Tenant,
+  listed: readonly Listed[],
+): Promise<string[]> {
+  const callback = callbackUrl(config, tenant.mandator);
+  const seen = listed.map((one) => ({ ...one, ...claimOf(config, callback, one.callback) }));
+  const { rows } = await sql<Known>`
+    select id, mandator_id as "mandatorId", external_id as "externalId", state in ${live} as "isLive" from mail_subscription
+    where id = any (${seen.flatMap(({ id }) => id ?? [])}::integer[])
+      or (mandator_id = ${tenant.mandatorId} and external_id = any (${listed.map(({ externalId }) => externalId)}::text[]))`.execute(
+    db,
+  );
+  return seen.flatMap(({ externalId, id, isOurs }) => {
+    const row = rows.find((known) => known.id === id);
+    const isClaimed = row?.isLive && (row.externalId === null || row.externalId === externalId);
+    const isEnded = rows.some(
+      (known) => known.mandatorId === tenant.mandatorId && known.externalId === externalId && !known.isLive,
+    );
+    return (isOurs && !isClaimed) || isEnded ? [externalId] : [];
+  });
+}
+
+/** For which subscription a callback URL was made, and whether it would be made so now. */
+function claimOf(config: Config, callback: string, url: string): { id: number | undefined; isOurs: boolean } {
+  let secrets: readonly string[] = [];
+  try {
+    ({ secrets } = readCallbackQuery(url));
+  } catch {
+    // Not one that we have made.
+  }
+  const [secret = ''] = secrets;
+  return { id: subscriptionOf(config, 'callback', secret), isOurs: url === withSecret(callback, secret) };
+}

@@ -1,0 +1,277 @@
+/**
+ * ProvisionMailSubscription (specification 6): asks the mail server for a subscription of a calendar that has none, or whose own
+ * is to be replaced. Whether it is time for that is told from the rows alone, so a worker may end at any line.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import type { Config } from '../config.ts';
+import type { Database } from '../db/database.ts';
+import type { Turn } from '../flow/turns.ts';
+import type { Log } from '../log.ts';
+import { type Fault, type Granted, hasAnswered, openConnector, ServerFault } from '../mail-servers/service.ts';
+import { endOthersWaits } from './attempts.ts';
+import { withSecret } from './callback-url.ts';
+import { markCalendars } from './marks.ts';
+import { makeSecret } from './secrets.ts';
+import type { Job } from './subscription.ts';
+import {
+  coming,
+  deathsInARow,
+  diedYoung,
+  failuresInARow,
+  faultText,
+  forgetAttempts,
+  nextLook,
+  pauseAfter,
+  replaceOlder,
+  serversOf,
+  standing,
+} from './subscriptions.ts';
+
+export const provisionTask = 'ProvisionMailSubscription';
+
+/** Attempts for one tenant at a time; one alone, and not before its time, while its mail server refuses them. */
+const mostAtOnce = 4;
+const heartbeatMinutes = 10;
+/** Of what cannot be renewed: another one takes its place. */
+const lifetime = sql`(interval '7 days' + random() * interval '12 hours')`;
+
+/** What a mail server did instead; the fault is null when it was ours. */
+type StoredFault = { fault: Fault | null; text: string; retryAt: Date | null };
+
+/**
+ * A query of the calendars that need a subscription and for which none is coming, with the time of the next attempt: as the
+ * one that failed has it, and later too for a mail server that grants some which die at once.
+ */
+const wanting = (servers: RawBuilder<unknown>) => sql`
+  select calendar.mandator_id, calendar.id as calendar_id, calendar.mailbox, calendar.address, server.code, server.kind,
+    server.server_url, server.callback_url,
+    coalesce(case
+      when newest.state = 'Failed' then newest.due_at
+      when newest.state = 'Dead' and ${diedYoung('newest')}
+        then newest.state_since + least(interval '30 seconds' * 2 ^ least(${deathsInARow('newest')}, 20), interval '30 minutes')
+      end, '-infinity') as due_at
+  from (${servers}) as server
+  join mail_calendar as calendar
+    on calendar.mandator_id = server.mandator_id and calendar.kind = server.kind and calendar.retired_at is null
+  left join lateral (
+    select * from mail_subscription as attempt
+    where attempt.mandator_id = calendar.mandator_id and attempt.calendar_id = calendar.id order by attempt.id desc limit 1
+  ) as newest on true
+  where server.kind <> 'CalDav'
+    and not exists (
+      select from mail_subscription as asked
+      where asked.mandator_id = calendar.mandator_id and coalesce(asked.calendar_id, 0) = calendar.id
+        and asked.state in ${coming})
+    and not exists (
+      select from mail_subscription as good
+      where good.mandator_id = calendar.mandator_id and good.calendar_id = calendar.id and good.state in ${standing}
+        -- One that is silent has died, most likely: the next is asked for before that is certain.
+        and not (good.state = 'Suspect' and good.heartbeat_minutes is not null)
+        and (good.expires_at is not null or good.renew_at > now())
+        -- Two workers with different settings, while one of them is being replaced, do not outdo each other.
+        and (good.callback_url = server.callback_url or good.state_since > now() - interval '1 minute'))`;
+
+/** Tenants whose mail server has just refused, until it grants one or lets itself be read; and until when they wait. */
+const refused = sql`
+  select mandator_id, last.due_at
+  from server cross join lateral (
+    select id, state_since, due_at from mail_subscription as failed
+    where failed.mandator_id = server.mandator_id and failed.state = 'Failed'
+      and failed.fault in ('Unreachable', 'Throttled', 'AccessLost')
+    order by failed.state_since desc limit 1
+  ) as last
+  where not exists (
+      select from mail_calendar as calendar
+      where calendar.mandator_id = server.mandator_id and calendar.read_at > last.state_since)
+    and not exists (
+      select from mail_subscription as granted
+      where granted.mandator_id = server.mandator_id and granted.id > last.id
+        and granted.state in ('AwaitingFirstPush', 'Active'))`;
+
+/** How many are just being asked for, of the tenant of a row of `name`. */
+const underWay = (name: string) => sql`(
+  select count(*) from mail_subscription as trying
+  where trying.mandator_id = ${sql.ref(`${name}.mandator_id`)} and trying.state = 'Provisioning')`;
+
+/** Queues ProvisionMailSubscription for calendars whose time has come, of each tenant a few at a time. */
+export async function queueProvisioning(db: Database, config: Config): Promise<void> {
+  await sql`
+    with server as materialized (${serversOf(config)}), refused as materialized (${refused}), picked as (
+      select mandator_id, calendar_id, row_number() over (partition by mandator_id order by due_at, calendar_id) as place
+      from (${wanting(sql`table server`)}) as wanting where due_at <= now()
+    )
+    select graphile_worker.add_job(${provisionTask},
+      json_build_object('mandatorId', mandator_id, 'calendarId', calendar_id),
+      job_key => 'mail subscription of calendar ' || calendar_id, job_key_mode => 'preserve_run_at')
+    from picked left join refused using (mandator_id)
+    where (refused.due_at <= now()) is not false
+      and place <= case when refused.due_at is null then ${mostAtOnce} else 1 end - ${underWay('picked')}`.execute(db);
+}
+
+type Attempt = {
+  id: number;
+  mandatorId: number;
+  calendarId: number;
+  mandator: string;
+  mailbox: string;
+  address: string | null;
+  callbackUrl: string;
+};
+
+/** @returns undefined when it needs none, or not yet, or somebody else is asking for one */
+async function beginAttempt(
+  db: Database,
+  config: Config,
+  mandatorId: number,
+  calendarId: number,
+): Promise<Attempt | undefined> {
+  const { rows } = await sql<Attempt>`
+    with wanting as materialized (
+      select * from (${wanting(serversOf(config))}) as wanting
+      where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and due_at <= now()
+        and ${underWay('wanting')} < ${mostAtOnce}
+    ), made as (
+      insert into mail_subscription (mandator_id, calendar_id, kind, server_url, mailbox, callback_url, due_at)
+      select mandator_id, calendar_id, kind, server_url, mailbox, callback_url, now() + interval '2 minutes' from wanting
+      on conflict do nothing
+      returning id
+    )
+    select made.id, mandator_id as "mandatorId", calendar_id as "calendarId", code as mandator, mailbox, address,
+      callback_url as "callbackUrl"
+    from made, wanting`.execute(db);
+  return rows[0];
+}
+
+/**
+ * One attempt to get a subscription for a calendar that needs one; what fails is a result, in its row. No connection is held
+ * while the mail server is asked: its handshake may come to this very process.
+ */
+export async function provisionSubscription(
+  context: Job,
+  calendar: { mandatorId: number; calendarId: number },
+): Promise<void> {
+  const { config, work, signal, turns } = context;
+  let wasMade = false;
+  await turns.take(calendar.mandatorId, async (turn) => {
+    const attempt = await beginAttempt(work, config, calendar.mandatorId, calendar.calendarId);
+    if (!attempt) return;
+    await makeAttempt(context, attempt, turn);
+    await forgetAttempts(work, attempt.mandatorId, attempt.calendarId);
+    wasMade = true;
+  });
+  // When none was made, whoever is at it queues the next, or the sweep when it is the tenant's turn.
+  if (wasMade && !signal.aborted) await queueProvisioning(work, config);
+}
+
+async function makeAttempt({ config, work, log, signal }: Job, attempt: Attempt, turn: Turn): Promise<void> {
+  const { subscriptions } = openConnector(config.MailServer[attempt.mandator]!, log);
+  const terms = {
+    callback: withSecret(attempt.callbackUrl, makeSecret(config, 'callback', attempt.id)),
+    clientState: makeSecret(config, 'client state', attempt.id),
+    heartbeatMinutes,
+  };
+  let granted: Granted;
+  try {
+    if (!subscriptions) throw new Error(`no subscriptions for ${attempt.mandator}`);
+    const remote = { mailbox: attempt.mailbox, address: attempt.address };
+    granted = await subscriptions.subscribe(remote, terms, AbortSignal.any([signal, turn.signal]));
+  } catch (error) {
+    if (!signal.aborted && !(error instanceof ServerFault))
+      log.error({ err: (error as Error).stack }, 'a mail server was asked for a subscription in vain');
+    const fault = signal.aborted ? interrupted : storedFault(error);
+    if (hasAnswered(error)) turn.answered();
+    await failAttempt(work, log, attempt, fault);
+    return;
+  }
+  turn.answered();
+  await storeGranted(work, log, attempt, granted, subscriptions.heartbeat);
+}
+
+const interrupted: StoredFault = {
+  fault: null,
+  text: 'The service was stopped while it asked for it.',
+  retryAt: null,
+};
+
+export function storedFault(error: unknown): StoredFault {
+  if (error instanceof ServerFault)
+    return { fault: error.fault, text: faultText(error.message), retryAt: error.retryAt };
+  return { fault: null, text: 'An internal fault; the log has it.', retryAt: null };
+}
+
+/** @param heartbeat whether it must be heard of before it counts */
+async function storeGranted(
+  db: Database,
+  log: Log,
+  attempt: Attempt,
+  { externalId, expiresAt, watermark }: Granted,
+  heartbeat: boolean,
+): Promise<void> {
+  const { id, mandatorId, calendarId, mandator, mailbox } = attempt;
+  const state = await db.transaction().execute(async (trx) => {
+    // What came before its answer was stored counts.
+    const { rows } = await sql<{ state: string }>`
+      update mail_subscription set
+        state = case when ${heartbeat}::boolean and seen_at is null then 'AwaitingFirstPush' else 'Active' end,
+        external_id = ${externalId}, expires_at = ${expiresAt}, watermark = ${watermark},
+        heartbeat_minutes = ${heartbeat ? heartbeatMinutes : null}::integer,
+        renew_at = now() + ${expiresAt === null ? lifetime : halfOf(expiresAt)},
+        due_at = now() + interval '2 minutes'
+      where mandator_id = ${mandatorId} and id = ${id} and state = 'Provisioning'
+      returning state`.execute(trx);
+    const [moved] = rows;
+    if (!moved) return undefined;
+    await sql`
+      update mail_subscription set due_at = ${nextLook}
+      where mandator_id = ${mandatorId} and id = ${id} and state = 'Active'`.execute(trx);
+    await replaceOlder(trx, mandatorId);
+    await endOthersWaits(trx, mandatorId, calendarId, faultBefore(mandatorId, calendarId, id));
+    // Whatever has changed since the last reading was told to nobody.
+    await markCalendars(trx, [calendarId], 'Poll');
+    return moved.state;
+  });
+  // One that came too late is nobody's: it is found among those that the mail server lists, or ended when it is heard of.
+  log.info({ mandator, mailbox, state: state ?? 'too late' }, 'mail subscription granted');
+}
+
+/** Of the attempt before this one, if it has failed. */
+const faultBefore = (mandatorId: number, calendarId: number, id: number) => sql<string | null>`(
+  select case when state = 'Failed' then fault end from mail_subscription
+  where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and id < ${id} order by id desc limit 1)`;
+
+/** Half of what is left until then, or a little less, so that those who came together do not come back together. */
+export const halfOf = (expiresAt: Date) => sql`(${expiresAt}::timestamptz - now()) * (0.45 + 0.05 * random())`;
+
+/** When to ask again, as the mail server wishes it, but within a day: by the clock of the database. */
+export function notBefore(own: RawBuilder<unknown>, retryAt: Date | null): RawBuilder<unknown> {
+  if (retryAt === null) return own;
+  const seconds = Math.min((retryAt.getTime() - Date.now()) / 1_000, 86_400);
+  return sql`greatest(${own}, now() + make_interval(secs => ${seconds}))`;
+}
+
+async function failAttempt(
+  db: Database,
+  log: Log,
+  { id, mandatorId, mandator, mailbox }: Attempt,
+  { fault, text, retryAt }: StoredFault,
+): Promise<void> {
+  const failures = failuresInARow('failed_one');
+  const pause =
+    fault === 'AccessLost'
+      ? pauseAfter(failures, '5 minutes', '6 hours')
+      : pauseAfter(failures, '30 seconds', '30 minutes');
+  const { rows } = await sql<{ isRepeated: boolean; dueAt: Date }>`
+    update mail_subscription as failed_one set state = 'Failed', fault = ${fault}, fault_text = ${text},
+      due_at = ${notBefore(sql`now() + ${pause}`, retryAt)}
+    where mandator_id = ${mandatorId} and id = ${id} and state = 'Provisioning'
+    returning due_at as "dueAt", coalesce((
+      select before.state = 'Failed' and before.fault is not distinct from failed_one.fault
+      from mail_subscription as before
+      where before.mandator_id = failed_one.mandator_id and before.calendar_id = failed_one.calendar_id
+        and before.id < failed_one.id
+      order by before.id desc limit 1), false) as "isRepeated"`.execute(db);
+  const [failed] = rows;
+  if (!failed) return;
+  const level = failed.isRepeated ? 'debug' : fault === 'AccessLost' ? 'error' : 'warn';
+  log[level]({ mandator, mailbox, fault, text, again: failed.dueAt }, 'mail subscription was not granted');
+}

@@ -1,0 +1,107 @@
+/** Whether mail servers can reach the address at which they are to notify us, as far as that can be told from here. */
+import { BlockList, isIPv6 } from 'node:net';
+import type { Config, MailServerSettings } from '../config.ts';
+import type { Finding } from '../finding.ts';
+import { AnswerTooLarge, fetchBounded } from '../http/safe-fetch.ts';
+import type { ServerKind } from '../mail-servers/service.ts';
+import { type CallbackSettings, callbackUrl } from './callback-url.ts';
+
+const answerTimeout = 5_000;
+const mostBytes = 65_536;
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8);
+loopback.addAddress('::1', 'ipv6');
+const inner = new BlockList();
+for (const [network, bits] of [
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['169.254.0.0', 16],
+  ['100.64.0.0', 10],
+] as const)
+  inner.addSubnet(network, bits);
+inner.addSubnet('fc00::', 7, 'ipv6');
+inner.addSubnet('fe80::', 10, 'ipv6');
+
+type Place = 'this machine' | 'a private network' | 'anywhere';
+
+/** Judged by the name alone: on other machines it may resolve to another address. */
+function placeOf({ hostname }: URL): Place {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const family = isIPv6(host) ? 'ipv6' : 'ipv4';
+  if (host === 'localhost' || host.endsWith('.localhost') || loopback.check(host, family)) return 'this machine';
+  return inner.check(host, family) ? 'a private network' : 'anywhere';
+}
+
+/** The setting that has decided on the callback URL (specification 6). */
+function settingOf(settings: CallbackSettings): string {
+  if (settings.MailServerPushNotificationEndpointUrl !== undefined) return 'MailServerPushNotificationEndpointUrl';
+  return settings.MailServerPushNotificationUseLegacyEndpoint ? 'RoomsHost' : 'IdpUrl';
+}
+
+/** What is wrong with an address as far as its spelling tells; undefined for nothing. */
+function judge(
+  callback: URL,
+  setting: string,
+  { Kind, Url }: Pick<MailServerSettings, 'Kind' | 'Url'>,
+): Omit<Finding, 'check'> | undefined {
+  if (placeOf(new URL(Url)) === 'this machine') return undefined;
+  const place = placeOf(callback);
+  const remedy = `Set ${setting} to an https URL that the mail server reaches.`;
+  if (place === 'this machine')
+    return {
+      level: 'fault',
+      text: 'means this machine to every machine, so no mail server comes here',
+      remedy,
+    };
+  if (place === 'a private network' && Kind === 'Graph')
+    return { level: 'fault', text: 'is in a private network, which Microsoft 365 does not reach', remedy };
+  if (callback.protocol !== 'https:')
+    return {
+      level: Kind === 'Graph' ? 'fault' : 'warning',
+      text: 'is no https URL: what is sent there can be read on the way, and Microsoft 365 does not take it',
+      remedy,
+    };
+  return undefined;
+}
+
+const certificateFault = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|ERR_TLS/;
+
+/** Probes the callback URL with a GET, which a correct set-up answers 405. */
+async function call(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'check'>> {
+  const remedy = `Publish the path ${callback.pathname} on the proxy, and look there what becomes of a GET.`;
+  try {
+    const answer = await fetchBounded(callback, { signal: AbortSignal.timeout(answerTimeout) }, mostBytes);
+    const isOurs = answer.status === 405 && answer.headers.get('content-type')?.startsWith('application/problem+json');
+    if (isOurs) return { level: 'ok', text: 'answers' };
+    return { level: 'fault', text: `does not lead here: GET answers ${answer.status}`, remedy };
+  } catch (error) {
+    if (error instanceof AnswerTooLarge)
+      return { level: 'fault', text: 'does not lead here: GET is answered with a long page', remedy };
+    const { name } = error as Error;
+    const code = name === 'TimeoutError' ? name : ((error as NodeJS.ErrnoException).code ?? name);
+    if (certificateFault.test(code))
+      return {
+        level: kind === 'Graph' ? 'fault' : 'warning',
+        text: `has a certificate that is not trusted here (${code})`,
+        remedy:
+          'Give the proxy a certificate of an authority that the mail server trusts; name one of your own to this machine by NODE_EXTRA_CA_CERTS.',
+      };
+    return {
+      level: 'warning',
+      text: `does not answer from here (${code}); mail servers may reach it all the same`,
+      remedy,
+    };
+  }
+}
+
+/** One tenant's callback URL. */
+export async function examineCallback(config: Config, mandator: string): Promise<Finding> {
+  const server = config.MailServer[mandator] as MailServerSettings;
+  const address = callbackUrl(config, mandator);
+  const callback = new URL(address);
+  const setting = settingOf(config);
+  const { level, text, remedy } = judge(callback, setting, server) ?? (await call(callback, server.Kind));
+  const told = `${mandator}: ${callback.origin}${callback.pathname}, by ${setting}, ${text}`;
+  return { check: 'Mail callback', level, text: told, ...(remedy !== undefined && { remedy }) };
+}

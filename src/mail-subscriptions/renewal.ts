@@ -1,0 +1,136 @@
+/** Subscriptions that expire are renewed in time, and between that their mail server is asked whether it still has them. */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import type { Turn } from '../flow/turns.ts';
+import { type Connector, hasAnswered } from '../mail-servers/service.ts';
+import { endOthersWaits } from './attempts.ts';
+import { halfOf, notBefore, storedFault } from './provisioning.ts';
+import type { Tenant, Work } from './subscription.ts';
+import { moveSubscriptions, nextLook, standing } from './subscriptions.ts';
+
+/** Rows that are taken at a time: within their five minutes all of them have been asked for. */
+const mostTaken = 16;
+
+export type Taken = {
+  id: number;
+  calendarId: number;
+  kind: string;
+  mailbox: string;
+  externalId: string;
+  isRenewal: boolean;
+  failures: number;
+  fault: string | null;
+};
+
+/** Takes some whose mail server is to be asked; whoever ends meanwhile leaves them to others after five minutes. */
+export async function takeDue(db: Database, mandatorId: number): Promise<Taken[]> {
+  const { rows } = await sql<Taken>`
+    update mail_subscription set due_at = now() + interval '5 minutes'
+    where mandator_id = ${mandatorId} and id in (
+      select id from mail_subscription
+      where mandator_id = ${mandatorId} and state in ${standing} and due_at <= now()
+        and heartbeat_minutes is null and calendar_id is not null
+      order by due_at limit ${mostTaken} for no key update skip locked)
+    returning id, calendar_id as "calendarId", kind, mailbox, external_id as "externalId", renew_at <= now() as "isRenewal", failures, fault`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** Renews one, or asks whether it is still there. */
+export async function lookAfter(
+  context: Work,
+  turn: Turn,
+  server: Tenant,
+  { kind, subscriptions }: Connector,
+  row: Taken,
+): Promise<void> {
+  const { work, signal } = context;
+  const act = row.isRenewal ? subscriptions?.renew : subscriptions?.probe;
+  if (!act || row.kind !== kind) return;
+  try {
+    const answer = await act(row.externalId, AbortSignal.any([signal, turn.signal]));
+    turn.answered();
+    if (answer === 'Gone') await buryGone(context, server, row);
+    else if (answer === 'Alive') await storeLook(work, server, row, null);
+    else await storeLook(work, server, row, answer.expiresAt);
+  } catch (error) {
+    if (hasAnswered(error)) turn.answered();
+    if (signal.aborted || turn.signal.aborted) await giveBack(work, server, row);
+    else await storeFault(context, server, row, error);
+  }
+}
+
+async function buryGone({ work, log }: Work, { mandatorId, mandator }: Tenant, { id, mailbox }: Taken): Promise<void> {
+  await moveSubscriptions(work, {
+    mandatorId,
+    from: ['Active', 'Suspect'],
+    to: 'Dead',
+    condition: sql`id = ${id}`,
+    text: sql`'The mail server does not know it any more.'`,
+  });
+  log.warn({ mandator, mailbox }, 'mail server has lost a subscription; another is asked for');
+}
+
+/** @param expiresAt null: as before */
+async function storeLook(
+  db: Database,
+  { mandatorId }: Tenant,
+  { id, calendarId, fault }: Taken,
+  expiresAt: Date | null,
+): Promise<void> {
+  const renewal = expiresAt && sql`, expires_at = ${expiresAt}, renew_at = now() + ${halfOf(expiresAt)}`;
+  await db.transaction().execute(async (trx) => {
+    await sql`
+      update mail_subscription set failures = 0, fault = null,
+        fault_text = case when state = 'Suspect' then fault_text end ${renewal ?? sql``}
+      where mandator_id = ${mandatorId} and id = ${id} and state in ${standing}`.execute(trx);
+    await sql`
+      update mail_subscription set due_at = ${nextLook}
+      where mandator_id = ${mandatorId} and id = ${id} and state in ${standing}`.execute(trx);
+    if (fault !== null) await endOthersWaits(trx, mandatorId, calendarId, sql`${fault}`);
+  });
+}
+
+/** It was not given its time. */
+async function giveBack(db: Database, { mandatorId }: Tenant, { id }: Taken): Promise<void> {
+  await sql`
+    update mail_subscription set due_at = now()
+    where mandator_id = ${mandatorId} and id = ${id} and state in ${standing}`.execute(db);
+}
+
+const endsSoon = 'It ends within a day, and this was the last answer: ';
+
+/**
+ * Again after 1, 5, 15, 15 … minutes, or a quarter of the time that it has left. People hear of it once, and once more when it
+ * ends within a day.
+ */
+async function storeFault(
+  { work, log }: Work,
+  { mandatorId, mandator }: Tenant,
+  { id, mailbox, fault: before, failures }: Taken,
+  error: unknown,
+): Promise<void> {
+  const { fault, text, retryAt } = storedFault(error);
+  if (fault === null)
+    log.error({ err: (error as Error).stack }, 'a mail server was asked about a subscription in vain');
+  const minutes = [1, 5][failures] ?? 15;
+  const pause = sql`now() + least(${minutes} * interval '1 minute' * (0.9 + 0.2 * random()),
+    greatest((expires_at - now()) / 4, interval '10 seconds'))`;
+  const { rows } = await sql<{ endsSoon: boolean; wasSaid: boolean }>`
+    with known as materialized (
+      select id, coalesce(starts_with(fault_text, ${endsSoon}), false) as was_said,
+        expires_at < now() + interval '1 day' as ends_soon
+      from mail_subscription where mandator_id = ${mandatorId} and id = ${id} for no key update
+    )
+    update mail_subscription as tried set
+      failures = failures + 1, due_at = least(${notBefore(pause, retryAt)}, expires_at),
+      fault = ${fault}, fault_text = case when ends_soon then ${endsSoon}::text || ${text} else ${text} end
+    from known where tried.mandator_id = ${mandatorId} and tried.id = known.id and tried.state in ${standing}
+    returning ends_soon as "endsSoon", was_said as "wasSaid"`.execute(work);
+  const [stored] = rows;
+  if (!stored) return;
+  const isNews = fault !== before || (stored.endsSoon && !stored.wasSaid);
+  const level = !isNews ? 'debug' : fault === 'AccessLost' || stored.endsSoon ? 'error' : 'warn';
+  log[level]({ mandator, mailbox, fault, text, endsWithinADay: stored.endsSoon }, 'mail subscription is not renewed');
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { defineTask, type Sweep, type Task } from '../worker/task.ts';
+import {
+  followedSettings,
+  forgetOldSubscriptions,
+  manageSubscriptions,
+  manageTask,
+  provisionSubscription,
+  provisionTask,
+  sweepSubscriptions,
+} from './service.ts';
+
+export const tasks: readonly Task[] = [
+  defineTask({
+    name: provisionTask,
+    lane: 'outside',
+    payload: z.object({ mandatorId: z.int().positive(), calendarId: z.int().positive() }),
+    run: provisionSubscription,
+  }),
+  defineTask({
+    name: manageTask,
+    lane: 'outside',
+    payload: z.object({ mandatorId: z.int().positive() }),
+    run: (context, { mandatorId }) => manageSubscriptions(context, mandatorId),
+  }),
+];
+
+export const sweeps: readonly Sweep[] = [
+  {
+    name: 'mail subscriptions follow the settings and the time',
+    follows: followedSettings,
+    run: sweepSubscriptions,
+  },
+  { name: 'forget old mail subscriptions', every: 60_000, run: ({ work }) => forgetOldSubscriptions(work) },
+];

@@ -1,0 +1,35 @@
+/**
+ * What the calendars of rooms on the mail servers hold, as bookings (specification 6).
+ *
+ * Terms: a **calendar** is a room's folder on the mail server; a **reading** asks the mail server with our own credentials what
+ * is there; a **mail item** is what was found, and a **conflict** one whose room is occupied.
+ *
+ * Invariants:
+ * - No connection to the database is held while a mail server is asked.
+ * - Items, bookings and the cursor of a reading are written in one transaction, under the lock of the room.
+ * - A calendar stays marked as changed until a reading that began after the mark has ended well.
+ */
+export { alignCalendars, followedSettings, requestReadings } from './calendars.ts';
+export { openCallback } from './callback.ts';
+export { bookConflicts } from './conflicts.ts';
+export { mailFigures } from './figures.ts';
+export { examineMail } from './health.ts';
+export { pollCalendars } from './polling.ts';
+export {
+  type CalendarStatus,
+  getRoom,
+  listCalendarsOf,
+  listConflicts,
+  listStateChanges,
+  listUnreadable,
+  type MailConflict,
+  most,
+  overseeCalendars,
+  pauseOfReading,
+  pushWorks,
+  type Room,
+  type StateChange,
+  statusValues,
+  type UnreadableItem,
+} from './status.ts';
+export { synchroniseCalendar } from './sync.ts';
