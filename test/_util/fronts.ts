@@ -4,7 +4,7 @@
  */
 import { createClient } from 'graphql-sse';
 import { graphqlCodeOf } from '../../src/graphql/errors.ts';
-import type { ContractProxy } from './contract-proxy.ts';
+import type { Contract } from './contract.ts';
 import {
   askBooking,
   type BookingCall,
@@ -131,13 +131,8 @@ function restRequest(call: Call): Request {
 const hasEnded = (batch: unknown) => !/^Awaiting/.test(String((batch as Tree)['importStatus']));
 
 /** @param used gets each route that has answered, and each of its parameters: `GET /v2.0/jobs ?Limit` */
-export function restFront(options: {
-  proxy: ContractProxy;
-  mandator: string;
-  casing: Casing;
-  used: Set<string>;
-}): Front {
-  const { proxy, mandator, casing, used } = options;
+export function restFront(options: { contract: Contract; mandator: string; casing: Casing; used: Set<string> }): Front {
+  const { contract, mandator, casing, used } = options;
   const spelled = (value: unknown) => (casing === 'pascal' ? renamed(value, upperFirst) : value);
   return async function ask(call, credential, wrong): Promise<unknown> {
     const { route, query = {}, body, key, version } = restRequest(call);
@@ -146,7 +141,7 @@ export function restFront(options: {
     const parameters = new URLSearchParams(
       Object.entries(spelled(query) as Tree).map(([name, value]) => [name, String(value)]),
     );
-    const answer = await proxy.fetch(
+    const answer = await contract.fetch(
       `/${mandator}/api${template.replace(/:\w+/, id)}?${parameters}`,
       {
         method,

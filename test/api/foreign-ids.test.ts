@@ -21,7 +21,7 @@ import {
 } from 'graphql';
 import { sql } from 'kysely';
 import { createPin } from '../../src/identity/service.ts';
-import { documentFile } from '../_util/contract-proxy.ts';
+import { documentFile } from '../_util/contract.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { project } from '../_util/generate.ts';
 import { lessonClient } from '../_util/lessons.ts';

@@ -6,7 +6,7 @@ import { type AddTypes, createBuilder } from '../../src/graphql/builder.ts';
 import * as lessonTypes from '../../src/lessons/graphql.ts';
 import { routes as lessonRoutes } from '../../src/lessons/rest.ts';
 import * as tenants from '../../src/tenants/graphql.ts';
-import { type ContractProxy, startContractProxy } from '../_util/contract-proxy.ts';
+import { type Contract, openContract } from '../_util/contract.ts';
 import { releaseAll } from '../_util/hold.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { type Caller, day, openLanes } from './_util/lanes.ts';
@@ -433,19 +433,18 @@ const scenarios: Record<string, Row[]> = {
 };
 
 let service: Service;
-let proxy: ContractProxy;
+let contract: Contract;
 let lanes: Awaited<ReturnType<typeof openLanes>>;
 const used = new Set<string>();
 const codes = new Set<string>();
 
 beforeAll(async () => {
   service = await startService({ LegacyApiKeyEnabled: 'true', Limits__JobsPerBatch: '6' });
-  proxy = await startContractProxy(service.url);
-  lanes = await openLanes(service, proxy, used);
+  contract = openContract(service.url);
+  lanes = await openLanes(service, contract, used);
 });
 afterAll(async () => {
   await releaseAll();
-  await proxy.stop();
   await service.stop();
 });
 beforeEach(() => lanes.clear());

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { toCursor } from '../../src/db/paging.ts';
 import { mostLongId } from '../../src/storable.ts';
-import { documentFile } from '../_util/contract-proxy.ts';
+import { documentFile } from '../_util/contract.ts';
 import { pairDevice } from '../_util/displays.ts';
 import { masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { releaseNoShows } from '../../src/bookings/attendance.ts';
-import type { ContractProxy } from '../_util/contract-proxy.ts';
+import type { Contract } from '../_util/contract.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type Call, graphqlFront, restFront } from '../_util/fronts.ts';
 import { until } from '../_util/process.ts';
@@ -162,8 +162,8 @@ async function enter(autumn: boolean) {
   ]);
   const { url } = service;
   const used = new Set<string>();
-  const proxy = { fetch: (path: string, init: RequestInit) => fetch(url + path, init) } as ContractProxy;
-  const rest = restFront({ proxy, mandator: tenant.code, casing: 'pascal', used });
+  const contract = { fetch: (path: string, init: RequestInit) => fetch(url + path, init) } as Contract;
+  const rest = restFront({ contract, mandator: tenant.code, casing: 'pascal', used });
   const graphql = graphqlFront({ url, mandator: tenant.code, used });
   const credential = (viewer: Person) => ({ Authorization: `Bearer ${tokens.get(viewer)}` });
   const ask = (call: Call, viewer: Person, overGraphql = false): Promise<Answer> =>

@@ -21,7 +21,7 @@ import {
   isUnionType,
 } from 'graphql';
 import { sql } from 'kysely';
-import { documentFile } from '../_util/contract-proxy.ts';
+import { documentFile } from '../_util/contract.ts';
 import { type Device, pairDevice } from '../_util/displays.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { project } from '../_util/generate.ts';

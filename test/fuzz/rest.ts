@@ -1,7 +1,7 @@
 /** Requests of every route of the OpenAPI document, right ones and ones with something wrong. */
 import fs from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { documentFile } from '../_util/contract-proxy.ts';
+import { documentFile } from '../_util/contract.ts';
 import type { Dice } from '../_util/dice.ts';
 import * as hostile from './hostile.ts';
 import type { Known } from './right.ts';

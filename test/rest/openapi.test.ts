@@ -8,7 +8,7 @@ import { createApp } from '../../src/app.ts';
 import { cursorAt } from '../../src/changes/service.ts';
 import { ConfigError } from '../../src/config.ts';
 import { createPin } from '../../src/identity/service.ts';
-import { type ContractProxy, documentFile, startContractProxy } from '../_util/contract-proxy.ts';
+import { type Contract, documentFile, openContract } from '../_util/contract.ts';
 import { pairDevice } from '../_util/displays.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { project } from '../_util/generate.ts';
@@ -40,7 +40,7 @@ const webhooks = ['/api/webhooks/mailserver', '/WebServices/SyncNotification.svc
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let wire: Awaited<ReturnType<typeof openWire>>;
 let service: Service;
-let proxy: ContractProxy;
+let contract: Contract;
 /** Each with a count of requests of its own. */
 const tokens = { admin: '', user: '', display: '', device: '', spent: '', fresh: '' };
 let pin = '';
@@ -135,7 +135,7 @@ function call(
   const booking = change.booking ?? bookingIds[name] ?? mailItemId;
   const pattern = template.replace('/bookings/{id}', `/bookings/${booking}`);
   const address = `${addressOf(pattern, change.mandator)}${asked && '?'}${asked}`;
-  return proxy.fetch(address, { method, headers, ...(body === undefined ? {} : { body }) }, options);
+  return contract.fetch(address, { method, headers, ...(body === undefined ? {} : { body }) }, options);
 }
 
 beforeAll(async () => {
@@ -152,7 +152,7 @@ beforeAll(async () => {
     },
     ['HS 101'],
   );
-  proxy = await startContractProxy(service.url);
+  contract = openContract(service.url);
   const { tenant, context } = service;
   tokens.display = await service.signIn(tenant, 'Display');
   for (const name of ['admin', 'spent', 'fresh'] as const) tokens[name] = await service.signIn(tenant, 'Admin');
@@ -184,7 +184,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await releaseAll();
-  await proxy?.stop();
   await service?.stop();
   await wire.close();
   await database.drop();
@@ -340,7 +339,7 @@ describe('answers keep to the document', () => {
     const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
     const ask = async (parameters: Record<string, string>, wrong = false) => {
       const body = new URLSearchParams({ ...form, ...parameters });
-      return (await proxy.fetch('/connect/token', { method: 'POST', body }, { wrong })).status;
+      return (await contract.fetch('/connect/token', { method: 'POST', body }, { wrong })).status;
     };
     expect(await ask({})).toBe(200);
     expect(await ask({ apikey: 'AAAAA-AAAAA' })).toBe(400);
@@ -357,14 +356,14 @@ describe('answers keep to the document', () => {
       '/healthz',
       '/readyz',
     ])
-      expect((await proxy.fetch(address)).status).toBe(200);
+      expect((await contract.fetch(address)).status).toBe(200);
   });
 
   test.each(webhooks)(
     '200, 202 and 400 for what mail servers send to %s, 413 and 415 for what they may not',
     async (path) => {
       const send = async (headers: Record<string, string>, body: string, wrong = false) =>
-        (await proxy.fetch(path, { method: 'POST', headers, body }, { wrong })).status;
+        (await contract.fetch(path, { method: 'POST', headers, body }, { wrong })).status;
       const xml = { 'Content-Type': 'text/xml' };
       const json = { 'Content-Type': 'application/json' };
       // Not Graph, whose 202 is empty: a document cannot say that an answer may have a body.
@@ -437,7 +436,7 @@ describe('answers keep to the document', () => {
     const { BatchId } = (await (await client.post(jobs)).json()) as { BatchId: string };
     const { template } = operations.find(({ name }) => name.endsWith('Cancel'))!;
     const init = { method: 'POST', headers: bearer(tokens.user) };
-    expect((await proxy.fetch(addressOf(template).replace(batchId, BatchId), init)).status).toBe(200);
+    expect((await contract.fetch(addressOf(template).replace(batchId, BatchId), init)).status).toBe(200);
     await release();
     expect((await client.end(BatchId)).FailureKind).toBe('Cancelled');
   });
@@ -517,7 +516,7 @@ describe('answers keep to the document', () => {
 
   test('404 for a batch that there is not', async () => {
     const unknown = addressOf('/{mandator}/api/v2.0/jobs/batches/01a1f8da-707e-77b2-927f-0b8eb9707a33');
-    expect((await proxy.fetch(unknown, { headers: bearer(tokens.user) })).status).toBe(404);
+    expect((await contract.fetch(unknown, { headers: bearer(tokens.user) })).status).toBe(404);
   });
 
   test('405 with Allow for a method that an address does not take', async () => {
@@ -525,7 +524,7 @@ describe('answers keep to the document', () => {
       const taken = operations.filter((one) => one.template === template).map(({ method }) => method);
       const method = ['PUT', 'PATCH', 'DELETE'].find((other) => !taken.includes(other)) as string;
       const init = { method, headers: bearer(tokens.user) };
-      const answer = await proxy.fetch(addressOf(template), init, { wrong: true });
+      const answer = await contract.fetch(addressOf(template), init, { wrong: true });
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, expect.stringMatching(/GET|POST|PUT|DELETE/)]);
     }
   });
@@ -548,16 +547,16 @@ describe('answers keep to the document', () => {
       const answer = await call(operation, { credential: bearer(tokens.fresh) });
       expect([operation.name, answer.status]).toEqual([operation.name, 503]);
     }
-    expect((await proxy.fetch('/readyz')).status).toBe(503);
+    expect((await contract.fetch('/readyz')).status).toBe(503);
     const body = new URLSearchParams({ grant_type: 'apikey', client_id: 'timetable-import', apikey: pin });
-    expect((await proxy.fetch('/connect/token', { method: 'POST', body })).status).toBe(503);
+    expect((await contract.fetch('/connect/token', { method: 'POST', body })).status).toBe(503);
     const headers = { 'Content-Type': 'text/xml' };
-    const posts = webhooks.map((path) => proxy.fetch(path, { method: 'POST', headers, body: ewsBody() }));
+    const posts = webhooks.map((path) => contract.fetch(path, { method: 'POST', headers, body: ewsBody() }));
     expect((await Promise.all(posts)).map(({ status }) => status)).toEqual([503, 503]);
   });
 
   test('every status that the document names came by, but for faults of our own', () => {
-    const missing = proxy.operations().flatMap(({ name, statuses, seen }) =>
+    const missing = contract.operations().flatMap(({ name, statuses, seen }) =>
       statuses
         // 408 needs clients that are slow: house.bodies.
         .filter((status) => status !== 500 && status !== 408 && !seen.includes(status))

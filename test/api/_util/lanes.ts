@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { createPin } from '../../../src/identity/service.ts';
 import { recoverBatches } from '../../../src/lessons/runs.ts';
 import { insertBookings } from '../../_util/bookings-table.ts';
-import type { ContractProxy } from '../../_util/contract-proxy.ts';
+import type { Contract } from '../../_util/contract.ts';
 import { makeTenant } from '../../_util/factories.ts';
 import { type Call, type Credential, type Front, graphqlFront, restFront } from '../../_util/fronts.ts';
 import { hold } from '../../_util/hold.ts';
@@ -168,11 +168,11 @@ const fronts = [
   ['GraphQL', graphqlFront],
 ] as const satisfies [
   string,
-  (options: { proxy: ContractProxy; url: string; mandator: string; used: Set<string> }) => Front,
+  (options: { contract: Contract; url: string; mandator: string; used: Set<string> }) => Front,
 ][];
 
 /** @param used gets the routes and fields that were called */
-export async function openLanes(service: Service, proxy: ContractProxy, used: Set<string>) {
+export async function openLanes(service: Service, contract: Contract, used: Set<string>) {
   const { url, context } = service;
   const { db } = context;
   const stranger = lessonClient(service, await service.signIn());
@@ -194,7 +194,7 @@ export async function openLanes(service: Service, proxy: ContractProxy, used: Se
       forger: scheme === 'Bearer' ? { Authorization: 'Bearer a.b.c' } : { APIKEY: 'AAAAA-AAAAA-AAAAA-AAAAA' },
       stranger: await credentialOf(service, scheme, service.tenant, service.tenant.person('User')),
     };
-    const front = openFront({ proxy, url, mandator, used });
+    const front = openFront({ contract, url, mandator, used });
     const known: [string, unknown, string][] = [
       ...tenant.resources.map(({ id, name }): [string, unknown, string] => ['room', id, `room ${name}`]),
       ...Object.entries(persons).map(([caller, { id }]): [string, unknown, string] => ['person', id, caller]),
