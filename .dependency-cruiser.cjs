@@ -10,7 +10,8 @@ const room = `(?!(?:${floors})/)[^/]+`;
 const part = '(?:|[a-z]+-)';
 const face = `${part}(?:rest|graphql|tasks|cli)`;
 const errorsAndLog = '^src/(errors|input|log|storable)\\.ts$';
-const http = '^src/http/';
+/** What REST, GraphQL and the command line share. */
+const sharedFloors = '^src/(flow|http)/';
 const context = '^src/context\\.ts$';
 /** A plain value type: what one page of a list is. */
 const paging = '^src/db/paging\\.ts$';
@@ -63,7 +64,7 @@ module.exports = {
     onlyTo('face', `^src/(${room})/${part}(rest|graphql|cli)\\.ts$`, [
       '^src/$1/',
       '^src/$2/',
-      http,
+      sharedFloors,
       context,
       errorsAndLog,
       paging,
@@ -97,7 +98,7 @@ module.exports = {
         path: `^src/(${hallways})/`,
         pathNot: ['^src/graphql/schema\\.ts$', '^src/worker/', '^src/cli/program\\.ts$', '^src/web/[^/]+/'],
       },
-      ['^src/$1/', http, '^src/(errors|finding|input|storable|context|config|log)\\.ts$', paging],
+      ['^src/$1/', sharedFloors, '^src/(errors|finding|input|storable|context|config|log)\\.ts$', paging],
     ),
     onlyTo('graphql-schema', '^src/graphql/schema\\.ts$', [
       '^src/graphql/',
@@ -115,6 +116,7 @@ module.exports = {
     ]),
     onlyTo('cli-program', '^src/cli/program\\.ts$', [
       '^src/cli/',
+      sharedFloors,
       `^src/${room}/cli\\.ts$`,
       '^src/(errors|finding|context|config|log)\\.ts$',
     ]),

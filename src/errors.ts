@@ -2,8 +2,6 @@
  * What can go wrong by a caller's doing or by the state of the system. Services throw these; rest/errors and
  * graphql/errors write them. Anything else that is thrown is a fault: 500, masked, with a TraceId.
  */
-import { isNativeError } from 'node:util/types';
-
 /** One fault of an input. `field` is the name on the wire, `pointer` a JSON pointer (RFC 6901) into what was sent. */
 export type FieldError = { field: string | null; pointer: string | null; code: string; message: string };
 
@@ -148,70 +146,4 @@ export class LimitExceeded extends DomainError {
 export class Unavailable extends DomainError {
   readonly code = 'Unavailable';
   override readonly retryAfter = 5;
-}
-
-/**
- * SQLSTATEs of "not now" rather than "wrong": connection failures, shutdowns and sessions that were ended, lack of
- * resources, failures of the system; a read-only standby, and what ended because of others or of time.
- */
-const outageStates = /^(08|57P|53|58)|^(25006|25P03|25P04|40001|40P01|55P03|57014)$/;
-/** Of sockets and of the resolution of names, by Node.js. */
-const outageCodes = new Set([
-  'EAI_AGAIN',
-  'ECONNABORTED',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTDOWN',
-  'EHOSTUNREACH',
-  'ENETDOWN',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EPIPE',
-  'ETIMEDOUT',
-]);
-/** Of connections that have ended or do not answer, as pg, pg-pool and Kysely tell them: they have no codes. */
-const outageMessages = new RegExp(
-  `^(${[
-    'Connection terminated',
-    'Client has encountered a connection error',
-    'Client was closed and is not queryable',
-    'Query read timeout',
-    'timeout expired',
-    'timeout exceeded when trying to connect',
-    'Postgres connection has been discarded',
-    'Cannot use a pool after calling end',
-    'driver has already been destroyed',
-  ].join('|')})`,
-);
-
-/** Whether an error of the database means that it is out of reach, full, read-only, restarting or contended. */
-export function isOutage(error: unknown): boolean {
-  // Not instanceof: where the program runs in a realm of its own, Node's socket errors are of another one.
-  if (!isNativeError(error)) return false;
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  return (
-    outageStates.test(String(code)) ||
-    outageCodes.has(String(code)) ||
-    // The socket file of a server that does not run.
-    (code === 'ENOENT' && syscall === 'connect') ||
-    outageMessages.test(error.message)
-  );
-}
-
-/** Whether the database takes no writes at the moment, though it may answer reads: it is read-only, or its disk is full. */
-export function isUnwritable(error: unknown): boolean {
-  return isNativeError(error) && /^(25006|53100)$/.test(String((error as { code?: unknown }).code));
-}
-
-/** A table or schema that is not there: the migrations have not run. */
-export function isSchemaMissing(error: unknown): boolean {
-  return /^(42P01|3F000)$/.test(String((error as { code?: unknown } | undefined)?.code));
-}
-
-/** What a face answers for a thrown value: the domain error, or undefined for a fault that must be masked. */
-export function asDomainError(error: unknown): DomainError | undefined {
-  if (error instanceof DomainError) return error;
-  if (isOutage(error))
-    return new Unavailable('The database does not answer at the moment; send the same request again.');
-  return undefined;
 }

@@ -7,9 +7,11 @@ import { sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { isDisplay, mayBookAnytime, maySee } from '../access.ts';
 import type { Viewer } from '../context.ts';
-import type { Database, Transaction } from '../db/database.ts';
-import { heldByOthers, isLockTimeout, transactWithin } from '../db/lock-timeout.ts';
+import { type Database, stateIn, type Transaction } from '../db/database.ts';
+import { heldByOthers, transactWithin } from '../db/lock-timeout.ts';
 import { type Alternative, Conflict, InvalidInput, type RoomConflict, Unavailable } from '../errors.ts';
+import { isExcluded, isLockTimeout } from '../flow/database-errors.ts';
+import { transactAgain } from '../flow/retry.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { type BookingKind, occupiedOnly } from './booking.ts';
 
@@ -209,18 +211,14 @@ export async function readOpenness(
 const mostWaiting = 200;
 /** Writers of one tenant that are in the database at once: the others leave their connections to everybody else. */
 const mostWriters = 4;
-const writers = new WeakMap<Database, Map<number, LimitFunction>>();
+const openWriters = () => new Map<number, LimitFunction>();
 /** Milliseconds after which a writer stands back, so that those who want other rooms go on; an import holds its rooms until it ends. */
 const mostForLock = 200;
 /** How long a writer tries to get its rooms, in milliseconds: clients wait no longer. */
-const mostPatience = 30_000;
-
-/** Another writer was first: what it wrote is seen the next time. */
-const retried = new Set(['40P01', '40001', '23P01']);
+const mostForRooms = 30_000;
 
 function writersOf(db: Database, mandatorId: number): LimitFunction {
-  const tenants = writers.get(db) ?? new Map<number, LimitFunction>();
-  writers.set(db, tenants);
+  const tenants = stateIn(db, openWriters);
   const limit = tenants.get(mandatorId) ?? pLimit(mostWriters);
   tenants.set(mandatorId, limit);
   return limit;
@@ -244,18 +242,12 @@ export async function writeBookings<T>(
     throw new Unavailable(
       `${mostWaiting} changes of bookings of this tenant are waiting already; send the same request again.`,
     );
-  const until = Date.now() + mostPatience;
-  for (let isAgain = false; ; ) {
-    try {
-      return await limit(() => transactWithin(db, mostForLock, work));
-    } catch (error) {
-      if (isLockTimeout(error) && Date.now() < until) continue;
-      if (isLockTimeout(error)) throw heldByOthers('The resource');
-      const { code = '' } = error as { code?: string };
-      if (!retried.has(code) || (isAgain && code !== '23P01')) throw error;
-      if (isAgain)
-        throw new Conflict('Another booking of the resource was made at this moment; send the same request again.');
-      isAgain = true;
-    }
+  try {
+    return await transactAgain(mostForRooms, () => limit(() => transactWithin(db, mostForLock, work)));
+  } catch (error) {
+    if (isLockTimeout(error)) throw heldByOthers('The resource');
+    if (isExcluded(error))
+      throw new Conflict('Another booking of the resource was made at this moment; send the same request again.');
+    throw error;
   }
 }

@@ -13,9 +13,10 @@ import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import { checkReader } from '../access.ts';
 import type { Context, Viewer, Waiter } from '../context.ts';
-import type { Database } from '../db/database.ts';
+import { type Database, stateIn } from '../db/database.ts';
 import { isCursorOf, type List, longIdKey, readPage, toCursor } from '../db/paging.ts';
-import { Conflict, isUnwritable } from '../errors.ts';
+import { Conflict } from '../errors.ts';
+import { isUnwritable } from '../flow/database-errors.ts';
 
 export const changeKinds = ['Booking', 'Batch', 'Resource', 'Location', 'Display'] as const;
 export type ChangeKind = (typeof changeKinds)[number];
@@ -191,7 +192,7 @@ function checkKept({ position, micros }: Place, begin: Place, seenMicros: number
   if (micros !== (position === begin.position ? begin.micros : seenMicros)) throw lostHistory();
 }
 
-const underWay = new WeakMap<Database, Map<string, Promise<Stretch>>>();
+const openUnderWay = () => new Map<string, Promise<Stretch>>();
 
 /**
  * The next stretch behind a position, as `readStretch`. The streams of a process wake together when something has
@@ -203,11 +204,10 @@ export function readTogether(
   mandatorId: number,
   { limit, after }: { limit: number; after: Place },
 ): Promise<Stretch> {
-  const stretches = underWay.get(db) ?? new Map<string, Promise<Stretch>>();
-  underWay.set(db, stretches);
+  const stretches = stateIn(db, openUnderWay);
   const key = `${mandatorId} ${after.position} ${after.micros} ${limit}`;
   const joined = stretches.get(key);
-  if (joined) return joined;
+  if (joined !== undefined) return joined;
   const stretch = setImmediate().then(() => {
     // What began before a later change may not have seen it.
     stretches.delete(key);

@@ -117,19 +117,33 @@ export function openPool(url: string, { max, log, statementTimeout, settings }: 
   return pool;
 }
 
-const pools = new WeakMap<Database, pg.Pool>();
+/** What Kysely has no place for. */
+type Opened = { pool: pg.Pool; states: Map<object, unknown> };
 
-/** What a database of `openDatabase` runs on. */
-export function poolOf(db: Database): pg.Pool {
-  const pool = pools.get(db);
-  if (!pool) throw new Error('Only a database of openDatabase has a pool; a transaction has a connection.');
-  return pool;
+function openedOf(db: Database & Partial<Opened>): Opened {
+  const { pool, states } = db;
+  if (!pool || !states) throw new Error('Only a database of openDatabase has a pool; a transaction has a connection.');
+  return { pool, states };
+}
+
+export const poolOf = (db: Database): pg.Pool => openedOf(db).pool;
+
+/**
+ * What a module keeps for an open database, such as who waits for its connections. It is made by the first call, and goes with
+ * the database.
+ * @param make a function of the module: each has one state in each database
+ */
+export function stateIn<State>(db: Database, make: (db: Database) => State): State {
+  const { states } = openedOf(db);
+  let state = states.get(make) as State | undefined;
+  if (state === undefined) states.set(make, (state = make(db)));
+  return state;
 }
 
 export function openDatabase(url: string, options: PoolOptions): Database {
   const pool = openPool(url, options);
-  const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
-  pools.set(db, pool);
+  const own: Opened = { pool, states: new Map() };
+  const db = Object.assign(new Kysely<DB>({ dialect: new PostgresDialect({ pool }) }), own);
   const destroy = db.destroy.bind(db);
   db.destroy = async () => {
     await destroy();

@@ -3,6 +3,8 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { ConfigError } from '../config.ts';
 import { type Finding, findingsOf } from '../finding.ts';
+import { lockClasses } from '../flow/locks.ts';
+import { heldLocks } from './advisory-locks.ts';
 import { type Database, leastPostgres } from './database.ts';
 import { findDisorder, pendingMigrations } from './migrate.ts';
 import { examineZoneRules } from './zone-rules.ts';
@@ -123,16 +125,9 @@ async function examineSessions(url: string): Promise<Finding[]> {
   }
 }
 
-/** The class of the advisory locks under which living workers are known: see worker/leases. */
-const workerLockClass = 7_002;
-/** The same for their settings: see worker/agreement. */
-const settingsLockClass = 7_005;
-
 async function examineAgreement(db: Database): Promise<Finding[]> {
   const { rows } = await sql<{ kinds: number }>`
-    select count(distinct objid)::int as kinds from pg_locks
-    where locktype = 'advisory' and classid = ${settingsLockClass} and objsubid = 2 and granted
-      and database = (select oid from pg_database where datname = current_database())`.execute(db);
+    select count(distinct number)::int as kinds from ${heldLocks(lockClasses.settings)} as followed`.execute(db);
   if (rows[0]!.kinds <= 1) return [];
   return [
     {
@@ -146,14 +141,10 @@ async function examineAgreement(db: Database): Promise<Finding[]> {
 
 async function examineQueue(db: Database): Promise<Finding[]> {
   const { rows } = await sql<{ workers: number; orphans: number; waiting: number; oldest: number | null }>`
-    with worker as (
-      select pid, objid from pg_locks
-      where locktype = 'advisory' and classid = ${workerLockClass} and objsubid = 2 and granted
-        and database = (select oid from pg_database where datname = current_database())
-    )
+    with worker as (select * from ${heldLocks(lockClasses.runner)} as held)
     select (select count(distinct pid)::int from worker) as workers,
       (count(*) filter (where locked_at < now() - interval '1 minute'
-        and not exists (select from worker where objid::bigint = (hashtext(locked_by)::bigint & 4294967295))))::int as orphans,
+        and not exists (select from worker where number = hashtext(locked_by))))::int as orphans,
       (count(*) filter (where locked_at is null and run_at <= now() and attempts < max_attempts))::int as waiting,
       extract(epoch from now() - min(run_at)
         filter (where locked_at is null and run_at <= now() and attempts < max_attempts))::int as oldest

@@ -13,6 +13,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { localServerLock } from '../flow/locks.ts';
 import type { Log } from '../log.ts';
 
 export type EmbeddedPostgres = { url: string; directory: string; stop(): Promise<void> };
@@ -21,7 +22,6 @@ type Account = { uid?: number; gid?: number };
 
 const isRoot = process.getuid?.() === 0;
 const startTimeout = 60_000;
-const claimLock = 1;
 
 /** PostgreSQL refuses root: then the account `postgres` where there is one, else `nobody` (initdb needs an entry in passwd). */
 export function serverAccount(): Account {
@@ -195,8 +195,8 @@ async function startServer(binaries: string, data: string, logFile: string, acco
 
 /** Whether nobody else is left: then the lock stays with `claim`, and who comes now waits for the server to end. */
 async function isLastOut(claim: pg.Client): Promise<boolean> {
-  await claim.query('select pg_advisory_unlock_shared($1)', [claimLock]);
-  const locked = await claim.query('select pg_try_advisory_lock($1) as mine', [claimLock]);
+  await claim.query('select pg_advisory_unlock_shared($1)', [localServerLock]);
+  const locked = await claim.query('select pg_try_advisory_lock($1) as mine', [localServerLock]);
   // The backends of a pool that has just ended take a moment to leave.
   for (let look = 0; look < 20 && locked.rows[0].mine; look++) {
     if (look > 0) await sleep(50);
@@ -238,7 +238,7 @@ export async function startEmbeddedPostgres(
     client.on('error', () => {});
     try {
       await client.connect();
-      await client.query('select pg_advisory_lock_shared($1)', [claimLock]);
+      await client.query('select pg_advisory_lock_shared($1)', [localServerLock]);
       return client;
     } catch {
       await client.end().catch(() => {});

@@ -1,9 +1,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type Migration, type MigrationResult, Migrator } from 'kysely/migration';
 import { ConfigError } from '../config.ts';
+import { isDeadlock, isLockTimeout } from '../flow/database-errors.ts';
+import { backOff, pause } from '../flow/retry.ts';
 import type { Log } from '../log.ts';
 import type { Database } from './database.ts';
 
@@ -15,10 +16,6 @@ const directory = path.join(import.meta.dirname, '..', '..', 'sql');
  * gives way.
  */
 const [firstWait, longestWait] = [200, 800];
-const longestPause = 5_000;
-
-/** SQLSTATE lock_not_available, deadlock_detected. */
-const lockTrouble = new Set(['55P03', '40P01']);
 
 function readMigrations(wait: () => number): Record<string, Migration> {
   const names = fs.readdirSync(directory).filter((file) => file.endsWith('.sql'));
@@ -101,10 +98,9 @@ export async function migrateNext(db: Database, log: Log, signal?: AbortSignal):
     const { error, results = [] } = await migratorOf(db, () => wait).migrateUp();
     const [result] = results;
     if (!error) return result?.migrationName;
-    if (!lockTrouble.has(String((error as { code?: unknown }).code))) throw failure(error, result);
-    const pause = Math.min(longestPause, 250 * 2 ** tries) * (0.5 + Math.random() / 2);
+    if (!isLockTimeout(error) && !isDeadlock(error)) throw failure(error, result);
     log.warn({ migration: result?.migrationName }, 'a migration waits until what it locks is free; requests go first');
-    await sleep(pause, undefined, signal ? { signal } : {}).catch(() => {});
+    await pause(backOff(tries, { firstMs: 200 }), signal);
   }
   return undefined;
 }

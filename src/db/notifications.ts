@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { ConfigError } from '../config.ts';
+import { keepDoing } from '../flow/retry.ts';
 import type { Log } from '../log.ts';
 import { connecting, setUpSession } from './database.ts';
 
@@ -135,18 +136,16 @@ export function openNotifications(url: string, log: Log): Notifications {
 
   let running: Promise<void> | undefined;
   async function keepListening(): Promise<void> {
-    for (let failures = 0; !closed.signal.aborted; failures++) {
-      const since = Date.now();
-      await listen().catch((error: Error) => {
-        // What cannot be used at all is told by the start itself.
+    await keepDoing(closed.signal, listen, {
+      onError(error) {
+        // The start itself reports a database that cannot be used at all.
         if (!closed.signal.aborted && !(error instanceof ConfigError))
           log.warn({ err: error.message }, 'LISTEN connection failed');
-      });
-      if (closed.signal.aborted) return;
-      if (Date.now() - since > pingEvery) failures = 0;
-      const pause = Math.min(3_000, 50 * 2 ** failures) * (0.5 + Math.random() / 2);
-      await sleep(pause, undefined, { signal: closed.signal }).catch(() => {});
-    }
+      },
+      wellAfterMs: pingEvery,
+      firstMs: 50,
+      longestMs: 3_000,
+    });
   }
 
   const untilListening = () =>

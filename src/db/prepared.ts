@@ -1,15 +1,16 @@
 import { hash } from 'node:crypto';
 import type { CompiledQuery } from 'kysely';
-import { type Database, poolOf } from './database.ts';
+import { codeOf } from '../flow/database-errors.ts';
+import { type Database, poolOf, stateIn } from './database.ts';
 
 /** A statement that PostgreSQL parses and plans once per connection instead of at each call. */
 export type Statement = { name: string; sql: string };
 
-/** How often the statements of a database had to get new names. */
-const generations = new WeakMap<Database, number>();
+/** Counts the names that the statements of a database have had. */
+const openNames = () => ({ generation: 1 });
 
 /** A column that the statement reads has got another type since it was prepared. */
-const isOutdated = (error: unknown) => (error as { code?: unknown }).code === '0A000';
+const isOutdated = (error: unknown) => codeOf(error) === '0A000';
 
 /**
  * Runs a statement outside of any transaction. Kysely has no names for statements, so these go to the pool itself.
@@ -20,15 +21,15 @@ export async function runPrepared<Row extends object>(
   { name, sql }: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  const generationNow = () => generations.get(db) ?? 1;
-  const run = () => poolOf(db).query<Row>({ name: `${name} ${generationNow()}`, text: sql, values: [...values] });
-  const generation = generationNow();
+  const names = stateIn(db, openNames);
+  const run = () => poolOf(db).query<Row>({ name: `${name} ${names.generation}`, text: sql, values: [...values] });
+  const { generation } = names;
   try {
     return (await run()).rows;
   } catch (error) {
     if (!isOutdated(error)) throw error;
     // A migration has run under this process: from here on every connection prepares anew, under new names.
-    if (generationNow() === generation) generations.set(db, generation + 1);
+    if (names.generation === generation) names.generation++;
     return (await run()).rows;
   }
 }

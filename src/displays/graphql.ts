@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Context } from '../context.ts';
-import { asDomainError, NotAuthenticated, Unavailable } from '../errors.ts';
+import { NotAuthenticated, Unavailable } from '../errors.ts';
+import { asDomainError } from '../flow/database-errors.ts';
 import { type AddTypes, type Builder, type Call, typeNamed } from '../graphql/builder.ts';
 import { enumType, type MemberType, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';

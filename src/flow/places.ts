@@ -11,8 +11,8 @@ type Limits = {
   perPerson: number;
   /** How many of a person may wait. */
   mostWaiting: number;
-  /** Milliseconds for which one waits at most. */
-  patience: number;
+  /** The longest that one waits. */
+  waitMs: number;
 };
 
 export type Places = {
@@ -93,7 +93,7 @@ export function openPlaces(limits: Limits): Places {
     const late = setTimeout(() => {
       waiting.delete(one);
       reject(refusal(holder));
-    }, limits.patience).unref();
+    }, limits.waitMs).unref();
     return promise.finally(() => clearTimeout(late));
   }
 

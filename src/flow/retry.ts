@@ -1,19 +1,23 @@
+/** How work is tried again: the one back-off, and the loops around it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isOutage } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { isLockTimeout, isOutage, isOvertaken } from './database-errors.ts';
 
-/** Milliseconds after the first failure, doubled after each further one, and at most; give or take a quarter. */
-const firstPause = 100;
-const longestPause = 5_000;
+/** In milliseconds: after the first failure, and at most. */
+type Pauses = { firstMs?: number; longestMs?: number };
 
-/** Milliseconds to wait after so many failures before the one that has just happened. */
-export const backOff = (failures: number): number =>
-  Math.min(longestPause, firstPause * 2 ** failures) * (0.75 + Math.random() / 2);
+/** Milliseconds to wait after `failures` earlier failures and the present one: doubled each time, give or take a quarter. */
+export const backOff = (failures: number, { firstMs = 100, longestMs = 5_000 }: Pauses = {}): number =>
+  Math.min(longestMs, firstMs * 2 ** failures) * (0.75 + Math.random() / 2);
+
+/** Waits until the time is over or the signal aborts, and never throws. */
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, signal && { signal }).catch(() => {});
 
 /**
- * Does `work`, again and again for as long as the database does not answer: for whoever would rather wait than hear of that.
- * @param signal that nobody waits any more: then the last error is thrown
- * @param log is told of each outage, where there is one
+ * Does `work` again and again while the database is out of reach, for callers that would rather wait than fail.
+ * @param signal nobody waits any more: the last error is thrown
+ * @param log is told of each failure, if given
  */
 export async function outlast<T>(signal: AbortSignal, work: () => Promise<T>, log?: Log): Promise<T> {
   for (let failures = 0; ; failures++) {
@@ -22,8 +26,44 @@ export async function outlast<T>(signal: AbortSignal, work: () => Promise<T>, lo
     } catch (error) {
       if (!isOutage((error as Error).cause ?? error) || signal.aborted) throw error;
       log?.warn({ err: (error as Error).message }, 'waiting for the database');
-      await sleep(backOff(failures), undefined, { signal }).catch(() => {});
+      await pause(backOff(failures), signal);
       if (signal.aborted) throw error;
+    }
+  }
+}
+
+/**
+ * Does `work` until the signal aborts: again after it ends, whether it returns or throws, with growing pauses.
+ * @param wellAfterMs work that took longer was well, so that pauses begin anew
+ */
+export async function keepDoing(
+  signal: AbortSignal,
+  work: () => Promise<void>,
+  { onError, wellAfterMs, ...pauses }: Pauses & { onError: (error: Error) => void; wellAfterMs: number },
+): Promise<void> {
+  for (let failures = 0; !signal.aborted; failures++) {
+    const since = performance.now();
+    await work().catch(onError);
+    if (performance.now() - since > wellAfterMs) failures = 0;
+    await pause(backOff(failures, pauses), signal);
+  }
+}
+
+/**
+ * Runs a transaction that gives way to other writers: again for `mostMs` milliseconds while others hold a lock that it
+ * needs, and once more after a writer that was first.
+ * @param transact a transaction with a short `lock_timeout`
+ * @throws the error of the last run
+ */
+export async function transactAgain<T>(mostMs: number, transact: () => Promise<T>): Promise<T> {
+  const until = Date.now() + mostMs;
+  for (let isAgain = false; ; ) {
+    try {
+      return await transact();
+    } catch (error) {
+      const isHeld = isLockTimeout(error);
+      if (isHeld ? Date.now() >= until : isAgain || !isOvertaken(error)) throw error;
+      isAgain ||= !isHeld;
     }
   }
 }

@@ -1,5 +1,6 @@
 import { GraphQLError } from 'graphql';
-import { asDomainError, type DomainError, type ErrorCode } from '../errors.ts';
+import type { DomainError, ErrorCode } from '../errors.ts';
+import { asDomainError } from '../flow/database-errors.ts';
 import { shorten } from '../input.ts';
 import type { Log } from '../log.ts';
 

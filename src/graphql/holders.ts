@@ -8,7 +8,8 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import pLimit from 'p-limit';
 import type { Context, Credentials, Viewer } from '../context.ts';
-import { asDomainError, LimitExceeded, NotAuthenticated, Unavailable } from '../errors.ts';
+import { LimitExceeded, NotAuthenticated, Unavailable } from '../errors.ts';
+import { asDomainError } from '../flow/database-errors.ts';
 
 /** Checks credentials for a tenant, as the door of REST does. @throws NotAuthenticated, Forbidden, NotFound */
 export type Authenticate = (mandator: string, credentials: Credentials) => Promise<Viewer>;

@@ -8,6 +8,7 @@ import { sql } from 'kysely';
 import type { Context, DisplayGrant, Viewer } from '../context.ts';
 import { runPrepared } from '../db/prepared.ts';
 import { LimitExceeded, NotAuthenticated } from '../errors.ts';
+import { openGathering } from '../flow/gather.ts';
 import { normalizeAddress } from './guesses.ts';
 import { pepperOf } from './pins.ts';
 import { deriveKey } from './tokens.ts';
@@ -52,29 +53,15 @@ const statement = {
     where token_hash = any ((select $1::bytea[])::bytea[])`,
 };
 
-type Waiting = { hash: Buffer; answer: PromiseWithResolvers<Row | undefined> };
-
 /** Reads displays by the hashes of their tokens: after a restart thousands of them come back within seconds. */
 function openReader({ db }: Context): (hash: Buffer) => Promise<Row | undefined> {
-  let waiting: Waiting[] = [];
-
-  async function run(): Promise<void> {
-    const some = waiting;
-    waiting = [];
-    try {
-      const rows = await runPrepared<Row>(db, statement, [some.map(({ hash }) => hash)]);
-      const found = new Map(rows.map((row) => [row.hash.toString('base64'), row]));
-      for (const { hash, answer } of some) answer.resolve(found.get(hash.toString('base64')));
-    } catch (error) {
-      for (const { answer } of some) answer.reject(error);
-    }
-  }
-
-  return (hash) => {
-    const answer = Promise.withResolvers<Row | undefined>();
-    if (waiting.push({ hash, answer }) === 1) setImmediate(run);
-    return answer.promise;
-  };
+  const keyOf = (hash: Buffer) => hash.toString('base64');
+  const gather = openGathering<Buffer, Row | undefined>(async (hashes) => {
+    const rows = await runPrepared<Row>(db, statement, [hashes]);
+    const found = new Map(rows.map((row) => [keyOf(row.hash), row]));
+    return hashes.map((hash) => found.get(keyOf(hash)));
+  });
+  return (hash) => gather(keyOf(hash), hash);
 }
 
 export type Devices = {

@@ -2,7 +2,8 @@
 import { type ErrorRequestHandler, type Request, Router } from 'express';
 import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
-import { asDomainError, MethodNotAllowed, NotFound } from '../errors.ts';
+import { MethodNotAllowed, NotFound } from '../errors.ts';
+import { asDomainError } from '../flow/database-errors.ts';
 import { type BodyLimits, readBytes } from '../http/request-body.ts';
 import { anonymousSender, limitTokenRequests } from '../rest/limits.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';

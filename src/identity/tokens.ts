@@ -20,6 +20,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { NotAuthenticated } from '../errors.ts';
+import { signingKeyLock } from '../flow/locks.ts';
 import { howToSignIn } from './modes.ts';
 
 /** Seconds that a token lives. */
@@ -148,7 +149,7 @@ export function openKeys({ db, config }: Context, pepper: string): Keys {
     if (mayStillSign(keys[0])) return;
     const made = await generateKey(pepper);
     await db.transaction().execute(async (trx) => {
-      await sql`select pg_advisory_xact_lock(hashtextextended('roomgate signing key', 0))`.execute(trx);
+      await sql`select pg_advisory_xact_lock(hashtextextended(${signingKeyLock}, 0))`.execute(trx);
       const now = Date.now();
       const other = await trx
         .selectFrom('signing_key')

@@ -3,10 +3,11 @@ import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import { checkBatchUser } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
-import type { Database, Transaction } from '../db/database.ts';
+import { type Database, stateIn, type Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
 import { LimitExceeded } from '../errors.ts';
-import { openPlaces, type Places } from '../flow/places.ts';
+import { lockClasses } from '../flow/locks.ts';
+import { openPlaces } from '../flow/places.ts';
 import { personSends } from '../http/body-memory.ts';
 import { largestOf } from '../http/request-body.ts';
 import { type BatchKey, type ConflictRule, type Operation, openStatuses } from './batch.ts';
@@ -28,20 +29,14 @@ export type Submission = {
 export type Accepted = { batchId: string; importStatus: 'AwaitingLessonCreation' };
 
 const large = { of: 'large imports', perPerson: 2, mostWaiting: 4 };
-const places = new WeakMap<Database, { arriving: Places; storing: Places }>();
-
 /**
- * Places of this process for large bodies. One that arrives holds a file; one that is stored a connection too, of which
- * `Context.uploads` has 8.
+ * Places of this process for large bodies. One that arrives holds a file; one that is stored also a connection of
+ * `Context.uploads`, which has 8.
  */
-function placesOf({ uploads }: Context): { arriving: Places; storing: Places } {
-  const own = places.get(uploads) ?? {
-    arriving: openPlaces({ ...large, all: 32, perTenant: 4, patience: 10_000 }),
-    storing: openPlaces({ ...large, all: 8, perTenant: 3, patience: 60_000 }),
-  };
-  places.set(uploads, own);
-  return own;
-}
+const openLargePlaces = () => ({
+  arriving: openPlaces({ ...large, all: 32, perTenant: 4, waitMs: 10_000 }),
+  storing: openPlaces({ ...large, all: 8, perTenant: 3, waitMs: 60_000 }),
+});
 
 /**
  * Stores a batch and queues it in one transaction: when this returns, it is not lost any more. The body is read to its
@@ -64,7 +59,7 @@ export async function createBatch(context: Context, viewer: Viewer, submission: 
     db.transaction().execute((trx) => storeBatch(context, trx, viewer, submission, body));
   try {
     if (body.complete) return await accept(context.db);
-    const { arriving, storing } = placesOf(context);
+    const { arriving, storing } = stateIn(context.uploads, openLargePlaces);
     return await arriving.hold(viewer, async () => {
       // What would be refused need not be sent.
       await context.db.transaction().execute((trx) => enter(context, trx, viewer, submission));
@@ -98,7 +93,7 @@ async function storeBatch(
   const replayed = await claim?.settle(body.fingerprint(), answer);
   if (replayed) return replayed;
   // Of those that are stored meanwhile, one after another.
-  await sql`select pg_advisory_xact_lock(${openBatchesLock}, ${batch.mandatorId})`.execute(trx);
+  await sql`select pg_advisory_xact_lock(${lockClasses.openBatches}, ${batch.mandatorId})`.execute(trx);
   await checkOpenBatches(trx, batch, context.config.Limits.OpenBatches);
   await trx
     .insertInto('batch')
@@ -120,7 +115,6 @@ async function storeBatch(
   return answer;
 }
 
-const openBatchesLock = 7_003;
 /** Seconds after which a place in the queue may be free. */
 const retryWhenFull = 10;
 

@@ -1,6 +1,8 @@
 /** Which batch of a tenant is next, whether its time has come, and in which lane it runs. */
 import { sql } from 'kysely';
+import { heldLocks } from '../db/advisory-locks.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { lockClasses } from '../flow/locks.ts';
 import type { BatchKey } from './batch.ts';
 import { lessonList, member, replaceField } from './fields.ts';
 
@@ -13,13 +15,9 @@ const shortUpTo = 1_000;
 /** Whether a batch waits for nothing but a worker; whom it waits for after trouble does not keep it from being cancelled. */
 export const isDue = sql<boolean>`(cancel_requested or coalesce(not_before <= now(), true))`;
 
-/** The class of the advisory locks that workers hold on the tenants whose batches they work on. */
-export const workLockClass = 7_001;
-
 /** Whether a worker is on a batch of the tenant `mandator_id`. */
 export const isWorkedOn = sql<boolean>`exists (
-  select from pg_locks where locktype = 'advisory' and classid = ${workLockClass} and objid = mandator_id and granted
-    and database = (select oid from pg_database where datname = current_database()))`;
+  select from ${heldLocks(lockClasses.batches)} as held where number = mandator_id)`;
 
 /** Jobs that lose lessons which their batch does not list. */
 const isWhole = sql`case operation

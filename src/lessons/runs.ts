@@ -6,15 +6,17 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
+import { heldLocks } from '../db/advisory-locks.ts';
 import type { Database } from '../db/database.ts';
 import { dropExpiredKeys } from '../db/idempotency.ts';
 import type { DB } from '../db/tables.ts';
-import { isOutage } from '../errors.ts';
+import { isOutage } from '../flow/database-errors.ts';
+import { lockClasses } from '../flow/locks.ts';
 import { unlockAll, workFor } from '../worker/leases.ts';
 import { isWaiting } from '../worker/queue.ts';
 import type { BatchKey, Running } from './batch.ts';
 import { importBatch } from './import.ts';
-import { findNext, isDue, isWorkedOn, workLockClass } from './next.ts';
+import { findNext, isDue, isWorkedOn } from './next.ts';
 import { Cancelled, HandedOver, type ImportContext } from './progress.ts';
 import { cancelText, fail, keyOf, longBatchTask, nudge, nudgeLong } from './service.ts';
 import { giveUp, isSetback, mostAttempts, pauseAfter, recordTrouble, unheard } from './setbacks.ts';
@@ -51,7 +53,7 @@ async function tryLock(session: Kysely<DB>, mandatorId: number, runner: string):
   await workFor(session, runner);
   const { rows } = await sql<{
     free: boolean;
-  }>`select pg_try_advisory_lock(${workLockClass}, ${mandatorId}) as free`.execute(session);
+  }>`select pg_try_advisory_lock(${lockClasses.batches}, ${mandatorId}) as free`.execute(session);
   return rows[0]?.free === true;
 }
 
@@ -178,9 +180,8 @@ async function untilStopped<T>(
     for (; !over.signal.aborted; await pause(100))
       // Only as long as it is ours: the id of a process that has ended is given again.
       await sql`
-        select pg_cancel_backend(pid) from pg_locks
-        where locktype = 'advisory' and classid = ${workLockClass} and objid = ${batch.mandatorId} and pid = ${rows[0]?.pid} and granted
-          and database = (select oid from pg_database where datname = current_database())`
+        select pg_cancel_backend(pid) from ${heldLocks(lockClasses.batches)} as held
+        where number = ${batch.mandatorId} and pid = ${rows[0]?.pid}`
         .execute(context.work)
         .catch(() => {});
   }

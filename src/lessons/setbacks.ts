@@ -4,7 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
-import { isOutage } from '../errors.ts';
+import { isOutage } from '../flow/database-errors.ts';
 import { type BatchKey, openStatuses, type Running } from './batch.ts';
 import { ConflictGone } from './progress.ts';
 import { fail } from './service.ts';

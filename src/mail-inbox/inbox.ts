@@ -6,7 +6,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Context } from '../context.ts';
-import { isOutage, isSchemaMissing, Unavailable } from '../errors.ts';
+import { Unavailable } from '../errors.ts';
+import { isOutage, isSchemaMissing } from '../flow/database-errors.ts';
 import { markAllCalendars } from '../mail-subscriptions/service.ts';
 import type { Verdict } from './dialects/notification.ts';
 import { openLanes, type Waiting } from './lanes.ts';

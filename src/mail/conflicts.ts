@@ -2,7 +2,8 @@
 import { sql } from 'kysely';
 import { bookMailItems, lockRooms } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { isLockTimeout, transactWithin } from '../db/lock-timeout.ts';
+import { transactWithin } from '../db/lock-timeout.ts';
+import { isLockTimeout } from '../flow/database-errors.ts';
 import { precedenceOf, readStanding, toWish, writeStanding } from './standing.ts';
 
 /** Milliseconds for which a room is waited for; the next sweep tries again. */

@@ -9,7 +9,7 @@
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { isOutage } from '../errors.ts';
+import { isOutage } from '../flow/database-errors.ts';
 import { type Job, markCalendars } from '../mail-subscriptions/service.ts';
 import { areHeld } from '../worker/leases.ts';
 import { type Calendar, Overtaken } from './reading.ts';

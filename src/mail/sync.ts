@@ -6,8 +6,9 @@
 import { sql } from 'kysely';
 import { contain } from '../containment.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { isLockTimeout, transactWithin } from '../db/lock-timeout.ts';
-import { isOutage } from '../errors.ts';
+import { transactWithin } from '../db/lock-timeout.ts';
+import { isLockTimeout, isOutage } from '../flow/database-errors.ts';
+import { transactAgain } from '../flow/retry.ts';
 import type { Turn } from '../flow/turns.ts';
 import type { Log } from '../log.ts';
 import {
@@ -46,9 +47,6 @@ const longestUnreachable = 5 * 60_000;
 /** Of what a mail server may ask for. */
 const shortestRest = 1_000;
 const longestRest = 24 * 3_600_000;
-
-/** Another writer was first: what it wrote is seen the next time; deadlock, serialization failure, exclusion violation. */
-const retried = new Set(['40P01', '40001', '23P01']);
 
 /** The room is held by others for long, such as by an import. */
 class RoomHeld extends Error {}
@@ -194,18 +192,10 @@ async function completeStep(work: Database, calendar: Calendar, step: Step): Pro
 
 /** Gives way to whoever holds the room, in short steps and not for long. @throws RoomHeld */
 async function takeOver<T>(db: Database, write: (trx: Transaction) => Promise<T>): Promise<T> {
-  const until = Date.now() + roomWithin;
-  for (let isAgain = false; ; ) {
-    try {
-      return await transactWithin(db, lockWithin, write);
-    } catch (error) {
-      if (isLockTimeout(error)) {
-        if (Date.now() >= until) throw new RoomHeld();
-        continue;
-      }
-      if (isAgain || !retried.has((error as { code?: string }).code ?? '')) throw error;
-      isAgain = true;
-    }
+  try {
+    return await transactAgain(roomWithin, () => transactWithin(db, lockWithin, write));
+  } catch (error) {
+    throw isLockTimeout(error) ? new RoomHeld() : error;
   }
 }
 

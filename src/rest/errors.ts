@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import {
-  asDomainError,
   Conflict,
   type DomainError,
   Malformed,
@@ -10,6 +9,7 @@ import {
   TooLarge,
   UnsupportedMediaType,
 } from '../errors.ts';
+import { asDomainError } from '../flow/database-errors.ts';
 import type { Log } from '../log.ts';
 import { toAlternativeRecord, toConflictRecord } from './conflicts.ts';
 import { writeJson } from './json.ts';

@@ -5,11 +5,10 @@
 import { hash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
+import { heldLocks } from '../db/advisory-locks.ts';
 import type { Database } from '../db/database.ts';
+import { lockClasses } from '../flow/locks.ts';
 import type { Sweep } from './task.ts';
-
-/** `roomgate doctor` looks for it, too: see db/diagnosis. */
-const lockClass = 7_005;
 
 /** A PostgreSQL integer. */
 export function fingerprintOf(config: Config, sweeps: readonly Sweep[]): number {
@@ -19,16 +18,12 @@ export function fingerprintOf(config: Config, sweeps: readonly Sweep[]): number 
 
 /** @param session that lives as long as the worker */
 export async function holdFingerprint(session: Database, fingerprint: number): Promise<void> {
-  await sql`select pg_advisory_lock_shared(${lockClass}, ${fingerprint})`.execute(session);
+  await sql`select pg_advisory_lock_shared(${lockClasses.settings}, ${fingerprint})`.execute(session);
 }
 
 /** Whether a living worker has another one. */
 export async function isDisputed(db: Database, fingerprint: number): Promise<boolean> {
   const { rows } = await sql`
-    select from pg_locks
-    where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted
-      and database = (select oid from pg_database where datname = current_database())
-      and objid::bigint <> (${fingerprint}::bigint & 4294967295)
-    limit 1`.execute(db);
+    select from ${heldLocks(lockClasses.settings)} as followed where number <> ${fingerprint} limit 1`.execute(db);
   return rows.length > 0;
 }

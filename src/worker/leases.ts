@@ -4,24 +4,23 @@
  * hangs; living runners then give the jobs away and end the sessions that worked for it, whatever those are in.
  */
 import { type Kysely, sql } from 'kysely';
+import { heldLocks } from '../db/advisory-locks.ts';
 import type { Database } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
+import { lockClasses } from '../flow/locks.ts';
 import type { Log } from '../log.ts';
 
-/** `roomgate doctor` looks for it, too: see db/diagnosis. */
-const runnerClass = 7_002;
-const workClass = 7_006;
 /** Of a job's attempts: the library waits e to their power in seconds. */
 export const mostCounted = 5;
 
 /** Says over a session that the runner lives for as long as the session does. */
 export async function holdRunner(session: Kysely<DB>, runner: string): Promise<void> {
-  await sql`select pg_advisory_lock(${runnerClass}, hashtext(${runner}))`.execute(session);
+  await sql`select pg_advisory_lock(${lockClasses.runner}, hashtext(${runner}))`.execute(session);
 }
 
 /** Says that a session works for a runner, until it gives its locks up. */
 export async function workFor(session: Kysely<DB>, runner: string): Promise<void> {
-  await sql`select pg_advisory_lock_shared(${workClass}, hashtext(${runner}))`.execute(session);
+  await sql`select pg_advisory_lock_shared(${lockClasses.work}, hashtext(${runner}))`.execute(session);
 }
 
 export async function unlockAll(session: Kysely<DB>): Promise<void> {
@@ -34,9 +33,7 @@ export async function areHeld(db: Database, runners: readonly string[]): Promise
     select not exists (
       select hashtext(runner) from unnest(${runners}::text[]) as runner
       except
-      select objid::bigint::bit(32)::integer from pg_locks
-      where locktype = 'advisory' and classid = ${runnerClass} and objsubid = 2 and granted
-        and database = (select oid from pg_database where datname = current_database())) as held`.execute(db);
+      select number from ${heldLocks(lockClasses.runner)} as alive) as held`.execute(db);
   return rows[0]?.held === true;
 }
 
@@ -50,13 +47,10 @@ export async function releaseTheDead(session: Kysely<DB>, own: readonly string[]
 /** Ends the sessions that worked for runners that are dead. @returns the ids of their processes */
 async function endSessions(session: Kysely<DB>): Promise<number[]> {
   const { rows } = await sql<{ pid: number }>`
-    with held as materialized (
-      select pid, classid, objid from pg_locks
-      where locktype = 'advisory' and classid in (${runnerClass}, ${workClass}) and objsubid = 2 and granted
-        and database = (select oid from pg_database where datname = current_database())
-    ), orphan as materialized (
-      select pid from held as working
-      where classid = ${workClass} and not exists (select from held where classid = ${runnerClass} and objid = working.objid)
+    with working as materialized (select * from ${heldLocks(lockClasses.work)} as held),
+    alive as materialized (select * from ${heldLocks(lockClasses.runner)} as held),
+    orphan as materialized (
+      select pid from working where not exists (select from alive where alive.number = working.number)
     )
     select pid, pg_terminate_backend(pid) from orphan`.execute(session);
   return rows.map(({ pid }) => pid);
@@ -72,7 +66,7 @@ async function releaseJobs(session: Kysely<DB>, own: readonly string[]): Promise
       select locked_by as pool from graphile_worker._private_jobs
       where locked_by <> all (${own}::text[]) group by 1 having max(locked_at) < now() - interval '2 seconds'
     ), dead as materialized (
-      select pool from owner where pg_try_advisory_xact_lock(${runnerClass}, hashtext(pool))
+      select pool from owner where pg_try_advisory_xact_lock(${lockClasses.runner}, hashtext(pool))
     )
     select array_agg(pool) as pools from dead`.execute(session);
   const pools = rows[0]?.pools ?? [];

@@ -13,8 +13,8 @@ import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
 import * as displays from '../displays/tasks.ts';
-import { isOutage } from '../errors.ts';
-import { backOff } from '../flow/retry.ts';
+import { isOutage } from '../flow/database-errors.ts';
+import { keepDoing, pause } from '../flow/retry.ts';
 import { openTurns, type Turns } from '../flow/turns.ts';
 import * as lessons from '../lessons/tasks.ts';
 import type { Log } from '../log.ts';
@@ -88,16 +88,10 @@ export function startWorker(context: Context, work: Database): WorkerHandle {
   const state: State = { turns: openTurns(lanes.outside.places) };
   // Beside the queue, whose outages they outlive.
   const sweeping = allSweeps.map((sweep) => repeat(sweep, { ...context, work, signal: stopping.signal }));
-  const supervised = (async () => {
-    for (let failures = 0; !stopping.signal.aborted; failures++) {
-      const since = Date.now();
-      await serve(context, work, stopping.signal, state).catch((error: Error) =>
-        context.log.warn({ err: error.message }, 'worker stopped; it starts again'),
-      );
-      if (Date.now() - since > 60_000) failures = 0;
-      await sleep(backOff(failures), undefined, { signal: stopping.signal }).catch(() => {});
-    }
-  })();
+  const supervised = keepDoing(stopping.signal, () => serve(context, work, stopping.signal, state), {
+    onError: (error) => context.log.warn({ err: error.message }, 'worker stopped; it starts again'),
+    wellAfterMs: 60_000,
+  });
   return {
     async isTaking() {
       return (await state.isTaking?.()) === true;
@@ -211,7 +205,7 @@ async function repeat(sweep: Sweep, context: SweepContext): Promise<void> {
       const level = isOutage(error) ? 'warn' : 'error';
       context.log[level]({ sweep: name, err: (error as Error).stack }, 'sweep failed');
     }
-    await sleep(every, undefined, { signal: context.signal }).catch(() => {});
+    await pause(every, context.signal);
   }
 }
 
@@ -228,7 +222,7 @@ async function tidyUntilEnd(
     await releaseTheDead(session, own, context.log);
     await removeReplacedJobs(session);
     await forgetAttempts(session);
-    await sleep(tidyEvery, undefined, { signal: context.signal }).catch(() => {});
+    await pause(tidyEvery, context.signal);
   }
 }
 

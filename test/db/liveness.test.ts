@@ -7,7 +7,7 @@ import pg from 'pg';
 import { watchAnswers } from '../../src/db/answers.ts';
 import { type Database, openDatabase, poolOf, setUpSession } from '../../src/db/database.ts';
 import { openNotifications } from '../../src/db/notifications.ts';
-import { isOutage } from '../../src/errors.ts';
+import { isOutage } from '../../src/flow/database-errors.ts';
 import { openLog } from '../../src/log.ts';
 import { layCable } from '../_util/cable.ts';
 import { hold, releaseAll } from '../_util/hold.ts';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
-import { isOutage } from '../../src/errors.ts';
+import { isOutage } from '../../src/flow/database-errors.ts';
 import { openLog } from '../../src/log.ts';
 import { migrateQueue } from '../../src/worker/queue.ts';
 import { startDatabaseServer } from '../_util/database-server.ts';

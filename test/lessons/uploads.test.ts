@@ -16,7 +16,7 @@ import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 describe('places', () => {
-  const limits = { of: 'visits', all: 5, perTenant: 3, perPerson: 2, mostWaiting: 2, patience: 10_000 };
+  const limits = { of: 'visits', all: 5, perTenant: 3, perPerson: 2, mostWaiting: 2, waitMs: 10_000 };
   /** Who has come in, in that order, and what became of who has not. */
   function openHouse() {
     const places = openPlaces(limits);
