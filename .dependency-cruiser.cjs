@@ -9,7 +9,7 @@ const room = `(?!(?:${floors})/)[^/]+`;
 /** A face of many records is made of parts, by their nouns: rest.ts of device-rest.ts. */
 const part = '(?:|[a-z]+-)';
 const face = `${part}(?:rest|graphql|tasks|cli)`;
-const errorsAndLog = '^src/(errors|input|log|storable)\\.ts$';
+const errorsAndLog = '^src/(errors|fields|input|log|storable)\\.ts$';
 /** What REST, GraphQL and the command line share. */
 const sharedFloors = '^src/(flow|http)/';
 const context = '^src/context\\.ts$';
@@ -82,7 +82,7 @@ module.exports = {
         '^src/worker/(queue|leases)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(access|config|containment|errors|finding|log|names|storable)\\.ts$',
+        '^src/(access|config|containment|errors|fields|finding|log|names|storable)\\.ts$',
       ],
     ),
     {
@@ -129,7 +129,9 @@ module.exports = {
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|storable)\\.ts$']),
     onlyTo('config', '^src/config\\.ts$', ['^src/settings\\.ts$']),
     onlyTo('settings', '^src/settings\\.ts$', ['^src/(names|setting-values)\\.ts$']),
-    onlyTo('ground', '^src/(containment|errors|finding|log|names|setting-values|storable)\\.ts$', ['^src/names\\.ts$']),
+    onlyTo('ground', '^src/(containment|errors|fields|finding|log|names|setting-values|storable)\\.ts$', [
+      '^src/names\\.ts$',
+    ]),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),

@@ -1,6 +1,7 @@
 /** Bookings as clients see and send them: REST in Pascal case, GraphQL in camel case (contract 5.2). */
 import { z } from 'zod';
-import { personReference, toFields, toPersonReference } from '../tenants/service.ts';
+import { toFields } from '../fields.ts';
+import { personReference, toPersonReference } from '../tenants/service.ts';
 import {
   type Booking,
   type BookingChanges,

@@ -4,7 +4,7 @@ import { type Display, type Health, privacyLevels } from './display.ts';
 import { codeMinutes, type Pairing, pollSeconds } from './pairing.ts';
 import { mostResources } from './rooms.ts';
 
-export { toFields } from '../tenants/service.ts';
+export { toFields } from '../fields.ts';
 
 const id = (description: string) => z.int().min(1).meta({ description });
 const largest = 2 ** 31 - 1;

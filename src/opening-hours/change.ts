@@ -1,7 +1,9 @@
 /**
- * The hours that a resource has itself, as an Admin reads and replaces them. They are written as a whole and with new
- * ids each time, by tenant files too: the greatest id is the version of a list, 0 that of an empty one.
+ * The hours that a resource has itself, as an Admin reads and replaces them, and those of a tenant file: the only writer of
+ * opening_rule and opening_exception. A list is written as a whole and with new ids each time: the greatest id is its
+ * version, 0 that of an empty one.
  */
+import { type RawBuilder, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import { checkAdmin, checkVersion, recordAct } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
@@ -9,51 +11,165 @@ import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { NotFound } from '../errors.ts';
 import type { OpeningRule } from './local-hours.ts';
-import { type StoredException, type StoredRule, storedExceptions, storedRules } from './stored.ts';
+import { type NewException, toNewException, toNewRule, type WrittenHours } from './schema.ts';
+import { keyOf, type StoredException, type StoredRule, storedExceptions, storedRules } from './stored.ts';
 
 /** All rules or all exceptions of a resource. */
 export type OwnHours<Item> = { resourceId: number; version: number; items: Item[] };
-export type NewException = Omit<StoredException, 'id' | 'locationId' | 'resourceId'>;
 
-type Read<Item> = (db: Database, viewer: Viewer, resourceId: number) => Promise<OwnHours<Item>>;
+/** A location (`resourceId` null) or a resource. */
+type Owner = { locationId: number; resourceId: number | null };
+type Owned<Item> = Owner & { items: readonly Item[] };
+
+/** Each with its list as `items`. */
+const ownerRows = (owners: readonly Owned<unknown>[]) =>
+  sql`jsonb_to_recordset(${JSON.stringify(owners)}) as owner("locationId" integer, "resourceId" integer, items jsonb)`;
+// Equalities, so that both sides are hashed: `is not distinct from` would compare each with each.
+const isOwned = sql`location_id = owner."locationId" and coalesce(resource_id, 0) = coalesce(owner."resourceId", 0)`;
+
+async function writeRules(trx: Transaction, mandatorId: number, owners: readonly Owned<OpeningRule>[]): Promise<void> {
+  const owner = ownerRows(owners);
+  await sql`delete from opening_rule using ${owner} where mandator_id = ${mandatorId} and ${isOwned}`.execute(trx);
+  await sql`
+    insert into opening_rule (mandator_id, location_id, resource_id, weekdays, opens, closes, valid_from, valid_to)
+    select ${mandatorId}::integer, owner."locationId", owner."resourceId", rule.*
+    from ${owner}, jsonb_to_recordset(owner.items)
+      as rule(weekdays smallint[], opens time, closes time, "validFrom" date, "validTo" date)`.execute(trx);
+}
+
+async function writeExceptions(
+  trx: Transaction,
+  mandatorId: number,
+  owners: readonly Owned<NewException>[],
+): Promise<void> {
+  const owner = ownerRows(owners);
+  await sql`delete from opening_exception using ${owner} where mandator_id = ${mandatorId} and ${isOwned}`.execute(trx);
+  await sql`
+    insert into opening_exception (mandator_id, location_id, resource_id, from_date, to_date, closed, periods, reason)
+    select ${mandatorId}::integer, owner."locationId", owner."resourceId", exception.*
+    from ${owner}, jsonb_to_recordset(owner.items)
+      as exception("fromDate" date, "toDate" date, closed boolean, periods jsonb, reason text)`.execute(trx);
+}
+
+/**
+ * Replaces the hours of those owners whose hours are not as a tenant file has them.
+ * @returns of each owner whether its hours were replaced
+ */
+export async function applyHours(
+  trx: Transaction,
+  mandatorId: number,
+  owners: readonly (Owner & { hours: WrittenHours })[],
+): Promise<boolean[]> {
+  const { rules, exceptions } = await trx
+    .selectNoFrom([
+      jsonArrayFrom(storedRules(mandatorId).orderBy('opening_rule.id')).as('rules'),
+      jsonArrayFrom(storedExceptions(mandatorId).orderBy('opening_exception.id')).as('exceptions'),
+    ])
+    .executeTakeFirstOrThrow();
+  const nameOf = ({ locationId, resourceId }: Owner) => `${locationId} ${resourceId}`;
+  const rulesOf = Map.groupBy(rules, nameOf);
+  const exceptionsOf = Map.groupBy(exceptions, nameOf);
+  const wanted = owners.map(({ locationId, resourceId, hours }) => {
+    const owner = { locationId, resourceId };
+    const stored = { rules: rulesOf.get(nameOf(owner)) ?? [], exceptions: exceptionsOf.get(nameOf(owner)) ?? [] };
+    const rules = hours.OpeningRules.map(toNewRule);
+    const exceptions = hours.OpeningExceptions.map(toNewException);
+    return { owner, rules, exceptions, differs: keyOf({ rules, exceptions }) !== keyOf(stored) };
+  });
+  const stale = wanted.filter(({ differs }) => differs);
+  if (stale.length > 0) {
+    await writeRules(
+      trx,
+      mandatorId,
+      stale.map(({ owner, rules }) => ({ ...owner, items: rules })),
+    );
+    await writeExceptions(
+      trx,
+      mandatorId,
+      stale.map(({ owner, exceptions }) => ({ ...owner, items: exceptions })),
+    );
+  }
+  return wanted.map(({ differs }) => differs);
+}
 
 const resourceOf = (db: Database, { mandatorId }: Viewer, id: number) =>
   db.selectFrom('resource').where('mandator_id', '=', mandatorId).where('id', '=', id);
 
 const unknown = () => new NotFound('There is no resource of this id.');
 
+/** One of the two lists of a resource; `select` finds it from a row of resource. */
+type OwnList<Stored, New> = {
+  action: string;
+  select(mandatorId: number, resourceId: number): RawBuilder<Stored[]>;
+  write(trx: Transaction, mandatorId: number, owners: readonly Owned<New>[]): Promise<void>;
+};
+
+const ruleList: OwnList<StoredRule, OpeningRule> = {
+  action: 'replace opening rules',
+  select: (mandatorId, resourceId) =>
+    jsonArrayFrom(
+      storedRules(mandatorId).where('opening_rule.resource_id', '=', resourceId).orderBy('opening_rule.id'),
+    ),
+  write: writeRules,
+};
+
+const exceptionList: OwnList<StoredException, NewException> = {
+  action: 'replace opening exceptions',
+  select: (mandatorId, resourceId) =>
+    jsonArrayFrom(
+      storedExceptions(mandatorId)
+        .where('opening_exception.resource_id', '=', resourceId)
+        .orderBy('opening_exception.id'),
+    ),
+  write: writeExceptions,
+};
+
 /** @throws NotFound, also for another tenant's */
-function asOwn<Item extends { id: number }>(found: { id: number; items: Item[] } | undefined): OwnHours<Item> {
+async function readList<Stored extends { id: number }>(
+  { select }: OwnList<Stored, never>,
+  db: Database,
+  viewer: Viewer,
+  resourceId: number,
+): Promise<OwnHours<Stored>> {
+  const found = await resourceOf(db, viewer, resourceId)
+    .select(select(viewer.mandatorId, resourceId).as('items'))
+    .executeTakeFirst();
   if (!found) throw unknown();
-  return { resourceId: found.id, version: found.items.at(-1)?.id ?? 0, items: found.items };
+  return { resourceId, version: found.items.at(-1)?.id ?? 0, items: found.items };
 }
 
-const readRules: Read<StoredRule> = async (db, viewer, resourceId) => {
-  const rules = storedRules(viewer.mandatorId)
-    .where('opening_rule.resource_id', '=', resourceId)
-    .orderBy('opening_rule.id');
-  return asOwn(
-    await resourceOf(db, viewer, resourceId)
-      .select(['id', jsonArrayFrom(rules).as('items')])
-      .executeTakeFirst(),
-  );
-};
-
-const readExceptions: Read<StoredException> = async (db, viewer, resourceId) => {
-  const exceptions = storedExceptions(viewer.mandatorId)
-    .where('opening_exception.resource_id', '=', resourceId)
-    .orderBy('opening_exception.id');
-  return asOwn(
-    await resourceOf(db, viewer, resourceId)
-      .select(['id', jsonArrayFrom(exceptions).as('items')])
-      .executeTakeFirst(),
-  );
-};
+/**
+ * Changes of one resource wait for each other, and for a tenant file.
+ * @throws Unavailable while an import holds the resource
+ */
+function replaceList<Stored extends { id: number }, New>(
+  list: OwnList<Stored, New>,
+  db: Database,
+  act: Act,
+  resourceId: number,
+  expected: Versions,
+  items: readonly New[],
+): Promise<OwnHours<Stored>> {
+  const { viewer } = act;
+  checkAdmin(viewer);
+  return transactOrGiveUp(db, 'The resource', async (trx) => {
+    // First and by itself: what is read behind it is what stands when the lock is held.
+    const resource = await resourceOf(trx, viewer, resourceId)
+      .select('location_id as locationId')
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (!resource) throw unknown();
+    checkVersion(await readList(list, trx, viewer, resourceId), expected);
+    await list.write(trx, viewer.mandatorId, [{ ...resource, resourceId, items }]);
+    await recordAct(trx, act, list.action, resourceId);
+    return await readList(list, trx, viewer, resourceId);
+  });
+}
 
 /** The rules of a resource itself, without its location's. @throws Forbidden, NotFound */
 export async function getRules(db: Database, viewer: Viewer, resourceId: number): Promise<OwnHours<StoredRule>> {
   checkAdmin(viewer);
-  return readRules(db, viewer, resourceId);
+  return await readList(ruleList, db, viewer, resourceId);
 }
 
 /** The same for its exceptions. @throws Forbidden, NotFound */
@@ -63,116 +179,29 @@ export async function getExceptions(
   resourceId: number,
 ): Promise<OwnHours<StoredException>> {
   checkAdmin(viewer);
-  return readExceptions(db, viewer, resourceId);
-}
-
-type Change<Item> = {
-  act: Act;
-  /** What is kept of it. */
-  action: string;
-  resourceId: number;
-  expected: Versions;
-  read: Read<Item>;
-  /** Puts the new ones in the place of the old ones. */
-  write(trx: Transaction, key: { mandator_id: number; location_id: number; resource_id: number }): Promise<void>;
-};
-
-/**
- * Changes of one resource wait for each other, and for a tenant file.
- * @throws Unavailable while an import holds the resource
- */
-function replaceOwn<Item>(
-  db: Database,
-  { act, action, resourceId, expected, read, write }: Change<Item>,
-): Promise<OwnHours<Item>> {
-  const { viewer } = act;
-  checkAdmin(viewer);
-  return transactOrGiveUp(db, 'The resource', async (trx) => {
-    // First and by itself: what is read behind it is what stands when the lock is held.
-    const resource = await resourceOf(trx, viewer, resourceId)
-      .select('location_id')
-      .forNoKeyUpdate()
-      .executeTakeFirst();
-    if (!resource) throw unknown();
-    checkVersion(await read(trx, viewer, resourceId), expected);
-    await write(trx, { mandator_id: viewer.mandatorId, resource_id: resourceId, ...resource });
-    await recordAct(trx, act, action, resourceId);
-    return await read(trx, viewer, resourceId);
-  });
+  return await readList(exceptionList, db, viewer, resourceId);
 }
 
 /**
  * Puts these rules in the place of all that the resource has itself; with none, those of its location count.
  * @throws Forbidden, NotFound, PreconditionFailed
  */
-export async function replaceRules(
+export const replaceRules = (
   db: Database,
   act: Act,
   resourceId: number,
   expected: Versions,
   rules: readonly OpeningRule[],
-): Promise<OwnHours<StoredRule>> {
-  const write: Change<StoredRule>['write'] = async (trx, key) => {
-    await trx
-      .deleteFrom('opening_rule')
-      .where('mandator_id', '=', key.mandator_id)
-      .where('resource_id', '=', key.resource_id)
-      .execute();
-    if (rules.length === 0) return;
-    const rows = rules.map(({ weekdays, opens, closes, validFrom, validTo }) => ({
-      ...key,
-      weekdays: [...weekdays],
-      opens,
-      closes,
-      valid_from: validFrom,
-      valid_to: validTo,
-    }));
-    await trx.insertInto('opening_rule').values(rows).execute();
-  };
-  return await replaceOwn(db, {
-    act,
-    action: 'replace opening rules',
-    resourceId,
-    expected,
-    read: readRules,
-    write,
-  });
-}
+): Promise<OwnHours<StoredRule>> => replaceList(ruleList, db, act, resourceId, expected, rules);
 
 /**
  * Puts these exceptions in the place of all that the resource has itself; those of its location go on to count.
  * @throws Forbidden, NotFound, PreconditionFailed
  */
-export async function replaceExceptions(
+export const replaceExceptions = (
   db: Database,
   act: Act,
   resourceId: number,
   expected: Versions,
   exceptions: readonly NewException[],
-): Promise<OwnHours<StoredException>> {
-  const write: Change<StoredException>['write'] = async (trx, key) => {
-    await trx
-      .deleteFrom('opening_exception')
-      .where('mandator_id', '=', key.mandator_id)
-      .where('resource_id', '=', key.resource_id)
-      .execute();
-    if (exceptions.length === 0) return;
-    const rows = exceptions.map(({ fromDate, toDate, closed, periods, reason }) => ({
-      ...key,
-      from_date: fromDate,
-      to_date: toDate,
-      closed,
-      reason,
-      periods: JSON.stringify(periods),
-    }));
-    await trx.insertInto('opening_exception').values(rows).execute();
-  };
-  return await replaceOwn(db, {
-    act,
-    action: 'replace opening exceptions',
-    resourceId,
-    expected,
-    read: readExceptions,
-    write,
-  });
-}
+): Promise<OwnHours<StoredException>> => replaceList(exceptionList, db, act, resourceId, expected, exceptions);

@@ -3,9 +3,7 @@ import { Forbidden, InvalidInput, Malformed, NotFound, PreconditionFailed } from
 import type { AddTypes, Builder } from '../graphql/builder.ts';
 import { bodyType, enumType, type Members, type MemberType, recordType } from '../graphql/record.ts';
 import { readId, readInput } from '../input.ts';
-import * as bodies from './bodies.ts';
-import { getExceptions, getRules, replaceExceptions, replaceRules } from './change.ts';
-import { listForLocation } from './service.ts';
+import * as hours from './service.ts';
 import * as wire from './wire.ts';
 
 /** A record as REST has it, which is the source of its type here. */
@@ -61,7 +59,7 @@ function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }:
         description: 'When the resources of a location are open: fixed clock times, converted to UTC.',
         resolve: async (_root, { locationId, from, to, timezoneLocationId }, { context, viewer }) =>
           wire.toOpeningHours(
-            await listForLocation(context.db, viewer, readId(locationId), {
+            await hours.listForLocation(context.db, viewer, readId(locationId), {
               from: from ?? undefined,
               to: to ?? undefined,
               timezoneLocationId: timezoneLocationId == null ? undefined : readId(timezoneLocationId),
@@ -73,14 +71,14 @@ function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }:
         args: { resourceId },
         description: 'The weekly hours that a resource has itself; for Admins.',
         resolve: async (_root, args, { context, viewer }) =>
-          wire.toOwnRules(await getRules(context.db, viewer, readId(args.resourceId))),
+          wire.toOwnRules(await hours.getRules(context.db, viewer, readId(args.resourceId))),
       }),
       openingExceptions: t.field({
         type: ownExceptions,
         args: { resourceId },
         description: 'The dates on which a resource itself has other hours; for Admins.',
         resolve: async (_root, args, { context, viewer }) =>
-          wire.toOwnExceptions(await getExceptions(context.db, viewer, readId(args.resourceId))),
+          wire.toOwnExceptions(await hours.getExceptions(context.db, viewer, readId(args.resourceId))),
       }),
     };
   });
@@ -97,11 +95,11 @@ function readItems<T extends z.ZodType>(body: T, items: readonly object[]): z.ou
 
 function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): void {
   const period = bodyType(builder, 'OpeningPeriodInput', wire.openingPeriod);
-  const rule = bodyType(builder, 'OpeningRuleInput', bodies.newRule);
+  const rule = bodyType(builder, 'OpeningRuleInput', wire.newRule);
   const exception = bodyType(
     builder,
     'OpeningExceptionInput',
-    bodies.newException,
+    wire.newException,
     new Map([[wire.openingPeriod, period]]),
   );
   const problems = [InvalidInput, NotFound, Forbidden, PreconditionFailed];
@@ -123,8 +121,8 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
         },
         description: 'Replaces the rules of a resource; for Admins.',
         resolve: async (_root, { resourceId, version, items }, call) => {
-          const rules = readItems(bodies.rulesBody, items).Items.map(bodies.toNewRule);
-          return wire.toOwnRules(await replaceRules(call.context.db, call, readId(resourceId), [version], rules));
+          const rules = readItems(wire.rulesBody, items).Items.map(hours.toNewRule);
+          return wire.toOwnRules(await hours.replaceRules(call.context.db, call, readId(resourceId), [version], rules));
         },
       }),
       setOpeningExceptions: t.field({
@@ -143,9 +141,9 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
         },
         description: 'Replaces the exceptions of a resource; for Admins.',
         resolve: async (_root, { resourceId, version, items }, call) => {
-          const exceptions = readItems(bodies.exceptionsBody, items).Items.map(bodies.toNewException);
+          const exceptions = readItems(wire.exceptionsBody, items).Items.map(hours.toNewException);
           return wire.toOwnExceptions(
-            await replaceExceptions(call.context.db, call, readId(resourceId), [version], exceptions),
+            await hours.replaceExceptions(call.context.db, call, readId(resourceId), [version], exceptions),
           );
         },
       }),

@@ -3,10 +3,8 @@ import { readId } from '../input.ts';
 import { id } from '../rest/parameters.ts';
 import { type DescribedAnswer, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
-import { exceptionsBody, rulesBody, toNewException, toNewRule } from './bodies.ts';
-import { getExceptions, getRules, replaceExceptions, replaceRules } from './change.ts';
-import { listForLocation } from './service.ts';
-import { openingHours, ownExceptions, ownRules, toOpeningHours, toOwnExceptions, toOwnRules } from './wire.ts';
+import * as hours from './service.ts';
+import * as wire from './wire.ts';
 
 const path = '/v1.0/opening-hours';
 
@@ -59,8 +57,8 @@ function ownAnswer(description: string, body: z.ZodType, item: object): Record<n
   const record = { ResourceId: 5, Version: 12, Items: [{ ...own, ...item }] };
   return { 200: { description, body, example: record, headers: ['ETag'] } };
 }
-const rulesAnswer = ownAnswer('The rules of the resource itself.', ownRules, rule);
-const exceptionsAnswer = ownAnswer('The exceptions of the resource itself.', ownExceptions, exception);
+const rulesAnswer = ownAnswer('The rules of the resource itself.', wire.ownRules, rule);
+const exceptionsAnswer = ownAnswer('The exceptions of the resource itself.', wire.ownExceptions, exception);
 
 export const routes = [
   route({
@@ -75,15 +73,15 @@ export const routes = [
       From: localDate('The first local date; today in the zone used when left out.'),
       To: localDate('The last local date, at most the 366th; six days after `From` when left out.'),
     }),
-    answers: { 200: { description: 'The opening hours.', body: openingHours, example } },
+    answers: { 200: { description: 'The opening hours.', body: wire.openingHours, example } },
     handle: async ({ db }, { viewer, params, query, headers }) => {
       const named = headers['x-timezone-locationid'];
-      const hours = await listForLocation(db, viewer, params.locationId, {
+      const found = await hours.listForLocation(db, viewer, params.locationId, {
         from: query.From,
         to: query.To,
         timezoneLocationId: named === undefined ? undefined : readId(String(named).trim()),
       });
-      return { status: 200, body: toOpeningHours(hours) };
+      return { status: 200, body: wire.toOpeningHours(found) };
     },
   }),
   route({
@@ -95,7 +93,7 @@ export const routes = [
     answers: rulesAnswer,
     problems: forAdmins,
     handle: async ({ db }, { viewer, params }) =>
-      recordAnswer(toOwnRules(await getRules(db, viewer, params.resourceId))),
+      recordAnswer(wire.toOwnRules(await hours.getRules(db, viewer, params.resourceId))),
   }),
   route({
     method: 'PUT',
@@ -104,13 +102,15 @@ export const routes = [
     description: replaces,
     headers: ['If-Match'],
     params: resource,
-    body: { schema: rulesBody, example: { Items: [rule] } },
+    body: { schema: wire.rulesBody, example: { Items: [rule] } },
     answers: rulesAnswer,
     problems: forAdmins,
     handle: async ({ db }, { viewer, requestId, params, body, headers }) => {
-      const rules = body.Items.map(toNewRule);
+      const rules = body.Items.map(hours.toNewRule);
       return recordAnswer(
-        toOwnRules(await replaceRules(db, { viewer, requestId }, params.resourceId, readIfMatch(headers), rules)),
+        wire.toOwnRules(
+          await hours.replaceRules(db, { viewer, requestId }, params.resourceId, readIfMatch(headers), rules),
+        ),
       );
     },
   }),
@@ -123,7 +123,7 @@ export const routes = [
     answers: exceptionsAnswer,
     problems: forAdmins,
     handle: async ({ db }, { viewer, params }) =>
-      recordAnswer(toOwnExceptions(await getExceptions(db, viewer, params.resourceId))),
+      recordAnswer(wire.toOwnExceptions(await hours.getExceptions(db, viewer, params.resourceId))),
   }),
   route({
     method: 'PUT',
@@ -132,14 +132,14 @@ export const routes = [
     description: replaces,
     headers: ['If-Match'],
     params: resource,
-    body: { schema: exceptionsBody, example: { Items: [exception] } },
+    body: { schema: wire.exceptionsBody, example: { Items: [exception] } },
     answers: exceptionsAnswer,
     problems: forAdmins,
     handle: async ({ db }, { viewer, requestId, params, body, headers }) => {
-      const exceptions = body.Items.map(toNewException);
+      const exceptions = body.Items.map(hours.toNewException);
       return recordAnswer(
-        toOwnExceptions(
-          await replaceExceptions(db, { viewer, requestId }, params.resourceId, readIfMatch(headers), exceptions),
+        wire.toOwnExceptions(
+          await hours.replaceExceptions(db, { viewer, requestId }, params.resourceId, readIfMatch(headers), exceptions),
         ),
       );
     },

@@ -20,6 +20,10 @@ import {
   type StoredRule,
 } from './stored.ts';
 
+export { applyHours, getExceptions, getRules, type OwnHours, replaceExceptions, replaceRules } from './change.ts';
+export { hoursMembers, toNewException, toNewRule, type WrittenHours } from './schema.ts';
+export type { StoredException, StoredRule };
+
 /** An unbroken time of being open. */
 export type OpenStretch = { start: Date; end: Date };
 

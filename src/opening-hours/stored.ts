@@ -3,7 +3,7 @@ import { expressionBuilder, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Database } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
-import type { OpeningException, OpeningRule, Period } from './local-hours.ts';
+import type { Hours, OpeningException, OpeningRule, Period } from './local-hours.ts';
 
 /** `resourceId` null: of the location itself. */
 type Owner = { id: number; locationId: number; resourceId: number | null };
@@ -97,9 +97,19 @@ export function hoursByResource({ rules, exceptions }: StoredHours): (resourceId
 }
 
 const members = [
-  ...['rules', 'weekdays', 'opens', 'closes', 'validFrom', 'validTo'],
-  ...['exceptions', 'fromDate', 'toDate', 'closed', 'periods'],
+  'rules',
+  'weekdays',
+  'opens',
+  'closes',
+  'validFrom',
+  'validTo',
+  'exceptions',
+  'fromDate',
+  'toDate',
+  'closed',
+  'periods',
+  'reason',
 ];
 
 /** The same for hours that are the same, whoever has them. */
-export const keyOf = (hours: StoredHours) => JSON.stringify(hours, members);
+export const keyOf = (hours: Hours) => JSON.stringify(hours, members);

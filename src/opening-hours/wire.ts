@@ -1,59 +1,13 @@
-/** The records of opening hours as clients see them: REST in Pascal case, GraphQL in camel case. */
+/** Opening hours as clients see and send them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import type { OwnHours } from './change.ts';
 import type { OpenInterval, Period } from './local-hours.ts';
-import type { LocationHours } from './service.ts';
-import type { StoredException, StoredRule } from './stored.ts';
+import { clocks, date, exceptionFields, listOfExceptions, listOfRules, owner, ruleFields } from './schema.ts';
+import type { LocationHours, OwnHours, StoredException, StoredRule } from './service.ts';
 
-const mostPeriods = 24;
+export { newException, newRule, openingPeriod } from './schema.ts';
 
 const id = (description: string) => z.int().min(1).meta({ description });
 const text = (most: number, description: string) => z.string().max(most).meta({ description });
-const date = (description: string) => z.iso.date('must be a date such as 2026-12-24').meta({ description });
-
-const clocks = {
-  Opens: z
-    .string()
-    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time from 00:00 to 23:59')
-    .meta({ maxLength: 5, description: 'Local clock time.' }),
-  Closes: z
-    .string()
-    .regex(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, 'must be a time from 00:00 to 24:00')
-    .meta({
-      maxLength: 5,
-      description: 'Local clock time; at or before Opens it is that of the next day.',
-    }),
-};
-export const openingPeriod = z
-  .strictObject(clocks)
-  .meta({ id: 'OpeningPeriod', description: 'From one local clock time to another.' });
-
-export const owner = {
-  Id: id('Names it until its list is replaced.'),
-  LocationId: id('The location that it belongs to.'),
-  ResourceId: id('The resource that it belongs to; null: to its location.').nullable(),
-};
-export const ruleFields = {
-  Weekdays: z
-    .array(z.int().min(1, 'must be 1 (Monday) or more').max(7, 'must be 7 (Sunday) or less'))
-    .min(1, 'must name a weekday')
-    .max(7)
-    .refine((days) => new Set(days).size === days.length, 'must name each weekday once')
-    .meta({ description: 'The days on which it opens: 1 is Monday, 7 is Sunday.' }),
-  ...clocks,
-  ValidFrom: date('The first date on which it counts; null: there is none.').nullable(),
-  ValidTo: date('The last date on which it counts; null: there is none.').nullable(),
-};
-export const exceptionFields = {
-  FromDate: date('The first date that it is about.'),
-  ToDate: date('The last date that it is about.'),
-  Closed: z.boolean().meta({ description: 'Closed on its dates; the night before ends at 00:00 of the first.' }),
-  Periods: z
-    .array(openingPeriod)
-    .max(mostPeriods)
-    .meta({ description: 'When it is open on each of its dates, whatever the rules say; none when Closed.' }),
-  Reason: text(500, 'Why, for people.').nullable(),
-};
 
 export const openingRule = z
   .object({ ...owner, ...ruleFields })
@@ -137,6 +91,27 @@ export const ownExceptions = ownList(openingException, 10_000, {
   id: 'OpeningExceptionList',
   description: 'The exceptions that a resource has itself.',
 });
+
+/** Members that an answer has and that may come back with it; they are not looked at. */
+const answered = {
+  Id: owner.Id.optional(),
+  LocationId: owner.LocationId.optional(),
+  ResourceId: owner.ResourceId.optional(),
+};
+const bodyOf = <Item extends z.ZodType>(items: Item, description: string) =>
+  z.strictObject({
+    ResourceId: answered.ResourceId,
+    Version: z.int().optional().meta({ description: 'Not looked at: `If-Match` is.' }),
+    Items: items.meta({ description }),
+  });
+export const rulesBody = bodyOf(
+  listOfRules('Items', answered),
+  'All rules of the resource itself; with none those of its location count.',
+);
+export const exceptionsBody = bodyOf(
+  listOfExceptions(answered),
+  'All exceptions of the resource itself; those of its location go on to count.',
+);
 
 const toPeriodRecord = ({ opens, closes }: Period) => ({ Opens: opens, Closes: closes });
 

@@ -2,7 +2,6 @@ import fs from 'node:fs/promises';
 import { type AddCommands, CommandFailed, tenantOption, unreadableFile } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { InvalidInput } from '../errors.ts';
-import { readParameterName } from './parameters.ts';
 import * as tenants from './service.ts';
 import { toPersonRecord } from './wire.ts';
 
@@ -95,7 +94,7 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', 'Example:\n  $ roomgate parameter get --mandator demo')
     .action(
       action(async ({ context, print }, name: string | undefined, options: { mandator: string }) => {
-        const one = name === undefined ? undefined : readParameterName(name);
+        const one = name === undefined ? undefined : tenants.readParameterName(name);
         const { parameters } = await tenants.getMandator(context.db, options.mandator);
         if (one) print(String(parameters[one]), { [one]: parameters[one] });
         else print(formatTable(['Parameter', 'Value'], Object.entries(parameters)), parameters);

@@ -2,28 +2,26 @@ import type { InputRef, ObjectRef } from '@pothos/core';
 import type { z } from 'zod';
 import type { Act, Context, Versions } from '../context.ts';
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
+import { type Fields, toFields } from '../fields.ts';
 import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { resourceFields, toResourceFilter } from '../graphql/filters.ts';
 import { bodyType, enumType, type MemberType, readBody, recordFields, recordType } from '../graphql/record.ts';
 import { textArgument } from '../graphql/texts.ts';
 import { readId } from '../input.ts';
-import type { Location } from './locations.ts';
-import * as locations from './locations.ts';
-import * as persons from './persons.ts';
-import * as resources from './resources.ts';
+import * as tenants from './service.ts';
 import * as wire from './wire.ts';
 
 const activeFilter = 'That are, or are not, active; both when left out.';
 
-function addLocation(builder: Builder): ObjectRef<Types, Location> {
+function addLocation(builder: Builder): ObjectRef<Types, tenants.Location> {
   const location = recordType(builder, 'Location', wire.locationRecord, wire.toLocationRecord);
   builder.queryFields((t) => ({
     locations: t.field({
       type: [location],
       complexity: { field: 10, multiplier: 50 },
       description: 'All locations of the tenant, retired ones too.',
-      resolve: (_root, _args, { context, viewer }) => locations.listAllLocations(context.db, viewer),
+      resolve: (_root, _args, { context, viewer }) => tenants.listAllLocations(context.db, viewer),
     }),
     location: t.field({
       type: location,
@@ -31,25 +29,25 @@ function addLocation(builder: Builder): ObjectRef<Types, Location> {
       args: { id: t.arg.id({ required: true, description: 'The id of the location.' }) },
       description: 'One location; null when this tenant has none of that id.',
       resolve: async (_root, { id }, { context, viewer }) =>
-        (await locations.findLocation(context.db, viewer, readId(id))) ?? null,
+        (await tenants.findLocation(context.db, viewer, readId(id))) ?? null,
     }),
   }));
   return location;
 }
 
-function addResource(builder: Builder, location: ObjectRef<Types, Location>) {
-  const resource = builder.objectRef<resources.Resource>('Resource').implement({
+function addResource(builder: Builder, location: ObjectRef<Types, tenants.Location>) {
+  const resource = builder.objectRef<tenants.Resource>('Resource').implement({
     description: 'A bookable room or thing.',
     fields: (t) => ({
       ...recordFields(t, wire.resourceRecord, wire.toResourceRecord),
       location: t.field({
         type: location,
         description: 'Where it is.',
-        resolve: ({ locationId }, _args, { context, viewer }) => locations.getLocation(context.db, viewer, locationId),
+        resolve: ({ locationId }, _args, { context, viewer }) => tenants.getLocation(context.db, viewer, locationId),
       }),
     }),
   });
-  const connection = connectionType(builder, resource, resources.resourceList);
+  const connection = connectionType(builder, resource, tenants.resourceList);
   const filter = builder.inputType('ResourceFilter', {
     description: 'Which resources; members that are left out do not count.',
     fields: (t) => ({
@@ -66,7 +64,7 @@ function addResource(builder: Builder, location: ObjectRef<Types, Location>) {
       complexity: pageCost,
       description: 'The resources of the tenant by their ids.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
-        resources.listResources(
+        tenants.listResources(
           context.db,
           viewer,
           {
@@ -75,7 +73,7 @@ function addResource(builder: Builder, location: ObjectRef<Types, Location>) {
             name: wanted?.name ?? undefined,
             active: wanted?.active ?? undefined,
           },
-          pageOf(resources.resourceList, page),
+          pageOf(tenants.resourceList, page),
         ),
     }),
     resource: t.field({
@@ -84,7 +82,7 @@ function addResource(builder: Builder, location: ObjectRef<Types, Location>) {
       args: { id: t.arg.id({ required: true, description: 'The id of the resource.' }) },
       description: 'One resource; null when this tenant has none of that id.',
       resolve: async (_root, { id }, { context, viewer }) =>
-        (await resources.findResource(context.db, viewer, readId(id))) ?? null,
+        (await tenants.findResource(context.db, viewer, readId(id))) ?? null,
     }),
   }));
   return resource;
@@ -94,7 +92,7 @@ function addPerson(builder: Builder) {
   const role = enumType(builder, wire.role);
   const members = new Map<z.ZodType, MemberType>([[wire.role, role]]);
   const person = recordType(builder, 'Person', wire.personRecord, wire.toPersonRecord, members);
-  const connection = connectionType(builder, person, persons.personList);
+  const connection = connectionType(builder, person, tenants.personList);
   const filter = builder.inputType('PersonFilter', {
     description: 'Which persons; members that are left out do not count.',
     fields: (t) => ({
@@ -110,7 +108,7 @@ function addPerson(builder: Builder) {
     me: t.field({
       type: person,
       description: 'The person whose credential this call carries.',
-      resolve: (_root, _args, { context, viewer }) => persons.getOwnPerson(context.db, viewer),
+      resolve: (_root, _args, { context, viewer }) => tenants.getOwnPerson(context.db, viewer),
     }),
     persons: t.field({
       type: connection,
@@ -118,7 +116,7 @@ function addPerson(builder: Builder) {
       complexity: pageCost,
       description: 'The persons of the tenant by their ids, for Admins.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
-        persons.listPersons(
+        tenants.listPersons(
           context.db,
           viewer,
           {
@@ -126,7 +124,7 @@ function addPerson(builder: Builder) {
             role: wanted?.role ?? undefined,
             active: wanted?.active ?? undefined,
           },
-          pageOf(persons.personList, page),
+          pageOf(tenants.personList, page),
         ),
     }),
     person: t.field({
@@ -135,7 +133,7 @@ function addPerson(builder: Builder) {
       args: { id: t.arg.id({ required: true, description: 'The id of the person.' }) },
       description: 'One person, for Admins; null when this tenant has none of that id.',
       resolve: async (_root, { id }, { context, viewer }) =>
-        (await persons.findPersonById(context.db, viewer, readId(id))) ?? null,
+        (await tenants.findPersonById(context.db, viewer, readId(id))) ?? null,
     }),
   }));
   return person;
@@ -151,7 +149,7 @@ function addChanges<New extends Body, Changes extends Body>(
   record: ObjectRef<Types, any>,
   create: {
     schema: New;
-    run(db: Context['db'], act: Act, fields: wire.Fields<z.output<New>>): Promise<object>;
+    run(db: Context['db'], act: Act, fields: Fields<z.output<New>>): Promise<object>;
   },
   change: {
     schema: Changes;
@@ -160,7 +158,7 @@ function addChanges<New extends Body, Changes extends Body>(
       act: Act,
       id: number,
       versions: Versions,
-      changes: wire.Fields<z.output<Changes>>,
+      changes: Fields<z.output<Changes>>,
     ): Promise<object>;
   },
 ): void {
@@ -178,8 +176,7 @@ function addChanges<New extends Body, Changes extends Body>(
         input: t.arg({ type: input('Create', create.schema), required: true, description: 'What to make.' }),
       },
       description: `Makes a ${noun.toLowerCase()}, for Admins.`,
-      resolve: (_root, args, call) =>
-        create.run(call.context.db, call, wire.toFields(readBody(create.schema, args.input))),
+      resolve: (_root, args, call) => create.run(call.context.db, call, toFields(readBody(create.schema, args.input))),
     }),
   );
   builder.mutationField(`change${noun}`, (t) =>
@@ -200,7 +197,7 @@ function addChanges<New extends Body, Changes extends Body>(
       },
       description: `Changes a ${noun.toLowerCase()}, for Admins.`,
       resolve: (_root, { id, version, input: sent }, call) => {
-        const changes = wire.toFields(readBody(change.schema, sent));
+        const changes = toFields(readBody(change.schema, sent));
         return change.run(call.context.db, call, readId(id), [version], changes);
       },
     }),
@@ -216,21 +213,21 @@ export const addTypes: AddTypes = (builder) => {
     builder,
     'Location',
     location,
-    { schema: wire.newLocation, run: locations.createLocation },
-    { schema: wire.locationChanges, run: locations.changeLocation },
+    { schema: wire.newLocation, run: tenants.createLocation },
+    { schema: wire.locationChanges, run: tenants.changeLocation },
   );
   addChanges(
     builder,
     'Resource',
     resource,
-    { schema: wire.newResource, run: resources.createResource },
-    { schema: wire.resourceChanges, run: resources.changeResource },
+    { schema: wire.newResource, run: tenants.createResource },
+    { schema: wire.resourceChanges, run: tenants.changeResource },
   );
   addChanges(
     builder,
     'Person',
     person,
-    { schema: wire.newPerson, run: persons.createPerson },
-    { schema: wire.personChanges, run: persons.changePerson },
+    { schema: wire.newPerson, run: tenants.createPerson },
+    { schema: wire.personChanges, run: tenants.changePerson },
   );
 };

@@ -7,7 +7,7 @@ import { idKey, type List, type Page, type PageRequest, toPage } from '../db/pag
 import { readById } from '../db/read-by-id.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { refuseDuplicate } from './duplicates.ts';
-import { getMandator } from './mandators.ts';
+import { getMandator, noMandator } from './mandators.ts';
 import { checkTimeZone } from './time-zones.ts';
 
 export type PersonRecord = {
@@ -183,4 +183,29 @@ async function checkOtherAdmin(trx: Transaction, mandatorId: number, personId: n
     .limit(1)
     .executeTakeFirst();
   if (!other) throw new Conflict('The tenant would have no active Admin; make another one first.');
+}
+
+type TenantPerson = { mandatorId: number; personId: number; name: string; email: string; role: Viewer['role'] };
+
+/** An active person by tenant and e-mail address, both in any case. @throws NotFound */
+export async function getPerson(db: Database, mandatorCode: string, email: string): Promise<TenantPerson> {
+  const found = await db
+    .selectFrom('mandator')
+    .leftJoin('person', (join) =>
+      join
+        .onRef('person.mandator_id', '=', 'mandator.id')
+        .on(sql`lower(person.email)`, '=', sql`lower(${email})`)
+        .on('person.active', '=', true),
+    )
+    .where('mandator.code', '=', mandatorCode.toLowerCase())
+    .select(['mandator.id as mandatorId', 'mandator.code', 'person.id as personId'])
+    .select(['person.name', 'person.email', 'person.role'])
+    .executeTakeFirst();
+  if (!found) throw noMandator(mandatorCode);
+  const { code, ...person } = found;
+  if (person.personId === null)
+    throw new NotFound(
+      `Tenant ${code} has no active person ${JSON.stringify(email)}; add it to the Persons of its file and run: roomgate apply FILE`,
+    );
+  return person as TenantPerson;
 }

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import type { Act, Context, Versions } from '../context.ts';
 import { readPage } from '../db/paging.ts';
+import { type Fields, toFields } from '../fields.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { flag, id, paging, resourceFilter } from '../rest/parameters.ts';
 import { type DescribedAnswer, type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as examples from './examples.ts';
-import * as locations from './locations.ts';
-import * as persons from './persons.ts';
-import * as resources from './resources.ts';
+import * as tenants from './service.ts';
 import * as wire from './wire.ts';
 
 const forDisplays = { 403: 'A display reads the status of its own resources only.' };
@@ -29,17 +28,13 @@ const many = (noun: string, items: z.ZodType, listId: string, example: unknown) 
 });
 
 type Body = z.ZodType<object>;
-type Create<Record, New extends Body> = (
-  db: Context['db'],
-  act: Act,
-  fields: wire.Fields<z.output<New>>,
-) => Promise<Record>;
+type Create<Record, New extends Body> = (db: Context['db'], act: Act, fields: Fields<z.output<New>>) => Promise<Record>;
 type Change<Record, Changes extends Body> = (
   db: Context['db'],
   act: Act,
   id: number,
   versions: Versions,
-  changes: wire.Fields<z.output<Changes>>,
+  changes: Fields<z.output<Changes>>,
 ) => Promise<Record>;
 
 /** The routes by which Admins make and change the records of one kind. */
@@ -71,7 +66,7 @@ function adminRoutes<Record extends { id: number }, New extends Body, Changes ex
       },
       problems: { ...forAdmins, 409: conflicts.create },
       handle: async ({ db, config }, call) => {
-        const made = await create.run(db, call, wire.toFields(call.body));
+        const made = await create.run(db, call, toFields(call.body));
         const location = `${config.BaseUrl}/${call.viewer.mandator}/api${path}/${made.id}`;
         return recordAnswer(record.of(made), { status: 201, location });
       },
@@ -88,7 +83,7 @@ function adminRoutes<Record extends { id: number }, New extends Body, Changes ex
       problems: { ...forAdmins, 409: conflicts.change },
       handle: async ({ db }, call) => {
         const versions = readIfMatch(call.headers);
-        const changes = wire.toFields(call.body);
+        const changes = toFields(call.body);
         return recordAnswer(record.of(await change.run(db, call, call.params.id, versions, changes)));
       },
     }),
@@ -120,8 +115,8 @@ const resourceRoutes = [
         name: query.Name,
         active: query.Active,
       };
-      const page = readPage(resources.resourceList, query.Limit, query.Cursor);
-      return listAnswer(await resources.listResources(db, viewer, filter, page), wire.toResourceRecord);
+      const page = readPage(tenants.resourceList, query.Limit, query.Cursor);
+      return listAnswer(await tenants.listResources(db, viewer, filter, page), wire.toResourceRecord);
     },
   }),
   route({
@@ -132,7 +127,7 @@ const resourceRoutes = [
     answers: one('The resource.', wire.resourceRecord, examples.resource),
     problems: forDisplays,
     handle: async ({ db }, { viewer, params }) =>
-      recordAnswer(wire.toResourceRecord(await resources.getResource(db, viewer, params.id))),
+      recordAnswer(wire.toResourceRecord(await tenants.getResource(db, viewer, params.id))),
   }),
   ...adminRoutes({
     path: '/v1.0/resources',
@@ -149,12 +144,12 @@ const resourceRoutes = [
     create: {
       schema: wire.newResource,
       example: examples.newResource,
-      run: resources.createResource,
+      run: tenants.createResource,
     },
     change: {
       schema: wire.resourceChanges,
       example: examples.resourceChanges,
-      run: resources.changeResource,
+      run: tenants.changeResource,
     },
   }),
 ];
@@ -169,8 +164,8 @@ const locationRoutes = [
     answers: many('locations', wire.locationRecord, 'LocationList', examples.location),
     problems: forDisplays,
     handle: async ({ db }, { viewer, query }) => {
-      const page = readPage(locations.locationList, query.Limit, query.Cursor);
-      const found = await locations.listLocations(db, viewer, { active: query.Active }, page);
+      const page = readPage(tenants.locationList, query.Limit, query.Cursor);
+      const found = await tenants.listLocations(db, viewer, { active: query.Active }, page);
       return listAnswer(found, wire.toLocationRecord);
     },
   }),
@@ -182,7 +177,7 @@ const locationRoutes = [
     answers: one('The location.', wire.locationRecord, examples.location),
     problems: forDisplays,
     handle: async ({ db }, { viewer, params }) =>
-      recordAnswer(wire.toLocationRecord(await locations.getLocation(db, viewer, params.id))),
+      recordAnswer(wire.toLocationRecord(await tenants.getLocation(db, viewer, params.id))),
   }),
   ...adminRoutes({
     path: '/v1.0/locations',
@@ -200,12 +195,12 @@ const locationRoutes = [
     create: {
       schema: wire.newLocation,
       example: examples.newLocation,
-      run: locations.createLocation,
+      run: tenants.createLocation,
     },
     change: {
       schema: wire.locationChanges,
       example: examples.locationChanges,
-      run: locations.changeLocation,
+      run: tenants.changeLocation,
     },
   }),
 ];
@@ -217,7 +212,7 @@ const personRoutes = [
     summary: 'Read oneself',
     description: 'The person whose credential this call carries.',
     answers: one('The person.', wire.personRecord, examples.person),
-    handle: async ({ db }, { viewer }) => recordAnswer(wire.toPersonRecord(await persons.getOwnPerson(db, viewer))),
+    handle: async ({ db }, { viewer }) => recordAnswer(wire.toPersonRecord(await tenants.getOwnPerson(db, viewer))),
   }),
   route({
     method: 'GET',
@@ -234,8 +229,8 @@ const personRoutes = [
     problems: forAdmins,
     handle: async ({ db }, { viewer, query }) => {
       const filter = { email: query.Email, role: query.Role, active: query.Active };
-      const page = readPage(persons.personList, query.Limit, query.Cursor);
-      return listAnswer(await persons.listPersons(db, viewer, filter, page), wire.toPersonRecord);
+      const page = readPage(tenants.personList, query.Limit, query.Cursor);
+      return listAnswer(await tenants.listPersons(db, viewer, filter, page), wire.toPersonRecord);
     },
   }),
   route({
@@ -247,7 +242,7 @@ const personRoutes = [
     answers: one('The person.', wire.personRecord, examples.person),
     problems: forAdmins,
     handle: async ({ db }, { viewer, params }) =>
-      recordAnswer(wire.toPersonRecord(await persons.getPersonById(db, viewer, params.id))),
+      recordAnswer(wire.toPersonRecord(await tenants.getPersonById(db, viewer, params.id))),
   }),
   ...adminRoutes({
     path: '/v1.0/persons',
@@ -265,12 +260,12 @@ const personRoutes = [
     create: {
       schema: wire.newPerson,
       example: examples.newPerson,
-      run: persons.createPerson,
+      run: tenants.createPerson,
     },
     change: {
       schema: wire.personChanges,
       example: examples.personChanges,
-      run: persons.changePerson,
+      run: tenants.changePerson,
     },
   }),
 ];

@@ -2,76 +2,26 @@
 import { z } from 'zod';
 import { type FieldError, InvalidInput } from '../errors.ts';
 import { reservedNames } from '../names.ts';
+import { hoursMembers } from '../opening-hours/service.ts';
 import { locationFields, personFields, resourceFields, text } from './fields.ts';
 import { remedyFor } from './nearest.ts';
 import { parameterTypes } from './parameters.ts';
 
-/** The messages of this schema say what is allowed; for an unknown member they list the known ones. */
-const record = <Shape extends z.core.$ZodShape>(shape: Shape) =>
-  z.strictObject(shape, {
-    error: ({ code }) => (code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : 'must be an object in braces'),
-  });
-
-const list = <Item extends z.ZodType>(item: Item) => z.array(item, 'must be a list in brackets');
-
-const flag = z.boolean('must be true or false');
-
-const date = text(10)
-  .pipe(z.iso.date('must be a date such as 2026-12-24'))
-  .refine((value) => value >= '1900', 'must be a date of 1900 or later');
-const period = {
-  Opens: text(5).regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time from 00:00 to 23:59'),
-  Closes: text(5).regex(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, 'must be a time from 00:00 to 24:00'),
-};
-
-const openingRule = record({
-  Weekdays: list(
-    z.int('must be a weekday from 1 (Monday) to 7').min(1, 'must be 1 or more').max(7, 'must be 7 or less'),
-  ).min(1, 'must name a weekday'),
-  ...period,
-  ValidFrom: date.nullable().default(null),
-  ValidTo: date.nullable().default(null),
-}).refine(({ ValidFrom, ValidTo }) => !ValidFrom || !ValidTo || ValidFrom <= ValidTo, {
-  path: ['ValidTo'],
-  error: 'must not be before ValidFrom',
-});
-
-const openingException = record({
-  FromDate: date,
-  ToDate: date,
-  Closed: flag.default(false),
-  Periods: list(record(period)).default([]),
-  Reason: text(500).nullable().default(null),
-})
-  .refine(({ FromDate, ToDate }) => FromDate <= ToDate, {
-    path: ['ToDate'],
-    error: 'must not be before FromDate',
-  })
-  .refine(({ Closed, Periods }) => Closed === (Periods.length === 0), {
-    path: ['Periods'],
-    error: 'must hold at least one period, or none when Closed is true',
-  });
-
-const hours = {
-  OpeningRules: list(openingRule).default([]),
-  OpeningExceptions: list(openingException).default([]),
-};
-
-const resource = record({
+const resource = z.strictObject({
   ...resourceFields,
   Kind: resourceFields.Kind.default('Room'),
   Capacity: resourceFields.Capacity.default(null),
   Equipment: resourceFields.Equipment.default([]),
   Mailbox: resourceFields.Mailbox.default(null),
   CheckInMinutes: resourceFields.CheckInMinutes.default(null),
-  ...hours,
+  ...hoursMembers,
 });
 
-const location = record({ ...locationFields, ...hours, Resources: list(resource).default([]) });
+const location = z.strictObject({ ...locationFields, ...hoursMembers, Resources: z.array(resource).default([]) });
 
-const person = record(personFields);
+const person = z.strictObject(personFields);
 
-const tenantFile = record({
+const tenantFile = z.strictObject({
   Mandator: text(64)
     .toLowerCase()
     .refine((code) => !reservedNames.has(code), {
@@ -80,12 +30,29 @@ const tenantFile = record({
     })
     .regex(/^[a-z0-9_-]+$/, 'must consist of a-z, 0-9, - and _'),
   Name: text(200),
-  Parameters: record(parameterTypes).partial().default({}),
-  Locations: list(location).default([]),
-  Persons: list(person).default([]),
+  Parameters: z.strictObject(parameterTypes).partial().default({}),
+  Locations: z.array(location).default([]),
+  Persons: z.array(person).default([]),
 });
 
 export type TenantFile = z.output<typeof tenantFile>;
+
+const kinds: Record<string, string> = {
+  object: 'must be an object in braces',
+  array: 'must be a list in brackets',
+  boolean: 'must be true or false',
+  string: 'must be a text in quotes',
+  int: 'must be a whole number',
+  number: 'must be a whole number',
+};
+
+/** What is allowed, where a schema does not say it itself; for an unknown member those that are known. */
+function allowed(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'unrecognized_keys') return Object.keys((issue.inst as z.ZodObject).shape).join(' ');
+  if (issue.code === 'too_big')
+    return `must have at most ${issue.maximum} ${issue.origin === 'string' ? 'characters' : 'entries'}`;
+  return issue.code === 'invalid_type' ? kinds[issue.expected] : undefined;
+}
 
 const pathOf = (keys: readonly PropertyKey[]) =>
   keys
@@ -117,8 +84,9 @@ function listFaults(issue: z.core.$ZodIssue, input: unknown): FieldError[] {
     });
   const value = valueAt(input, issue.path);
   if (value === undefined) return [fault(issue.path, 'MissingField', `is missing; ${issue.message}`)];
+  const named: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
   const code = issue.code === 'invalid_type' ? 'InvalidType' : 'InvalidValue';
-  return [fault(issue.path, code, `is ${shown(value)}; ${issue.message}`)];
+  return [fault(issue.path, typeof named === 'string' ? named : code, `is ${shown(value)}; ${issue.message}`)];
 }
 
 function shown(value: unknown): string {
@@ -146,7 +114,7 @@ function listDuplicates(input: unknown, keys: readonly PropertyKey[], member: st
  * @throws InvalidInput with every fault at once: path, value, and what is allowed
  */
 export function readTenantFile(json: unknown): TenantFile {
-  const result = tenantFile.safeParse(json);
+  const result = tenantFile.safeParse(json, { error: allowed });
   const locations = valueAt(json, ['Locations']);
   const errors = [
     ...(result.error?.issues ?? []).flatMap((issue) => listFaults(issue, json)),

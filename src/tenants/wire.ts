@@ -171,15 +171,3 @@ export const toPersonReference = ({ personId, displayName }: { personId: number;
   PersonId: personId,
   DisplayName: displayName,
 });
-
-/** The members of a body as the services name them. */
-export type Fields<Body> = {
-  [Name in keyof Body as Uncapitalize<Name & string>]: Exclude<Body[Name], undefined>;
-};
-
-/** A body that was read by one of the schemas above. */
-export function toFields<Body extends object>(body: Body): Fields<Body> {
-  return Object.fromEntries(
-    Object.entries(body).map(([name, value]) => [name.charAt(0).toLowerCase() + name.slice(1), value]),
-  ) as Fields<Body>;
-}

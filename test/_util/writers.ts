@@ -37,8 +37,6 @@ const exceptions: readonly { file: string; table: string; why: string }[] = [
     table: 'mail_calendar',
     why: 'whatever waits for the same reason waits no longer',
   },
-  { file: 'tenants/service.ts', table: 'opening_exception', why: 'a tenant file is applied as a whole' },
-  { file: 'tenants/service.ts', table: 'opening_rule', why: 'a tenant file is applied as a whole' },
 ];
 
 const write =

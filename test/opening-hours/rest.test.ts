@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { InvalidInput } from '../../src/errors.ts';
 import * as tenants from '../../src/tenants/service.ts';
 import { releaseClock, setClock } from '../_util/clock.ts';
 import { makeTenant } from '../_util/factories.ts';
@@ -416,9 +417,27 @@ describe.each(['rules', 'exceptions'])('opening-hours/{resourceId}/%s', (kind) =
   });
 });
 
-describe('422 with every fault of', () => {
+describe('422, and a refusal in a tenant file, with every fault of', () => {
   type Faults = [path: string, code: string][];
+  /** What is wrong with a list where it stands in a tenant file. */
+  function faultsInFile(kind: string, items: unknown): Faults {
+    const list = kind === 'rules' ? 'OpeningRules' : 'OpeningExceptions';
+    const Resources = [{ Name: 'Day', [list]: items }];
+    const file = { Mandator: 'file', Name: 'File', Locations: [{ Name: 'Campus', TimeZone: 'UTC', Resources }] };
+    try {
+      tenants.readTenantFile(file);
+      return [];
+    } catch (error) {
+      const place = `/Locations/0/Resources/0/${list}`;
+      return (error as InvalidInput).errors.map(({ pointer, code }) => [String(pointer).replace(place, ''), code]);
+    }
+  }
   const faultsOf = async (kind: string, items: unknown): Promise<Faults> => {
+    const faults = await faultsOfPut(kind, items);
+    expect(faultsInFile(kind, items)).toEqual(faults);
+    return faults;
+  };
+  const faultsOfPut = async (kind: string, items: unknown): Promise<Faults> => {
     const answer = await call(`/${rooms['Day']}/${kind}`, {
       ...{ method: 'PUT', body: JSON.stringify({ Items: items }) },
       headers: { 'Content-Type': 'application/json', 'If-Match': '*' },
@@ -428,6 +447,7 @@ describe('422 with every fault of', () => {
     const { Errors } = (await answer.json()) as { Errors: { Pointer: string; Code: string }[] };
     return Errors.map(({ Pointer, Code }) => [Pointer.replace('/Items', ''), Code]);
   };
+  const dateAt = (day: number) => new Date(Date.UTC(2026, 0, 1 + day)).toISOString().slice(0, 10);
   const rule = (Opens: unknown, Closes: unknown, more: object = {}) => ({
     ...{ Weekdays: [1], Opens, Closes },
     ...more,
@@ -517,6 +537,11 @@ describe('422 with every fault of', () => {
       [],
     ],
     ['no list', 'none', [['', 'InvalidType']]],
+    [
+      '201 rules',
+      Array.from({ length: 201 }, (_, day) => rule('09:00', '10:00', { ValidFrom: dateAt(day), ValidTo: dateAt(day) })),
+      [['', 'InvalidValue']],
+    ],
   ])('rules: %s', async (_name, items, faults) => {
     expect(await faultsOf('rules', items)).toEqual(faults);
   });
@@ -556,6 +581,11 @@ describe('422 with every fault of', () => {
       'a night over the morning of the next date',
       [on('2026-05-01', '2026-05-02', ['22:00', '06:00'], ['05:00', '07:00'])],
       [['/0/Periods/1', 'OverlappingPeriods']],
+    ],
+    [
+      'a period of 25',
+      [on('2026-05-01', '2026-05-01', ...Array.from({ length: 25 }, () => ['09:00', '10:00'] as [string, string]))],
+      [['/0/Periods', 'InvalidValue']],
     ],
     [
       'a reason of 501 characters',

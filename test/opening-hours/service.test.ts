@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { openLog } from '../../src/log.ts';
 import { listOpenIntervals } from '../../src/opening-hours/service.ts';
@@ -71,16 +72,20 @@ describe('listOpenIntervals', () => {
     });
   });
 
-  test('joins what overlaps or touches, over midnight too', async () => {
+  test('joins what touches, over midnight too, and what an earlier release has stored overlapping', async () => {
     const school = await makeSchool({
-      OpeningRules: [
-        daily('08:00', '12:00'),
-        daily('12:00', '14:00'),
-        daily('13:00', '18:00'),
-        daily('14:30', '15:00'),
-      ],
+      OpeningRules: [daily('08:00', '12:00'), daily('12:00', '14:00'), daily('15:00', '18:00')],
       Resources: [{ Name: 'A' }, { Name: 'B', OpeningRules: [daily('00:00', '24:00')] }],
     });
+    const overlapping = [
+      ['13:00', '18:00'],
+      ['14:30', '15:00'],
+    ].map(([opens, closes]) => ({ opens, closes }));
+    await sql`
+      insert into opening_rule (mandator_id, location_id, weekdays, opens, closes)
+      select distinct mandator_id, location_id, ${everyDay}::smallint[], rule.opens, rule.closes
+      from opening_rule, jsonb_to_recordset(${JSON.stringify(overlapping)}) as rule(opens time, closes time)
+      where mandator_id = ${school.mandatorId}`.execute(db);
     expect(await open(school, '2026-06-02T10:00Z', '2026-06-02T11:00Z')).toEqual({
       A: ['06-02T06:00 06-02T16:00'],
       B: ['05-31T22:00 06-02T22:00'],

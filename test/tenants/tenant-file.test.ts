@@ -178,7 +178,7 @@ describe('each fault names its path, its value and what is allowed', () => {
       'InvalidValue',
       '/Locations/0/OpeningRules/0/Weekdays/1',
       'Weekdays',
-      'Locations[0].OpeningRules[0].Weekdays[1]: is 8; must be 7 or less',
+      'Locations[0].OpeningRules[0].Weekdays[1]: is 8; must be 7 (Sunday) or less',
     ],
     [
       withRule({ Weekdays: [] }),

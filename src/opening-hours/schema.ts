@@ -1,0 +1,169 @@
+/**
+ * Rules and exceptions as they are written, by a PUT and in a tenant file alike: what each may hold, and what no list of
+ * them may.
+ */
+import { z } from 'zod';
+import { isStorable } from '../storable.ts';
+import type { OpeningException, OpeningRule, Period } from './local-hours.ts';
+import { findOverlaps } from './overlaps.ts';
+
+const mostPeriods = 24;
+const mostRules = 200;
+const mostExceptions = 1_000;
+const week = 7;
+
+const id = (description: string) => z.int().min(1).meta({ description });
+export const date = (description: string) => z.iso.date('must be a date such as 2026-12-24').meta({ description });
+
+export const clocks = {
+  Opens: z
+    .string()
+    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time from 00:00 to 23:59')
+    .meta({ maxLength: 5, description: 'Local clock time.' }),
+  Closes: z
+    .string()
+    .regex(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, 'must be a time from 00:00 to 24:00')
+    .meta({
+      maxLength: 5,
+      description: 'Local clock time; at or before Opens it is that of the next day.',
+    }),
+};
+export const openingPeriod = z
+  .strictObject(clocks)
+  .meta({ id: 'OpeningPeriod', description: 'From one local clock time to another.' });
+
+export const owner = {
+  Id: id('Names it until its list is replaced.'),
+  LocationId: id('The location that it belongs to.'),
+  ResourceId: id('The resource that it belongs to; null: to its location.').nullable(),
+};
+export const ruleFields = {
+  Weekdays: z
+    .array(z.int().min(1, 'must be 1 (Monday) or more').max(7, 'must be 7 (Sunday) or less'))
+    .min(1, 'must name a weekday')
+    .max(7)
+    .refine((days) => new Set(days).size === days.length, 'must name each weekday once')
+    .meta({ description: 'The days on which it opens: 1 is Monday, 7 is Sunday.' }),
+  ...clocks,
+  ValidFrom: date('The first date on which it counts; null: there is none.').nullable(),
+  ValidTo: date('The last date on which it counts; null: there is none.').nullable(),
+};
+export const exceptionFields = {
+  FromDate: date('The first date that it is about.'),
+  ToDate: date('The last date that it is about.'),
+  Closed: z.boolean().meta({ description: 'Closed on its dates; the night before ends at 00:00 of the first.' }),
+  Periods: z
+    .array(openingPeriod)
+    .max(mostPeriods)
+    .meta({ description: 'When it is open on each of its dates, whatever the rules say; none when Closed.' }),
+  Reason: z
+    .string()
+    .max(500)
+    .refine(isStorable, 'must not hold U+0000 or half of a surrogate pair')
+    .meta({ description: 'Why, for people.' })
+    .nullable(),
+};
+
+/** A date that PostgreSQL and every calendar knows. */
+const plainDate = (schema: z.ZodISODate) =>
+  schema.refine((value) => value >= '1900', 'must be a date of 1900 or later');
+const plainOrNull = (schema: z.ZodNullable<z.ZodISODate>) =>
+  plainDate(schema.unwrap())
+    .nullable()
+    .default(null)
+    .meta({ description: schema.unwrap().description ?? '' });
+
+export const newRule = z
+  .strictObject({
+    ...ruleFields,
+    ValidFrom: plainOrNull(ruleFields.ValidFrom),
+    ValidTo: plainOrNull(ruleFields.ValidTo),
+  })
+  .meta({ description: 'Open on these weekdays, in local clock times.' });
+export const newException = z
+  .strictObject({
+    FromDate: plainDate(exceptionFields.FromDate),
+    ToDate: plainDate(exceptionFields.ToDate),
+    Closed: exceptionFields.Closed.default(false),
+    Periods: exceptionFields.Periods.default([]),
+    Reason: exceptionFields.Reason.default(null),
+  })
+  .meta({ description: 'Other hours, or none, on these dates.' });
+
+type Fault = (path: (string | number)[], message: string, code?: string) => void;
+
+/** Reports what is wrong between the members of a value. */
+const checked = <T extends z.ZodType>(schema: T, check: (value: z.output<T>, fault: Fault) => void) =>
+  schema.superRefine((value, context) =>
+    check(value, (path, message, code = 'InvalidValue') =>
+      context.addIssue({ code: 'custom', path, message, params: { code } }),
+    ),
+  );
+
+/**
+ * All rules of one owner: no two of them may cover the same time.
+ * @param name what the list is called where it stands
+ * @param more members of each that are not looked at
+ */
+export const listOfRules = (name: string, more: z.ZodRawShape = {}) =>
+  checked(
+    z
+      .array(
+        checked(z.strictObject({ ...more, ...newRule.shape }), ({ ValidFrom, ValidTo }, fault) => {
+          if (ValidFrom && ValidTo && ValidTo < ValidFrom) fault(['ValidTo'], 'must not be before ValidFrom');
+        }),
+      )
+      .max(mostRules),
+    (items, fault) => {
+      const repeated = items.map(toNewRule).map((rule) => ({ ...rule, days: rule.weekdays }));
+      for (const [index, earlier] of findOverlaps(repeated, week))
+        fault([index], `overlaps ${name}[${earlier}]`, 'OverlappingPeriods');
+    },
+  );
+
+/** All exceptions of one owner; of several for a date the one of the fewest days counts. */
+export const listOfExceptions = (more: z.ZodRawShape = {}) =>
+  z
+    .array(
+      checked(z.strictObject({ ...more, ...newException.shape }), ({ FromDate, ToDate, Closed, Periods }, fault) => {
+        if (ToDate < FromDate) fault(['ToDate'], 'must not be before FromDate');
+        if (Closed !== (Periods.length === 0))
+          fault(['Periods'], 'must hold at least one period, or none when Closed is true');
+        const always = { days: [0], validFrom: null, validTo: null };
+        const repeated = Periods.map(toPeriod).map((period) => ({ ...period, ...always }));
+        for (const [index, earlier] of findOverlaps(repeated, FromDate < ToDate ? 1 : week))
+          fault(['Periods', index], `overlaps Periods[${earlier}]`, 'OverlappingPeriods');
+      }),
+    )
+    .max(mostExceptions);
+
+/** The hours of a location or a resource as members of a tenant file. */
+export const hoursMembers = {
+  OpeningRules: listOfRules('OpeningRules').default([]),
+  OpeningExceptions: listOfExceptions().default([]),
+};
+export type WrittenHours = z.output<z.ZodObject<typeof hoursMembers>>;
+
+const toPeriod = ({ Opens, Closes }: z.output<typeof openingPeriod>): Period => ({ opens: Opens, closes: Closes });
+
+export function toNewRule(rule: z.output<typeof newRule>): OpeningRule {
+  return {
+    weekdays: rule.Weekdays,
+    ...toPeriod(rule),
+    validFrom: rule.ValidFrom,
+    validTo: rule.ValidTo,
+  };
+}
+
+/** An exception, and why it is there, for people. */
+export type NewException = OpeningException & { reason: string | null };
+
+export function toNewException(exception: z.output<typeof newException>): NewException {
+  return {
+    fromDate: exception.FromDate,
+    toDate: exception.ToDate,
+    closed: exception.Closed,
+    periods: exception.Periods.map(toPeriod),
+    reason: exception.Reason,
+  };
+}
