@@ -33,12 +33,25 @@ const readTime = 250;
 /** By URL, when anything last came over a watched connection. */
 const heardAt = new Map<string, number>();
 
-/** By URL, the one connection over which this process looks, however many statements are silent. */
-const lookers = new Map<string, pg.Pool>();
+type Looker = { pool: pg.Pool; hasReached: boolean };
 
-function openLooker(url: string): pg.Pool {
+/** By URL, the one connection over which this process looks, however many statements are silent. */
+const lookers = new Map<string, Looker>();
+
+function openLooker(url: string): Looker {
+  /** Tells a host that takes no connection from a PostgreSQL, or a pooler before it, that takes one and says nothing. */
+  class LookingClient extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super(config);
+      looker.hasReached = false;
+      this.connection.once('connect', () => {
+        looker.hasReached = true;
+      });
+    }
+  }
   const pool = new pg.Pool({
     connectionString: url,
+    Client: LookingClient,
     application_name: 'roomgate look',
     max: 1,
     connectionTimeoutMillis: lookTimeout,
@@ -53,7 +66,8 @@ function openLooker(url: string): pg.Pool {
   });
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
+  const looker: Looker = { pool, hasReached: false };
+  return looker;
 }
 
 /** Looks over a connection beside the watched one whether a statement of the backend runs; one that fails is replaced. */
@@ -64,7 +78,7 @@ async function look(
   let looker = lookers.get(url);
   if (!looker) lookers.set(url, (looker = openLooker(url)));
   try {
-    const { rows } = await looker.query(
+    const { rows } = await looker.pool.query(
       `select from pg_stat_activity where pid = $1 and backend_start = $2::timestamptz
          and state in ('active', 'disabled') and wait_event_type is distinct from 'Client'`,
       [pid, started],
@@ -72,8 +86,8 @@ async function look(
     return rows.length > 0 ? 'AtWork' : 'Idle';
   } catch (error) {
     if (error instanceof pg.DatabaseError) return 'Refused';
-    // The operating system has said why. A pooler whose places are all taken has it wait.
-    return (error as NodeJS.ErrnoException).code ? 'Unreachable' : 'NoAnswer';
+    // A code is what the operating system says. A pooler whose places are all taken has a connection wait.
+    return (error as NodeJS.ErrnoException).code || !looker.hasReached ? 'Unreachable' : 'NoAnswer';
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * The memory of this process that request bodies take while they arrive. A client may take its time over a body, and open
- * many connections: so what all of them hold together is bounded, for one sender, for a group of senders, and in all.
+ * The memory that request bodies take while they arrive. A client may take its time over a body, and open many connections: so
+ * what arriving bodies hold is bounded, for one sender, for a group of senders, and in all. A group always has a share of its
+ * own, so that others cannot keep it out.
  */
 import { LimitExceeded, Unavailable } from '../errors.ts';
 
@@ -25,36 +26,35 @@ export const subscriptionSends = (id: number): BodySender => ({
 
 /** Bytes of each body that are not counted: its connection and its headers cost as much. */
 const uncounted = 16_384;
-/** In bodies of the largest size. */
-const most = { own: 16, group: 32, all: 128 };
-const all: Part = { key: 'all', name: '' };
+/** In bodies of the largest size. `share` is what each group may hold beside the 128 of all together. */
+const most = { own: 16, group: 32, share: 2, all: 128 };
 /** Seconds after which a refused client may come again. */
 const retryAfter = 10;
 
-/** Of this process, whatever it serves. */
-const held = new Map<string, number>();
-const heldBy = ({ key }: Part) => held.get(key) ?? 0;
+/** Bytes by key, in this process: its memory is one, whatever it serves. */
+const held = { own: new Map<string, number>(), group: new Map<string, number>() };
+const heldBy = (kind: keyof typeof held, { key }: Part) => held[kind].get(key) ?? 0;
 
-function count({ own, group }: BodySender, bytes: number): void {
-  for (const part of [own, group, all]) {
-    const left = heldBy(part) + bytes;
-    if (left > 0) held.set(part.key, left);
-    else held.delete(part.key);
+function count(sender: BodySender, bytes: number): void {
+  for (const kind of ['own', 'group'] as const) {
+    const left = heldBy(kind, sender[kind]) + bytes;
+    if (left > 0) held[kind].set(sender[kind].key, left);
+    else held[kind].delete(sender[kind].key);
   }
 }
 
-/** @throws LimitExceeded when the sender or its group holds all that it may, Unavailable when all do */
-function checkRoom({ own, group }: BodySender, bytes: number, largest: number): void {
-  for (const [part, bodies] of [
-    [own, most.own],
-    [group, most.group],
-  ] as const)
-    if (heldBy(part) + bytes > bodies * largest)
+/** @throws LimitExceeded when the sender or its group would hold too much, Unavailable when all groups together would */
+function checkRoom(sender: BodySender, bytes: number, largest: number): void {
+  for (const kind of ['own', 'group'] as const)
+    if (heldBy(kind, sender[kind]) + bytes > most[kind] * largest)
       throw new LimitExceeded(
-        `Bodies of this ${part.name} that are still arriving hold ${bodies * largest} bytes already; send this one when one of them has been answered.`,
+        `Bodies of this ${sender[kind].name} that are still arriving hold ${most[kind] * largest} bytes already; send this one when one of them has been answered.`,
         retryAfter,
       );
-  if (heldBy(all) + bytes > most.all * largest)
+  const share = most.share * largest;
+  if (heldBy('group', sender.group) + bytes <= share) return;
+  const beyondShares = [...held.group.values()].reduce((sum, group) => sum + Math.max(0, group - share), 0);
+  if (beyondShares + bytes > most.all * largest)
     throw new Unavailable(
       'Bodies that are still arriving hold all the memory that there is for them; send the same request again.',
     );
@@ -103,15 +103,17 @@ export function openMemory(sender: BodySender, largest: number): BodyMemory {
   const account = openAccount(sender, largest);
   return {
     append(bytes) {
-      account.hold(size + bytes.length);
-      if (size + bytes.length > memory.length) {
+      const least = size + bytes.length;
+      if (least > memory.length) {
+        const length = Math.max(least, Math.min(2 * size, largest));
+        account.hold(length);
         // Not of the pool: a small body would keep a whole slab of it.
-        const larger = Buffer.allocUnsafeSlow(Math.max(size + bytes.length, 2 * size));
+        const larger = Buffer.allocUnsafeSlow(length);
         memory.copy(larger, 0, 0, size);
         memory = larger;
       }
       memory.set(bytes, size);
-      size += bytes.length;
+      size = least;
     },
     bytes: () => memory.subarray(0, size),
     clear() {

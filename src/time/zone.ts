@@ -64,8 +64,10 @@ export function makeZone(stretchAt: (instant: number) => Stretch): Zone {
   };
 }
 
-export const utc: Zone = makeZone(() => ({
-  from: Number.NEGATIVE_INFINITY,
-  to: Number.POSITIVE_INFINITY,
-  offset: 0,
-}));
+/** Clocks that never change. */
+export function fixedZone(offset: number): Zone {
+  const always: Stretch = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY, offset };
+  return makeZone(() => always);
+}
+
+export const utc: Zone = fixedZone(0);

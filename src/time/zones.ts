@@ -1,10 +1,12 @@
 /** Time zones by name. Local times are computed by Node.js alone, with the rules of its ICU (docs/time-zones.md). */
 import { LRUCache } from 'lru-cache';
 import { dateText, dayLength, dayOf, dayOfWall, readDate } from './days.ts';
-import { makeZone, type Stretch, utc, type Zone } from './zone.ts';
+import { fixedZone, makeZone, type Stretch, utc, type Zone } from './zone.ts';
 
-/** How much is asked of a clock at once, and kept. */
+/** How much is asked of a clock at once. */
 const blockLength = 366 * dayLength;
+/** Of each zone: an instant of any year may be asked for. */
+const keptBlocks = 20;
 /** Shorter than the time between any two changes of a zone's clocks: Gaza's around a Ramadan are nearly seven days apart. */
 const step = 6 * dayLength;
 
@@ -43,8 +45,7 @@ function askBlock(offsetAt: (instant: number) => number, block: number): Stretch
 }
 
 function makeClock(clock: Intl.DateTimeFormat): Zone {
-  // At most 700, of as many years.
-  const blocks = new Map<number, Stretch[]>();
+  const blocks = new LRUCache<number, Stretch[]>({ max: keptBlocks });
   function known(instant: number): Stretch {
     const block = Math.floor(instant / blockLength);
     let stretches = blocks.get(block);
@@ -77,13 +78,12 @@ const ofJava = /^(AC|AE|AG|AR|AS|BE|BS|CA|CN|CS|CT|EA|EC|IE|IS|JS|MI|NE|NS|PL|PN
 function look(name: string): Zone | undefined {
   if (ofJava.test(name)) return undefined;
   try {
-    return makeClock(
-      new Intl.DateTimeFormat('en-US', {
-        timeZone: name,
-        timeZoneName: 'longOffset',
-        hour: 'numeric',
-      }),
-    );
+    const clock = new Intl.DateTimeFormat('en-US', {
+      timeZone: name,
+      timeZoneName: 'longOffset',
+      hour: 'numeric',
+    });
+    return /^[+-]/.test(name) ? fixedZone(askOffset(clock, 0)) : makeClock(clock);
   } catch {
     return undefined;
   }

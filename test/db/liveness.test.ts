@@ -1,4 +1,5 @@
 /** Sessions and links that die without a word: what PostgreSQL does about them, and what we do. */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -160,6 +161,38 @@ describe('a connection on which nothing comes back any more', () => {
     expect(await outageOf(long.query('select pg_sleep(60)'))).toBe('outage');
     await Promise.all(clients.map((client) => client.end()));
     full.close();
+  }, 60_000);
+
+  test('is thrown away when the host takes no connection any more, though others hear', async () => {
+    // A backlog that nobody accepts from: whoever comes when it is full waits for ever.
+    const stuck = spawn(process.execPath, [
+      '--eval',
+      `const server = require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+        require('fs').writeSync(1, String(server.address().port));
+        for (;;);
+      });`,
+    ]);
+    const port = Number(String(await once(stuck.stdout, 'data')));
+    const fillers = Array.from({ length: 8 }, () => net.connect(port, '127.0.0.1').on('error', () => {}));
+    await once(fillers[0]!, 'connect');
+    const url = `postgres://nobody@127.0.0.1:${port}/none`;
+    const clients = [1, 2].map(() => new pg.Client({ connectionString: database.url }));
+    const [silent, other] = clients as [pg.Client, pg.Client];
+    for (const client of clients) {
+      client.on('error', () => {});
+      await client.connect();
+      const backend = await setUpSession(client);
+      watchAnswers(client, { url, backend, answerTimeout: 0, mostUnknown: 3_000 });
+    }
+    let isOver = false;
+    const asked = outageOf(silent.query('select pg_sleep(25)')).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) await other.query('select pg_sleep(0.2)');
+    expect(await asked).toBe('outage');
+    await Promise.all(clients.map((client) => client.end()));
+    for (const filler of fillers) filler.destroy();
+    stuck.kill('SIGKILL');
   }, 60_000);
 
   test('is looked for over one connection, however many are silent; one that is dead itself is replaced', async () => {

@@ -152,12 +152,34 @@ describe('the memory of bodies that arrive', () => {
     expect(tenant.bodies).toBe(fitting(32));
     expect(fill(1, 5).refused).toMatch(/^Bodies of this tenant /);
     const others = [2, 3, 4, 5].map((mandatorId) => fillUp(mandatorId, persons));
-    expect(tenant.bodies + others.reduce((sum, { bodies }) => sum + bodies, 0)).toBe(fitting(128));
+    // 128 of all, and the shares of five tenants.
+    expect(tenant.bodies + others.reduce((sum, { bodies }) => sum + bodies, 0)).toBe(fitting(128 + 5 * 2));
+    const late = [6, 7].map((mandatorId) => fillUp(mandatorId, [1]));
+    expect(late.map(({ bodies }) => bodies)).toEqual([fitting(2), fitting(2)]);
     expect(fill(6, 1).refused).toMatch(/hold all the memory/);
-    for (const { clear } of [tenant, ...others]) clear();
+    for (const { clear } of [tenant, ...others, ...late]) clear();
     const again = fillUp(6, [1]);
     expect(again.bodies).toBe(fitting(16));
     again.clear();
+  });
+
+  test('counts what a growing body really holds, which is never more than the largest body', () => {
+    const growing = Array.from({ length: 200 }, () => openMemory(personSends({ mandatorId: 1, personId: 1 }), largest));
+    let [counted, refused] = [0, false];
+    for (const memory of growing)
+      try {
+        for (let piece = 0; piece < 3; piece++) memory.append(part.subarray(0, 20_000));
+        counted += memory.bytes().buffer.byteLength;
+      } catch {
+        refused = true;
+      }
+    expect(refused).toBe(true);
+    expect(counted).toBeLessThanOrEqual(16 * largest + growing.length * 16_384);
+    const [one] = growing as [ReturnType<typeof openMemory>];
+    for (const memory of growing.slice(1)) memory.clear();
+    one.append(part.subarray(0, 35_000));
+    expect(one.bytes().buffer.byteLength).toBe(largest);
+    one.clear();
   });
 
   test('holds a body in crumbs at about its size', () => {

@@ -1,5 +1,5 @@
 /** The clocks of zones, against Temporal: all the instants and clock times that opening hours, series and mail ask for. */
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { addDays, dayLength, dayOf, readDate, readWall, weekOf } from '../../src/time/days.ts';
@@ -91,6 +91,18 @@ describe('the name of a zone', () => {
     expect(isTimeZone(name)).toBe(false);
     expect(zoneFor(name).offsetAt(0)).toBe(0);
   });
+});
+
+test.each([
+  ['+01:23', 83],
+  ['-08', -480],
+  ['+0545', 345],
+])('the clocks of %s never change, and are asked once', (name, minutes) => {
+  const asked = jest.spyOn(Intl.DateTimeFormat.prototype as { format: unknown }, 'format', 'get');
+  const from = Date.UTC(1800, 0);
+  expect(findZone(name)!.offsetsIn(from, Date.UTC(2600, 0))).toEqual([{ from, offset: minutes * 60_000 }]);
+  expect(asked).toHaveBeenCalledTimes(1);
+  asked.mockRestore();
 });
 
 test('what is no date of the calendar is refused', () => {
