@@ -69,6 +69,13 @@ module.exports = {
       errorsAndLog,
       paging,
     ]),
+    {
+      name: 'door',
+      comment: 'A face calls its own room through service.ts, and what describes the wire.',
+      severity: 'error',
+      from: { path: `^src/(displays|identity|lessons)/${face}\\.ts$` },
+      to: { path: '^src/$1/', pathNot: `^src/[^/]+/(?:service|${part}wire|${face})\\.ts$` },
+    },
     onlyTo('task-face', `^src/(${room})/tasks\\.ts$`, ['^src/$1/', '^src/worker/', context, errorsAndLog]),
     onlyTo(
       'room',
@@ -98,7 +105,7 @@ module.exports = {
         path: `^src/(${hallways})/`,
         pathNot: ['^src/graphql/schema\\.ts$', '^src/worker/', '^src/cli/program\\.ts$', '^src/web/[^/]+/'],
       },
-      ['^src/$1/', sharedFloors, '^src/(errors|finding|input|storable|context|config|log)\\.ts$', paging],
+      ['^src/$1/', sharedFloors, '^src/(errors|fields|finding|input|storable|context|config|log)\\.ts$', paging],
     ),
     onlyTo('graphql-schema', '^src/graphql/schema\\.ts$', [
       '^src/graphql/',
@@ -126,12 +133,11 @@ module.exports = {
     onlyTo('time', '^src/time/', ['^src/time/', '^src/errors\\.ts$']),
     onlyTo('flow', '^src/flow/', ['^src/flow/', '^src/(config|errors|log)\\.ts$']),
     onlyTo('http', '^src/http/', ['^src/http/', '^src/(config|errors|log)\\.ts$']),
-    onlyTo('input', '^src/input\\.ts$', ['^src/(errors|storable)\\.ts$']),
+    onlyTo('input', '^src/input\\.ts$', ['^src/(errors|fields|storable)\\.ts$']),
     onlyTo('config', '^src/config\\.ts$', ['^src/settings\\.ts$']),
     onlyTo('settings', '^src/settings\\.ts$', ['^src/(names|setting-values)\\.ts$']),
-    onlyTo('ground', '^src/(containment|errors|fields|finding|log|names|setting-values|storable)\\.ts$', [
-      '^src/names\\.ts$',
-    ]),
+    onlyTo('fields', '^src/fields\\.ts$', ['^src/storable\\.ts$']),
+    onlyTo('ground', '^src/(containment|errors|finding|log|names|setting-values|storable)\\.ts$', ['^src/names\\.ts$']),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),

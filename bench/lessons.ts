@@ -129,7 +129,7 @@ async function explainReads(): Promise<void> {
   const room = { ...week, resourceName: 'room 7' };
   await explain('lessons of one room and week', selectLessons(viewer, room, page).compile(bench.db));
   await explain('lessons of a week', selectLessons(viewer, week, page).compile(bench.db));
-  const job = { jobId: 'stored 4711' };
+  const job = { jobID: 'stored 4711' };
   await explain('lessons of one job', selectLessons(viewer, job, page).compile(bench.db));
   await explain('jobs', selectJobs(bench.db, viewer, {}, page).compile());
   await explain('running batches', selectBatchPage(bench.db, viewer, {}, page).compile());

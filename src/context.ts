@@ -70,6 +70,8 @@ export type Context = {
   notifications: Notifications;
   /** What the limits per minute count. */
   rates: Rates;
+  /** The state of a room in this process: what `open` returns, which the first caller opens. */
+  once<State>(open: (context: Context) => State): State;
 };
 
 /** @param rateWindow milliseconds over which limits per minute are counted */
@@ -83,14 +85,14 @@ export async function openContext(
   const inbox = openDatabase(config.DatabaseUrl, { max: 3, log, statementTimeout: 2_500 });
   const notifications = openNotifications(config.DatabaseUrl, log);
   const rates = openRates(db, log, rateWindow);
+  const states = new Map<unknown, unknown>();
+  function once<State>(open: (context: Context) => State): State {
+    if (!states.has(open)) states.set(open, open(context));
+    return states.get(open) as State;
+  }
+  const context: Context = { config, log, db, uploads, inbox, notifications, rates, once };
   return {
-    config,
-    log,
-    db,
-    uploads,
-    inbox,
-    notifications,
-    rates,
+    ...context,
     async close() {
       await Promise.all([notifications.close(), rates.close()]);
       await Promise.all([db.destroy(), uploads.destroy(), inbox.destroy()]);

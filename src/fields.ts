@@ -1,13 +1,53 @@
-/** The members of what clients send: in Pascal case on the wire, in camel case in the services. */
+/**
+ * Members of records and bodies, as several rooms describe them: Pascal case in REST, camel case in GraphQL and in the
+ * code.
+ */
+import { z } from 'zod';
+import { mostId } from './storable.ts';
+
+export const id = (description: string) => z.int().min(1).meta({ description });
+export const count = (description: string) => z.int().min(0).max(mostId).meta({ description });
+export const maybeCount = (description: string) => z.int().min(0).max(mostId).nullable().meta({ description });
+export const positive = (description: string) => z.int().min(1).max(mostId).meta({ description });
+export const text = (most: number, description: string) => z.string().max(most).meta({ description });
+export const maybeText = (most: number, description: string) => z.string().max(most).nullable().meta({ description });
+export const flag = (description: string) => z.boolean('must be true or false').meta({ description });
+export const instant = (description: string) => z.date().meta({ description });
+export const maybeInstant = (description: string) => z.date().nullable().meta({ description });
+
+/** A text of a body, trimmed and in Unicode NFC. */
+export const sentText = (most: number) =>
+  z
+    .string('must be a text in quotes')
+    .trim()
+    .normalize('NFC')
+    .min(1, 'must not be empty')
+    .max(most, `must have at most ${most} characters`);
+
+/** An instant of a body. */
+export const sentInstant = () =>
+  z.iso
+    .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z', abort: true })
+    .max(40)
+    // An offset may lead out of the years that RFC 3339 can write.
+    .refine((written) => /^\d{4}-/.test(new Date(written).toISOString()), 'must be in a year from 0 to 9999')
+    .transform((written) => new Date(written));
+
+export const upperFirst = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
+export const lowerFirst = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
 
 /** The members of a body as the services name them. */
 export type Fields<Body> = {
   [Name in keyof Body as Uncapitalize<Name & string>]: Exclude<Body[Name], undefined>;
 };
 
-/** A body that a schema has read. */
-export function toFields<Body extends object>(body: Body): Fields<Body> {
-  return Object.fromEntries(
-    Object.entries(body).map(([name, value]) => [name.charAt(0).toLowerCase() + name.slice(1), value]),
-  ) as Fields<Body>;
+/** A body that has been read, as fields. */
+export const toFields = <Body extends object>(body: Body): Fields<Body> =>
+  Object.fromEntries(Object.entries(body).map(([name, value]) => [lowerFirst(name), value])) as Fields<Body>;
+
+/** Makes records of a schema: each member is the field of its name, in the schema's order. */
+export function recordOf<Shape extends z.ZodRawShape>({ shape }: z.ZodObject<Shape>) {
+  const names = Object.keys(shape).map((name) => [name, lowerFirst(name)] as const);
+  return (fields: { [Name in keyof Shape as Uncapitalize<Name & string>]: unknown }): Record<string, unknown> =>
+    Object.fromEntries(names.map(([name, field]) => [name, (fields as Record<string, unknown>)[field]]));
 }

@@ -1,6 +1,7 @@
 /** What the outside sends as one value: every fault of it at once, each with its place in what was sent. */
 import { z } from 'zod';
 import { DomainError, type FieldError, InvalidInput, Malformed } from './errors.ts';
+import { lowerFirst, upperFirst } from './fields.ts';
 import { isStorable, mostId, mostLongId } from './storable.ts';
 
 const deepest = 32;
@@ -13,8 +14,6 @@ const mostInMessage = 20;
 
 type Keys = readonly (string | number)[];
 
-const upperFirst = (key: string) => key.charAt(0).toUpperCase() + key.slice(1);
-const lowerFirst = (key: string) => key.charAt(0).toLowerCase() + key.slice(1);
 export const shorten = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
 

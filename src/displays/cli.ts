@@ -1,11 +1,9 @@
 import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
+import { toFields } from '../fields.ts';
 import { readInput } from '../input.ts';
-import { newDisplay, toDisplayRecord, toFields } from './device-wire.ts';
-import { listAllDevices, revokeDevice } from './devices.ts';
-import type { Display } from './display.ts';
-import { findLocationNamed, findRoomNamed, openOffice } from './office.ts';
-import { type AskedRoom, findAskedRoom, pairDisplay } from './pairing.ts';
+import { newDisplay, toDisplayRecord } from './device-wire.ts';
+import * as displays from './service.ts';
 
 type Tenant = { mandator: string };
 type PairOptions = Tenant & {
@@ -28,13 +26,13 @@ function formatAge(seconds: number | null): string {
   return `${Math.floor(seconds / size)} ${unit} ago`;
 }
 
-function stateOf({ revokedAt, expiresAt, silentSince }: Display): string {
+function stateOf({ revokedAt, expiresAt, silentSince }: displays.Display): string {
   if (revokedAt) return 'revoked';
   if (expiresAt.getTime() <= Date.now()) return 'expired';
   return silentSince ? 'silent' : 'ok';
 }
 
-const roomsOf = ({ resources }: Display) => {
+const roomsOf = ({ resources }: displays.Display) => {
   const names = resources.slice(0, 5).map(({ name }) => name);
   return resources.length > names.length
     ? `${names.join(', ')} and ${resources.length - names.length} more`
@@ -42,7 +40,7 @@ const roomsOf = ({ resources }: Display) => {
 };
 
 /** The page that a device has open is of one room, and stays so when its display is given others. */
-function otherPage(asked: AskedRoom | null, { resources }: Display, pages: string): string | null {
+function otherPage(asked: displays.AskedRoom | null, { resources }: displays.Display, pages: string): string | null {
   if (!asked || resources.some(({ id }) => id === asked.id)) return null;
   const right = resources[0] ? `; open ${pages}/${resources[0].id} on it` : '';
   const which = asked.name === null ? ' (there is none)' : ` (${asked.name})`;
@@ -69,24 +67,24 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('pair K7QM-4D2X --mandator demo --room "HS 101" --book'))
     .action(
       action(async ({ context: { config, db }, print }, code: string, options: PairOptions) => {
-        const act = await openOffice(db, options.mandator);
-        const asked = await findAskedRoom(db, act, code);
+        const act = await displays.openOffice(db, options.mandator);
+        const asked = await displays.findAskedRoom(db, act, code);
         if (asked?.name === null && !options.room && options.location === undefined)
           throw new CommandFailed(
             `The device asks for room ${asked.id}, but no active room has this id: name rooms with --room NAME, or a location with --location NAME.`,
           );
         const { mandatorId } = act.viewer;
         const rooms: number[] = [];
-        for (const name of options.room ?? []) rooms.push(await findRoomNamed(db, mandatorId, name));
+        for (const name of options.room ?? []) rooms.push(await displays.findRoomNamed(db, mandatorId, name));
         const wanted = readInput(newDisplay, {
           Code: code,
           Name: options.name ?? null,
           ResourceIds: rooms,
-          LocationId: options.location ? await findLocationNamed(db, mandatorId, options.location) : null,
+          LocationId: options.location ? await displays.findLocationNamed(db, mandatorId, options.location) : null,
           MayBook: options.book ?? false,
           Privacy: options.privacy,
         });
-        const paired = await pairDisplay(db, act, toFields(wanted));
+        const paired = await displays.pairDisplay(db, act, toFields(wanted));
         const warning = otherPage(asked, paired, `${config.BaseUrl}/${act.viewer.mandator}/door-sign`);
         print(
           `${paired.name} is paired and shows ${roomsOf(paired)}. Its id, to revoke it, is ${paired.id}.${warning ? `\n${warning}` : ''}`,
@@ -100,15 +98,15 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('list --mandator demo'))
     .action(
       action(async ({ context: { db }, print }, options: Tenant) => {
-        const { viewer } = await openOffice(db, options.mandator);
-        const displays = await listAllDevices(db, viewer);
-        const rows = displays.map((one) => [
+        const { viewer } = await displays.openOffice(db, options.mandator);
+        const listed = await displays.listAllDevices(db, viewer);
+        const rows = listed.map((one) => [
           ...[one.id, one.name, roomsOf(one), one.mayBook ? 'yes' : 'no', one.privacy],
           ...[formatAge(one.ageSeconds), stateOf(one)],
         ]);
         print(
           formatTable(['Id', 'Name', 'Rooms', 'Books', 'Privacy', 'Last heard', 'State'], rows),
-          displays.map(toDisplayRecord),
+          listed.map(toDisplayRecord),
         );
       }),
     );
@@ -120,8 +118,8 @@ export const addCommands: AddCommands = (program, action) => {
     .action(
       action(async ({ context: { db }, print }, id: string, options: Tenant) => {
         if (!/^\d{1,9}$/.test(id)) throw new CommandFailed(`id: ${id} is no id of a display; see display list.`);
-        const act = await openOffice(db, options.mandator);
-        const revoked = await revokeDevice(db, act, Number(id));
+        const act = await displays.openOffice(db, options.mandator);
+        const revoked = await displays.revokeDevice(db, act, Number(id));
         print(`${revoked.name} (${revoked.id}) is revoked.`, toDisplayRecord(revoked));
       }),
     );

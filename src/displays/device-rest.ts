@@ -2,14 +2,13 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
+import { toFields } from '../fields.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { id, paging } from '../rest/parameters.ts';
 import { type Answer, anonymousRoute, type DescribedAnswer, type Route, route } from '../rest/route.ts';
 import { readIfMatch } from '../rest/versions.ts';
 import * as wire from './device-wire.ts';
-import * as devices from './devices.ts';
-import type { Display } from './display.ts';
-import { codeMinutes, pairDisplay, requestPairing } from './pairing.ts';
+import * as displays from './service.ts';
 
 const path = '/v1.0/displays';
 export const pairingsPath = `${path}/pairings`;
@@ -18,7 +17,7 @@ const forAdmins = { 403: 'Only an Admin manages displays.' };
 const forDevices = { 403: 'Only a paired display is known as one.' };
 const retired = 'A room or the location is not active.';
 /** Its ETag begins with the version, for If-Match, and goes on with what changes without one, for If-None-Match. */
-function answerOf(display: Display, more: { status?: number; location?: string } = {}): Answer {
+function answerOf(display: displays.Display, more: { status?: number; location?: string } = {}): Answer {
   const body = wire.toDisplayRecord(display);
   const etag = `"${body.Version}-${hash('sha1', JSON.stringify(body), 'base64url')}"`;
   return {
@@ -41,7 +40,7 @@ export const pairingRoutes: Route[] = [
     method: 'POST',
     path: pairingsPath,
     summary: 'Ask to be paired',
-    description: `For a device that has no credential yet: it shows \`Code\`, and keeps \`Token\`, which counts once an Admin has confirmed the code within ${codeMinutes} minutes. Of a tenant that does not exist it is told nothing else.`,
+    description: `For a device that has no credential yet: it shows \`Code\`, and keeps \`Token\`, which counts once an Admin has confirmed the code within ${displays.codeMinutes} minutes. Of a tenant that does not exist it is told nothing else.`,
     body: { schema: wire.pairingRequest, example: wire.examples.pairingRequest, mayBeEmpty: true },
     answers: {
       201: {
@@ -52,7 +51,7 @@ export const pairingRoutes: Route[] = [
     },
     handle: async (context, { request, body }) => {
       const mandator = String(request.params['mandator']);
-      const pairing = await requestPairing(context, mandator, body.ResourceId, request.ip ?? '');
+      const pairing = await displays.requestPairing(context, mandator, body.ResourceId, request.ip ?? '');
       return { status: 201, body: wire.toPairingRecord(pairing) };
     },
   }),
@@ -66,7 +65,7 @@ const ownRoutes = [
     description: 'For a device with its own token: what it is, what it may do, and the rooms that it shows.',
     answers: { 200: one('The device that calls.') },
     problems: forDevices,
-    handle: async (context, { viewer }) => answerOf(await devices.getOwnDevice(context, viewer)),
+    handle: async (context, { viewer }) => answerOf(await displays.getOwnDevice(context, viewer)),
   }),
   route({
     method: 'PUT',
@@ -78,7 +77,7 @@ const ownRoutes = [
     answers: { 204: { description: 'It is kept in place of the last report.' } },
     problems: forDevices,
     handle: async (context, { viewer, body }) => {
-      await devices.reportHealth(context, viewer, wire.toFields(body));
+      await displays.reportHealth(context, viewer, toFields(body));
       return { status: 204 };
     },
   }),
@@ -103,8 +102,8 @@ export const deviceRoutes: Route[] = [
     },
     problems: forAdmins,
     handle: async ({ db }, { viewer, query }) => {
-      const page = readPage(devices.displayList, query.Limit, query.Cursor);
-      return listAnswer(await devices.listDevices(db, viewer, page), wire.toDisplayRecord);
+      const page = readPage(displays.displayList, query.Limit, query.Cursor);
+      return listAnswer(await displays.listDevices(db, viewer, page), wire.toDisplayRecord);
     },
   }),
   route({
@@ -119,7 +118,7 @@ export const deviceRoutes: Route[] = [
     },
     problems: { ...forAdmins, 409: retired },
     handle: async ({ db, config }, call) => {
-      const display = await pairDisplay(db, call, wire.toFields(call.body));
+      const display = await displays.pairDisplay(db, call, toFields(call.body));
       const location = `${config.BaseUrl}/${call.viewer.mandator}/api${path}/${display.id}`;
       return answerOf(display, { status: 201, location });
     },
@@ -131,7 +130,7 @@ export const deviceRoutes: Route[] = [
     params,
     answers: { 200: one('The display.') },
     problems: forAdmins,
-    handle: async ({ db }, { viewer, params: { id } }) => answerOf(await devices.getDevice(db, viewer, id)),
+    handle: async ({ db }, { viewer, params: { id } }) => answerOf(await displays.getDevice(db, viewer, id)),
   }),
   route({
     method: 'PATCH',
@@ -145,7 +144,7 @@ export const deviceRoutes: Route[] = [
     problems: { ...forAdmins, 409: `${retired} Or the display is revoked.` },
     handle: async ({ db }, call) => {
       const versions = readIfMatch(call.headers);
-      return answerOf(await devices.changeDevice(db, call, call.params.id, versions, wire.toFields(call.body)));
+      return answerOf(await displays.changeDevice(db, call, call.params.id, versions, toFields(call.body)));
     },
   }),
   route({
@@ -156,6 +155,6 @@ export const deviceRoutes: Route[] = [
     params,
     answers: { 200: one('The display, revoked.', wire.examples.revoked) },
     problems: forAdmins,
-    handle: async ({ db }, call) => answerOf(await devices.revokeDevice(db, call, call.params.id)),
+    handle: async ({ db }, call) => answerOf(await displays.revokeDevice(db, call, call.params.id)),
   }),
 ];

@@ -1,30 +1,27 @@
 /** Paired devices as clients see and send them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { type Display, type Health, privacyLevels } from './display.ts';
+import {
+  flag,
+  id,
+  instant,
+  maybeInstant,
+  maybeText,
+  positive,
+  recordOf,
+  sentInstant,
+  sentText,
+  text,
+} from '../fields.ts';
+import { mostId } from '../storable.ts';
+import { type Display, privacyLevels } from './display.ts';
 import { codeMinutes, type Pairing, pollSeconds } from './pairing.ts';
 import { mostResources } from './rooms.ts';
 
-export { toFields } from '../fields.ts';
-
-const id = (description: string) => z.int().min(1).meta({ description });
-const largest = 2 ** 31 - 1;
 const anId = z.int('must be a whole number').min(1, 'must be 1 or more');
-const flag = (description: string) => z.boolean('must be true or false').meta({ description });
-const instant = (description: string) => z.date().meta({ description });
-const maybeInstant = (description: string) => z.date().nullable().meta({ description });
 const longestName = 200;
 /** What a location may have. */
 const mostShown = 10_000;
 
-/** Trimmed and in Unicode NFC. */
-const text = (most: number, description: string) =>
-  z
-    .string('must be a text in quotes')
-    .trim()
-    .normalize('NFC')
-    .min(1, 'must not be empty')
-    .max(most, `must have at most ${most} characters`)
-    .meta({ description });
 const whole = (least: number, most: number, description: string) =>
   z
     .int('must be a whole number')
@@ -57,51 +54,44 @@ const healthTexts = {
   Note: 'What it wants the operators to read.',
 };
 const healthNumbers = {
-  ClockAheadSeconds: whole(-largest, largest, healthTexts.ClockAheadSeconds).nullable(),
+  ClockAheadSeconds: whole(-mostId, mostId, healthTexts.ClockAheadSeconds).nullable(),
   Battery: whole(0, 100, healthTexts.Battery).nullable(),
-  Reconnects: whole(0, largest, healthTexts.Reconnects).nullable(),
+  Reconnects: whole(0, mostId, healthTexts.Reconnects).nullable(),
 };
 
 export const healthRecord = z
   .object({
-    Program: z.string().max(longest.program).meta({ description: healthTexts.Program }),
-    Screen: z.string().max(longest.screen).nullable().meta({ description: healthTexts.Screen }),
+    Program: text(longest.program, healthTexts.Program),
+    Screen: maybeText(longest.screen, healthTexts.Screen),
     ...healthNumbers,
     StartedAt: maybeInstant(healthTexts.StartedAt),
-    Note: z.string().max(longest.note).nullable().meta({ description: healthTexts.Note }),
+    Note: maybeText(longest.note, healthTexts.Note),
   })
   .meta({ id: 'DisplayHealth', description: 'What a device last told of itself.' });
 
 export const healthReport = z
   .strictObject({
-    Program: text(longest.program, healthTexts.Program),
-    Screen: text(longest.screen, healthTexts.Screen).nullable().default(null),
+    Program: sentText(longest.program).meta({ description: healthTexts.Program }),
+    Screen: sentText(longest.screen).meta({ description: healthTexts.Screen }).nullable().default(null),
     ClockAheadSeconds: healthNumbers.ClockAheadSeconds.default(null),
     Battery: healthNumbers.Battery.default(null),
     Reconnects: healthNumbers.Reconnects.default(null),
-    StartedAt: z.iso
-      .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z', abort: true })
-      .max(40)
-      .refine((written) => /^\d{4}-/.test(new Date(written).toISOString()), 'must be in a year from 0 to 9999')
-      .transform((written) => new Date(written))
-      .nullable()
-      .default(null)
-      .meta({ description: healthTexts.StartedAt }),
-    Note: text(longest.note, healthTexts.Note).nullable().default(null),
+    StartedAt: sentInstant().nullable().default(null).meta({ description: healthTexts.StartedAt }),
+    Note: sentText(longest.note).meta({ description: healthTexts.Note }).nullable().default(null),
   })
   .meta({ id: 'HealthReport', description: 'What a device tells of itself.' });
 
 export const roomReference = z
   .object({
     Id: id('The id of the resource.'),
-    Name: z.string().max(longestName).meta({ description: 'Its name.' }),
+    Name: text(longestName, 'Its name.'),
   })
   .meta({ id: 'DisplayRoom', description: 'A room that a display shows.' });
 
 export const displayRecord = z
   .object({
     Id: id('The id of the display.'),
-    Name: z.string().max(longestName).meta({ description: told.Name }),
+    Name: text(longestName, told.Name),
     PersonId: id('As whom it acts: a person of role Display of its own.'),
     ResourceIds: z.array(id('The id of a resource.')).max(mostResources).meta({ description: told.ResourceIds }),
     LocationId: z.int().min(1).nullable().meta({ description: told.LocationId }),
@@ -114,7 +104,7 @@ export const displayRecord = z
     HeardAt: maybeInstant('When it last called, to within a minute; null for never.'),
     SilentSince: maybeInstant('Since when it is missed, 10 minutes after it should have called; null while it is not.'),
     Health: healthRecord.nullable().meta({ description: 'What it last told of itself; null for nothing yet.' }),
-    Version: z.int().min(1).max(largest).meta({ description: 'Counts the changes of what it may do; for If-Match.' }),
+    Version: positive('Counts the changes of what it may do; for If-Match.'),
   })
   .meta({ id: 'Display', description: 'A paired device, such as a door sign.' });
 
@@ -123,7 +113,7 @@ const resourceIds = z
   .max(mostResources, `must have at most ${mostResources} entries`)
   .meta({ description: told.ResourceIds });
 const members = {
-  Name: text(longestName, told.Name),
+  Name: sentText(longestName).meta({ description: told.Name }),
   ResourceIds: resourceIds,
   LocationId: anId.nullable().meta({ description: told.LocationId }),
   MayBook: flag(told.MayBook),
@@ -132,7 +122,7 @@ const members = {
 
 export const newDisplay = z
   .strictObject({
-    Code: text(40, 'The code on the screen of the device, in whatever case.'),
+    Code: sentText(40).meta({ description: 'The code on the screen of the device, in whatever case.' }),
     Name: members.Name.nullable()
       .default(null)
       .meta({ description: 'As it is to be shown; after its rooms when left out.' }),
@@ -153,7 +143,7 @@ export const displayChanges = z
 export const pairingRequest = z
   .strictObject({
     ResourceId: anId
-      .max(largest, `must be at most ${largest}`)
+      .max(mostId, `must be at most ${mostId}`)
       .nullable()
       .default(null)
       .meta({ description: 'The room that the device is to show, for the case that the Admin names none.' }),
@@ -162,7 +152,7 @@ export const pairingRequest = z
 
 export const pairingRecord = z
   .object({
-    Code: z.string().max(9).meta({ description: 'For the screen: an Admin confirms it.' }),
+    Code: text(9, 'For the screen: an Admin confirms it.'),
     Token: z.string().max(60).meta({
       description: 'For `Authorization: Bearer …`, once the code is confirmed. Told this once; the device keeps it.',
     }),
@@ -175,42 +165,18 @@ export const pairingRecord = z
   })
   .meta({ id: 'Pairing', description: 'A code to be shown, and a token to be kept.' });
 
-export const toPairingRecord = ({ code, token, expiresAt }: Pairing) => ({
-  Code: code,
-  Token: token,
-  ExpiresAt: expiresAt,
-  PollSeconds: pollSeconds,
-});
+const recordOfPairing = recordOf(pairingRecord);
+export const toPairingRecord = (pairing: Pairing) => recordOfPairing({ ...pairing, pollSeconds });
 
-const toHealthRecord = ({ program, screen, note, startedAt, ...numbers }: Health) => ({
-  Program: program,
-  Screen: screen,
-  ClockAheadSeconds: numbers.clockAheadSeconds,
-  Battery: numbers.battery,
-  Reconnects: numbers.reconnects,
-  StartedAt: startedAt,
-  Note: note,
-});
-
-export function toDisplayRecord(display: Display) {
-  return {
-    Id: display.id,
-    Name: display.name,
-    PersonId: display.personId,
-    ResourceIds: display.resourceIds,
-    LocationId: display.locationId,
-    Resources: display.resources.map(({ id: Id, name: Name }) => ({ Id, Name })),
-    MayBook: display.mayBook,
-    Privacy: display.privacy,
-    CreatedAt: display.createdAt,
-    ExpiresAt: display.expiresAt,
-    RevokedAt: display.revokedAt,
-    HeardAt: display.heardAt,
-    SilentSince: display.silentSince,
-    Health: display.health && toHealthRecord(display.health),
-    Version: display.version,
-  };
-}
+const toRoomReference = recordOf(roomReference);
+const toHealthRecord = recordOf(healthRecord);
+const recordOfDisplay = recordOf(displayRecord);
+export const toDisplayRecord = (display: Display) =>
+  recordOfDisplay({
+    ...display,
+    resources: display.resources.map(toRoomReference),
+    health: display.health && toHealthRecord(display.health),
+  });
 
 const example = {
   Id: 1,

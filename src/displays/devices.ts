@@ -5,6 +5,7 @@ import type { Act, Context, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, Forbidden, NotFound } from '../errors.ts';
+import { changeDisplayPerson } from '../tenants/service.ts';
 import type { Display, Health } from './display.ts';
 import { hear } from './hearing.ts';
 import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';
@@ -49,9 +50,7 @@ const selectDevices = (db: Database, { mandatorId }: Viewer) =>
     ])
     .$narrowType<Pick<Display, 'privacy'>>();
 
-type Row = Omit<Display, 'health'> & { health: unknown };
-
-function toDisplay({ health: stored, ...display }: Row): Display {
+function toDisplay({ health: stored, ...display }: Omit<Display, 'health'> & { health: unknown }): Display {
   const health = stored as (Omit<Health, 'startedAt'> & { startedAt: string | null }) | null;
   const { startedAt = null } = health ?? {};
   return {
@@ -141,20 +140,14 @@ export function changeDevice(
     if (locationId) await checkLocation(trx, mandatorId, locationId);
     const isNew = { ...found, ...changes, ...(resourceIds && { resourceIds }) };
     if (JSON.stringify(isNew) === JSON.stringify(found)) return found;
-    if (name !== undefined)
-      await trx
-        .updateTable('person')
-        .set({ name })
-        .where('mandator_id', '=', mandatorId)
-        .where('id', '=', found.personId)
-        .execute();
+    if (name !== undefined) await changeDisplayPerson(trx, mandatorId, found.personId, { name });
     await trx
       .updateTable('display')
       .set({
         version: found.version + 1,
-        ...(locationId !== undefined && { location_id: locationId }),
-        ...(mayBook !== undefined && { may_book: mayBook }),
-        ...(privacy !== undefined && { privacy }),
+        location_id: locationId,
+        may_book: mayBook,
+        privacy,
       })
       .where('mandator_id', '=', mandatorId)
       .where('id', '=', id)
@@ -210,12 +203,7 @@ export function revokeDevice(db: Database, act: Act, id: number): Promise<Displa
       .where('mandator_id', '=', mandatorId)
       .where('id', '=', id)
       .execute();
-    await trx
-      .updateTable('person')
-      .set({ active: false })
-      .where('mandator_id', '=', mandatorId)
-      .where('id', '=', found.personId)
-      .execute();
+    await changeDisplayPerson(trx, mandatorId, found.personId, { active: false });
     await recordAct(trx, act, 'revoke display', id);
     return await readDevice(trx, act.viewer, id);
   });

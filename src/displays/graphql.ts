@@ -1,44 +1,27 @@
-import type { z } from 'zod';
 import type { Context } from '../context.ts';
 import { NotAuthenticated, Unavailable } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
-import { type AddTypes, type Builder, type Call, typeNamed } from '../graphql/builder.ts';
-import { enumType, type MemberType, recordType } from '../graphql/record.ts';
+import type { AddTypes, Builder, Call } from '../graphql/builder.ts';
+import { enumType, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { readId } from '../input.ts';
 import { addDeviceTypes } from './device-graphql.ts';
-import type { Ended, Frame, Heartbeat, Snapshot } from './display.ts';
-import { hear, hearReader } from './hearing.ts';
-import { readLocation, readSnapshot, watchLocation, watchRoom } from './live.ts';
+import * as displays from './service.ts';
 import * as wire from './wire.ts';
 
-/** A record as REST has it, which is the source of its type here. */
-const asItIs = (record: object) => record;
-
 function addSnapshot(builder: Builder) {
-  const members = new Map<z.ZodType, MemberType>([
-    [wire.roomStatus, enumType(builder, wire.roomStatus)],
-    [wire.slotChangeKind, enumType(builder, wire.slotChangeKind)],
-    [wire.bookingKind, typeNamed('BookingKind')],
-    [wire.checkInRecord, typeNamed('CheckIn')],
-  ]);
-  const parts: [string, z.ZodObject][] = [
-    ['SlotChange', wire.slotChange],
-    ['DisplaySlot', wire.displaySlot],
-    ['ZoneOffset', wire.zoneOffset],
-    ['OpenStretch', wire.openStretch],
-    ['DisplayResource', wire.displayResource],
-  ];
-  for (const [name, schema] of parts) members.set(schema, recordType(builder, name, schema, asItIs, members));
-  return recordType<Snapshot>(
-    ...([builder, 'DisplaySnapshot', wire.displaySnapshot, wire.toSnapshotRecord, members] as const),
-  );
+  enumType(builder, wire.roomStatus);
+  enumType(builder, wire.slotChangeKind);
+  recordType(builder, 'SlotChange', wire.slotChange);
+  recordType(builder, 'DisplaySlot', wire.displaySlot);
+  recordType(builder, 'ZoneOffset', wire.zoneOffset);
+  recordType(builder, 'OpenStretch', wire.openStretch);
+  recordType(builder, 'DisplayResource', wire.displayResource);
+  return recordType(builder, 'DisplaySnapshot', wire.displaySnapshot, wire.toSnapshotRecord);
 }
 
 function addFrame(builder: Builder, snapshot: ReturnType<typeof addSnapshot>) {
-  const heartbeat = recordType<Heartbeat>(
-    ...([builder, 'DisplayHeartbeat', wire.displayHeartbeat, wire.toHeartbeatRecord] as const),
-  );
+  const heartbeat = recordType(builder, 'DisplayHeartbeat', wire.displayHeartbeat, wire.toHeartbeatRecord);
   const reason = builder.enumType('DisplayEnd', {
     description: 'Why a stream ends.',
     values: {
@@ -47,7 +30,7 @@ function addFrame(builder: Builder, snapshot: ReturnType<typeof addSnapshot>) {
       Restarting: { description: 'The service restarts, or what the display may see has changed.' },
     } as const,
   });
-  const ended = builder.objectRef<Ended>('DisplayEnded').implement({
+  const ended = builder.objectRef<displays.Ended>('DisplayEnded').implement({
     description: 'The last frame of a stream that ends before its reader wants it to.',
     fields: (t) => ({
       reason: t.expose('reason', { type: reason, description: 'Why it ends.' }),
@@ -71,7 +54,7 @@ function addFrame(builder: Builder, snapshot: ReturnType<typeof addSnapshot>) {
 }
 
 /** The last frame of a stream that `error` has ended. @throws whatever is no end that a sign can do something about */
-function endOf(error: Error, expiresAt: Date): Ended {
+function endOf(error: Error, expiresAt: Date): displays.Ended {
   const serverTime = Date.now();
   const cause = asDomainError(error);
   if (cause instanceof NotAuthenticated) {
@@ -92,8 +75,8 @@ function addReads(builder: Builder, snapshot: ReturnType<typeof addSnapshot>): v
       description:
         'A room as it is now, for today and two days more; a display sees its own rooms, as far as its privacy allows.',
       resolve: (_root, { resourceId }, { context, viewer }) => {
-        hear(context, viewer);
-        return readSnapshot(context, viewer, readId(resourceId));
+        displays.hear(context, viewer);
+        return displays.readSnapshot(context, viewer, readId(resourceId));
       },
     }),
     board: t.field({
@@ -103,18 +86,18 @@ function addReads(builder: Builder, snapshot: ReturnType<typeof addSnapshot>): v
       description:
         'The active rooms of a location in order of their names, each as `display` has it; a display sees its own.',
       resolve: (_root, { locationId }, { context, viewer }) => {
-        hear(context, viewer);
-        return readLocation(context, viewer, readId(locationId));
+        displays.hear(context, viewer);
+        return displays.readLocation(context, viewer, readId(locationId));
       },
     }),
   }));
 }
 
 function addStreams(builder: Builder, frame: ReturnType<typeof addFrame>): void {
-  const follow = (call: Call, open: (context: Context) => ReturnType<typeof watchRoom>) =>
-    call.streams.follow<Snapshot | Heartbeat, Frame>(
+  const follow = (call: Call, open: (context: Context) => ReturnType<typeof displays.watchRoom>) =>
+    call.streams.follow<displays.Snapshot | displays.Heartbeat, displays.Frame>(
       call,
-      async () => hearReader(call.context, call.viewer, await open(call.context)),
+      async () => displays.hearReader(call.context, call.viewer, await open(call.context)),
       (error) => endOf(error, call.viewer.expiresAt),
     );
   // Nothing below a frame depends on who looks: what may be shown was decided when it was made.
@@ -130,7 +113,7 @@ function addStreams(builder: Builder, frame: ReturnType<typeof addFrame>): void 
       description:
         'A snapshot at once, or a heartbeat when `after` is the cursor of the present one; then a snapshot whenever the room looks different, and a heartbeat every 30 seconds. Who reads slowly gets the latest. The last frame says why the stream ends.',
       subscribe: (_root, { resourceId, after }, call) =>
-        follow(call, (context) => watchRoom(context, call.viewer, readId(resourceId), after)),
+        follow(call, (context) => displays.watchRoom(context, call.viewer, readId(resourceId), after)),
       resolve: resolveFrame,
     }),
     board: t.field({
@@ -140,7 +123,7 @@ function addStreams(builder: Builder, frame: ReturnType<typeof addFrame>): void 
       description:
         'The same of all rooms of a location, with one heartbeat for all. A room that is retired is sent once more, as it is then; one that comes is sent from then on.',
       subscribe: (_root, { locationId }, call) =>
-        follow(call, (context) => watchLocation(context, call.viewer, readId(locationId))),
+        follow(call, (context) => displays.watchLocation(context, call.viewer, readId(locationId))),
       resolve: resolveFrame,
     }),
   }));

@@ -14,64 +14,74 @@ import type { Log } from '../log.ts';
 /** Days for which a display counts without being heard of. */
 export const daysUnheard = 90;
 const silentAfterMinutes = 10;
-/** Seconds after which a display calls again that has not promised anything else; heartbeats are more frequent. */
-const callsEvery = 60;
-const readersHeardEvery = 10_000;
-const flushEvery = 3_000;
+/** When a display calls again that has promised nothing else; heartbeats are more frequent. */
+const usualCallSeconds = 60;
+const readersHeardEveryMs = 10_000;
+const flushEveryMs = 3_000;
 /** Displays that a sweep takes at a time, and that its line in the log names. */
 const [mostAtOnce, mostNamed] = [1_000, 20];
 
-/** Instants of this machine's clock, in milliseconds. `byReading`: of nothing but a stream that takes its frames. */
+/** Instants of this machine's clock, in milliseconds. `byReading`: only because it takes the frames of a stream. */
 type Heard = { mandatorId: number; at: number; dueAt: number; byReading: boolean };
-type Ear = { heard: Map<number, Heard>; timer: NodeJS.Timeout | undefined };
 
-/** By what every context of a process has in common. */
-const ears = new WeakMap<Context['notifications'], Ear>();
-
-function earOf(context: Pick<Context, 'db' | 'log' | 'notifications'>): Ear {
-  const { notifications } = context;
-  let ear = ears.get(notifications);
-  if (ear) return ear;
-  ears.set(notifications, (ear = { heard: new Map(), timer: undefined }));
-  notifications.stopping.addEventListener('abort', () => void flushHeard(context), { once: true });
-  return ear;
+/** Whom this process has heard and not yet written down. */
+function openEar({ db, log, notifications }: Context) {
+  let heard = new Map<number, Heard>();
+  let timer: NodeJS.Timeout | undefined;
+  async function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    const some = heard;
+    heard = new Map();
+    if (some.size === 0) return;
+    await writeHeard(db, some).catch((error: Error) => {
+      // They will call again.
+      log.warn({ err: error.message, displays: some.size }, 'displays heard of were not written down');
+    });
+  }
+  notifications.stopping.addEventListener('abort', () => void flush(), { once: true });
+  return {
+    hear(
+      displayId: number,
+      { mandatorId, byReading, dueInSeconds }: Omit<Heard, 'at' | 'dueAt'> & { dueInSeconds: number },
+    ) {
+      const at = Date.now();
+      const known = heard.get(displayId);
+      if (known && byReading && !known.byReading) return;
+      const dueAt = Math.max(at + 1_000 * dueInSeconds, known?.dueAt ?? 0);
+      heard.set(displayId, { mandatorId, at, dueAt, byReading });
+      timer ??= setTimeout(() => void flush(), notifications.stopping.aborted ? 0 : flushEveryMs).unref();
+    },
+    flush,
+  };
 }
 
 /**
- * Notes that a display has called; of anybody else nothing. Costs nothing worth mentioning.
+ * Notes that a display has called; of any other caller nothing.
  * @param options.dueInSeconds when it will call again if all is well
  */
 export function hear(
-  context: Pick<Context, 'db' | 'log' | 'notifications'>,
+  context: Context,
   { mandatorId, display }: Viewer,
-  { dueInSeconds = callsEvery, byReading = false } = {},
+  { dueInSeconds = usualCallSeconds, byReading = false } = {},
 ): void {
-  if (!display) return;
-  const ear = earOf(context);
-  const at = Date.now();
-  const known = ear.heard.get(display.displayId);
-  if (known && byReading && !known.byReading) return;
-  const dueAt = Math.max(at + 1_000 * dueInSeconds, known?.dueAt ?? 0);
-  ear.heard.set(display.displayId, { mandatorId, at, dueAt, byReading });
-  const pause = context.notifications.stopping.aborted ? 0 : flushEvery;
-  ear.timer ??= setTimeout(() => void flushHeard(context), pause).unref();
+  if (display) context.once(openEar).hear(display.displayId, { mandatorId, byReading, dueInSeconds });
 }
 
+/** Writes down now who was heard. */
+export const flushHeard = (context: Context): Promise<void> => context.once(openEar).flush();
+
 /**
- * What a display reads of a stream. Taking the frames counts as calling, unless the device tells of its health: when its
- * power is cut, the system goes on taking frames for it for a quarter of an hour.
+ * What a display reads of a stream. Taking the frames counts as calling, unless the device reports its health: when its
+ * power is cut, the operating system goes on taking frames for it for a quarter of an hour.
  */
-export function hearReader<T>(
-  context: Pick<Context, 'db' | 'log' | 'notifications'>,
-  viewer: Viewer,
-  source: Source<T>,
-): Source<T> {
+export function hearReader<T>(context: Context, viewer: Viewer, source: Source<T>): Source<T> {
   if (!viewer.display) return source;
   let heardAt = 0;
   return {
     next() {
       const now = Date.now();
-      if (now - heardAt >= readersHeardEvery) {
+      if (now - heardAt >= readersHeardEveryMs) {
         heardAt = now;
         hear(context, viewer, { byReading: true });
       }
@@ -79,20 +89,6 @@ export function hearReader<T>(
     },
     close: () => source.close(),
   };
-}
-
-/** Writes down now who was heard. */
-export async function flushHeard(context: Pick<Context, 'db' | 'log' | 'notifications'>): Promise<void> {
-  const ear = earOf(context);
-  clearTimeout(ear.timer);
-  ear.timer = undefined;
-  const { heard } = ear;
-  ear.heard = new Map();
-  if (heard.size === 0) return;
-  await writeHeard(context.db, heard).catch((error: Error) => {
-    // They will call again.
-    context.log.warn({ err: error.message, displays: heard.size }, 'displays heard of were not written down');
-  });
 }
 
 /** Ages, not instants, so that only the database's clock counts. Rows that hardly change stay as they are. */

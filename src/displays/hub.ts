@@ -22,13 +22,11 @@ export type Hub = {
   withRoom<T>(mandatorId: number, id: number, anew: boolean, use: (room: Room) => T): Promise<T | undefined>;
   /** The same of a location whose rooms are known; they themselves may not have been read yet. */
   withBoard<T>(mandatorId: number, locationId: number, anew: boolean, use: (board: Board) => T): Promise<T | undefined>;
-  readonly figures: Figures;
+  /** Reads since the start of the process; rooms that are watched now, and that are kept besides those. */
+  readonly figures: { statements: number; roomsRead: number; watched: number; kept: number };
   /** Ends all readers. */
   close(): void;
 };
-
-/** Reads since the start of the process; rooms that are watched now, and that are kept besides those. */
-export type Figures = { statements: number; roomsRead: number; watched: number; kept: number };
 
 const usualPace: Pace = {
   heartbeat: 30_000,
@@ -182,7 +180,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
     return tenant.boardsRead;
   }
 
-  return {
+  const hub: Hub = {
     async withRoom(mandatorId, id, anew, use) {
       const tenant = tenantOf(mandatorId);
       const room = roomOf(tenant, id);
@@ -238,4 +236,6 @@ export function openHub(context: Context, pace = usualPace): Hub {
       }
     },
   };
+  notifications.stopping.addEventListener('abort', hub.close, { once: true });
+  return hub;
 }

@@ -2,32 +2,32 @@
 import { mayShow, mayShowSome } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Source } from '../db/notifications.ts';
-import type { Heartbeat, Snapshot } from './display.ts';
-import { type Figures, type Hub, openHub } from './hub.ts';
-import { checkRoom, levelOf, unknownLocation, unknownRoom } from './service.ts';
+import { NotFound } from '../errors.ts';
+import type { Heartbeat, Privacy, Snapshot } from './display.ts';
+import { openHub } from './hub.ts';
 import { readBoard, readRoom } from './sources.ts';
 
-const hubs = new WeakMap<object, Hub>();
+const unknownRoom = () => new NotFound('There is no resource of this id.');
+const unknownLocation = () => new NotFound('There is no location of this id.');
 
-/** The one of the process. */
-function hubOf(context: Context): Hub {
-  let hub = hubs.get(context.notifications);
-  if (!hub) {
-    hub = openHub(context);
-    hubs.set(context.notifications, hub);
-    context.notifications.stopping.addEventListener('abort', hub.close);
-  }
-  return hub;
+/** @throws NotFound for a room that the viewer may not see */
+function checkRoom(viewer: Viewer, resourceId: number): void {
+  if (!mayShow(viewer, resourceId)) throw unknownRoom();
 }
 
+/** People see as much as any sign shows. */
+const levelOf = ({ display }: Viewer): Privacy => display?.privacy ?? 'Title';
+
 /** How much has been read for displays in this process. */
-export const figuresOf = (context: Context): Figures => hubOf(context).figures;
+export const figuresOf = (context: Context) => context.once(openHub).figures;
 
 /** The room as it is now. @throws NotFound, also for a room that the viewer may not see */
 export async function readSnapshot(context: Context, viewer: Viewer, resourceId: number): Promise<Snapshot> {
   checkRoom(viewer, resourceId);
   const level = levelOf(viewer);
-  const snapshot = await hubOf(context).withRoom(viewer.mandatorId, resourceId, true, (room) => room.snapshot(level));
+  const snapshot = await context
+    .once(openHub)
+    .withRoom(viewer.mandatorId, resourceId, true, (room) => room.snapshot(level));
   if (!snapshot) throw unknownRoom();
   return snapshot;
 }
@@ -42,7 +42,7 @@ export async function watchRoom(
   viewer: Viewer,
   resourceId: number,
   after?: string | null,
-  hub = hubOf(context),
+  hub = context.once(openHub),
 ): Promise<Source<Snapshot | Heartbeat>> {
   checkRoom(viewer, resourceId);
   const level = levelOf(viewer);
@@ -58,13 +58,15 @@ export async function watchRoom(
  * @throws NotFound for an unknown location, and for one of which the display may see no room
  */
 export async function readLocation(context: Context, viewer: Viewer, locationId: number): Promise<Snapshot[]> {
-  const ids = await hubOf(context).withBoard(viewer.mandatorId, locationId, true, ({ resourceIds }) =>
-    resourceIds.filter((id) => mayShow(viewer, id)),
-  );
+  const ids = await context
+    .once(openHub)
+    .withBoard(viewer.mandatorId, locationId, true, ({ resourceIds }) =>
+      resourceIds.filter((id) => mayShow(viewer, id)),
+    );
   if (!ids || !mayShowSome(viewer, ids)) throw unknownLocation();
   const level = levelOf(viewer);
   const snapshots = await Promise.all(
-    ids.map((id) => hubOf(context).withRoom(viewer.mandatorId, id, true, (room) => room.snapshot(level))),
+    ids.map((id) => context.once(openHub).withRoom(viewer.mandatorId, id, true, (room) => room.snapshot(level))),
   );
   return snapshots.filter((snapshot) => snapshot !== undefined);
 }
@@ -78,7 +80,7 @@ export async function watchLocation(
   context: Context,
   viewer: Viewer,
   locationId: number,
-  hub = hubOf(context),
+  hub = context.once(openHub),
 ): Promise<Source<Snapshot | Heartbeat>> {
   const source = await hub.withBoard(viewer.mandatorId, locationId, false, (board) => {
     const isShown = (id: number) => mayShow(viewer, id);

@@ -2,7 +2,7 @@
  * Pairing (contract 9): a device asks for a **code** and shows it; an Admin who stands before it confirms the code, and
  * from then on the token that the device has kept counts. Whether there is such a tenant shows only to its own Admins.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { ipKeyGenerator } from 'express-rate-limit';
 import { sql } from 'kysely';
 import { checkAdmin, recordAct } from '../access.ts';
@@ -10,6 +10,7 @@ import type { Act, Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { InvalidInput, NotFound } from '../errors.ts';
 import { hashDisplayToken, makeDisplayToken, normalizeAddress } from '../identity/service.ts';
+import { createDisplayPerson } from '../tenants/service.ts';
 import { getDevice } from './devices.ts';
 import type { Display, Privacy } from './display.ts';
 import { daysUnheard } from './hearing.ts';
@@ -35,7 +36,6 @@ export type NewDisplay = {
 
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const codeLength = 8;
-const longestName = 200;
 /** Seconds between two looks of a device whether it has been paired. */
 export const pollSeconds = 5;
 /** Minutes for which a code counts. */
@@ -130,22 +130,13 @@ export function pairDisplay(db: Database, act: Act, wanted: NewDisplay): Promise
     const resources = await checkResources(trx, mandatorId, resourceIds);
     const location = locationId === null ? undefined : await checkLocation(trx, mandatorId, locationId);
     const name = wanted.name ?? [...resources, ...(location ? [location] : [])].map((one) => one.name).join(', ');
-    const person = await trx
-      .insertInto('person')
-      .values({
-        mandator_id: mandatorId,
-        name: name.slice(0, longestName),
-        role: 'Display',
-        email: `display-${randomUUID()}@displays.invalid`,
-        time_zone: location?.timeZone ?? (resources[0]?.timeZone as string),
-      })
-      .returning('id')
-      .executeTakeFirstOrThrow();
+    const timeZone = location?.timeZone ?? (resources[0]?.timeZone as string);
+    const personId = await createDisplayPerson(trx, mandatorId, { name, timeZone });
     const { id } = await trx
       .insertInto('display')
       .values({
         mandator_id: mandatorId,
-        person_id: person.id,
+        person_id: personId,
         location_id: locationId,
         may_book: mayBook,
         privacy,

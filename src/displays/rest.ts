@@ -3,9 +3,7 @@ import type { Context } from '../context.ts';
 import { id } from '../rest/parameters.ts';
 import { type Route, route } from '../rest/route.ts';
 import { deviceRoutes } from './device-rest.ts';
-import * as examples from './examples.ts';
-import { hear } from './hearing.ts';
-import { figuresOf, readSnapshot } from './live.ts';
+import * as displays from './service.ts';
 import * as wire from './wire.ts';
 
 export { pairingRoutes, pairingsPath } from './device-rest.ts';
@@ -24,7 +22,7 @@ const polledSnapshot = z
   })
   .meta({ id: 'PolledSnapshot', description: 'All that a sign knows of its room, for signs that poll.' });
 
-function secondsToPoll({ serverTime, nextChangeAt }: Awaited<ReturnType<typeof readSnapshot>>): number {
+function secondsToPoll({ serverTime, nextChangeAt }: displays.Snapshot): number {
   const wait = Math.ceil(((nextChangeAt ?? Number.POSITIVE_INFINITY) - serverTime) / 1_000);
   return Math.min(longestPoll, Math.max(shortestPoll, wait));
 }
@@ -42,14 +40,14 @@ export const routes: Route[] = [
       200: {
         description: 'The snapshot.',
         body: polledSnapshot,
-        example: examples.snapshot,
+        example: wire.examples.snapshot,
         headers: ['ETag'],
       },
     },
     handle: async (context, { viewer, params }) => {
-      const snapshot = await readSnapshot(context, viewer, params.resourceId);
+      const snapshot = await displays.readSnapshot(context, viewer, params.resourceId);
       const nextPoll = secondsToPoll(snapshot);
-      hear(context, viewer, { dueInSeconds: nextPoll });
+      displays.hear(context, viewer, { dueInSeconds: nextPoll });
       return {
         status: 200,
         headers: { ETag: `"${snapshot.cursor}"` },
@@ -63,14 +61,14 @@ export const routes: Route[] = [
 export const figures = (context: Context) => ({
   roomgate_display_rooms_watched: {
     help: 'Rooms that door signs and boards of this process watch now',
-    read: () => figuresOf(context).watched,
+    read: () => displays.figuresOf(context).watched,
   },
   roomgate_display_reads_total: {
     help: 'Statements that have read plans of rooms for displays since the process started',
-    read: () => figuresOf(context).statements,
+    read: () => displays.figuresOf(context).statements,
   },
   roomgate_display_rooms_read_total: {
     help: 'Rooms whose plans those statements were to read',
-    read: () => figuresOf(context).roomsRead,
+    read: () => displays.figuresOf(context).roomsRead,
   },
 });

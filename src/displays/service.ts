@@ -13,18 +13,19 @@
  * - A private booking says at no level more than that, and until when, the room is taken.
  * - A display sees the rooms of its grant; every other room is answered as one that does not exist.
  */
-import { mayShow } from '../access.ts';
-import type { Viewer } from '../context.ts';
-import { NotFound } from '../errors.ts';
-import type { Privacy } from './display.ts';
-
-export const unknownRoom = () => new NotFound('There is no resource of this id.');
-export const unknownLocation = () => new NotFound('There is no location of this id.');
-
-/** Of those of its tenant; a person of role Display without a device sees none. @throws NotFound */
-export function checkRoom(viewer: Viewer, resourceId: number): void {
-  if (!mayShow(viewer, resourceId)) throw unknownRoom();
-}
-
-/** People see as much as any sign shows. */
-export const levelOf = ({ display }: Viewer): Privacy => display?.privacy ?? 'Title';
+export {
+  changeDevice,
+  displayList,
+  findOwnDevice,
+  getDevice,
+  getOwnDevice,
+  listAllDevices,
+  listDevices,
+  reportHealth,
+  revokeDevice,
+} from './devices.ts';
+export type { Display, Ended, Frame, Heartbeat, Snapshot } from './display.ts';
+export { displayFigures, findSilent, forgetPairings, hear, hearReader } from './hearing.ts';
+export { figuresOf, readLocation, readSnapshot, watchLocation, watchRoom } from './live.ts';
+export { findLocationNamed, findRoomNamed, openOffice } from './office.ts';
+export { type AskedRoom, codeMinutes, findAskedRoom, pairDisplay, requestPairing } from './pairing.ts';

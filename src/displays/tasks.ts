@@ -1,5 +1,5 @@
 import type { Sweep } from '../worker/task.ts';
-import { displayFigures, findSilent, forgetPairings } from './hearing.ts';
+import { displayFigures, findSilent, forgetPairings } from './service.ts';
 
 export const sweeps: readonly Sweep[] = [
   {

@@ -1,9 +1,10 @@
 /** What signs are shown, as clients see it: REST in Pascal case, GraphQL in camel case (contract 8 and 9). */
 import { z } from 'zod';
 import { bookingKind, checkInRecord } from '../bookings/service.ts';
+import { flag, id, instant, maybeInstant, maybeText, positive, text } from '../fields.ts';
 import { type Heartbeat, type Slot, type Snapshot, slotChangeKinds } from './display.ts';
 
-export { bookingKind, checkInRecord };
+export * as examples from './examples.ts';
 
 const roomStatuses = ['FREE', 'BUSY', 'CHECK_IN_DUE', 'ENDING_SOON', 'CLOSED', 'OUT_OF_SERVICE'] as const;
 export const roomStatus = z.enum(roomStatuses).meta({
@@ -17,18 +18,9 @@ export const slotChangeKind = z.enum(slotChangeKinds).meta({
     'What became of a lesson: cancelled, moved to this room, moved to another one, at another time, or with other teachers.',
 });
 
-const largest = 2 ** 31 - 1;
 /** More bookings than fit into three days, each with what was there before. */
 const mostSlots = 10_000;
-const mostNames = 1_000;
-const id = (description: string) => z.int().min(1).meta({ description });
-const text = (most: number, description: string) => z.string().max(most).meta({ description });
-const maybeText = (most: number, description: string) => z.string().max(most).nullable().meta({ description });
-const maybeNames = (description: string) =>
-  z.array(z.string().max(200)).max(mostNames).nullable().meta({ description });
-const instant = (description: string) => z.date().meta({ description });
-const maybeInstant = (description: string) => z.date().nullable().meta({ description });
-const flag = (description: string) => z.boolean().meta({ description });
+const maybeNames = (description: string) => z.array(z.string().max(200)).max(1_000).nullable().meta({ description });
 
 export const slotChange = z
   .object({
@@ -46,7 +38,7 @@ const hidden = 'null where there is none, and where it is not to be shown.';
 export const displaySlot = z
   .object({
     BookingId: id('The id of the booking.'),
-    Version: z.int().min(1).max(largest).meta({ description: 'Its version.' }),
+    Version: positive('Its version.'),
     Kind: bookingKind.meta({ description: 'What it is.' }),
     Occupies: flag('Whether it keeps others out; a lesson that is cancelled or has moved away is shown and does not.'),
     IsTentative: flag('Whether it is not yet certain.'),
@@ -106,11 +98,7 @@ export const displaySnapshot = z
     Cursor: text(64, 'Names this content: the same content has the same one.'),
     ServerTime: instant("The server's clock, when this was said."),
     AsOf: instant('Until when all of this was known to be right.'),
-    StaleAfterSeconds: z
-      .int()
-      .min(1)
-      .max(largest)
-      .meta({ description: 'From how many seconds after `AsOf` on its age should be shown.' }),
+    StaleAfterSeconds: positive('From how many seconds after `AsOf` on its age should be shown.'),
     TrustUntil: instant('From when on nobody should be told any more that the room is free.'),
     TimeZone: text(64, 'IANA name of the zone of the location.'),
     ZoneOffsets: z

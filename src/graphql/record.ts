@@ -5,14 +5,13 @@
 import type { EnumRef, InputRef, ObjectFieldBuilder, ObjectRef } from '@pothos/core';
 import type { z } from 'zod';
 import { readInput } from '../input.ts';
+import { lowerFirst } from '../fields.ts';
 import type { Builder, Types } from './builder.ts';
 
-/** The types of the members that are records or enumerations themselves. */
+/** The types of members that are not named as the ids of their schemas. */
 export type Members = ReadonlyMap<z.ZodType, MemberType>;
 // biome-ignore lint/suspicious/noExplicitAny: of whatever source
 export type MemberType = ObjectRef<Types, any> | EnumRef<Types, any>;
-
-const camel = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
 
 /** An enumeration by the id of its schema. */
 export function enumType<Value extends string>(builder: Builder, schema: z.ZodType<Value>) {
@@ -47,12 +46,17 @@ function isId(schema: z.ZodType): boolean {
   return schema.def.type === 'number' ? (maxValue ?? Infinity) >= 2 ** 31 : format === 'uuid';
 }
 
-function typeOf(schema: z.ZodType, members: Members): unknown {
-  const { type } = schema.def;
-  if (type === 'array') return [typeOf(definitionOf(schema).element, members)];
-  // A schema that was only described anew is a child of the one that it was.
+/** What `find` says of a schema, or of the one that it only describes anew. */
+function findFor(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unknown {
   const parent = schema._zod.parent as z.ZodType | undefined;
-  const known = members.get(schema) ?? (parent && members.get(parent));
+  return find(schema) ?? (parent && find(parent));
+}
+
+/** @param find the type of a schema that is no scalar */
+function typeOf(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unknown {
+  const { type } = schema.def;
+  if (type === 'array') return [typeOf(definitionOf(schema).element, find)];
+  const known = findFor(schema, find);
   if (known) return known;
   if (isId(schema)) return 'ID';
   return formats[(schema as z.ZodISODate).format ?? ''] ?? scalars[type];
@@ -69,7 +73,10 @@ function madeOnce<Source extends object>(toRecord: (source: Source) => object): 
   };
 }
 
-/** The fields of a record; `toRecord` gives its members as REST has them. */
+/**
+ * The fields of a record; `toRecord` gives its members as REST has them. A member whose schema has an id is of the type of
+ * that name, whichever room adds it.
+ */
 export function recordFields<Source extends object>(
   t: ObjectFieldBuilder<Types, Source>,
   { shape }: z.ZodObject,
@@ -79,9 +86,9 @@ export function recordFields<Source extends object>(
   const recordOf = madeOnce(toRecord);
   return Object.fromEntries(
     Object.entries(shape as Record<string, z.ZodType>).map(([name, schema]) => [
-      camel(name),
+      lowerFirst(name),
       t.field({
-        type: typeOf(bare(schema), members) as 'String',
+        type: typeOf(bare(schema), (member) => members.get(member) ?? member.meta()?.id) as 'String',
         nullable: schema.isNullable() as false,
         description: describe(schema),
         resolve: (source) => (recordOf(source) as Record<string, string>)[name] as string,
@@ -90,12 +97,12 @@ export function recordFields<Source extends object>(
   );
 }
 
-/** A record as a type of its own. */
+/** A record as a type of its own; its source is the record itself unless `toRecord` makes it. */
 export function recordType<Source extends object>(
   builder: Builder,
   name: string,
   schema: z.ZodObject,
-  toRecord: (source: Source) => object,
+  toRecord: (source: Source) => object = (source) => source,
   members?: Members,
 ): ObjectRef<Types, Source> {
   return builder.objectRef<Source>(name).implement({
@@ -119,9 +126,9 @@ export function bodyType(
     fields: (t) =>
       Object.fromEntries(
         Object.entries(shape as Record<string, z.ZodType>).map(([member, schema]) => [
-          camel(member),
+          lowerFirst(member),
           t.field({
-            type: typeOf(bare(schema), members as Members) as 'String',
+            type: typeOf(bare(schema), (input) => members.get(input)) as 'String',
             description: `${schema.isOptional() ? '' : 'Required. '}${describe(schema)}`,
           }),
         ]),
@@ -135,7 +142,7 @@ export function bodyType(
  */
 export function readBody<Schema extends z.ZodObject>(schema: Schema, sent: object): z.output<Schema> {
   const isOfNumbers = (name: string) => {
-    const [, member] = Object.entries(schema.shape).find(([key]) => camel(key) === name) ?? [];
+    const [, member] = Object.entries(schema.shape).find(([key]) => lowerFirst(key) === name) ?? [];
     const type = member && bare(member);
     return type && (type.def.type === 'array' ? bare(definitionOf(type).element) : type).def.type === 'number';
   };

@@ -3,14 +3,20 @@ import type { Request, RequestHandler } from 'express';
 import type { Credentials, Viewer } from '../context.ts';
 import { NotAuthenticated, NotFound } from '../errors.ts';
 import { markDeprecated } from '../rest/deprecation.ts';
-import { isDisplayToken } from './devices.ts';
-import { howToSignIn, schemesOf, tokenSource } from './modes.ts';
-import { type Identity, viewerOfDisplay, viewerOfPin, viewerOfToken } from './service.ts';
+import {
+  howToSignIn,
+  type Identity,
+  isDisplayToken,
+  schemesOf,
+  tokenSource,
+  viewerOfDisplay,
+  viewerOfPin,
+  viewerOfToken,
+} from './service.ts';
 
 // The app meets this room through its door and its routes alone.
-export { schemesOf } from './modes.ts';
-export { claimPepper, hasRightPepper } from './pepper.ts';
-export { openIdentity } from './service.ts';
+export { claimPepper, hasRightPepper, openIdentity } from './service.ts';
+export { schemesOf };
 
 /** RFC 6750, 2.1. */
 const bearer = /^bearer +([\w.~+/-]+=*) *$/i;

@@ -1,16 +1,11 @@
-import { type AddCommands, type Cli, CommandFailed, tenantOption } from '../cli/command.ts';
+import { type AddCommands, CommandFailed, tenantOption } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
-import { createPin, getFirstAdmin, getPerson, listPins, pepperOf, revokePin } from './service.ts';
+import { createPin, getHolder, listPins, pepperOf, revokePin } from './service.ts';
+import { toPinRecord } from './wire.ts';
 
-/** Before a command makes what nobody could prove, and for the doctor. */
-export { claimPepper, examinePepper, hasRightPepper } from './pepper.ts';
-/** For commands that sign in by themselves. */
-export { createTemporaryPin } from './temporary-pin.ts';
+export { claimPepper, createTemporaryPin, examinePepper, hasRightPepper } from './service.ts';
 
-type Holder = { mandator: string; person?: string };
-
-const findHolder = ({ db }: Cli['context'], { mandator, person }: Holder) =>
-  person === undefined ? getFirstAdmin(db, mandator) : getPerson(db, mandator, person);
+type HolderOptions = { mandator: string; person?: string };
 
 export const addCommands: AddCommands = (program, action) => {
   const pin = program.command('pin').description('the PINs (API keys) of persons');
@@ -24,9 +19,9 @@ export const addCommands: AddCommands = (program, action) => {
     .addHelpText('after', example('create'))
     .action(
       action(
-        async ({ context, print }, options: Holder & { label?: string }) => {
+        async ({ context, print }, options: HolderOptions & { label?: string }) => {
           const { db, config } = context;
-          const { mandatorId, personId, email } = await findHolder(context, options);
+          const { mandatorId, personId, email } = await getHolder(context.db, options.mandator, options.person);
           const made = await createPin(db, pepperOf(config), { mandatorId, personId, label: options.label });
           print(`PIN of ${email}: ${made.pin}\nIt is shown this once. Its id, to revoke it, is ${made.pinId}.`, {
             Pin: made.pin,
@@ -42,8 +37,8 @@ export const addCommands: AddCommands = (program, action) => {
     .description('list PINs, revoked ones too')
     .addHelpText('after', example('list'))
     .action(
-      action(async ({ context, print }, options: Holder) => {
-        const { mandatorId, personId } = await findHolder(context, options);
+      action(async ({ context, print }, options: HolderOptions) => {
+        const { mandatorId, personId } = await getHolder(context.db, options.mandator, options.person);
         const pins = await listPins(context.db, mandatorId, personId);
         const time = (at: Date | null) => at?.toISOString();
         const rows = pins.map((row) => [
@@ -53,15 +48,7 @@ export const addCommands: AddCommands = (program, action) => {
         ]);
         print(
           formatTable(['PinId', 'Label', 'Created', 'Last used', 'Expires', 'Revoked'], rows),
-          pins.map((row) => ({
-            PinId: row.pinId,
-            PersonId: row.personId,
-            Label: row.label,
-            CreatedAt: row.createdAt,
-            ExpiresAt: row.expiresAt,
-            RevokedAt: row.revokedAt,
-            LastUsedAt: row.lastUsedAt,
-          })),
+          pins.map(toPinRecord),
         );
       }),
     );
@@ -71,10 +58,10 @@ export const addCommands: AddCommands = (program, action) => {
     .argument('<PinId>', 'the id that create and list print')
     .addHelpText('after', example('revoke 7'))
     .action(
-      action(async ({ context, print }, id: string, options: Holder) => {
+      action(async ({ context, print }, id: string, options: HolderOptions) => {
         if (!/^\d{1,9}$/.test(id)) throw new CommandFailed(`PinId: ${id} is not a PinId; see pin list.`);
         const pinId = Number(id);
-        const { mandatorId, personId } = await findHolder(context, options);
+        const { mandatorId, personId } = await getHolder(context.db, options.mandator, options.person);
         await revokePin(context.db, mandatorId, pinId, personId);
         print(`PIN ${pinId} is revoked.`, { PinId: pinId, Revoked: true });
       }),

@@ -3,8 +3,7 @@ import type { AddTypes } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { recordFields } from '../graphql/record.ts';
 import { idempotencyKey as keySchema, readId, readInput } from '../input.ts';
-import { createPinFor, listPinsOf, pinList, revokePinOf } from './pin-admin.ts';
-import type { Pin } from './pins.ts';
+import { createPinFor, listPinsOf, type Pin, pinList, revokePinOf } from './service.ts';
 import { newPin, pinRecord, toPinRecord } from './wire.ts';
 
 export const addTypes: AddTypes = (builder) => {

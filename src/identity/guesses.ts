@@ -11,12 +11,12 @@ import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { hashPin, isGuessable, pepperOf, usablePins } from './pins.ts';
 
-export type Holder = { mandator: string; personId: number; pinId: number };
+export type PinHolder = { mandator: string; personId: number; pinId: number };
 
 /** Whose PIN it is; or nobody's, with the seconds to wait where it was not looked at. */
-export type Exchange = { holder?: Holder | undefined; throttledFor?: number };
+type Exchanged = { holder?: PinHolder | undefined; throttledFor?: number };
 
-type Source = { clientId: string; network: string };
+type GuessSource = { clientId: string; network: string };
 
 /** An IPv4 caller on a socket for both families is an IPv4 caller. */
 export function normalizeAddress(ip = ''): string {
@@ -41,7 +41,7 @@ export function openExchange({ db, config, log }: Context) {
     }
   }
 
-  function exchange(pin: string, { clientId, network }: Source): Promise<Exchange> {
+  function exchange(pin: string, { clientId, network }: GuessSource): Promise<Exchanged> {
     const hash = hashPin(pepperOf(config), pin);
     const source = `${clientId} ${network}`;
     return db.transaction().execute(async (trx) => {
@@ -55,7 +55,7 @@ export function openExchange({ db, config, log }: Context) {
   }
 
   /** `clientId` and the normalized `address` are where the PIN comes from. */
-  return async (pin: string, clientId: string, address: string): Promise<Exchange> => {
+  return async (pin: string, clientId: string, address: string): Promise<Exchanged> => {
     const network = ipKeyGenerator(address, 64);
     const result = await inTurn(`${clientId} ${network}`, () => exchange(pin, { clientId, network }));
     if (!result.holder) log.warn({ clientId, address, throttled: result.throttledFor !== undefined }, 'wrong PIN');
@@ -66,7 +66,7 @@ export function openExchange({ db, config, log }: Context) {
 /** Those of the last 15 minutes, and in how many seconds the oldest will no longer count. */
 async function recentFailures(
   trx: Transaction,
-  { clientId, network }: Source,
+  { clientId, network }: GuessSource,
 ): Promise<{ wrong: number; waitSeconds: number }> {
   return await trx
     .selectFrom('pin_failure')
@@ -81,7 +81,11 @@ async function recentFailures(
 }
 
 /** @param hash of a PIN that nobody guesses: if it is stored, the failure is written for the same work, too old to count */
-async function recordFailure(trx: Transaction, { clientId, network }: Source, hash: Buffer | undefined): Promise<void> {
+async function recordFailure(
+  trx: Transaction,
+  { clientId, network }: GuessSource,
+  hash: Buffer | undefined,
+): Promise<void> {
   const isStored = sql`exists (select from pin where hash = ${hash ?? null})`;
   const at = sql<Date>`case when ${isStored} then now() - interval '15 minutes' else now() end`;
   await trx.insertInto('pin_failure').values({ client_id: clientId, address: network, at }).execute();
@@ -93,7 +97,7 @@ async function recordFailure(trx: Transaction, { clientId, network }: Source, ha
 }
 
 /** Whose usable PIN this is, with the use written down at most once a minute. */
-async function useOf(trx: Transaction, hash: Buffer): Promise<Holder | undefined> {
+async function useOf(trx: Transaction, hash: Buffer): Promise<PinHolder | undefined> {
   const found = await usablePins(trx)
     .where('pin.hash', '=', hash)
     .select(['mandator.id as mandatorId', 'mandator.code as mandator'])

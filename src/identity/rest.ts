@@ -9,11 +9,19 @@ import { anonymousSender, limitTokenRequests } from '../rest/limits.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { id, paging } from '../rest/parameters.ts';
 import { type Route, readIdempotencyKey, route } from '../rest/route.ts';
-import { grantType, OAuthError, type TokenRequest } from './clients.ts';
-import { howToSignIn } from './modes.ts';
-import { createPinFor, listPinsOf, pinList, revokePinOf } from './pin-admin.ts';
-import { type Identity, issueToken } from './service.ts';
-import { apiScope } from './tokens.ts';
+import {
+  apiScope,
+  createPinFor,
+  grantType,
+  howToSignIn,
+  type Identity,
+  issueToken,
+  listPinsOf,
+  OAuthError,
+  pinList,
+  revokePinOf,
+  type TokenRequest,
+} from './service.ts';
 import { createdPin, examples, newPin, pinRecord, toCreatedPin, toPinRecord } from './wire.ts';
 
 const tokenPath = '/connect/token';

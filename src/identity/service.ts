@@ -9,27 +9,29 @@
  * switched off by its tenant is refused in the same words after the same work.
  */
 import { createHash } from 'node:crypto';
-import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Context, Viewer } from '../context.ts';
-import type { Database } from '../db/database.ts';
-import { LimitExceeded, NotAuthenticated, NotFound } from '../errors.ts';
+import { LimitExceeded, NotAuthenticated } from '../errors.ts';
+import { farFuture, readHolder, readPerson } from './callers.ts';
 import { checkRequest, OAuthError, type TokenRequest } from './clients.ts';
 import { type Devices, openDevices } from './devices.ts';
-import { type Assertion, openProvider, type Provider } from './external.ts';
-import { type Holder, normalizeAddress, openExchange } from './guesses.ts';
-import { howToSignIn } from './modes.ts';
-import { hashPin, pepperOf, usablePins } from './pins.ts';
-import { type Keys, openKeys, tokenLifetime } from './tokens.ts';
+import { openProvider, type Provider } from './external.ts';
+import { normalizeAddress, openExchange } from './guesses.ts';
+import { hashPin, pepperOf } from './pins.ts';
+import { apiScope, type Keys, openKeys, tokenLifetimeSeconds } from './tokens.ts';
 
-/** Holders of PINs are found by mandator and e-mail address. */
-export { getPerson } from '../tenants/service.ts';
-export { hashDisplayToken, makeDisplayToken } from './devices.ts';
-export { normalizeAddress } from './guesses.ts';
-export { createPin, deletePin, listPins, pepperOf, revokePin } from './pins.ts';
+export { getFirstAdmin, getHolder } from './callers.ts';
+export { grantType, OAuthError, type TokenRequest } from './clients.ts';
+export { hashDisplayToken, isDisplayToken, makeDisplayToken } from './devices.ts';
+export { howToSignIn, schemesOf, tokenSource } from './modes.ts';
+export { claimPepper, examinePepper, hasRightPepper } from './pepper.ts';
+export { createPinFor, listPinsOf, pinList, revokePinOf } from './pin-admin.ts';
+export { createPin, listPins, type Pin, pepperOf, revokePin } from './pins.ts';
+export { createTemporaryPin } from './temporary-pin.ts';
 export { deriveKey } from './tokens.ts';
+export { apiScope, normalizeAddress };
 
-/** The state of this room in one process; ends with the context's notifications. */
+/** The state of this room in one process; it ends with the context's notifications. */
 export type Identity = {
   context: Context;
   keys: Keys;
@@ -51,11 +53,9 @@ type Verified = {
   last: Viewer | undefined;
 };
 
-/** Milliseconds for which a credential's check is believed. */
-const believedFor = 4_000;
-/** An end for what has none. */
-const farFuture = new Date(8.64e15);
-/** Under which name the wrong PINs of the header APIKEY are counted. */
+/** For how long a check of a credential holds. */
+const believedMs = 4_000;
+/** The client under which wrong PINs of the header APIKEY are counted. */
 const headerClient = 'APIKEY';
 
 /** Opens the room in this process; what has changed is checked again as it is announced. */
@@ -104,7 +104,7 @@ function viewerBy({ verified }: Identity, key: string, prove: (isProven: boolean
   const entry: Verified = {
     proof: known?.proof,
     last: known?.last,
-    checkAgainAt: now + believedFor,
+    checkAgainAt: now + believedMs,
     viewer: Promise.resolve().then(check),
   };
   verified.set(key, entry);
@@ -178,82 +178,6 @@ export function viewerOfPin(identity: Identity, pin: string, ip: string): Promis
 const tooManyWrong = (seconds: number) =>
   `Too many wrong PINs from here; wait ${Math.max(1, Math.ceil(seconds))} seconds.`;
 
-const viewerColumns = [
-  ...(['mandator.id as mandatorId', 'mandator.code as mandator', 'person.id as personId'] as const),
-  ...(['person.name as displayName', 'person.email', 'person.time_zone as timeZone', 'person.role'] as const),
-] as const;
-
-/** The holder of a PIN that counts now. @throws NotAuthenticated */
-async function readHolder(
-  { db, config }: Context,
-  { mandator, personId, pinId }: Holder,
-  { credential, expiresAt }: Pick<Viewer, 'credential' | 'expiresAt'>,
-): Promise<Viewer> {
-  const row = await usablePins(db)
-    .where('mandator.code', '=', mandator)
-    .where('pin.id', '=', pinId)
-    .where('person.id', '=', personId)
-    .select(viewerColumns)
-    .select(['pin.id as pinId', 'pin.expires_at as pinExpiresAt'])
-    .executeTakeFirst();
-  if (!row) throw new NotAuthenticated(`The PIN of this call no longer counts; ${howToSignIn(config)}`);
-  const { pinExpiresAt, ...viewer } = row;
-  const end = Math.min(expiresAt.getTime(), (pinExpiresAt ?? farFuture).getTime());
-  return {
-    ...viewer,
-    role: viewer.role as Viewer['role'],
-    display: null,
-    credential,
-    expiresAt: new Date(end),
-  };
-}
-
-/** The active person that an outside token speaks of. @throws NotAuthenticated */
-async function readPerson({ db }: Context, credential: string, assertion: Assertion): Promise<Viewer> {
-  const row = await db
-    .selectFrom('mandator')
-    .innerJoin('person', 'person.mandator_id', 'mandator.id')
-    .where('mandator.code', '=', assertion.tenant.toLowerCase())
-    .where(sql`lower(person.email)`, '=', sql`lower(${assertion.email})`)
-    .where('person.active', '=', true)
-    .select(viewerColumns)
-    .executeTakeFirst();
-  if (!row)
-    throw new NotAuthenticated(
-      'The token is good, but nobody of its tenant has its e-mail address: add the person to the tenant file and run "roomgate apply FILE".',
-    );
-  return {
-    ...row,
-    role: row.role as Viewer['role'],
-    pinId: null,
-    display: null,
-    credential,
-    expiresAt: assertion.expiresAt,
-  };
-}
-
-/**
- * The first active Admin of a tenant, as whom the operator's commands act.
- * @throws NotFound when there is no such tenant, or nobody in it who could
- */
-export async function getFirstAdmin(db: Database, mandator: string): Promise<Viewer> {
-  const row = await db
-    .selectFrom('person')
-    .innerJoin('mandator', 'mandator.id', 'person.mandator_id')
-    .where('mandator.code', '=', mandator.toLowerCase())
-    .where('person.role', '=', 'Admin')
-    .where('person.active', '=', true)
-    .select(viewerColumns)
-    .orderBy('person.id')
-    .executeTakeFirst();
-  if (!row)
-    throw new NotFound(
-      `There is no tenant ${mandator} with an active Admin; make them with "roomgate apply FILE", or give a PIN where the command takes one.`,
-    );
-  const shown = { pinId: null, display: null, credential: 'command line', expiresAt: farFuture };
-  return { ...row, role: 'Admin', ...shown };
-}
-
 /**
  * Exchanges a person's PIN for an access token that lives `expiresIn` seconds.
  * @throws OAuthError
@@ -268,5 +192,5 @@ export async function issueToken(
   if (!holder) throw new OAuthError('invalid_grant', 'The PIN is not valid; make one with "roomgate pin create".');
   const accessToken = await keys.sign({ ...holder, clientId });
   context.log.info({ clientId, ...holder }, 'token issued');
-  return { accessToken, expiresIn: tokenLifetime };
+  return { accessToken, expiresIn: tokenLifetimeSeconds };
 }

@@ -1,12 +1,13 @@
 import type { Context } from '../context.ts';
-import { createPin, deletePin, getFirstAdmin, pepperOf } from './service.ts';
+import { getFirstAdmin } from './callers.ts';
+import { createPin, deletePin, pepperOf } from './pins.ts';
 
-const lifetime = 3_600_000;
+const lifetimeMs = 3_600_000;
 
 /**
- * A PIN of the tenant's first active Admin, for a command that the operator runs without one: ends after an hour at the
- * latest, and once removed has left no trace in the list of PINs.
- * @throws NotFound when there is no such tenant, or nobody in it who could hold the PIN
+ * A PIN of the tenant's first active Admin, for a command that is run without one. It expires after an hour; removed, it
+ * leaves no trace in the list of PINs.
+ * @throws NotFound as `getFirstAdmin`
  */
 export async function createTemporaryPin(
   { db, config }: Context,
@@ -14,12 +15,7 @@ export async function createTemporaryPin(
   label: string,
 ): Promise<{ pin: string; remove(): Promise<void> }> {
   const { mandatorId, personId } = await getFirstAdmin(db, mandator);
-  const expiresAt = new Date(Date.now() + lifetime);
-  const { pin, pinId } = await createPin(db, pepperOf(config), {
-    mandatorId,
-    personId,
-    label,
-    expiresAt,
-  });
+  const expiresAt = new Date(Date.now() + lifetimeMs);
+  const { pin, pinId } = await createPin(db, pepperOf(config), { mandatorId, personId, label, expiresAt });
   return { pin, remove: () => deletePin(db, mandatorId, pinId) };
 }

@@ -23,8 +23,7 @@ import { NotAuthenticated } from '../errors.ts';
 import { signingKeyLock } from '../flow/locks.ts';
 import { howToSignIn } from './modes.ts';
 
-/** Seconds that a token lives. */
-export const tokenLifetime = 3600;
+export const tokenLifetimeSeconds = 3600;
 /** The one scope there is, and the audience of its tokens. */
 export const apiScope = 'service_api';
 
@@ -201,7 +200,7 @@ export function openKeys({ db, config }: Context, pepper: string): Keys {
         .setAudience(apiScope)
         .setSubject(String(personId))
         .setIssuedAt(now)
-        .setExpirationTime(now + tokenLifetime)
+        .setExpirationTime(now + tokenLifetimeSeconds)
         .setJti(randomUUID())
         .sign(signer.key);
     },

@@ -1,16 +1,14 @@
 /** PINs as clients see them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
+import { id, instant, maybeInstant, maybeText, recordOf, sentInstant, sentText, text } from '../fields.ts';
 import type { Pin } from './pins.ts';
-
-const id = (description: string) => z.int().min(1).meta({ description });
-const maybeInstant = (description: string) => z.date().nullable().meta({ description });
 
 export const pinRecord = z
   .object({
     PinId: id('The id of the PIN.'),
     PersonId: id('The person who holds it.'),
-    Label: z.string().max(200).nullable().meta({ description: 'What it is for.' }),
-    CreatedAt: z.date().meta({ description: 'When it was made.' }),
+    Label: maybeText(200, 'What it is for.'),
+    CreatedAt: instant('When it was made.'),
     ExpiresAt: maybeInstant('When it ends by itself; null for never.'),
     RevokedAt: maybeInstant('When it was ended; null while it counts.'),
     LastUsedAt: maybeInstant('When it was last exchanged or sent.'),
@@ -19,19 +17,8 @@ export const pinRecord = z
 
 export const newPin = z
   .strictObject({
-    Label: z
-      .string('must be a text in quotes')
-      .trim()
-      .normalize('NFC')
-      .min(1, 'must not be empty')
-      .max(200, 'must have at most 200 characters')
-      .nullable()
-      .default(null)
-      .meta({ description: 'What it is for.' }),
-    ExpiresAt: z.iso
-      .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z' })
-      .max(40)
-      .transform((written) => new Date(written))
+    Label: sentText(200).nullable().default(null).meta({ description: 'What it is for.' }),
+    ExpiresAt: sentInstant()
       .refine((at) => at.getTime() > Date.now(), 'must be in the future')
       .nullable()
       .default(null)
@@ -41,22 +28,12 @@ export const newPin = z
 
 export const createdPin = z
   .object({
-    Pin: z.string().max(40).meta({ description: 'The PIN. It is told this once and can never be read again.' }),
+    Pin: text(40, 'The PIN. It is told this once and can never be read again.'),
     ...pinRecord.shape,
   })
   .meta({ id: 'CreatedPin', description: 'A PIN that was made.' });
 
-export function toPinRecord(pin: Pin) {
-  return {
-    PinId: pin.pinId,
-    PersonId: pin.personId,
-    Label: pin.label,
-    CreatedAt: pin.createdAt,
-    ExpiresAt: pin.expiresAt,
-    RevokedAt: pin.revokedAt,
-    LastUsedAt: pin.lastUsedAt,
-  };
-}
+export const toPinRecord = recordOf(pinRecord);
 
 export const toCreatedPin = ({ pin, record }: { pin: string; record: Pin }) => ({
   Pin: pin,

@@ -49,7 +49,7 @@ export type LessonError = {
   number: number;
   severity: 'Error' | 'Warning';
   index: number | null;
-  jobId: string | null;
+  jobID: string | null;
   lektionIndex: number | null;
   lektionId: string | null;
   field: string | null;
@@ -68,7 +68,7 @@ export type BatchFilter = {
   /** Absent: the two running states; 'All': every state. */
   importStatus?: ImportStatus[] | 'All' | undefined;
   operation?: Operation | undefined;
-  jobId?: string | undefined;
+  jobID?: string | undefined;
   createdAfter?: Date | undefined;
   createdBefore?: Date | undefined;
   /** Only those of the viewer. */
@@ -123,7 +123,7 @@ export function selectBatches(db: Database) {
 
 /** The query of a page of batches, newest first. */
 export function selectBatchPage(db: Database, viewer: Viewer, filter: BatchFilter, page: PageRequest) {
-  const { importStatus = openStatuses, operation, createdAfter, createdBefore, mine, jobId } = filter;
+  const { importStatus = openStatuses, operation, createdAfter, createdBefore, mine, jobID } = filter;
   return selectBatches(db)
     .where('batch.mandator_id', '=', viewer.mandatorId)
     .$if(importStatus !== 'All', (query) => query.where('batch.import_status', 'in', importStatus as ImportStatus[]))
@@ -131,12 +131,12 @@ export function selectBatchPage(db: Database, viewer: Viewer, filter: BatchFilte
     .$if(createdAfter !== undefined, (query) => query.where('batch.created_at', '>', createdAfter as Date))
     .$if(createdBefore !== undefined, (query) => query.where('batch.created_at', '<', createdBefore as Date))
     .$if(mine === true, (query) => query.where('batch.created_by', '=', viewer.personId))
-    .$if(jobId !== undefined, (query) =>
+    .$if(jobID !== undefined, (query) =>
       query.where('batch.id', 'in', ({ selectFrom }) =>
         selectFrom('batch_job')
           .select('batch_id')
           .where('mandator_id', '=', viewer.mandatorId)
-          .where('job_id', '=', jobId as string),
+          .where('job_id', '=', jobID as string),
       ),
     )
     .$if(page.after !== undefined, (query) => query.where('batch.arrival', '<', sql<number>`${page.after}::bigint`))

@@ -13,8 +13,7 @@ import { CommandFailed, tenantOption, unreadableFile } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { openProgress } from '../cli/progress.ts';
 
-export { examineBatches } from './diagnosis.ts';
-export { examineSpool } from './spool.ts';
+export { examineBatches, examineSpool } from './service.ts';
 
 const mostFindingsShown = 100;
 

@@ -7,9 +7,9 @@ import { settleConflicts } from './conflicts.ts';
 import { describeCoupled, insertJobs, insertLessons } from './creation.ts';
 import { type Counts, errorMessages, recordFindings } from './findings.ts';
 import { anyOutsideOpeningHours, layOpeningHours } from './hours.ts';
+import { fail, move } from './lifecycle.ts';
 import { beginPlan, carryOut, describePlan, endPlan, planBookings } from './plan.ts';
 import { ConflictGone, type ImportContext, openProgress, type Progress } from './progress.ts';
-import { fail, move } from './service.ts';
 import { anyRefused, stageLessons } from './staged-lessons.ts';
 import {
   countLessons,

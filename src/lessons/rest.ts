@@ -1,66 +1,37 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { readPage } from '../db/paging.ts';
+import { toFields } from '../fields.ts';
 import { requestBody } from '../rest/body.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { flag, instant, paging, waitSeconds } from '../rest/parameters.ts';
 import { type Call, type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
-import { createBatch } from './acceptance.ts';
-import {
-  type Batch,
-  batchList,
-  type ConflictRule,
-  errorList,
-  importStatuses,
-  type Operation,
-  operations,
-} from './batch.ts';
-import { bodies } from './bodies.ts';
-import * as examples from './examples.ts';
-import { longestKey, longestName } from './fields.ts';
-import { mostKept } from './findings.ts';
 import * as lessons from './service.ts';
-import { jobList, lessonList, listJobs, listLessons } from './timetable.ts';
-import { secondsToWait, waitForBatch } from './watch.ts';
-import {
-  acceptedBatch,
-  batchEntry,
-  batchRecord,
-  conflictRule,
-  errorsInline,
-  jobRecord,
-  lessonError,
-  lessonRecord,
-  toBatchEntry,
-  toBatchRecord,
-  toErrorEntry,
-  toJobRecord,
-  toLessonRecord,
-  toOmissionEntry,
-} from './wire.ts';
+import * as wire from './wire.ts';
 
 const path = '/v2.0/jobs';
 
 const batchParams = z.object({ batchId: z.uuid().meta({ description: 'The BatchId of the 202.' }) });
-const name = (description: string, most = longestKey) => z.string().min(1).max(most).optional().meta({ description });
+const name = (description: string, most = wire.longestKey) =>
+  z.string().min(1).max(most).optional().meta({ description });
 
 const forDisplays = { 403: 'A display reads and sends no lessons.' };
 
-const lessonErrorList = listOf(lessonError, 'LessonErrorList')
-  .extend({ OmittedErrors: batchRecord.shape.OmittedErrors })
+const lessonErrorList = listOf(wire.lessonError, 'LessonErrorList')
+  .extend({ OmittedErrors: wire.batchRecord.shape.OmittedErrors })
   .meta({ id: 'LessonErrorList', description: 'One page of a list, and what is not kept of it.' });
 
-function retryAfter(batches: readonly Batch[]): Record<string, string> {
-  const seconds = secondsToWait(batches);
+function retryAfter(batches: readonly lessons.Batch[]): Record<string, string> {
+  const seconds = lessons.secondsToWait(batches);
   return seconds === undefined ? {} : { 'Retry-After': String(seconds) };
 }
 
-async function batchAnswer(context: Context, { viewer }: Pick<Call, 'viewer'>, batch: Batch) {
+async function batchAnswer(context: Context, { viewer }: Pick<Call, 'viewer'>, batch: lessons.Batch) {
   const errors =
     batch.errorCount + batch.warningCount > 0
-      ? (await lessons.listErrors(context.db, viewer, batch.id, { limit: errorsInline, after: undefined })).items
+      ? (await lessons.listErrors(context.db, viewer, batch.id, { limit: wire.errorsInline, after: undefined })).items
       : [];
-  return { status: 200, body: toBatchRecord(batch, errors), headers: retryAfter([batch]) };
+  return { status: 200, body: wire.toBatchRecord(batch, errors), headers: retryAfter([batch]) };
 }
 
 const described = (description: string, body: z.ZodType, example: unknown): DescribedAnswer => ({
@@ -75,15 +46,15 @@ const validateOnly = {
 };
 const submitOptions = {
   ...validateOnly,
-  OnConflict: conflictRule.optional().meta({
+  OnConflict: wire.conflictRule.optional().meta({
     description: 'What becomes of lessons whose room is occupied; Fail when left out.',
   }),
 };
 
-function submitRoute(operation: Operation, texts: { summary: string; description: string }) {
+function submitRoute(operation: lessons.Operation, texts: { summary: string; description: string }) {
   const query: z.ZodType<{
     ValidateOnly?: boolean | undefined;
-    OnConflict?: ConflictRule | undefined;
+    OnConflict?: lessons.ConflictRule | undefined;
   }> = z.strictObject(operation === 'Delete' ? validateOnly : submitOptions);
   return route({
     method: 'POST',
@@ -92,18 +63,18 @@ function submitRoute(operation: Operation, texts: { summary: string; description
     description: `${texts.description} A batch is atomic: any error leaves nothing of it behind. Once the body is a JSON array of objects in UTF-8, faults of the data are the batch's, never a 400: it ends in LessonsImportFailed with all of them. Members that are not known are kept out, with a warning.`,
     headers: ['Idempotency-Key'],
     query,
-    body: { ...bodies[operation], streamed: true },
+    body: { ...wire.bodies[operation], streamed: true },
     answers: {
       202: {
         description: 'Stored and queued; `Location` is where the status of the batch is.',
-        body: acceptedBatch,
-        example: examples.accepted,
+        body: wire.acceptedBatch,
+        example: wire.examples.accepted,
         headers: ['Location', 'Retry-After'],
       },
     },
     problems: forDisplays,
     handle: async (context, { viewer, query, request, requestId }) => {
-      const accepted = await createBatch(context, viewer, {
+      const accepted = await lessons.createBatch(context, viewer, {
         operation,
         body: requestBody(request, context.config.Limits),
         validateOnly: query.ValidateOnly,
@@ -144,11 +115,11 @@ export const routes = [
     summary: 'List jobs',
     description: 'The jobs of the tenant without their lessons, newest first.',
     query: z.strictObject({ JobID: name('Only the job of this JobID.'), ...paging }),
-    answers: { 200: described('One page of jobs.', listOf(jobRecord, 'JobList'), examples.jobs) },
+    answers: { 200: described('One page of jobs.', listOf(wire.jobRecord, 'JobList'), wire.examples.jobs) },
     problems: forDisplays,
     handle: async ({ db }, { viewer, query }) => {
-      const page = readPage(jobList, query.Limit, query.Cursor);
-      return listAnswer(await listJobs(db, viewer, { jobId: query.JobID }, page), toJobRecord);
+      const page = readPage(lessons.jobList, query.Limit, query.Cursor);
+      return listAnswer(await lessons.listJobs(db, viewer, { jobID: query.JobID }, page), wire.toJobRecord);
     },
   }),
   route({
@@ -159,24 +130,18 @@ export const routes = [
       'The lessons of the tenant in order of Beginn. Of a private lesson only Admins and who sent its job see more than that its room is taken: Titel is then Belegt, the rest of its content null.',
     query: z.strictObject({
       JobID: name('Only those of the job of this JobID.'),
-      RessourceName: name('Only those in rooms of this name, in whatever case.', longestName),
+      RessourceName: name('Only those in rooms of this name, in whatever case.', wire.longestName),
       From: instant('Only those that end after this instant.').optional(),
       To: instant('Only those that begin before this instant.').optional(),
       ...paging,
     }),
     answers: {
-      200: described('One page of lessons.', listOf(lessonRecord, 'LessonList'), examples.lessons),
+      200: described('One page of lessons.', listOf(wire.lessonRecord, 'LessonList'), wire.examples.lessons),
     },
     problems: forDisplays,
     handle: async ({ db }, { viewer, query }) => {
-      const filter = {
-        jobId: query.JobID,
-        resourceName: query.RessourceName,
-        from: query.From,
-        to: query.To,
-      };
-      const page = readPage(lessonList, query.Limit, query.Cursor);
-      return listAnswer(await listLessons(db, viewer, filter, page), toLessonRecord);
+      const page = readPage(lessons.lessonList, query.Limit, query.Cursor);
+      return listAnswer(await lessons.listLessons(db, viewer, toFields(query), page), wire.toLessonRecord);
     },
   }),
   route({
@@ -187,10 +152,10 @@ export const routes = [
       'The batches of the tenant, newest first: the running and queued ones, or by `ImportStatus`. An entry is the record without its errors.',
     query: z.strictObject({
       ImportStatus: z
-        .enum([...importStatuses, 'All'])
+        .enum([...lessons.importStatuses, 'All'])
         .optional()
         .meta({ description: 'Only those in this state; the two states of a running batch when left out.' }),
-      Operation: z.enum(operations).optional().meta({ description: 'Only those of this operation.' }),
+      Operation: z.enum(lessons.operations).optional().meta({ description: 'Only those of this operation.' }),
       JobID: name(
         'Only those that name a job of this JobID, whatever became of it; the ended ones too, where `ImportStatus` lets them in.',
       ),
@@ -201,24 +166,18 @@ export const routes = [
     }),
     answers: {
       200: {
-        ...described('One page of batches.', listOf(batchEntry, 'BatchList'), examples.batches),
+        ...described('One page of batches.', listOf(wire.batchEntry, 'BatchList'), wire.examples.batches),
         headers: ['ETag', 'Retry-After'],
       },
     },
     problems: forDisplays,
     handle: async (context, { viewer, query }) => {
       const { ImportStatus } = query;
-      const filter = {
-        importStatus: ImportStatus && ImportStatus !== 'All' ? [ImportStatus] : ImportStatus,
-        operation: query.Operation,
-        jobId: query.JobID,
-        createdAfter: query.CreatedAfter,
-        createdBefore: query.CreatedBefore,
-        mine: query.Mine,
-      };
-      const request = readPage(batchList, query.Limit, query.Cursor);
+      const importStatus = ImportStatus && ImportStatus !== 'All' ? [ImportStatus] : ImportStatus;
+      const filter = { ...toFields(query), importStatus };
+      const request = readPage(lessons.batchList, query.Limit, query.Cursor);
       const page = await lessons.listBatches(context.db, viewer, filter, request);
-      return { ...listAnswer(page, toBatchEntry), headers: retryAfter(page.items) };
+      return { ...listAnswer(page, wire.toBatchEntry), headers: retryAfter(page.items) };
     },
   }),
   route({
@@ -233,14 +192,14 @@ export const routes = [
     }),
     answers: {
       200: {
-        ...described('The batch.', batchRecord, examples.batch),
+        ...described('The batch.', wire.batchRecord, wire.examples.batch),
         headers: ['ETag', 'Retry-After'],
       },
     },
     problems: forDisplays,
     handle: async (context, call) => {
       const { params, query } = call;
-      const batch = await waitForBatch(context, call, params.batchId, query.WaitSeconds);
+      const batch = await lessons.waitForBatch(context, call, params.batchId, query.WaitSeconds);
       return await batchAnswer(context, call, batch);
     },
   }),
@@ -248,17 +207,17 @@ export const routes = [
     method: 'GET',
     path: `${path}/batches/:batchId/errors`,
     summary: 'List the errors of a batch',
-    description: `The errors and warnings of a batch, in the order of the body that was sent: the first ${mostKept} of each. \`OmittedErrors\` says on every page how many more there are.`,
+    description: `The errors and warnings of a batch, in the order of the body that was sent: the first ${wire.mostKept} of each. \`OmittedErrors\` says on every page how many more there are.`,
     params: batchParams,
     query: z.strictObject(paging),
     answers: {
-      200: described('One page of errors.', lessonErrorList, examples.errors),
+      200: described('One page of errors.', lessonErrorList, wire.examples.errors),
     },
     problems: forDisplays,
     handle: async ({ db }, { viewer, params, query }) => {
-      const page = readPage(errorList, query.Limit, query.Cursor);
+      const page = readPage(lessons.errorList, query.Limit, query.Cursor);
       const { omitted, ...found } = await lessons.listErrors(db, viewer, params.batchId, page);
-      return listAnswer(found, toErrorEntry, { OmittedErrors: omitted.map(toOmissionEntry) });
+      return listAnswer(found, wire.toErrorEntry, { OmittedErrors: omitted.map(wire.toOmissionEntry) });
     },
   }),
   route({
@@ -271,8 +230,8 @@ export const routes = [
     answers: {
       200: {
         description: 'The batch: cancelled, or about to stop.',
-        body: batchRecord,
-        example: examples.cancelledBatch,
+        body: wire.batchRecord,
+        example: wire.examples.cancelledBatch,
         headers: ['Retry-After'],
       },
     },

@@ -16,9 +16,9 @@ import { unlockAll, workFor } from '../worker/leases.ts';
 import { isWaiting } from '../worker/queue.ts';
 import type { BatchKey, Running } from './batch.ts';
 import { importBatch } from './import.ts';
+import { batchTasks, cancelText, fail, nudge } from './lifecycle.ts';
 import { findNext, isDue, isWorkedOn } from './next.ts';
 import { Cancelled, HandedOver, type ImportContext } from './progress.ts';
-import { cancelText, fail, keyOf, longBatchTask, nudge, nudgeLong } from './service.ts';
 import { giveUp, isSetback, mostAttempts, pauseAfter, recordTrouble, unheard } from './setbacks.ts';
 
 /** SQLSTATE query_canceled. */
@@ -44,7 +44,7 @@ export async function runNextBatch(context: ImportContext, mandatorId: number, l
     }
   });
   // Only now: who takes this up at once finds the lock free, and who was turned away at it before has its batch seen here.
-  if (done === 'moved') await context.work.transaction().execute((trx) => nudgeLong(trx, mandatorId));
+  if (done === 'moved') await context.work.transaction().execute((trx) => nudge(trx, mandatorId, 'long'));
   if (done === 'worked') await nudgeOpen(context.work, mandatorId);
 }
 
@@ -84,7 +84,9 @@ export async function recoverBatches(db: Database): Promise<void> {
       select distinct on (mandator_id) mandator_id, ${isDue} as due from batch
       where import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')
       order by mandator_id, arrival) as next
-    where due and not ${isWaiting(keyOf(longBatchTask, sql`mandator_id`))} and not ${isWorkedOn}`.execute(db);
+    where due and not ${isWaiting(sql`${sql.lit(`${batchTasks.long}:`)} || mandator_id`)} and not ${isWorkedOn}`.execute(
+    db,
+  );
   for (const { mandatorId } of rows) await db.transaction().execute((trx) => nudge(trx, mandatorId));
 }
 

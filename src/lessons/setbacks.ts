@@ -6,8 +6,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { isOutage } from '../flow/database-errors.ts';
 import { type BatchKey, openStatuses, type Running } from './batch.ts';
+import { fail } from './lifecycle.ts';
 import { ConflictGone } from './progress.ts';
-import { fail } from './service.ts';
 
 /** Starts of one batch that its own faults, or the ends of its processes, may use up: with their pauses, more than two hours. */
 export const mostAttempts = 25;

@@ -1,28 +1,19 @@
 import { z } from 'zod';
 import { defineTask, type Sweep } from '../worker/task.ts';
-import { batchFigures } from './batch.ts';
-import { forgetOldBatches, recoverBatches, runNextBatch } from './runs.ts';
-import { batchTask, longBatchTask } from './service.ts';
+import { batchFigures, batchTasks, forgetOldBatches, recoverBatches, runNextBatch } from './service.ts';
 
 const payload = z.object({ mandatorId: z.int().positive() });
 
-export const tasks = [
+export const tasks = (['short', 'long'] as const).map((lane) =>
   defineTask({
-    name: batchTask,
-    lane: 'short',
+    name: batchTasks[lane],
+    lane,
     payload,
-    run: (context, { mandatorId }) => runNextBatch(context, mandatorId, 'short'),
-    figures: batchFigures,
+    run: (context, { mandatorId }) => runNextBatch(context, mandatorId, lane),
   }),
-  defineTask({
-    name: longBatchTask,
-    lane: 'long',
-    payload,
-    run: (context, { mandatorId }) => runNextBatch(context, mandatorId, 'long'),
-  }),
-];
+);
 
 export const sweeps: readonly Sweep[] = [
-  { name: 'recover batches', run: ({ work }) => recoverBatches(work) },
+  { name: 'recover batches', run: ({ work }) => recoverBatches(work), figures: batchFigures },
   { name: 'forget old batches', run: forgetOldBatches },
 ];

@@ -2,18 +2,15 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import { checkBatchUser, maySeePrivate } from '../access.ts';
-import type { LessonOrigin } from '../bookings/service.ts';
+import { getBooking, type LessonOrigin } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { storableText } from '../storable.ts';
 
-// What lessons have, for GraphQL.
-export { type Booking, getBooking } from '../bookings/service.ts';
-
 export type Job = {
   id: number;
-  jobId: string;
+  jobID: string;
   bezeichnung: string | null;
   quelle: string | null;
   standort: string | null;
@@ -37,11 +34,11 @@ export type LessonKey = [beginn: string, job: number, lektionId: string];
 export type Lesson = {
   key: LessonKey;
   lektionId: string;
-  jobId: string;
+  jobID: string;
   beginn: Date;
   ende: Date;
-  resourceName: string;
-  resourceId: number;
+  ressourceName: string;
+  ressourceId: number;
   titel: string | null;
   fach: string | null;
   bemerkung: string | null;
@@ -51,7 +48,7 @@ export type Lesson = {
   kopplungId: string | null;
   privat: boolean;
   bookingId: number;
-  origin: LessonOrigin | null;
+  ursprung: LessonOrigin | null;
 };
 
 export const lessonList: List<Lesson, LessonKey> = {
@@ -66,9 +63,9 @@ export const lessonList: List<Lesson, LessonKey> = {
 };
 
 export type LessonFilter = {
-  jobId?: string | undefined;
+  jobID?: string | undefined;
   /** Compared as everywhere; may name rooms of several locations. */
-  resourceName?: string | undefined;
+  ressourceName?: string | undefined;
   /** Lessons that overlap [from, to). */
   from?: Date | undefined;
   to?: Date | undefined;
@@ -82,31 +79,19 @@ const occupiedOnly = {
   klassen: null,
   lehrpersonen: null,
   kopplungId: null,
-  origin: null,
+  ursprung: null,
 };
 
 /** The jobs of the tenant, newest first; an unknown JobID gives an empty page. @throws Forbidden for a display */
 export async function listJobs(
   db: Database,
   viewer: Viewer,
-  filter: { jobId?: string | undefined },
+  filter: { jobID?: string | undefined },
   page: PageRequest,
 ): Promise<Page<Job>> {
   checkBatchUser(viewer);
   const rows = await selectJobs(db, viewer, filter, page).execute();
-  const jobs = rows.map((row) => ({
-    id: row.id,
-    jobId: row.job_id,
-    bezeichnung: row.bezeichnung,
-    quelle: row.quelle,
-    standort: row.standort,
-    bemerkung: row.bemerkung,
-    lessonCount: row.lesson_count ?? 0,
-    batchId: row.batch_id,
-    createdAt: row.created_at,
-    changedAt: row.changed_at,
-    createdBy: { personId: row.created_by, displayName: row.created_by_name },
-  }));
+  const jobs = rows.map(({ personId, displayName, ...job }) => ({ ...job, createdBy: { personId, displayName } }));
   return toPage(jobList, jobs, page.limit);
 }
 
@@ -114,7 +99,7 @@ export async function listJobs(
 export function selectJobs(
   db: Database,
   { mandatorId }: Viewer,
-  { jobId }: { jobId?: string | undefined },
+  { jobID }: { jobID?: string | undefined },
   { limit, after }: PageRequest,
 ) {
   return db
@@ -122,18 +107,21 @@ export function selectJobs(
     .innerJoin('person', (join) =>
       join.onRef('person.mandator_id', '=', 'job.mandator_id').onRef('person.id', '=', 'job.created_by'),
     )
-    .selectAll('job')
-    .select('person.name as created_by_name')
+    .select(['job.id', 'job.job_id as jobID', 'bezeichnung', 'quelle', 'standort', 'bemerkung'])
+    .select(['batch_id as batchId', 'job.created_at as createdAt', 'job.changed_at as changedAt'])
+    .select(['job.created_by as personId', 'person.name as displayName'])
     .select((eb) =>
       eb
         .selectFrom('lesson')
         .whereRef('lesson.mandator_id', '=', 'job.mandator_id')
         .whereRef('lesson.job', '=', 'job.id')
         .select(({ fn }) => fn.countAll<number>().as('count'))
-        .as('lesson_count'),
+        .$asScalar()
+        .$notNull()
+        .as('lessonCount'),
     )
     .where('job.mandator_id', '=', mandatorId)
-    .$if(jobId !== undefined, (query) => query.where('job.job_id', '=', jobId as string))
+    .$if(jobID !== undefined, (query) => query.where('job.job_id', '=', jobID as string))
     .$if(after !== undefined, (query) => query.where('job.id', '<', sql<number>`${after}::bigint`))
     .orderBy('job.id', 'desc')
     .limit(limit + 1);
@@ -159,18 +147,21 @@ export async function listLessons(
   return toPage(lessonList, lessons, page.limit);
 }
 
+/** The booking of a lesson, which coupled lessons share. */
+export const getBookingOf = (db: Database, viewer: Viewer, { bookingId }: Lesson) => getBooking(db, viewer, bookingId);
+
 type LessonRow = Omit<Lesson, 'key'> & { micros: string; job: number; sender: number };
 
 /** The query of `listLessons`. A room's lessons are found by room and time, a job's by the job. */
 export function selectLessons(
   { mandatorId }: Viewer,
-  { jobId, resourceName, from, to }: LessonFilter,
+  { jobID, ressourceName, from, to }: LessonFilter,
   { limit, after }: PageRequest<LessonKey>,
 ): RawBuilder<LessonRow> {
   const most = sql`${limit + 1}::int`;
   const order = sql`lesson.beginn, lesson.job, lesson.lektion_id`;
   const room = sql`room.mandator_id = ${mandatorId}
-    ${resourceName === undefined ? sql`` : sql`and room.name_key = name_key(${resourceName})`}`;
+    ${ressourceName === undefined ? sql`` : sql`and room.name_key = name_key(${ressourceName})`}`;
   // No lesson lasts longer than 24 hours: that bounds where to look for those that have begun before.
   const wanted = sql`
     ${from ? sql`and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - interval '24 hours'` : sql``}
@@ -184,23 +175,23 @@ export function selectLessons(
       select lesson.beginn ${ofRoom} order by lesson.beginn limit ${Math.ceil(limit / 50)}) as early
     where ${room} order by early.beginn offset ${limit} limit 1), 'infinity')`;
   const found =
-    jobId === undefined
+    jobID === undefined
       ? sql`
         select lesson.*, room.name from resource as room
         cross join lateral (
-          select * ${ofRoom} ${resourceName === undefined ? horizon : sql``}
+          select * ${ofRoom} ${ressourceName === undefined ? horizon : sql``}
           order by lesson.beginn fetch first (${most}) rows with ties) as lesson
         where ${room} order by ${order} limit ${most}`
       : sql`
         select lesson.*, room.name from lesson
         join resource as room on room.mandator_id = lesson.mandator_id and room.id = lesson.resource_id
         where lesson.mandator_id = ${mandatorId} and ${room} ${wanted}
-          and lesson.job = (select id from lesson_job where mandator_id = ${mandatorId} and job_id = ${jobId})
+          and lesson.job = (select id from lesson_job where mandator_id = ${mandatorId} and job_id = ${jobID})
         order by ${order} limit ${most}`;
   return sql<LessonRow>`
-    select lektion_id as "lektionId", job.job_id as "jobId", beginn, ende, lesson.name as "resourceName",
-      resource_id as "resourceId", titel, fach, lesson.bemerkung, klassen, lehrpersonen, status,
-      kopplung_id as "kopplungId", privat, booking_id as "bookingId", ursprung as origin, lesson.job,
+    select lektion_id as "lektionId", job.job_id as "jobID", beginn, ende, lesson.name as "ressourceName",
+      resource_id as "ressourceId", titel, fach, lesson.bemerkung, klassen, lehrpersonen, status,
+      kopplung_id as "kopplungId", privat, booking_id as "bookingId", ursprung, lesson.job,
       (extract(epoch from beginn) * 1000000)::bigint::text as micros, job.created_by as sender
     from (${found}) as lesson
     join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job

@@ -6,7 +6,7 @@ import type { Change } from '../db/notifications.ts';
 import { mostPerPage } from '../db/paging.ts';
 import { outlast } from '../flow/retry.ts';
 import { type Batch, type BatchFilter, type ImportStatus, isTerminal } from './batch.ts';
-import { findBatch, getBatch, listBatches } from './service.ts';
+import { findBatch, getBatch, listBatches } from './batches.ts';
 
 /** Where every insert and update of a tenant's batches is announced, with the BatchId as key. */
 export const batchTopic = (viewer: Viewer) => `batch:${viewer.mandatorId}`;

@@ -1,23 +1,18 @@
 /** The records of lessons, jobs and batches as clients see them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { lessonOrigin, toLessonOrigin } from '../bookings/service.ts';
+import { count, id, instant, maybeCount, maybeInstant, maybeText, recordOf, text } from '../fields.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
-import {
-  type Batch,
-  conflictRules,
-  failureKinds,
-  importStatuses,
-  type LessonError,
-  type Omission,
-  operations,
-} from './batch.ts';
-import { valueSchemas } from './bodies.ts';
+import { type Batch, conflictRules, failureKinds, importStatuses, type LessonError, operations } from './batch.ts';
 import { type Field, jobFields, lessonFields } from './fields.ts';
 import { mostKept } from './findings.ts';
+import { valueSchemas } from './job-wire.ts';
 import type { Job, Lesson } from './timetable.ts';
 
-// For the types of GraphQL.
-export { lessonOrigin, personReference };
+export * as examples from './examples.ts';
+export { longestKey, longestName } from './fields.ts';
+export { asBody, bodies, jobSchemas, lessonSchemas } from './job-wire.ts';
+export { mostKept };
 
 export const importStatus = z.enum(importStatuses).meta({
   id: 'ImportStatus',
@@ -39,13 +34,6 @@ export const severity = z
   .enum(['Error', 'Warning'])
   .meta({ id: 'Severity', description: 'An error fails the batch, a warning does not.' });
 
-const largest = 2 ** 31 - 1;
-const count = (description: string) => z.int().min(0).max(largest).meta({ description });
-const maybeCount = (description: string) => z.int().min(0).max(largest).nullable().meta({ description });
-const text = (most: number, description: string) => z.string().max(most).meta({ description });
-const maybeText = (most: number, description: string) => z.string().max(most).nullable().meta({ description });
-const instant = (description: string) => z.date().meta({ description });
-const maybeInstant = (description: string) => z.date().nullable().meta({ description });
 const batchId = z.uuid().meta({ description: 'The id of the batch, a UUIDv7.' });
 
 /** The answer to a POST of jobs. */
@@ -147,7 +135,7 @@ export const lessonRecord = z
     LektionId,
     JobID,
     ...otherLessonFields,
-    BookingId: z.int().min(1).meta({ description: 'The id of its booking, which coupled lessons share.' }),
+    BookingId: id('The id of its booking, which coupled lessons share.'),
     Ursprung: lessonOrigin.nullable().meta({ description: 'Null while the lesson is as it was created.' }),
   })
   .meta({ id: 'Lesson', description: 'A lesson as it stands in the timetable.' });
@@ -163,88 +151,27 @@ export const jobRecord = z
   })
   .meta({ id: 'Job', description: 'A named group of lessons, without them.' });
 
-/** The batch record of contract 4.4, as a list entry: without Errors and ErrorMessages. */
-export function toBatchEntry(batch: Batch) {
-  return {
-    BatchId: batch.id,
-    Operation: batch.operation,
-    ImportStatus: batch.importStatus,
-    JobCount: batch.jobCount,
-    LessonCount: batch.lessonCount,
-    ProcessedCount: batch.processedCount,
-    CreatedCount: batch.createdCount,
-    ErrorCount: batch.errorCount,
-    WarningCount: batch.warningCount,
-    FailureKind: batch.failureKind,
-    ValidateOnly: batch.validateOnly,
-    CreatedAt: batch.createdAt,
-    StartedAt: batch.startedAt,
-    FinishedAt: batch.finishedAt,
-    CreatedBy: toPersonReference(batch.createdBy),
-    QueuePosition: batch.queuePosition,
-  };
-}
+const entryOf = recordOf(batchEntry);
+const recordOfBatch = recordOf(batchRecord);
+const entryFields = (batch: Batch) => ({ ...batch, batchId: batch.id, createdBy: toPersonReference(batch.createdBy) });
+
+/** The batch record of contract 4.4 as a list entry, without its errors. */
+export const toBatchEntry = (batch: Batch) => entryOf(entryFields(batch));
 
 /** The whole record; `errors` are the first hundred. */
-export function toBatchRecord(batch: Batch, errors: LessonError[]) {
-  return {
-    ...toBatchEntry(batch),
-    ErrorMessages: batch.errorMessages,
-    Errors: errors.map(toErrorEntry),
-    OmittedErrors: batch.omitted.map(toOmissionEntry),
-  };
-}
+export const toBatchRecord = (batch: Batch, errors: LessonError[]) =>
+  recordOfBatch({
+    ...entryFields(batch),
+    errors: errors.map(toErrorEntry),
+    omittedErrors: batch.omitted.map(toOmissionEntry),
+  });
 
-export function toOmissionEntry({ severity, code, count }: Omission) {
-  return { Severity: severity, Code: code, Count: count };
-}
+export const toOmissionEntry = recordOf(omittedErrors);
+export const toErrorEntry = recordOf(lessonError);
 
-export function toErrorEntry(error: LessonError) {
-  return {
-    Severity: error.severity,
-    Index: error.index,
-    JobID: error.jobId,
-    LektionIndex: error.lektionIndex,
-    LektionId: error.lektionId,
-    Field: error.field,
-    Code: error.code,
-    Message: error.message,
-    Pointer: error.pointer,
-  };
-}
+const recordOfJob = recordOf(jobRecord);
+export const toJobRecord = (job: Job) => recordOfJob({ ...job, createdBy: toPersonReference(job.createdBy) });
 
-export function toJobRecord(job: Job) {
-  return {
-    JobID: job.jobId,
-    Bezeichnung: job.bezeichnung,
-    Quelle: job.quelle,
-    Standort: job.standort,
-    Bemerkung: job.bemerkung,
-    LessonCount: job.lessonCount,
-    BatchId: job.batchId,
-    CreatedAt: job.createdAt,
-    ChangedAt: job.changedAt,
-    CreatedBy: toPersonReference(job.createdBy),
-  };
-}
-
-export function toLessonRecord(lesson: Lesson) {
-  return {
-    LektionId: lesson.lektionId,
-    JobID: lesson.jobId,
-    Beginn: lesson.beginn,
-    Ende: lesson.ende,
-    RessourceName: lesson.resourceName,
-    RessourceId: lesson.resourceId,
-    Titel: lesson.titel,
-    Fach: lesson.fach,
-    Bemerkung: lesson.bemerkung,
-    Klassen: lesson.klassen,
-    Lehrpersonen: lesson.lehrpersonen,
-    Status: lesson.status,
-    KopplungId: lesson.kopplungId,
-    Privat: lesson.privat,
-    BookingId: lesson.bookingId,
-    Ursprung: lesson.origin && toLessonOrigin(lesson.origin),
-  };
-}
+const recordOfLesson = recordOf(lessonRecord);
+export const toLessonRecord = (lesson: Lesson) =>
+  recordOfLesson({ ...lesson, ursprung: lesson.ursprung && toLessonOrigin(lesson.ursprung) });

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
-
-const lowerFirst = (key: string) => key.charAt(0).toLowerCase() + key.slice(1);
+import { lowerFirst } from '../fields.ts';
 
 function lowerKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(lowerKeys);

@@ -7,6 +7,7 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
+import { upperFirst } from '../fields.ts';
 import { anonymousPaths } from './openapi-anonymous.ts';
 import {
   commonHeaders,
@@ -70,8 +71,7 @@ function operationIdOf({ method, path }: Route): string {
     .replace(/^\/v[\d.]+/, '')
     .split(/[/.-]/)
     .filter(Boolean);
-  const pascal = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
-  const name = words.map((word) => (word.startsWith(':') ? `By${pascal(word.slice(1))}` : pascal(word)));
+  const name = words.map((word) => (word.startsWith(':') ? `By${upperFirst(word.slice(1))}` : upperFirst(word)));
   return method.toLowerCase() + name.join('');
 }
 

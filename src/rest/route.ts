@@ -5,6 +5,7 @@ import type { Context, Viewer, Waiter } from '../context.ts';
 import { type FieldError, Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
 import { personSends } from '../http/body-memory.ts';
 import { idempotencyKey, respell } from '../input.ts';
+import { upperFirst } from '../fields.ts';
 import { isStorable } from '../storable.ts';
 import { readJson } from './body.ts';
 import { writeJson, writeTagged } from './json.ts';
@@ -120,7 +121,7 @@ function splitQuery({ url }: Request): Record<string, unknown> {
     throw new Malformed('The query is not percent-encoded UTF-8.');
   }
   for (const [name, value] of new URLSearchParams(text)) {
-    const key = name.charAt(0).toUpperCase() + name.slice(1);
+    const key = upperFirst(name);
     const before = query[key];
     if (Array.isArray(before)) before.push(value);
     else query[key] = before === undefined ? value : [before, value];

@@ -3,6 +3,7 @@
  * site with a time zone; a **resource** is a bookable room or thing of a location; a **person** is a user of the tenant.
  */
 export { type Applied, applyTenantFile, writeTenant } from './apply.ts';
+export { changeDisplayPerson, createDisplayPerson } from './display-persons.ts';
 export {
   changeLocation,
   createLocation,

@@ -1,5 +1,6 @@
 /** Master data as clients see and send it: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
+import { flag, id, positive, text } from '../fields.ts';
 import { locationFields, personFields, resourceFields, roles } from './fields.ts';
 import type { Location } from './locations.ts';
 import type { PersonRecord } from './persons.ts';
@@ -7,14 +8,7 @@ import type { Resource } from './resources.ts';
 
 export const role = z.enum(roles).meta({ id: 'Role', description: 'What a person may do (contract 3).' });
 
-const id = (description: string) => z.int().min(1).meta({ description });
-const text = (most: number, description: string) => z.string().max(most).meta({ description });
-const flag = (description: string) => z.boolean('must be true or false').meta({ description });
-const version = z
-  .int()
-  .min(1)
-  .max(2 ** 31 - 1)
-  .meta({ description: 'Counts the changes of the record; its ETag.' });
+const version = positive('Counts the changes of the record; its ETag.');
 
 const told = {
   resource: {

@@ -24,8 +24,6 @@ const exceptions: readonly { file: string; table: string; why: string }[] = [
   { file: 'lessons/coupling.ts', table: 'booking', why: 'an import writes thousands in one statement' },
   { file: 'lessons/creation.ts', table: 'booking', why: 'an import writes thousands in one statement' },
   { file: 'lessons/plan.ts', table: 'booking', why: 'an import writes thousands in one statement' },
-  { file: 'displays/devices.ts', table: 'person', why: 'the person of a display lives as long as it does' },
-  { file: 'displays/pairing.ts', table: 'person', why: 'the person of a display lives as long as it does' },
   { file: 'changes/upkeep.ts', table: 'mandator', why: 'how far the changes of a tenant are numbered' },
   {
     file: 'mail-inbox/recording.ts',

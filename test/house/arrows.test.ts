@@ -39,6 +39,7 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/lessons/graphql.ts', 'src/db/database.ts'],
     ['src/lessons/cli.ts', 'src/rest/route.ts'],
   ],
+  door: [['src/lessons/rest.ts', 'src/lessons/import.ts']],
   'task-face': [
     ['src/lessons/tasks.ts', 'src/bookings/service.ts'],
     ['src/lessons/tasks.ts', 'src/rest/route.ts'],
@@ -85,6 +86,7 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/http/body-memory.ts', 'src/rest/route.ts'],
   ],
   input: [['src/input.ts', 'src/log.ts']],
+  fields: [['src/fields.ts', 'src/errors.ts']],
   config: [['src/config.ts', 'src/log.ts']],
   settings: [['src/settings.ts', 'src/config.ts']],
   ground: [

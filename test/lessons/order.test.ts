@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { fail } from '../../src/lessons/service.ts';
+import { fail } from '../../src/lessons/lifecycle.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { type BatchRecord, type LessonClient, lessonClient, makeJobs } from '../_util/lessons.ts';

@@ -4,8 +4,6 @@ import { lessonStatus } from '../bookings/service.ts';
 import type { Operation } from './batch.ts';
 import { type Field, fieldsOf, type Kind, longestKey, longestName, longestText, mostTexts } from './fields.ts';
 
-export { lessonStatus };
-
 /** As far as a pattern can tell; staging also knows the 30th of February. */
 const dateTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?([Zz]|[+-]\d\d(:?\d\d)?)?$/;
 /** What the settings allow at most; how much of it this server takes is theirs to say. */

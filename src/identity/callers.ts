@@ -1,0 +1,88 @@
+/** The viewers that credentials lead to, read from the database as they are now. */
+import { sql } from 'kysely';
+import type { Context, Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { NotAuthenticated, NotFound } from '../errors.ts';
+import { getPerson } from '../tenants/service.ts';
+import type { Assertion } from './external.ts';
+import type { PinHolder } from './guesses.ts';
+import { howToSignIn } from './modes.ts';
+import { usablePins } from './pins.ts';
+
+/** The expiry of a credential that has none. */
+export const farFuture = new Date(8.64e15);
+
+const viewerColumns = [
+  'mandator.id as mandatorId',
+  'mandator.code as mandator',
+  'person.id as personId',
+  'person.name as displayName',
+  'person.email',
+  'person.time_zone as timeZone',
+  'person.role',
+] as const;
+
+const activePersons = (db: Database) =>
+  db
+    .selectFrom('mandator')
+    .innerJoin('person', 'person.mandator_id', 'mandator.id')
+    .where('person.active', '=', true)
+    .select(viewerColumns)
+    .$narrowType<Pick<Viewer, 'role'>>();
+
+/** The holder of a PIN that counts now. @throws NotAuthenticated */
+export async function readHolder(
+  { db, config }: Context,
+  { mandator, personId, pinId }: PinHolder,
+  { credential, expiresAt }: Pick<Viewer, 'credential' | 'expiresAt'>,
+): Promise<Viewer> {
+  const row = await usablePins(db)
+    .where('mandator.code', '=', mandator)
+    .where('pin.id', '=', pinId)
+    .where('person.id', '=', personId)
+    .select([...viewerColumns, 'pin.id as pinId', 'pin.expires_at as pinExpiresAt'])
+    .$narrowType<Pick<Viewer, 'role'>>()
+    .executeTakeFirst();
+  if (!row) throw new NotAuthenticated(`The PIN of this call no longer counts; ${howToSignIn(config)}`);
+  const { pinExpiresAt, ...viewer } = row;
+  const isPinFirst = pinExpiresAt !== null && pinExpiresAt < expiresAt;
+  return { ...viewer, display: null, credential, expiresAt: isPinFirst ? pinExpiresAt : expiresAt };
+}
+
+/** The active person that an outside token names. @throws NotAuthenticated */
+export async function readPerson(
+  { db }: Context,
+  credential: string,
+  { tenant, email, expiresAt }: Assertion,
+): Promise<Viewer> {
+  const row = await activePersons(db)
+    .where('mandator.code', '=', tenant.toLowerCase())
+    .where(sql`lower(person.email)`, '=', sql`lower(${email})`)
+    .executeTakeFirst();
+  if (!row)
+    throw new NotAuthenticated(
+      'The token is good, but nobody of its tenant has its e-mail address: add the person to the tenant file and run "roomgate apply FILE".',
+    );
+  return { ...row, pinId: null, display: null, credential, expiresAt };
+}
+
+/**
+ * The first active Admin of a tenant, as whom the operator's commands act.
+ * @throws NotFound when there is no such tenant, or no active Admin in it
+ */
+export async function getFirstAdmin(db: Database, mandator: string): Promise<Viewer> {
+  const row = await activePersons(db)
+    .where('mandator.code', '=', mandator.toLowerCase())
+    .where('person.role', '=', 'Admin')
+    .orderBy('person.id')
+    .executeTakeFirst();
+  if (!row)
+    throw new NotFound(
+      `There is no tenant ${mandator} with an active Admin; make them with "roomgate apply FILE", or give a PIN where the command takes one.`,
+    );
+  return { ...row, pinId: null, display: null, credential: 'command line', expiresAt: farFuture };
+}
+
+/** Whose PINs a command is about: the person of this e-mail address, or the first Admin. @throws NotFound */
+export const getHolder = (db: Database, mandator: string, email: string | undefined) =>
+  email === undefined ? getFirstAdmin(db, mandator) : getPerson(db, mandator, email);

@@ -1,0 +1,101 @@
+/** Batches as their senders see them: read, listed and cancelled. */
+import { sql } from 'kysely';
+import { checkBatchUser } from '../access.ts';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { Conflict, NotFound } from '../errors.ts';
+import {
+  type Batch,
+  type BatchFilter,
+  batchList,
+  errorList,
+  type LessonError,
+  openStatuses,
+  selectBatches,
+  selectBatchPage,
+  toBatch,
+} from './batch.ts';
+import { cancelText, fail } from './lifecycle.ts';
+
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** @throws Forbidden for a display; NotFound also for another tenant's id and for what is no id at all */
+export async function getBatch(db: Database, viewer: Viewer, batchId: string): Promise<Batch> {
+  checkBatchUser(viewer);
+  const row = uuidPattern.test(batchId)
+    ? await selectBatches(db)
+        .where('batch.mandator_id', '=', viewer.mandatorId)
+        .where('batch.id', '=', batchId)
+        .executeTakeFirst()
+    : undefined;
+  if (!row) throw new NotFound(`There is no batch ${batchId.slice(0, 64)}.`);
+  return toBatch(row);
+}
+
+/** The batch, or null for one that does not exist for this viewer. */
+export async function findBatch(db: Database, viewer: Viewer, id: string): Promise<Batch | null> {
+  try {
+    return await getBatch(db, viewer, id);
+  } catch (error) {
+    if (error instanceof NotFound) return null;
+    throw error;
+  }
+}
+
+/** Newest first (contract 4.4). */
+export async function listBatches(
+  db: Database,
+  viewer: Viewer,
+  filter: BatchFilter,
+  page: PageRequest,
+): Promise<Page<Batch>> {
+  checkBatchUser(viewer);
+  const rows = await selectBatchPage(db, viewer, filter, page).execute();
+  return toPage(batchList, rows.map(toBatch), page.limit);
+}
+
+/** Errors and warnings in the order of the body, with what is not kept of them. @throws NotFound for an unknown batch */
+export async function listErrors(
+  db: Database,
+  viewer: Viewer,
+  batchId: string,
+  page: PageRequest,
+): Promise<Page<LessonError> & Pick<Batch, 'omitted'>> {
+  const { omitted } = await getBatch(db, viewer, batchId);
+  const errors = await db
+    .selectFrom('batch_error')
+    .where('mandator_id', '=', viewer.mandatorId)
+    .where('batch_id', '=', batchId)
+    .$if(page.after !== undefined, (query) => query.where('number', '>', sql<number>`${page.after}::bigint`))
+    .select(['number', 'severity', 'index', 'job_id as jobID', 'lektion_index as lektionIndex'])
+    .select(['lektion_id as lektionId', 'field', 'code', 'message', 'pointer'])
+    .$narrowType<Pick<LessonError, 'severity'>>()
+    .orderBy('number')
+    .limit(page.limit + 1)
+    .execute();
+  return { ...toPage(errorList, errors, page.limit), omitted };
+}
+
+/**
+ * Ends a waiting batch at once, and asks the worker of a running one to stop at its next step; both end in
+ * LessonsImportFailed with FailureKind Cancelled. @throws NotFound, Conflict when it has ended already
+ */
+export async function cancelBatch(db: Database, viewer: Viewer, batchId: string): Promise<Batch> {
+  const batch = await getBatch(db, viewer, batchId);
+  const cancelled = await db.transaction().execute(async (trx) => {
+    const row = await trx
+      .updateTable('batch')
+      .set({ cancel_requested: true })
+      .where('mandator_id', '=', viewer.mandatorId)
+      .where('id', '=', batchId)
+      .where('import_status', 'in', openStatuses)
+      .returning('started_at')
+      .executeTakeFirst();
+    if (row && !row.started_at)
+      await fail(trx, { mandatorId: viewer.mandatorId, id: batchId }, 'Cancelled', cancelText);
+    return row !== undefined;
+  });
+  if (!cancelled) throw new Conflict(`Batch ${batch.id} has already ended; an ended batch never changes.`);
+  return await getBatch(db, viewer, batchId);
+}

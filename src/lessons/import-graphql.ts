@@ -1,0 +1,104 @@
+/** Imports over GraphQL: how jobs are sent, and a batch is cancelled. */
+import type { EnumRef, ObjectRef } from '@pothos/core';
+import { Conflict, InvalidInput, LimitExceeded, Malformed, NotFound } from '../errors.ts';
+import type { Builder, Types } from '../graphql/builder.ts';
+import { given } from '../graphql/given.ts';
+import { bodyType } from '../graphql/record.ts';
+import { idempotencyKey } from '../input.ts';
+import * as lessons from './service.ts';
+import * as wire from './wire.ts';
+
+/** What each operation takes: the body of REST in camel case. */
+function jobInput(builder: Builder, operation: lessons.Operation, name: string, lessonName: string) {
+  const lesson = bodyType(builder, lessonName, wire.lessonSchemas[operation]);
+  return bodyType(builder, name, wire.jobSchemas[operation], new Map([[wire.lessonSchemas[operation], lesson]]));
+}
+
+export function addImports(
+  builder: Builder,
+  batch: ObjectRef<Types, lessons.Batch>,
+  conflictRule: EnumRef<Types, lessons.ConflictRule>,
+): void {
+  const options = builder.inputType('BatchOptions', {
+    description: 'How a batch is taken.',
+    fields: (t) => ({
+      idempotencyKey: t.string({
+        description: 'The same key and jobs within 24 hours give the same batch again.',
+        validate: { schema: idempotencyKey },
+      }),
+      validateOnly: t.boolean({
+        description: 'The same checks and the same errors as without it, and nothing is written.',
+      }),
+      onConflict: t.field({
+        type: conflictRule,
+        description: 'Fail when left out; a deletion has no conflicts and does not take it.',
+      }),
+    }),
+  });
+  const holder = (name: string, description: string) =>
+    builder.objectRef<{ batch: lessons.Batch }>(name).implement({
+      description,
+      fields: (t) => ({
+        batch: t.field({ type: batch, description: 'The batch.', resolve: (held) => held.batch }),
+      }),
+    });
+  const accepted = holder('BatchAccepted', 'Stored and queued; its work goes on in the background.');
+  const cancelled = holder('BatchCancelled', 'Cancelled, or about to stop at its next step.');
+  const result = builder.errorUnion('SubmitBatchResult', {
+    description: 'What came of a batch.',
+    types: [accepted, InvalidInput, LimitExceeded],
+    resolveType: () => accepted,
+  });
+
+  function submit(name: string, operation: lessons.Operation, inputs: [job: string, lesson: string], summary: string) {
+    const job = jobInput(builder, operation, ...inputs);
+    builder.mutationField(name, (t) =>
+      t.field({
+        type: result,
+        args: {
+          jobs: t.arg({ type: [job], required: true, description: 'The jobs.', validate: { minLength: 1 } }),
+          options: t.arg({ type: options, description: 'How they are taken.' }),
+        },
+        description: `${summary} Faults of the data are reported by the batch, not here.`,
+        resolve: async (_root, args, { context, viewer, requestId }) => {
+          const wanted = given(args.options);
+          if (operation === 'Delete' && wanted.onConflict)
+            throw new InvalidInput('options.onConflict: a deletion has no conflicts; leave it out.');
+          const { batchId } = await lessons
+            .createBatch(context, viewer, { operation, body: wire.asBody(args.jobs), ...wanted, requestId })
+            .catch((error: unknown) => {
+              throw error instanceof Malformed ? new InvalidInput(error.message, error.errors) : error;
+            });
+          return { batch: await lessons.getBatch(context.db, viewer, batchId) };
+        },
+      }),
+    );
+  }
+  submit('createLessonJobs', 'Create', ['LessonJobInput', 'LessonInput'], 'Sends lessons to be created.');
+  submit(
+    'updateLessonJobs',
+    'Update',
+    ['LessonJobChangeInput', 'LessonChangeInput'],
+    'Sends changes of jobs and their lessons.',
+  );
+  submit(
+    'deleteLessonJobs',
+    'Delete',
+    ['LessonJobDeletionInput', 'LessonKeyInput'],
+    'Sends jobs or lessons to be deleted.',
+  );
+  builder.mutationField('cancelBatch', (t) =>
+    t.field({
+      type: cancelled,
+      errors: {
+        types: [Conflict, NotFound],
+        union: { name: 'CancelBatchResult', description: 'What came of it.' },
+      },
+      args: { id: t.arg.id({ required: true, description: 'The BatchId.' }) },
+      description: 'Cancels a batch that has not ended.',
+      resolve: async (_root, { id }, { context, viewer }) => ({
+        batch: await lessons.cancelBatch(context.db, viewer, id),
+      }),
+    }),
+  );
+}

@@ -1,0 +1,88 @@
+/** The states of a batch: how it is queued, and the only ways in which ImportStatus changes. */
+import { sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import { addJob } from '../worker/queue.ts';
+import {
+  type BatchKey,
+  type FailureKind,
+  type ImportStatus,
+  isTerminal,
+  type Omission,
+  openStatuses,
+} from './batch.ts';
+
+/** The queue's tasks that work through a tenant's batches: the short ones, and those that take longer. */
+export const batchTasks = { short: 'ProcessLessonBatches', long: 'ProcessLongLessonBatches' } as const;
+
+/** Queues the work on a tenant's batches, once for any number of them. */
+export async function nudge(
+  trx: Transaction,
+  mandatorId: number,
+  lane: keyof typeof batchTasks = 'short',
+): Promise<void> {
+  await addJob(trx, batchTasks[lane], { mandatorId }, `${batchTasks[lane]}:${mandatorId}`);
+}
+
+export const cancelText = 'The batch was cancelled; nothing of it was stored.';
+
+type Outcome = {
+  lessonCount?: number;
+  processedCount?: number;
+  createdCount?: number;
+  errorCount?: number;
+  warningCount?: number;
+  failureKind?: FailureKind;
+  errorMessages?: string;
+  omitted?: readonly Omission[];
+};
+
+/**
+ * The only writer of ImportStatus. A batch that ends drops the bodies of its jobs.
+ * @returns false when the batch has ended already, or another worker has started it since
+ */
+export async function move(
+  trx: Transaction,
+  batch: BatchKey & { fence?: number },
+  to: ImportStatus,
+  outcome: Outcome = {},
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('batch')
+    .set({
+      import_status: to,
+      lesson_count: outcome.lessonCount,
+      processed_count: outcome.processedCount,
+      created_count: outcome.createdCount,
+      error_count: outcome.errorCount,
+      warning_count: outcome.warningCount,
+      failure_kind: outcome.failureKind,
+      error_messages: outcome.errorMessages,
+      omitted: outcome.omitted && JSON.stringify(outcome.omitted),
+      finished_at: isTerminal(to) ? sql<Date>`clock_timestamp()` : undefined,
+    })
+    .where('mandator_id', '=', batch.mandatorId)
+    .where('id', '=', batch.id)
+    .where('import_status', 'in', openStatuses)
+    .$if(batch.fence !== undefined, (query) => query.where('fence', '=', batch.fence as number))
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  if (isTerminal(to))
+    await trx
+      .updateTable('batch_job')
+      .set({ body: null })
+      .where('mandator_id', '=', batch.mandatorId)
+      .where('batch_id', '=', batch.id)
+      .execute();
+  return true;
+}
+
+/** Ends a batch in LessonsImportFailed. */
+export async function fail(
+  trx: Transaction,
+  batch: BatchKey & { fence?: number },
+  failureKind: FailureKind,
+  errorMessages: string,
+  outcome: Outcome = {},
+): Promise<void> {
+  await move(trx, batch, 'LessonsImportFailed', { errorCount: 1, ...outcome, failureKind, errorMessages });
+}

@@ -1,0 +1,60 @@
+/** The timetable over GraphQL: jobs and their lessons. */
+import { type AddTypes, typeNamed } from '../graphql/builder.ts';
+import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { given } from '../graphql/given.ts';
+import { recordFields, recordType } from '../graphql/record.ts';
+import { textArgument } from '../graphql/texts.ts';
+import * as lessons from './service.ts';
+import * as wire from './wire.ts';
+
+export const addTimetable: AddTypes = (builder) => {
+  const lesson = builder.objectRef<lessons.Lesson>('Lesson').implement({
+    description: wire.lessonRecord.description ?? '',
+    fields: (t) => ({
+      ...recordFields(t, wire.lessonRecord, wire.toLessonRecord),
+      booking: t.field({
+        type: typeNamed<object>('Booking'),
+        description: 'Its booking, which coupled lessons share.',
+        resolve: (row, _args, { context, viewer }) => lessons.getBookingOf(context.db, viewer, row),
+      }),
+    }),
+  });
+  const job = recordType(builder, 'LessonJob', wire.jobRecord, wire.toJobRecord);
+  const lessonConnection = connectionType(builder, lesson, lessons.lessonList);
+  const jobConnection = connectionType(builder, job, lessons.jobList);
+  const key = textArgument(wire.longestKey);
+  const filter = builder.inputType('LessonFilter', {
+    description: 'Which lessons; members that are left out do not count.',
+    fields: (t) => ({
+      jobID: t.string({ description: 'Of the job of this JobID.', validate: key }),
+      ressourceName: t.string({
+        description: 'In rooms of this name, in whatever case.',
+        validate: textArgument(wire.longestName),
+      }),
+      from: t.field({ type: 'DateTime', description: 'That end after this instant.' }),
+      to: t.field({ type: 'DateTime', description: 'That begin before this instant.' }),
+    }),
+  });
+  builder.queryFields((t) => ({
+    lessonJobs: t.field({
+      type: jobConnection,
+      args: {
+        jobID: t.arg.string({ description: 'Only the job of this JobID.', validate: key }),
+        ...pageArguments(t.arg),
+      },
+      complexity: pageCost,
+      description: 'The jobs of the tenant without their lessons, newest first.',
+      resolve: (_root, { jobID, ...page }, { context, viewer }) =>
+        lessons.listJobs(context.db, viewer, { jobID: jobID ?? undefined }, pageOf(lessons.jobList, page)),
+    }),
+    lessons: t.field({
+      type: lessonConnection,
+      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      complexity: pageCost,
+      description:
+        'The lessons of the tenant in order of beginn; of a private one only Admins and who sent it see the content.',
+      resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
+        lessons.listLessons(context.db, viewer, given(wanted), pageOf(lessons.lessonList, page)),
+    }),
+  }));
+};

@@ -1,0 +1,35 @@
+/** The persons as whom paired displays act: of role Display, with an address that nobody can write to. */
+import { randomUUID } from 'node:crypto';
+import type { Transaction } from '../db/database.ts';
+
+const longestName = 200;
+
+/** @returns its id */
+export async function createDisplayPerson(
+  trx: Transaction,
+  mandatorId: number,
+  { name, timeZone }: { name: string; timeZone: string },
+): Promise<number> {
+  const { id } = await trx
+    .insertInto('person')
+    .values({
+      mandator_id: mandatorId,
+      name: name.slice(0, longestName),
+      role: 'Display',
+      email: `display-${randomUUID()}@displays.invalid`,
+      time_zone: timeZone,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/** Renames the person of a display, or retires it with its display. */
+export async function changeDisplayPerson(
+  trx: Transaction,
+  mandatorId: number,
+  id: number,
+  changes: { name: string } | { active: false },
+): Promise<void> {
+  await trx.updateTable('person').set(changes).where('mandator_id', '=', mandatorId).where('id', '=', id).execute();
+}
