@@ -4,8 +4,8 @@
  */
 import type { EnumRef, InputRef, ObjectFieldBuilder, ObjectRef } from '@pothos/core';
 import type { z } from 'zod';
-import { readInput } from '../input.ts';
 import { lowerFirst } from '../fields.ts';
+import { readInput } from '../input.ts';
 import type { Builder, Types } from './builder.ts';
 
 /** The types of members that are not named as the ids of their schemas. */
