@@ -3,9 +3,10 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '<rootDir>/test/_util/strip-types.js' },
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/real/'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/real/', '\\.long\\.test\\.ts$'],
   globalSetup: '<rootDir>/test/_util/global-setup.ts',
   globalTeardown: '<rootDir>/test/_util/global-teardown.ts',
+  testSequencer: '<rootDir>/test/_util/longest-first.js',
   // More than the two cores they are meant for: many of them wait for processes that start and stop.
   maxWorkers: 3,
   // Longer than the busiest machine needs: tests wait for conditions, and only a hang reaches it.

@@ -17,6 +17,7 @@ import { identifyRequests } from '../../src/rest/request.ts';
 import type { makeTenant } from './factories.ts';
 import type { TypedDocumentString } from './operations/generated/graphql.ts';
 import { until as untilSeen } from './process.ts';
+import { longestIdleMs } from './scripted-server.ts';
 
 type Tenant = Awaited<ReturnType<typeof makeTenant>>;
 export type Answer<Data> = {
@@ -59,7 +60,7 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
   );
   app.use(handleErrors(log));
   const { accepts: shouldUpgradeCallback, open } = graphql.upgrades;
-  const server = http.createServer({ shouldUpgradeCallback }, app).on('upgrade', open);
+  const server = http.createServer({ shouldUpgradeCallback, keepAliveTimeout: longestIdleMs }, app).on('upgrade', open);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}/school/graphql`;

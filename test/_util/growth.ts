@@ -28,17 +28,24 @@ export function growthOf(prepare: (size: number) => () => unknown, size: number,
   return (most! / least!) ** (1 / doublings);
 }
 
-/** How many times as much processor time one work takes as the other, of what waits in between; the least of some rounds. */
-export async function ratioOf(work: () => Promise<unknown>, other: () => Promise<unknown>): Promise<number> {
-  const least = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (let round = 0; round < 7; round++)
+/**
+ * How many times as much processor time one work takes as the other, of what waits in between; the least of some rounds.
+ * @param bound under half of which nothing more is to be found out: a second round is then the last
+ */
+export async function ratioOf(
+  work: () => Promise<unknown>,
+  other: () => Promise<unknown>,
+  bound: number,
+): Promise<number> {
+  const least: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let round = 0; round < 2 || (round < rounds && least[0] > (bound / 2) * least[1]); round++)
     for (const [index, one] of [work, other].entries()) {
       const before = process.cpuUsage();
       await one();
       const { user, system } = process.cpuUsage(before);
       least[index] = Math.min(least[index]!, user + system);
     }
-  return least[0]! / least[1]!;
+  return least[0] / least[1];
 }
 
 const reference = JSON.stringify(Array.from({ length: 50_000 }, (_, index) => ({ at: index })));

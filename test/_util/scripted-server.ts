@@ -4,6 +4,9 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
+/** Of a connection, as in src/server.ts: a client whose process is busy for seconds must not find it closed. */
+export const longestIdleMs = 65_000;
+
 export type Asked = {
   method: string;
   /** With its query. */
@@ -29,7 +32,7 @@ export type ScriptedServer = {
 export async function startScriptedServer(): Promise<ScriptedServer> {
   const asked: Asked[] = [];
   let how = (_: Asked): Told => ({ status: 404 });
-  const server = http.createServer(async (request, response) => {
+  const server = http.createServer({ keepAliveTimeout: longestIdleMs }, async (request, response) => {
     const { method = '', url = '', headers } = request;
     const one = { method, path: url, headers, body: await text(request) };
     asked.push(one);

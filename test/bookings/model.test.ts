@@ -5,6 +5,7 @@ import { releaseNoShows } from '../../src/bookings/attendance.ts';
 import type { Contract } from '../_util/contract.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type Call, graphqlFront, restFront } from '../_util/fronts.ts';
+import { seed, times } from '../_util/long.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 import {
@@ -23,8 +24,7 @@ import {
   writeRule,
 } from './_util/model.ts';
 
-const runs = Number(process.env['MODEL_RUNS'] ?? 3);
-const seed = Number(process.env['MODEL_SEED'] ?? 0);
+const runs = times(3, 300);
 /** Tenants beside each other. */
 const lanes = 3;
 const day = 1_440 * minute;

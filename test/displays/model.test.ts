@@ -1,6 +1,6 @@
 /**
  * Signs and boards under random changes, outages and comings and goings: soon after all is quiet each of them shows what is
- * stored, and none of them ever shows what it has shown to be over. MODEL_RUNS rounds, from MODEL_SEED on.
+ * stored, and none of them ever shows what it has shown to be over.
  */
 import http from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
@@ -12,11 +12,11 @@ import { readPlans } from '../../src/displays/plan.ts';
 import { toContent } from '../../src/displays/snapshot.ts';
 import { type Dice, openDice } from '../_util/dice.ts';
 import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
+import { seed, times } from '../_util/long.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { doSomething, makeWorld, type World } from './_util/acts.ts';
 
-const runs = Number(process.env['MODEL_RUNS'] ?? 2);
-const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 1_000_000);
+const runs = times(2, 300);
 const actsOfRound = 60;
 const readersOfRound = 12;
 
@@ -255,11 +255,11 @@ async function playRound(round: number): Promise<string[]> {
   // To the tests an error of a socket is none: Node made it outside of their world.
   const isUnexpected = (line: string) => line.includes('"msg":"unexpected') && !/ECONNRESET|EPIPE/.test(line);
   faults.push(...service.lines.splice(0).filter(isUnexpected));
-  return faults.map((fault) => `MODEL_SEED=${round}: ${fault}`);
+  return faults.map((fault) => `TEST_SEED=${round}: ${fault}`);
 }
 
 test(
-  `signs follow random changes (MODEL_SEED=${seed} MODEL_RUNS=${runs})`,
+  `signs follow random changes (TEST_SEED=${seed})`,
   async () => {
     for (let round = seed; round < seed + runs; round++) expect(await playRound(round)).toEqual([]);
     const end = performance.now() + 60_000;

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Job } from '../_util/lessons.ts';
+import { times } from '../_util/long.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { at, enterTenant, type LessonRecord, lesson, type Timetable } from '../_util/timetable.ts';
 
-const runs = Number(process.env['PLAN_RUNS'] ?? 8);
+const runs = times(8, 400);
 /** Tenants whose batches run beside each other. */
 const lanes = 4;
 

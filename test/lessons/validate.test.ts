@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { BatchRecord } from '../_util/lessons.ts';
+import { isLong, times } from '../_util/long.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { at, enterTenant, lesson, type Timetable } from '../_util/timetable.ts';
 
-const runs = Number(process.env['VALIDATE_RUNS'] ?? 60);
+const runs = times(60, 1_000);
 /** Tenants whose batches run beside each other. */
 const lanes = 6;
 
@@ -144,7 +145,7 @@ test(`ValidateOnly says what the real run says, byte by byte, and writes nothing
   const began = performance.now();
   await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)));
   const seconds = ((performance.now() - began) / 1_000).toFixed(1);
-  if (process.env['VALIDATE_RUNS']) process.stdout.write(`${runs} batches in ${seconds} s: ${JSON.stringify(ends)}\n`);
+  if (isLong) process.stdout.write(`${runs} batches in ${seconds} s: ${JSON.stringify(ends)}\n`);
   expect(ends.LessonsCreated).toBeGreaterThan(0);
   expect([...codes].sort()).toEqual([
     ...['AmbiguousResource', 'AssumedUtc', 'DuplicateJobId', 'DuplicateLektionId', 'InconsistentIdentifiers'],

@@ -7,6 +7,7 @@ import { openCalDav } from '../../src/mail-servers/caldav.ts';
 import type { CalendarChanges, Connector } from '../../src/mail-servers/connector.ts';
 import { mergePages, readAll } from '../../src/mail-servers/pages.ts';
 import { openConnector } from '../../src/mail-servers/service.ts';
+import { longestIdleMs } from '../_util/scripted-server.ts';
 import { holdDeadlines, readInSteps } from '../mail/_util/in-steps.ts';
 
 const window = { start: new Date('2026-11-20T00:00Z'), end: new Date('2027-11-20T00:00Z') };
@@ -98,7 +99,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(await request.toArray()).toString('utf8');
 }
 
-const server = createServer(async (incoming, outgoing) => {
+const server = createServer({ keepAliveTimeout: longestIdleMs }, async (incoming, outgoing) => {
   const { method = '', url = '', headers } = incoming;
   const request = { method, url, depth: `${headers['depth']}`, body: await bodyOf(incoming) };
   requests.push(request);

@@ -5,11 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { releaseClock, setClock } from '../_util/clock.ts';
+import { times } from '../_util/long.ts';
 import { until } from '../_util/process.ts';
 import { type MailServer, startMailServer } from '../mail/_util/mail-server.ts';
 import { openSubscriptionDesk, type SubscriptionDesk } from '../mail/_util/subscription-desk.ts';
 
-const renewals = Number(process.env['MAIL_RENEWALS'] ?? 10);
+const renewals = times(4, 40);
 const [room, day] = ['r001@rooms.test', 24 * 60];
 let server: MailServer;
 let desk: SubscriptionDesk;

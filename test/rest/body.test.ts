@@ -9,6 +9,7 @@ import { openLog } from '../../src/log.ts';
 import { handleErrors } from '../../src/rest/errors.ts';
 import { mountRoutes, type Route, route } from '../../src/rest/route.ts';
 import { costOf, growthOf, ratioOf } from '../_util/growth.ts';
+import { longestIdleMs } from '../_util/scripted-server.ts';
 
 const schema = z.strictObject({
   Name: z.string().max(10),
@@ -69,6 +70,7 @@ beforeAll(() => {
   app.use(mountRoutes(context, [checked, streamed]));
   app.use(handleErrors(openLog('silent')));
   const server = app.listen(0);
+  server.keepAliveTimeout = longestIdleMs;
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/school/api/v1.0`;
   close = () => void server.close();
 });
@@ -212,7 +214,7 @@ describe('400 for what cannot be read', () => {
         read();
       } catch {}
     };
-    expect(costOf(refuse)).toBeLessThan(10);
+    expect(costOf(refuse)).toBeLessThan(25);
     expect(() => readInput(schema, make(most - 2))).not.toThrow(/more than \d+ (members|values)/);
   });
 
@@ -232,7 +234,7 @@ test('a parameter of the query that comes thousands of times costs no more than 
   expect(await status('A=1&'.repeat(times))).toBe(400);
   const many = () => status('A=1&'.repeat(times));
   const one = () => status(`A=${'1'.repeat(4 * times)}`);
-  expect(await ratioOf(many, one)).toBeLessThan(8);
+  expect(await ratioOf(many, one, 8)).toBeLessThan(8);
 });
 
 test('`__proto__` is a parameter as unknown as others', async () => {

@@ -1,6 +1,4 @@
-import { type ExecException, exec } from 'node:child_process';
 import fs from 'node:fs';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Router } from 'express';
 import { sql } from 'kysely';
@@ -11,7 +9,6 @@ import { createPin } from '../../src/identity/service.ts';
 import { type Contract, documentFile, openContract } from '../_util/contract.ts';
 import { pairDevice } from '../_util/displays.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { project } from '../_util/generate.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { lessonClient } from '../_util/lessons.ts';
 import { masterData } from '../_util/master-data.ts';
@@ -232,46 +229,6 @@ async function makeDisplays(): Promise<void> {
 }
 
 describe('the committed document', () => {
-  const run = (start: (finish: (error: ExecException | null, out: string, err: string) => void) => void) =>
-    new Promise<string>((resolve) => start((error, out, err) => resolve(error ? out + err : '')));
-  const options = {
-    cwd: project,
-    env: {
-      PATH: `${path.join(project, 'node_modules/.bin')}:${process.env['PATH']}`,
-      NO_COLOR: '1',
-      REDOCLY_TELEMETRY: 'off',
-      REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
-    },
-  };
-
-  test.each([
-    [
-      'Spectral with the OWASP rules',
-      () =>
-        run((finish) =>
-          exec(
-            'spectral lint --fail-severity hint --ruleset test/_util/spectral.yaml src/rest/openapi.json',
-            options,
-            finish,
-          ),
-        ),
-    ],
-    [
-      'Redocly',
-      () =>
-        run((finish) =>
-          exec(
-            'redocly lint --max-problems 20 --config test/_util/redocly.yaml src/rest/openapi.json',
-            options,
-            (error, out, err) =>
-              finish(error ?? (/You have \d+ warning/.test(out + err) ? new Error(out) : null), out, err),
-          ),
-        ),
-    ],
-  ])('%s finds nothing', async (_name, lint) => {
-    expect(await lint()).toBe('');
-  });
-
   test('is what the server serves, but for the address', async () => {
     const served = (await (await fetch(`${service.url}/swagger/openapi.json`)).json()) as Document;
     expect(served.servers).toMatchObject([{ url: service.url }]);

@@ -8,6 +8,7 @@ import { authenticate, openIdentity } from '../../../src/identity/authenticate.t
 import { identityRoutes } from '../../../src/identity/rest.ts';
 import { openLog } from '../../../src/log.ts';
 import { handleErrors } from '../../../src/rest/errors.ts';
+import { longestIdleMs } from '../../_util/scripted-server.ts';
 
 export const pepper = 'a pepper of the tests, long enough for the settings';
 
@@ -32,7 +33,7 @@ export async function startIdentity(databaseUrl: string, changes: Partial<Config
   const log = openLog('trace', { write: (line) => void lines.push(line) });
   const app = express();
   app.set('trust proxy', 1);
-  const server = http.createServer(app);
+  const server = http.createServer({ keepAliveTimeout: longestIdleMs }, app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const settings = readConfig(
     {

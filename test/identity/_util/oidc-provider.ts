@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import { longestIdleMs } from '../../_util/scripted-server.ts';
 
 export const audience = 'roomgate';
 const secret = 'a secret of the provider';
@@ -26,7 +27,7 @@ const resources: Record<string, [audience: string, format: 'jwt' | 'opaque']> = 
 
 async function runProvider({ clients, keys, port }: Settings): Promise<void> {
   const { Provider } = await import('oidc-provider');
-  const server = http.createServer();
+  const server = http.createServer({ keepAliveTimeout: longestIdleMs });
   await once(server.listen(port, '127.0.0.1'), 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const clientOf = (client_id: string) => ({

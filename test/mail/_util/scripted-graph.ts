@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { longestIdleMs } from '../../_util/scripted-server.ts';
 
 type Json = Record<string, unknown>;
 export type ScriptedEvent = Json & { id: string };
@@ -80,7 +81,7 @@ export async function startScriptedGraph() {
     ];
   }
 
-  const server = http.createServer(async (request, response) => {
+  const server = http.createServer({ keepAliveTimeout: longestIdleMs }, async (request, response) => {
     request.resume();
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
     const isOther = !pathname.startsWith('/v1.0/users/');

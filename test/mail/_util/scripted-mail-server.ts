@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { longestIdleMs } from '../../_util/scripted-server.ts';
 
 type Operation = 'token' | 'subscribe' | 'renew' | 'probe' | 'list' | 'end';
 type Reply = { status: number; headers?: Record<string, string>; body?: string };
@@ -94,7 +95,7 @@ export async function startScriptedMailServer() {
     return operation === 'end' ? { status: 204 } : json(200, written(one));
   }
 
-  const server = http.createServer(async (request, response) => {
+  const server = http.createServer({ keepAliveTimeout: longestIdleMs }, async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
     const url = request.url!;

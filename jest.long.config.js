@@ -1,0 +1,15 @@
+import fs from 'node:fs';
+import usual from './jest.config.js';
+
+/** `npm run test:long`: what only it runs, and all test files that do more when they may (test/_util/long.ts). */
+const files = fs
+  .globSync('test/**/*.test.ts', { cwd: import.meta.dirname })
+  .filter((file) => /\.long\.test\.ts$/.test(file) || /_util\/long\.ts'/.test(fs.readFileSync(file, 'utf8')));
+
+export default {
+  ...usual,
+  testMatch: files.map((file) => `<rootDir>/${file}`),
+  testPathIgnorePatterns: ['/node_modules/'],
+  globals: { isLong: true },
+  testTimeout: 3_600_000,
+};
