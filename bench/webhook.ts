@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../src/config.ts';
-import { makeSecret } from '../src/mail-subscriptions/secrets.ts';
+import { openSecrets } from '../src/mail-subscriptions/secrets.ts';
 import { ewsBody, webhookPath } from '../test/_util/notifications.ts';
 import { pepper } from '../test/_util/pepper.ts';
 import { startMailServer } from '../test/mail/_util/mail-server.ts';
@@ -91,7 +91,7 @@ function post(address: string, body: string): string {
 const body = ewsBody({ watermark: `AQAAA${numbered}`, events: ['ModifiedEvent', 'ModifiedEvent'] });
 const requestsOf = (subscriptions: readonly { id: number }[]) =>
   subscriptions.map(({ id }) =>
-    post(`${webhookPath}?k=${makeSecret({ Pepper: pepper } as Config, 'callback', id)}`, body),
+    post(`${webhookPath}?k=${openSecrets({ Pepper: pepper } as Config).make('callback', id)}`, body),
   );
 
 type Side = { name: string; port: number; pid: number; requests: string[]; table: string };

@@ -259,7 +259,9 @@ export interface MailCalendar {
   dirty_since: Timestamp | null;
   failures: Generated<number>;
   fault: string | null;
+  fault_status: number | null;
   fault_text: string | null;
+  fault_until: Timestamp | null;
   found_by_poll: Generated<number>;
   found_by_push: Generated<number>;
   id: Generated<number>;

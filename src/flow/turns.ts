@@ -11,23 +11,37 @@
  *
  * Slow tenants share the slow places with those that never answer, so those that do answer, but slowly, may wait for minutes.
  * The end of a turn is a signal that all calls of the turn obey; what has been answered until then is kept by the work itself.
+ * The time of a turn begins with its first request, so that nobody is slow because our own database is. Work whose turn ended
+ * only because no slow place was free starts in one the next time.
  */
 
-/** In milliseconds. */
-const quickWithin = 5_000;
-const slowWithin = 60_000;
-const firstRest = 5_000;
-const longestRest = 60_000;
+const quickWithinMs = 5_000;
+const slowWithinMs = 60_000;
+const firstRestMs = 5_000;
+const longestRestMs = 60_000;
 /** How long those wait who got no turn: a moment, or until a slow place may be free. */
-const soon = 1_000;
-const later = 10_000;
+const soonMs = 1_000;
+const laterMs = 10_000;
 
 const mostOfTenant = 3;
 const mostOfSlowTenant = 2;
 
+/** Work that wants a turn. */
+export type TurnWork = {
+  tenant: number;
+  /** Tells it from other work of the tenant. */
+  name: string;
+  /** There may be much of it: it leaves one of the tenant's turns to other work. */
+  isBulk?: boolean;
+};
+
 export type Turn = {
+  /** To be called before the first request. */
+  begin(): void;
   /** Aborted when the turn is over, with a reason for people. */
   signal: AbortSignal;
+  /** Whether it is over only because no slow place was free: nothing is known of the server. */
+  isCutShort(): boolean;
   /** To be called when the server has answered, whatever it said. */
   answered(): void;
 };
@@ -42,11 +56,12 @@ export type Refusal = {
 
 export type Turns = {
   /** Runs `work` if there is a place for it, and does not wait for one. @returns why it did not run */
-  take(tenant: number, work: (turn: Turn) => Promise<void>): Promise<Refusal | undefined>;
+  take(of: TurnWork, work: (turn: Turn) => Promise<void>): Promise<Refusal | undefined>;
 };
 
-type Run = { tenant: number; beganAt: number; isSlow: boolean };
-type Standing = {
+/** `beganAt`: with its first request. */
+type Run = { tenant: number; isBulk: boolean; beganAt: number; isSlow: boolean };
+type TenantStanding = {
   isSlow: boolean;
   /** When the server answered last. */
   answeredAt: number;
@@ -58,10 +73,12 @@ type Standing = {
 /** @param places turns at a time */
 export function openTurns(places: number): Turns {
   const runs = new Set<Run>();
-  const standings = new Map<number, Standing>();
+  const standings = new Map<number, TenantStanding>();
+  /** Work that was cut short, by tenant and name. */
+  const cutShort = new Set<string>();
   const count = (is: (run: Run) => boolean) => [...runs].filter(is).length;
 
-  function standingOf(tenant: number): Standing {
+  function standingOf(tenant: number): TenantStanding {
     const fresh = { isSlow: false, answeredAt: Number.NEGATIVE_INFINITY, rests: 0, restsUntil: 0 };
     const standing = standings.get(tenant) ?? fresh;
     standings.set(tenant, standing);
@@ -76,13 +93,15 @@ export function openTurns(places: number): Turns {
     );
   }
 
-  function refusalOf(tenant: number): Refusal | undefined {
+  function refusalOf({ tenant, isBulk = false }: TurnWork, isSlowWork: boolean): Refusal | undefined {
     const { isSlow, restsUntil } = standingOf(tenant);
-    const rest = restsUntil - performance.now();
-    if (isSlow && rest > 0) return { againMs: rest, isForAll: true };
-    if (isSlow && !hasSlowPlace(tenant)) return { againMs: later, isForAll: true };
-    if (runs.size >= places || count((run) => run.tenant === tenant) >= mostOfTenant)
-      return { againMs: soon, isForAll: false };
+    const restMs = restsUntil - performance.now();
+    if (isSlow && restMs > 0) return { againMs: restMs, isForAll: true };
+    if ((isSlow || isSlowWork) && !hasSlowPlace(tenant)) return { againMs: laterMs, isForAll: isSlow };
+    const own = count((run) => run.tenant === tenant);
+    const bulk = count((run) => run.tenant === tenant && run.isBulk);
+    if (runs.size >= places || own >= mostOfTenant || (isBulk && bulk >= mostOfTenant - 1))
+      return { againMs: soonMs, isForAll: false };
     return undefined;
   }
 
@@ -99,34 +118,49 @@ export function openTurns(places: number): Turns {
     standing.answeredAt = performance.now();
     standing.rests = 0;
     standing.restsUntil = 0;
-    if (standing.answeredAt - beganAt < quickWithin) standing.isSlow = false;
+    if (standing.answeredAt - beganAt < quickWithinMs) standing.isSlow = false;
   }
 
   function restUnlessAnswered({ tenant, beganAt }: Run): void {
     const standing = standingOf(tenant);
-    const isIdle = performance.now() - beganAt < quickWithin;
+    const isIdle = performance.now() - beganAt < quickWithinMs;
     if (isIdle || standing.answeredAt >= beganAt) return;
-    standing.restsUntil = performance.now() + Math.min(firstRest * 2 ** standing.rests, longestRest);
+    standing.restsUntil = performance.now() + Math.min(firstRestMs * 2 ** standing.rests, longestRestMs);
     standing.rests += 1;
   }
 
   return {
-    async take(tenant, work) {
-      const refusal = refusalOf(tenant);
+    async take(of, work) {
+      const { tenant, isBulk = false } = of;
+      const key = `${tenant} ${of.name}`;
+      const isSlowWork = cutShort.has(key);
+      const refusal = refusalOf(of, isSlowWork);
       if (refusal) return refusal;
-      const run = { tenant, beganAt: performance.now(), isSlow: standingOf(tenant).isSlow };
+      const isSlow = isSlowWork || standingOf(tenant).isSlow;
+      const run: Run = { tenant, isBulk, beganAt: Number.POSITIVE_INFINITY, isSlow };
       runs.add(run);
       const end = new AbortController();
-      const cut = (milliseconds: number) => end.abort(new Error(`no answer within ${milliseconds / 1_000} s`));
-      const quick = setTimeout(() => {
-        if (!moveToSlow(run)) cut(quickWithin);
-      }, quickWithin);
-      const slow = setTimeout(cut, slowWithin, slowWithin);
+      const cut = (ms: number) => end.abort(new Error(`no answer within ${ms / 1_000} s`));
+      const timers: NodeJS.Timeout[] = [];
+      const makeWay = () => {
+        if (moveToSlow(run)) return;
+        cutShort.add(key);
+        cut(quickWithinMs);
+      };
+      cutShort.delete(key);
       try {
-        await work({ signal: end.signal, answered: () => answered(run) });
+        await work({
+          begin() {
+            if (timers.length > 0) return;
+            run.beganAt = performance.now();
+            timers.push(setTimeout(makeWay, quickWithinMs), setTimeout(cut, slowWithinMs, slowWithinMs));
+          },
+          signal: end.signal,
+          isCutShort: () => cutShort.has(key),
+          answered: () => answered(run),
+        });
       } finally {
-        clearTimeout(quick);
-        clearTimeout(slow);
+        for (const timer of timers) clearTimeout(timer);
         runs.delete(run);
         restUnlessAnswered(run);
       }

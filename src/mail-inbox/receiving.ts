@@ -1,8 +1,14 @@
 /** What becomes of one request of a mail server: read, proven, recorded, and answered as its sender expects. */
 import { hash } from 'node:crypto';
-import type { Context } from '../context.ts';
+import type { Config } from '../config.ts';
 import { Malformed, TooLarge } from '../errors.ts';
-import { type CallbackQuery, callbackPaths, readCallbackQuery, subscriptionOf } from '../mail-subscriptions/service.ts';
+import {
+  type CallbackQuery,
+  callbackPaths,
+  openSecrets,
+  readCallbackQuery,
+  type Secrets,
+} from '../mail-subscriptions/service.ts';
 import { readBody } from './dialects/detection.ts';
 import { acknowledgeEws } from './dialects/ews.ts';
 import {
@@ -36,7 +42,7 @@ export type Acknowledgement = { status: 200 | 202; headers: Record<string, strin
 export type Sender = { subscriptionId: number } | { address: string };
 
 type Receiver = {
-  config: Context['config'];
+  secrets: Secrets;
   inbox: Inbox;
   /**
    * Counts what a sender has sent: KiB, or notifications where these are more, as either costs about as much.
@@ -44,6 +50,10 @@ type Receiver = {
    */
   count(sender: Sender, cost: number): void;
 };
+
+export function openReceiver(config: Config, inbox: Inbox, count: Receiver['count']): Receiver {
+  return { secrets: openSecrets(config), inbox, count };
+}
 
 const longestToken = 2_048;
 const nothing = Buffer.alloc(0);
@@ -77,9 +87,12 @@ export async function receive(receiver: Receiver, post: Post): Promise<Acknowled
 }
 
 /** Who sends a request: the subscription that the secret of the callback URL proves, or else an address. @throws Malformed */
-export function findSender(config: Context['config'], { url, address }: Pick<Post, 'url' | 'address'>): Sender {
+export function findSender(
+  { secrets }: Pick<Receiver, 'secrets'>,
+  { url, address }: Pick<Post, 'url' | 'address'>,
+): Sender {
   for (const secret of readQuery(url).secrets) {
-    const subscriptionId = subscriptionOf(config, 'callback', secret);
+    const subscriptionId = secrets.read('callback', secret);
     if (subscriptionId !== undefined) return { subscriptionId };
   }
   return { address };
@@ -171,13 +184,13 @@ const received = (id: string): Acknowledgement => ({
 
 /** The subscription of a notification: Graph proves each by itself, the others all of a request by its address. */
 function provenBy(
-  { config }: Receiver,
+  { secrets }: Receiver,
   dialect: Reading['dialect'],
   { clientState }: Notification,
   caller: number | undefined,
 ): number | undefined {
   if (dialect !== 'Graph') return caller;
-  return clientState === null ? undefined : subscriptionOf(config, 'client state', clientState);
+  return clientState === null ? undefined : secrets.read('client state', clientState);
 }
 
 async function receiveReading(

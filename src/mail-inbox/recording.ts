@@ -1,7 +1,7 @@
 /** The statements that record notifications and do what they ask for. */
 import type { Database } from '../db/database.ts';
 import { runPrepared, type Statement } from '../db/prepared.ts';
-import type { SubscriptionState } from '../mail-subscriptions/service.ts';
+import { moveHeard, type SubscriptionState } from '../mail-subscriptions/service.ts';
 import type { Dialect, Notification, Verdict } from './dialects/notification.ts';
 
 /** A notification with all that is known of it before the database is asked. */
@@ -39,7 +39,6 @@ export const keptBytes = 1_024;
 const graceMinutes = 10;
 const hashBytes = 32;
 const live = `('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect')`;
-const sleeping = `('AwaitingFirstPush', 'Suspect')`;
 
 type Column = readonly [name: string, type: string, read: (row: Row) => unknown];
 
@@ -112,28 +111,7 @@ const recordProven: Statement = {
         and subject.kind = case sent.dialect when 'Jmap' then 'CalDav' else sent.dialect end
       left join accepted on accepted.id = sent.id
     ), moved as (
-      update mail_subscription as one set
-        seen_at = now(),
-        watermark = coalesce(heard.watermark, one.watermark),
-        renew_at = case when heard.renews then now() else one.renew_at end,
-        due_at = case when heard.renews or one.state in ${sleeping} then now() else one.due_at end,
-        state = case
-          when heard.ends is not null and one.state = 'Provisioning' then 'Failed'
-          when heard.ends is not null and one.state in ${live} then 'Dead'
-          when one.state in ${sleeping} then 'Active'
-          else one.state end,
-        fault_text = case
-          when heard.ends is not null and one.state in ${live} then heard.ends
-          when one.state in ${sleeping} then null
-          else one.fault_text end
-      from (
-        select mandator_id, subscription_id, bool_or(is_new and renews) as renews,
-          min(ends) filter (where is_new) as ends,
-          (array_agg(watermark order by position desc) filter (where is_new and watermark is not null))[1] as watermark
-        from known group by mandator_id, subscription_id
-      ) as heard
-      where one.mandator_id = heard.mandator_id and one.id = heard.subscription_id
-      returning one.id, one.state
+      ${moveHeard}
     ), changed as (
       select calendar_id as id from known
       where is_new and calendar_id is not null and (marks or (kind = 'Status' and previous_watermark <> known_watermark

@@ -6,7 +6,7 @@ import { type BodySender, subscriptionSends } from '../http/body-memory.ts';
 import { readBytes } from '../http/request-body.ts';
 import { markDeprecated } from '../rest/deprecation.ts';
 import { anonymousSender, countNotifications } from '../rest/limits.ts';
-import { findSender, type Inbox, openInbox, receive, type Sender, webhookPaths } from './service.ts';
+import { findSender, type Inbox, openInbox, openReceiver, receive, webhookPaths } from './service.ts';
 
 const allowed = 'POST';
 
@@ -33,14 +33,10 @@ function readRaw(request: Request, sender: BodySender, { Limits }: Context['conf
 }
 
 function answerPosts(context: Context, inbox: Inbox): RequestHandler {
-  const receiver = {
-    config: context.config,
-    inbox,
-    count: (sender: Sender, cost: number) => countNotifications(context, sender, cost),
-  };
+  const receiver = openReceiver(context.config, inbox, (sender, cost) => countNotifications(context, sender, cost));
   return async (request, response) => {
     const { url, ip: address = '' } = request;
-    const sender = findSender(context.config, { url, address });
+    const sender = findSender(receiver, { url, address });
     const counted = 'address' in sender ? anonymousSender(address) : subscriptionSends(sender.subscriptionId);
     const body = await readRaw(request, counted, context.config);
     const answer = await receive(receiver, {

@@ -10,5 +10,5 @@
  * - Secrets are not stored.
  */
 export { type Inbox, openInbox } from './inbox.ts';
-export { findSender, receive, type Sender, webhookPaths } from './receiving.ts';
+export { findSender, openReceiver, receive, webhookPaths } from './receiving.ts';
 export { forgetOldNotifications, forgetRefusedNotifications } from './retention.ts';

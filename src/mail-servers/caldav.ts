@@ -228,6 +228,8 @@ async function askForPage({ ask, signal }: Reading, address: string, token: stri
       throw new NotThere(
         'Unreachable',
         `${origin} answers 404 for ${quote(pathname)}; is there a calendar, and is the Url of the settings right?`,
+        null,
+        status,
       );
     throw faultOf(status, headers, origin);
   }

@@ -120,11 +120,14 @@ export class ServerFault extends Error {
   readonly fault: Fault;
   /** Throttled, or an account that is not taken: when it may be asked again. */
   readonly retryAt: Date | null;
+  /** Of the answer; null where there was none, or none of this kind. */
+  readonly status: number | null;
 
-  constructor(fault: Fault, message: string, retryAt: Date | null = null) {
+  constructor(fault: Fault, message: string, retryAt: Date | null = null, status: number | null = null) {
     super(message);
     this.fault = fault;
     this.retryAt = retryAt;
+    this.status = status;
   }
 }
 

@@ -9,8 +9,8 @@ import { ServerFault } from './connector.ts';
  * `cursors.ts`.
  */
 export class ServerFailed extends ServerFault {
-  constructor(message: string) {
-    super('Unreachable', message);
+  constructor(message: string, status: number | null = null) {
+    super('Unreachable', message, null, status);
   }
 }
 
@@ -55,21 +55,15 @@ export function quote(text: string): string {
 /** For an answer that is none of those that the caller can read. `origin` says whose; `words` are the server's own. */
 export function faultOf(status: number, headers: Headers, origin: string, words = ''): ServerFault {
   const said = `${origin} answers ${status}${words && `: ${quote(words)}`}`;
+  const unreachable = (text: string) => new ServerFault('Unreachable', text, null, status);
   if (status === 401) return new AccountRefused(said);
   if (status === 403) return new ServerFault('AccessLost', `${said}; may the account read this calendar?`);
   if (status === 429 || status === 503) return new ServerFault('Throttled', said, retryAtOf(headers));
-  if (status >= 500) return new ServerFailed(said);
+  if (status >= 500) return new ServerFailed(said, status);
   if (status >= 300 && status < 400)
-    return new ServerFault('Unreachable', `${said}, which leads elsewhere; is the Url of the settings right?`);
-  if (status === 404)
-    return new ServerFault('Unreachable', `${said}; are the Url of the settings and the mailbox right?`);
+    return unreachable(`${said}, which leads elsewhere; is the Url of the settings right?`);
+  if (status === 404) return unreachable(`${said}; are the Url of the settings and the mailbox right?`);
   return new ServerFault('Unreadable', said);
-}
-
-/** The status that the text of a fault tells of, where the server did answer. */
-export function statusOf({ text }: { text: string }): number | undefined {
-  const [, status] = / answers (\d{3})\b/.exec(text) ?? [];
-  return status === undefined ? undefined : Number(status);
 }
 
 /**

@@ -11,19 +11,9 @@ export type Lockout = {
   refuse(fault: AccountRefused, entered: number): AccountRefused;
 };
 
-const [firstPause, longestPause] = [60_000, 900_000];
+const [firstPauseMs, longestPauseMs] = [60_000, 900_000];
 /** For how long the one that tries after a pause is alone, unless it is answered before. */
-const trial = 15_000;
-
-const untilWords = 'Nothing is asked as this account before';
-
-/** When the pause ends that a fault of a calendar tells of; undefined where it tells of none, or that is over. */
-export function pauseOf(fault: { text: string } | null): Date | undefined {
-  const [, told = ''] = fault?.text.split(`${untilWords} `) ?? [];
-  const [when] = /^\S{1,30}Z(?=\.)/.exec(told) ?? [];
-  const end = when === undefined ? undefined : new Date(when);
-  return end && end.getTime() > Date.now() ? end : undefined;
-}
+const trialMs = 15_000;
 
 /** Of one connector, in this process only. */
 export function openLockout({ ClientId }: Pick<MailServerSettings, 'ClientId'>): Lockout {
@@ -33,14 +23,17 @@ export function openLockout({ ClientId }: Pick<MailServerSettings, 'ClientId'>):
   function fault(): AccountRefused {
     const again = new Date(until);
     const when = again.toISOString().replace(/\.\d+Z$/, 'Z');
-    return new AccountRefused(`${said}; are ${named} of MailServer right? ${untilWords} ${when}.`, again);
+    return new AccountRefused(
+      `${said}; are ${named} of MailServer right? Nothing is asked as this account before ${when}.`,
+      again,
+    );
   }
 
   return {
     enter() {
       if (refusals === 0) return 0;
       if (Date.now() < until) throw fault();
-      until = Date.now() + trial;
+      until = Date.now() + trialMs;
       return refusals;
     },
     end() {
@@ -50,7 +43,7 @@ export function openLockout({ ClientId }: Pick<MailServerSettings, 'ClientId'>):
       // Those that were in flight together count as one.
       if (entered === refusals) {
         refusals += 1;
-        until = Date.now() + Math.min(firstPause * 2 ** (refusals - 1), longestPause);
+        until = Date.now() + Math.min(firstPauseMs * 2 ** (refusals - 1), longestPauseMs);
         said = message;
       }
       return fault();

@@ -11,7 +11,7 @@
  * - Nothing that was asked or answered is logged.
  */
 import type { Config, MailServerSettings } from '../config.ts';
-import type { Log } from '../log.ts';
+import type { Context } from '../context.ts';
 import { openCalDav } from './caldav.ts';
 import type { Connector } from './connector.ts';
 import { givingUpCursors } from './cursors.ts';
@@ -33,23 +33,23 @@ export {
   serverKinds,
   type Window,
 } from './connector.ts';
-export { statusOf } from './faults.ts';
-export { pauseOf } from './lockout.ts';
 export { mergePages, withoutVoid } from './pages.ts';
 export { boundId, cutText } from './values.ts';
 export { childOf, childrenOf, readXml, textOf, type XmlElement, XmlFault } from './xml.ts';
 
 const openers = { Ews: openEws, Graph: openGraph, CalDav: openCalDav };
-const opened = new WeakMap<MailServerSettings, Connector>();
 
-/** The way to the mail server of these settings, always the same one, as it keeps a token. Nothing is asked of it yet. */
-export function openConnector(settings: MailServerSettings, log: Log): Connector {
-  const known = opened.get(settings);
-  if (known) return known;
-  const connector = openers[settings.Kind](settings, log);
-  const careful = { ...connector, pages: givingUpCursors(connector.pages) };
-  opened.set(settings, careful);
-  return careful;
+/** The ways to mail servers, of the same settings always the same one, as it keeps a token. Nothing is asked of it yet. */
+export function openConnectors({ log }: Pick<Context, 'log'>): (settings: MailServerSettings) => Connector {
+  const opened = new Map<MailServerSettings, Connector>();
+  return (settings) => {
+    const known = opened.get(settings);
+    if (known) return known;
+    const connector = openers[settings.Kind](settings, log);
+    const careful = { ...connector, pages: givingUpCursors(connector.pages) };
+    opened.set(settings, careful);
+    return careful;
+  };
 }
 
 /** What of the settings decides which calendars there are, and where. */

@@ -3,9 +3,8 @@ import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { callbackUrl, readCallbackQuery, withSecret } from './callback-url.ts';
-import { subscriptionOf } from './secrets.ts';
-import type { Tenant } from './subscription.ts';
-import { ended, live } from './subscriptions.ts';
+import { openSecrets, type Secrets } from './secrets.ts';
+import { isLive, type MailTenant } from './states.ts';
 
 type Listed = { externalId: string; callback: string };
 
@@ -19,7 +18,7 @@ export const listingIsDue = sql<boolean>`(server.kind = 'Graph' and not exists (
     last.tried_at < now() - case when last.listed_at = last.tried_at then interval '1 minute' else interval '5 minutes' end
     and (last.listed_at is null or last.listed_at < now() - interval '1 hour' or exists (
       select from mail_subscription as gone
-      where gone.mandator_id = last.mandator_id and gone.kind = 'Graph' and gone.state in ${ended}
+      where gone.mandator_id = last.mandator_id and gone.kind = 'Graph' and not ${isLive('gone')}
         and gone.state_since >= last.listed_at)))))`;
 
 /** @returns when this listing was begun; undefined when it is not time for one, or somebody else is at it */
@@ -39,7 +38,7 @@ export async function endListing(db: Database, mandatorId: number, triedAt: Date
     where mandator_id = ${mandatorId} and tried_at = ${triedAt}`.execute(db);
 }
 
-type Known = { id: number; mandatorId: number; externalId: string | null; isLive: boolean };
+type KnownSubscription = { id: number; mandatorId: number; externalId: string | null; isLive: boolean };
 
 /**
  * Which of those that a mail server lists are orphans. What has our present callback URL is ours, and an orphan unless a live
@@ -49,13 +48,14 @@ type Known = { id: number; mandatorId: number; externalId: string | null; isLive
 export async function findOrphans(
   db: Database,
   config: Config,
-  tenant: Tenant,
+  tenant: MailTenant,
   listed: readonly Listed[],
 ): Promise<string[]> {
   const callback = callbackUrl(config, tenant.mandator);
-  const seen = listed.map((one) => ({ ...one, ...claimOf(config, callback, one.callback) }));
-  const { rows } = await sql<Known>`
-    select id, mandator_id as "mandatorId", external_id as "externalId", state in ${live} as "isLive" from mail_subscription
+  const secrets = openSecrets(config);
+  const seen = listed.map((one) => ({ ...one, ...claimOf(secrets, callback, one.callback) }));
+  const { rows } = await sql<KnownSubscription>`
+    select id, mandator_id as "mandatorId", external_id as "externalId", ${isLive('one')} as "isLive" from mail_subscription as one
     where id = any (${seen.flatMap(({ id }) => id ?? [])}::integer[])
       or (mandator_id = ${tenant.mandatorId} and external_id = any (${listed.map(({ externalId }) => externalId)}::text[]))`.execute(
     db,
@@ -71,7 +71,7 @@ export async function findOrphans(
 }
 
 /** For which subscription a callback URL was made, and whether it would be made so now. */
-function claimOf(config: Config, callback: string, url: string): { id: number | undefined; isOurs: boolean } {
+function claimOf({ read }: Secrets, callback: string, url: string): { id: number | undefined; isOurs: boolean } {
   let secrets: readonly string[] = [];
   try {
     ({ secrets } = readCallbackQuery(url));
@@ -79,5 +79,5 @@ function claimOf(config: Config, callback: string, url: string): { id: number | 
     // Not one that we have made.
   }
   const [secret = ''] = secrets;
-  return { id: subscriptionOf(config, 'callback', secret), isOurs: url === withSecret(callback, secret) };
+  return { id: read('callback', secret), isOurs: url === withSecret(callback, secret) };
 }

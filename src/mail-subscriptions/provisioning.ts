@@ -6,26 +6,14 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import type { Turn } from '../flow/turns.ts';
-import type { Log } from '../log.ts';
-import { type Fault, type Granted, hasAnswered, openConnector, ServerFault } from '../mail-servers/service.ts';
-import { endOthersWaits } from './attempts.ts';
+import { beginningOf, type Log, withoutSecrets } from '../log.ts';
+import { type Fault, type Granted, hasAnswered, openConnectors, ServerFault } from '../mail-servers/service.ts';
 import { withSecret } from './callback-url.ts';
+import { deathsInARow, diedYoung, endOthersWaits, failuresInARow, lookLater, pauseAfter } from './due.ts';
 import { markCalendars } from './marks.ts';
-import { makeSecret } from './secrets.ts';
-import type { Job } from './subscription.ts';
-import {
-  coming,
-  deathsInARow,
-  diedYoung,
-  failuresInARow,
-  faultText,
-  forgetAttempts,
-  nextLook,
-  pauseAfter,
-  replaceOlder,
-  serversOf,
-  standing,
-} from './subscriptions.ts';
+import { openSecrets } from './secrets.ts';
+import { coming, type MailJob, move, replaceOlder, standing } from './states.ts';
+import { serversOf } from './tenant-wide.ts';
 
 export const provisionTask = 'ProvisionMailSubscription';
 
@@ -44,7 +32,7 @@ type StoredFault = { fault: Fault | null; text: string; retryAt: Date | null };
  */
 const wanting = (servers: RawBuilder<unknown>) => sql`
   select calendar.mandator_id, calendar.id as calendar_id, calendar.mailbox, calendar.address, server.code, server.kind,
-    server.server_url, server.callback_url,
+    server.server_url, server.callback_url, case when newest.state = 'Failed' then newest.fault end as fault_before,
     coalesce(case
       when newest.state = 'Failed' then newest.due_at
       when newest.state = 'Dead' and ${diedYoung('newest')}
@@ -116,6 +104,8 @@ type Attempt = {
   mailbox: string;
   address: string | null;
   callbackUrl: string;
+  /** Of the attempt before this one, if that has failed. */
+  faultBefore: Fault | null;
 };
 
 /** @returns undefined when it needs none, or not yet, or somebody else is asking for one */
@@ -137,7 +127,7 @@ async function beginAttempt(
       returning id
     )
     select made.id, mandator_id as "mandatorId", calendar_id as "calendarId", code as mandator, mailbox, address,
-      callback_url as "callbackUrl"
+      callback_url as "callbackUrl", fault_before as "faultBefore"
     from made, wanting`.execute(db);
   return rows[0];
 }
@@ -147,51 +137,57 @@ async function beginAttempt(
  * while the mail server is asked: its handshake may come to this very process.
  */
 export async function provisionSubscription(
-  context: Job,
-  calendar: { mandatorId: number; calendarId: number },
+  context: MailJob,
+  { mandatorId, calendarId }: { mandatorId: number; calendarId: number },
 ): Promise<void> {
   const { config, work, signal, turns } = context;
   let wasMade = false;
-  await turns.take(calendar.mandatorId, async (turn) => {
-    const attempt = await beginAttempt(work, config, calendar.mandatorId, calendar.calendarId);
+  await turns.take({ tenant: mandatorId, name: `subscription of calendar ${calendarId}` }, async (turn) => {
+    const attempt = await beginAttempt(work, config, mandatorId, calendarId);
     if (!attempt) return;
     await makeAttempt(context, attempt, turn);
-    await forgetAttempts(work, attempt.mandatorId, attempt.calendarId);
+    await forgetAttempts(work, mandatorId, calendarId);
     wasMade = true;
   });
   // When none was made, whoever is at it queues the next, or the sweep when it is the tenant's turn.
   if (wasMade && !signal.aborted) await queueProvisioning(work, config);
 }
 
-async function makeAttempt({ config, work, log, signal }: Job, attempt: Attempt, turn: Turn): Promise<void> {
-  const { subscriptions } = openConnector(config.MailServer[attempt.mandator]!, log);
+async function makeAttempt({ config, work, log, signal, once }: MailJob, attempt: Attempt, turn: Turn): Promise<void> {
+  const { subscriptions } = once(openConnectors)(config.MailServer[attempt.mandator]!);
+  const secrets = openSecrets(config);
   const terms = {
-    callback: withSecret(attempt.callbackUrl, makeSecret(config, 'callback', attempt.id)),
-    clientState: makeSecret(config, 'client state', attempt.id),
+    callback: withSecret(attempt.callbackUrl, secrets.make('callback', attempt.id)),
+    clientState: secrets.make('client state', attempt.id),
     heartbeatMinutes,
   };
   let granted: Granted;
   try {
     if (!subscriptions) throw new Error(`no subscriptions for ${attempt.mandator}`);
     const remote = { mailbox: attempt.mailbox, address: attempt.address };
+    turn.begin();
     granted = await subscriptions.subscribe(remote, terms, AbortSignal.any([signal, turn.signal]));
   } catch (error) {
+    if (hasAnswered(error)) turn.answered();
+    else if (turn.isCutShort() && !signal.aborted) return await withdraw(work, attempt);
     if (!signal.aborted && !(error instanceof ServerFault))
       log.error({ err: (error as Error).stack }, 'a mail server was asked for a subscription in vain');
-    const fault = signal.aborted ? interrupted : storedFault(error);
-    if (hasAnswered(error)) turn.answered();
-    await failAttempt(work, log, attempt, fault);
-    return;
+    const interrupted = { fault: null, text: 'The service was stopped while it asked for it.', retryAt: null };
+    return await failAttempt(work, log, attempt, signal.aborted ? interrupted : storedFault(error));
   }
   turn.answered();
   await storeGranted(work, log, attempt, granted, subscriptions.heartbeat);
 }
 
-const interrupted: StoredFault = {
-  fault: null,
-  text: 'The service was stopped while it asked for it.',
-  retryAt: null,
-};
+/**
+ * The attempt had to make room for others before its time was over: it is as if it had not been made. Should the mail server
+ * grant it all the same, that one is nobody's.
+ */
+async function withdraw(db: Database, { mandatorId, id }: Attempt): Promise<void> {
+  await sql`
+    delete from mail_subscription
+    where mandator_id = ${mandatorId} and id = ${id} and state = 'Provisioning'`.execute(db);
+}
 
 export function storedFault(error: unknown): StoredFault {
   if (error instanceof ServerFault)
@@ -199,45 +195,48 @@ export function storedFault(error: unknown): StoredFault {
   return { fault: null, text: 'An internal fault; the log has it.', retryAt: null };
 }
 
-/** @param heartbeat whether it must be heard of before it counts */
+/** What a mail server did, for people and without our secrets; it may have sent them back to us. */
+function faultText(message: string): string {
+  return withoutSecrets(beginningOf(message, 4_000))
+    .toWellFormed()
+    .replace(/\p{Cc}+/gu, ' ')
+    .slice(0, 500)
+    .toWellFormed();
+}
+
+/** @param hasHeartbeat whether it must be heard of before it counts */
 async function storeGranted(
   db: Database,
   log: Log,
-  attempt: Attempt,
+  { id, mandatorId, calendarId, mandator, mailbox, faultBefore }: Attempt,
   { externalId, expiresAt, watermark }: Granted,
-  heartbeat: boolean,
+  hasHeartbeat: boolean,
 ): Promise<void> {
-  const { id, mandatorId, calendarId, mandator, mailbox } = attempt;
   const state = await db.transaction().execute(async (trx) => {
-    // What came before its answer was stored counts.
-    const { rows } = await sql<{ state: string }>`
-      update mail_subscription set
-        state = case when ${heartbeat}::boolean and seen_at is null then 'AwaitingFirstPush' else 'Active' end,
-        external_id = ${externalId}, expires_at = ${expiresAt}, watermark = ${watermark},
-        heartbeat_minutes = ${heartbeat ? heartbeatMinutes : null}::integer,
-        renew_at = now() + ${expiresAt === null ? lifetime : halfOf(expiresAt)},
-        due_at = now() + interval '2 minutes'
-      where mandator_id = ${mandatorId} and id = ${id} and state = 'Provisioning'
-      returning state`.execute(trx);
-    const [moved] = rows;
-    if (!moved) return undefined;
-    await sql`
-      update mail_subscription set due_at = ${nextLook}
-      where mandator_id = ${mandatorId} and id = ${id} and state = 'Active'`.execute(trx);
+    const [granted] = await move(trx, {
+      mandatorId,
+      from: ['Provisioning'],
+      // What has come before this answer was stored counts.
+      to: sql`case when ${hasHeartbeat}::boolean and moved.seen_at is null then 'AwaitingFirstPush' else 'Active' end`,
+      which: sql`id = ${id}`,
+      waits: true,
+      text: null,
+      dueAt: sql`now() + interval '2 minutes'`,
+      set: sql`external_id = ${externalId}, expires_at = ${expiresAt}, watermark = ${watermark},
+        heartbeat_minutes = ${hasHeartbeat ? heartbeatMinutes : null}::integer,
+        renew_at = now() + ${expiresAt === null ? lifetime : halfOf(expiresAt)}`,
+    });
+    if (!granted) return undefined;
+    await lookLater(trx, mandatorId, sql`id = ${id} and state = 'Active'`);
     await replaceOlder(trx, mandatorId);
-    await endOthersWaits(trx, mandatorId, calendarId, faultBefore(mandatorId, calendarId, id));
-    // Whatever has changed since the last reading was told to nobody.
+    await endOthersWaits(trx, mandatorId, calendarId, faultBefore);
+    // Nobody has told of what has changed since the last reading.
     await markCalendars(trx, [calendarId], 'Poll');
-    return moved.state;
+    return granted.state;
   });
   // One that came too late is nobody's: it is found among those that the mail server lists, or ended when it is heard of.
   log.info({ mandator, mailbox, state: state ?? 'too late' }, 'mail subscription granted');
 }
-
-/** Of the attempt before this one, if it has failed. */
-const faultBefore = (mandatorId: number, calendarId: number, id: number) => sql<string | null>`(
-  select case when state = 'Failed' then fault end from mail_subscription
-  where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and id < ${id} order by id desc limit 1)`;
 
 /** Half of what is left until then, or a little less, so that those who came together do not come back together. */
 export const halfOf = (expiresAt: Date) => sql`(${expiresAt}::timestamptz - now()) * (0.45 + 0.05 * random())`;
@@ -255,23 +254,32 @@ async function failAttempt(
   { id, mandatorId, mandator, mailbox }: Attempt,
   { fault, text, retryAt }: StoredFault,
 ): Promise<void> {
-  const failures = failuresInARow('failed_one');
-  const pause =
-    fault === 'AccessLost'
-      ? pauseAfter(failures, '5 minutes', '6 hours')
-      : pauseAfter(failures, '30 seconds', '30 minutes');
-  const { rows } = await sql<{ isRepeated: boolean; dueAt: Date }>`
-    update mail_subscription as failed_one set state = 'Failed', fault = ${fault}, fault_text = ${text},
-      due_at = ${notBefore(sql`now() + ${pause}`, retryAt)}
-    where mandator_id = ${mandatorId} and id = ${id} and state = 'Provisioning'
-    returning due_at as "dueAt", coalesce((
-      select before.state = 'Failed' and before.fault is not distinct from failed_one.fault
-      from mail_subscription as before
-      where before.mandator_id = failed_one.mandator_id and before.calendar_id = failed_one.calendar_id
-        and before.id < failed_one.id
-      order by before.id desc limit 1), false) as "isRepeated"`.execute(db);
-  const [failed] = rows;
+  const [first, longest] = fault === 'AccessLost' ? ['5 minutes', '6 hours'] : ['30 seconds', '30 minutes'];
+  const [failed] = await move(db, {
+    mandatorId,
+    from: ['Provisioning'],
+    to: 'Failed',
+    which: sql`id = ${id}`,
+    waits: true,
+    fault,
+    text,
+    dueAt: notBefore(sql`now() + ${pauseAfter(failuresInARow('moved'), first, longest)}`, retryAt),
+  });
   if (!failed) return;
   const level = failed.isRepeated ? 'debug' : fault === 'AccessLost' ? 'error' : 'warn';
   log[level]({ mandator, mailbox, fault, text, again: failed.dueAt }, 'mail subscription was not granted');
+}
+
+/** How many attempts are kept, in the order of which the next one's pause doubles. */
+const keptAttempts = 20;
+
+/** Forgets failed attempts for a calendar but the newest and those of a day: where push is blocked there are many for weeks. */
+async function forgetAttempts(db: Database, mandatorId: number, calendarId: number): Promise<void> {
+  const own = sql`mandator_id = ${mandatorId} and calendar_id = ${calendarId}`;
+  await sql`
+    delete from mail_subscription where mandator_id = ${mandatorId} and id in (
+      select id from mail_subscription
+      where ${own} and state = 'Failed' and seen_at is null and state_since < now() - interval '1 day'
+        and id < (select id from mail_subscription where ${own} order by id desc offset ${keptAttempts} limit 1)
+      order by id for update skip locked)`.execute(db);
 }

@@ -2,16 +2,16 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { Turn } from '../flow/turns.ts';
-import { type Connector, hasAnswered } from '../mail-servers/service.ts';
-import { endOthersWaits } from './attempts.ts';
+import { type Connector, type Fault, hasAnswered } from '../mail-servers/service.ts';
+import { endOthersWaits, lookAgain, lookLater } from './due.ts';
+import { markCalendars } from './marks.ts';
 import { halfOf, notBefore, storedFault } from './provisioning.ts';
-import type { Tenant, Work } from './subscription.ts';
-import { moveSubscriptions, nextLook, standing } from './subscriptions.ts';
+import { type MailTenant, type MailWork, move, standing } from './states.ts';
 
 /** Rows that are taken at a time: within their five minutes all of them have been asked for. */
 const mostTaken = 16;
 
-export type Taken = {
+export type DueSubscription = {
   id: number;
   calendarId: number;
   kind: string;
@@ -19,12 +19,12 @@ export type Taken = {
   externalId: string;
   isRenewal: boolean;
   failures: number;
-  fault: string | null;
+  fault: Fault | null;
 };
 
 /** Takes some whose mail server is to be asked; whoever ends meanwhile leaves them to others after five minutes. */
-export async function takeDue(db: Database, mandatorId: number): Promise<Taken[]> {
-  const { rows } = await sql<Taken>`
+export async function takeDue(db: Database, mandatorId: number): Promise<DueSubscription[]> {
+  const { rows } = await sql<DueSubscription>`
     update mail_subscription set due_at = now() + interval '5 minutes'
     where mandator_id = ${mandatorId} and id in (
       select id from mail_subscription
@@ -39,16 +39,17 @@ export async function takeDue(db: Database, mandatorId: number): Promise<Taken[]
 
 /** Renews one, or asks whether it is still there. */
 export async function lookAfter(
-  context: Work,
+  context: MailWork,
   turn: Turn,
-  server: Tenant,
+  server: MailTenant,
   { kind, subscriptions }: Connector,
-  row: Taken,
+  row: DueSubscription,
 ): Promise<void> {
   const { work, signal } = context;
   const act = row.isRenewal ? subscriptions?.renew : subscriptions?.probe;
   if (!act || row.kind !== kind) return;
   try {
+    turn.begin();
     const answer = await act(row.externalId, AbortSignal.any([signal, turn.signal]));
     turn.answered();
     if (answer === 'Gone') await buryGone(context, server, row);
@@ -56,27 +57,34 @@ export async function lookAfter(
     else await storeLook(work, server, row, answer.expiresAt);
   } catch (error) {
     if (hasAnswered(error)) turn.answered();
-    if (signal.aborted || turn.signal.aborted) await giveBack(work, server, row);
+    if (signal.aborted || turn.signal.aborted) await lookAgain(work, server.mandatorId, row.id);
     else await storeFault(context, server, row, error);
   }
 }
 
-async function buryGone({ work, log }: Work, { mandatorId, mandator }: Tenant, { id, mailbox }: Taken): Promise<void> {
-  await moveSubscriptions(work, {
-    mandatorId,
-    from: ['Active', 'Suspect'],
-    to: 'Dead',
-    condition: sql`id = ${id}`,
-    text: sql`'The mail server does not know it any more.'`,
+async function buryGone(
+  { work, log }: MailWork,
+  { mandatorId, mandator }: MailTenant,
+  row: DueSubscription,
+): Promise<void> {
+  await work.transaction().execute(async (trx) => {
+    const moved = await move(trx, {
+      mandatorId,
+      from: ['Active', 'Suspect'],
+      to: 'Dead',
+      which: sql`id = ${row.id}`,
+      text: 'The mail server does not know it any more.',
+    });
+    if (moved.length > 0) await markCalendars(trx, [row.calendarId], 'Poll');
   });
-  log.warn({ mandator, mailbox }, 'mail server has lost a subscription; another is asked for');
+  log.warn({ mandator, mailbox: row.mailbox }, 'mail server has lost a subscription; another is asked for');
 }
 
 /** @param expiresAt null: as before */
 async function storeLook(
   db: Database,
-  { mandatorId }: Tenant,
-  { id, calendarId, fault }: Taken,
+  { mandatorId }: MailTenant,
+  { id, calendarId, fault }: DueSubscription,
   expiresAt: Date | null,
 ): Promise<void> {
   const renewal = expiresAt && sql`, expires_at = ${expiresAt}, renew_at = now() + ${halfOf(expiresAt)}`;
@@ -85,18 +93,9 @@ async function storeLook(
       update mail_subscription set failures = 0, fault = null,
         fault_text = case when state = 'Suspect' then fault_text end ${renewal ?? sql``}
       where mandator_id = ${mandatorId} and id = ${id} and state in ${standing}`.execute(trx);
-    await sql`
-      update mail_subscription set due_at = ${nextLook}
-      where mandator_id = ${mandatorId} and id = ${id} and state in ${standing}`.execute(trx);
-    if (fault !== null) await endOthersWaits(trx, mandatorId, calendarId, sql`${fault}`);
+    await lookLater(trx, mandatorId, sql`id = ${id} and state in ${standing}`);
+    await endOthersWaits(trx, mandatorId, calendarId, fault);
   });
-}
-
-/** It was not given its time. */
-async function giveBack(db: Database, { mandatorId }: Tenant, { id }: Taken): Promise<void> {
-  await sql`
-    update mail_subscription set due_at = now()
-    where mandator_id = ${mandatorId} and id = ${id} and state in ${standing}`.execute(db);
 }
 
 const endsSoon = 'It ends within a day, and this was the last answer: ';
@@ -106,9 +105,9 @@ const endsSoon = 'It ends within a day, and this was the last answer: ';
  * ends within a day.
  */
 async function storeFault(
-  { work, log }: Work,
-  { mandatorId, mandator }: Tenant,
-  { id, mailbox, fault: before, failures }: Taken,
+  { work, log }: MailWork,
+  { mandatorId, mandator }: MailTenant,
+  { id, mailbox, fault: before, failures }: DueSubscription,
   error: unknown,
 ): Promise<void> {
   const { fault, text, retryAt } = storedFault(error);

@@ -7,14 +7,16 @@
  *
  * Invariants:
  * - Of a calendar at most one subscription is coming; the standing one is Replaced only when the new one has become Active.
- * - The database refuses every change of state that its guard does not know.
+ * - A subscription changes its state by `move` alone, or by `moveHeard` for what its notifications say. The guard in the
+ *   database refuses every change that cannot follow.
+ * - Whether it is time for something is told from the rows alone, so that a worker may end at any line.
  * - No secret is stored: all are derived from the pepper.
  */
-export { attemptSoon, endOthersWaits } from './attempts.ts';
-export { type CallbackQuery, callbackPaths, callbackUrl, readCallbackQuery, withSecret } from './callback-url.ts';
+export { type CallbackQuery, callbackPaths, callbackUrl, readCallbackQuery } from './callback-url.ts';
+export { attemptSoon, endOthersWaits } from './due.ts';
 export {
-  alignTenantWide,
   followedSettings,
+  forgetOldSubscriptions,
   manageSubscriptions,
   manageTask,
   sweepSubscriptions,
@@ -22,6 +24,14 @@ export {
 export { type DirtyBy, markAllCalendars, markCalendars } from './marks.ts';
 export { provisionSubscription, provisionTask } from './provisioning.ts';
 export { examineCallback } from './reach.ts';
-export { makeSecret, subscriptionOf } from './secrets.ts';
-export { type Job, type SubscriptionState, subscriptionStates, type Work } from './subscription.ts';
-export { doubtSubscription, forgetOldSubscriptions, standing } from './subscriptions.ts';
+export { openSecrets, type Secrets } from './secrets.ts';
+export {
+  doubtSubscription,
+  type MailJob,
+  type MailWork,
+  moveHeard,
+  type SubscriptionState,
+  standing,
+  subscriptionStates,
+} from './states.ts';
+export { alignTenantWide, findTenantWideCallback } from './tenant-wide.ts';

@@ -2,13 +2,13 @@
 import { sql } from 'kysely';
 import { cancelMailItems, lockRooms, type Room } from '../bookings/service.ts';
 import type { Config } from '../config.ts';
+import type { Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactWithin } from '../db/lock-timeout.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
-import type { Log } from '../log.ts';
 import { calendarSettings, type ServerKind } from '../mail-servers/service.ts';
 import { attemptSoon, markCalendars } from '../mail-subscriptions/service.ts';
-import { forgetSteps, noContinuation } from './reading.ts';
+import { forgetSteps, noContinuation, noFault } from './reading.ts';
 
 /** The settings that `alignCalendars` follows. */
 export const followedSettings = calendarSettings;
@@ -22,8 +22,8 @@ export type SettingsFault = {
 
 type Wanted = { mandatorId: number; resourceId: number; kind: ServerKind; mailbox: string };
 
-/** Milliseconds for which a change waits for its room. */
-const patience = 200;
+/** For which a change waits for its room. */
+const lockWithinMs = 200;
 
 type Existing = Wanted & { id: number; isRetired: boolean };
 
@@ -40,7 +40,7 @@ type Plan = {
 /** A calendar as the settings have it; without a name: all resources of the tenant that have a mailbox. */
 type Setting = { mandator: string; mailbox: string | null; name: string | null; location: string | null };
 
-type Found = {
+type Meant = {
   mandatorId: number | null;
   resources: { id: number; active: boolean; mailbox: string }[];
 };
@@ -58,9 +58,9 @@ const settingsOf = ({ MailServer }: Config): Setting[] =>
   );
 
 /** The resources that each of the settings means, by name or all with a mailbox; each way by an index. */
-async function findResources(db: Database, settings: readonly Setting[]): Promise<Found[]> {
+async function findResources(db: Database, settings: readonly Setting[]): Promise<Meant[]> {
   if (settings.length === 0) return [];
-  const { rows } = await sql<Found>`
+  const { rows } = await sql<Meant>`
     select mandator.id as "mandatorId", coalesce(meant.resources, '[]') as resources
     from rows from (jsonb_to_recordset(${JSON.stringify(settings)})
       as (mandator text, mailbox text, name text, location text))
@@ -92,7 +92,7 @@ async function readPlan(db: Database, config: Config): Promise<Plan> {
   const take = (key: string) => !taken.has(key) && Boolean(taken.add(key));
   for (const [index, setting] of settings.entries()) {
     const { mandator, name, location } = setting;
-    const { mandatorId, resources } = found[index] as Found;
+    const { mandatorId, resources } = found[index] as Meant;
     const fault = (text: string, remedy: string) => faults.push({ text: `MailServer.${mandator}${text}`, remedy });
     if (mandatorId === null) {
       if (take(`mandator ${mandator}`)) fault(': there is no such tenant', 'Create it with: roomgate apply FILE');
@@ -134,16 +134,21 @@ export async function listSettingsFaults(db: Database, config: Config): Promise<
 /**
  * Makes the calendars that the settings name, and retires those that they no longer name: what would begin there later is
  * cancelled, unless the tenant has no mail server at all any more. A calendar of another mailbox begins anew. Of a resource
- * that is not found by its name any more, for it was renamed perhaps, all stays as it is. What is wrong is told to the log.
+ * that is not found by its name any more, for it was renamed perhaps, all stays as it is.
+ * @param tell is told what is wrong with the settings
  */
-export async function alignCalendars(db: Database, config: Config, log?: Log): Promise<void> {
+export async function alignCalendars(
+  db: Database,
+  config: Config,
+  tell?: (faults: readonly SettingsFault[]) => void,
+): Promise<void> {
   const { rows: existing } = await sql<Existing>`
     select id, mandator_id as "mandatorId", resource_id as "resourceId", kind, mailbox, retired_at is not null as "isRetired"
     from mail_calendar`.execute(db);
   const isIdle = existing.every(({ isRetired }) => isRetired) && Object.keys(config.MailServer).length === 0;
   if (isIdle) return;
   const plan = await readPlan(db, config);
-  if (log) tellFaults(db, log, plan.faults);
+  tell?.(plan.faults);
   const keyOf = ({ mandatorId, resourceId }: Wanted) => `${mandatorId} ${resourceId}`;
   const before = new Map(existing.map((calendar) => [keyOf(calendar), calendar]));
   const wanted = new Set(plan.wanted.map(keyOf));
@@ -161,14 +166,14 @@ export async function alignCalendars(db: Database, config: Config, log?: Log): P
   if (errors.length > 0) throw errors[0];
 }
 
-const told = new WeakMap<Database, ReadonlySet<string>>();
-
-/** Each fault once, and again when it comes back. */
-function tellFaults(db: Database, log: Log, faults: readonly SettingsFault[]): void {
-  const before = told.get(db);
-  for (const { text, remedy } of faults)
-    if (!before?.has(text)) log.warn({ fault: text, remedy }, 'wrong setting of a mail server');
-  told.set(db, new Set(faults.map(({ text }) => text)));
+/** Tells the log of each fault once, and again when it comes back. */
+export function openFaultLog({ log }: Pick<Context, 'log'>): (faults: readonly SettingsFault[]) => void {
+  let told = new Set<string>();
+  return (faults) => {
+    for (const { text, remedy } of faults)
+      if (!told.has(text)) log.warn({ fault: text, remedy }, 'wrong setting of a mail server');
+    told = new Set(faults.map(({ text }) => text));
+  };
 }
 
 /** Runs a change of one calendar, whose room nobody else books meanwhile; comes back another time when somebody does just now. */
@@ -178,7 +183,7 @@ async function change(
   work: (trx: Transaction, room: Room) => Promise<void>,
 ): Promise<void> {
   try {
-    await transactWithin(db, patience, async (trx) => {
+    await transactWithin(db, lockWithinMs, async (trx) => {
       const [room] = (await lockRooms(trx, mandatorId, [resourceId])) as [Room];
       await work(trx, room);
     });
@@ -209,7 +214,7 @@ async function begin(db: Database, calendar: Wanted, old: Existing | undefined):
       insert into mail_calendar as calendar (mandator_id, resource_id, kind, mailbox)
       values (${mandatorId}, ${resourceId}, ${kind}, ${mailbox})
       on conflict (mandator_id, resource_id) do update set kind = excluded.kind, mailbox = excluded.mailbox, address = null,
-        retired_at = null, cursor = null, ${noContinuation}, not_before = null, failures = 0, deaths = 0, fault = null, fault_text = null, read_at = null,
+        retired_at = null, cursor = null, ${noContinuation}, not_before = null, failures = 0, deaths = 0, ${noFault}, read_at = null,
         read_whole_at = null, found_by_push = 0, found_by_poll = 0
       where (calendar.kind, calendar.mailbox) <> (excluded.kind, excluded.mailbox) or calendar.retired_at is not null
       returning id`.execute(trx);
@@ -236,46 +241,4 @@ async function forgetItems(trx: Transaction, { mandatorId, id }: Existing): Prom
     returning gone.booking_id as "bookingId"`.execute(trx);
   const bookingIds = rows.flatMap(({ bookingId }) => bookingId ?? []);
   await cancelMailItems(trx, mandatorId, bookingIds);
-}
-
-/**
- * After a fault nobody waits any longer, be it to read or to subscribe, but for a mail server that has asked to be left alone,
- * and for a calendar at which workers have died.
- */
-export async function endPauses(db: Database): Promise<void> {
-  await sql`
-    update mail_calendar set not_before = null
-    where id in (
-      select id from mail_calendar where retired_at is null and not_before > now() and fault <> 'Throttled' and deaths = 0
-      order by id for no key update)`.execute(db);
-  const { rows } = await sql<{ mandatorId: number; ids: number[] }>`
-    select mandator_id as "mandatorId", array_agg(id) as ids from mail_calendar where retired_at is null group by mandator_id`.execute(
-    db,
-  );
-  for (const { mandatorId, ids } of rows) await db.transaction().execute((trx) => attemptSoon(trx, mandatorId, ids));
-}
-
-/**
- * Has calendars of a tenant read at once, also those that wait after a fault, but for a mail server that has asked to be left
- * alone; `whole`: as if for the first time.
- */
-export async function requestReadings(
-  db: Database,
-  mandatorId: number,
-  calendarIds: readonly number[],
-  { whole }: { whole: boolean },
-): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    const { rows } = await sql<{ id: number }>`
-      update mail_calendar set not_before = case when fault = 'Throttled' then not_before end,
-        ${whole ? sql`cursor = null, ${noContinuation}` : sql`cursor = cursor`}
-      where mandator_id = ${mandatorId} and retired_at is null and id in (
-        select id from mail_calendar where mandator_id = ${mandatorId} and id = any (${calendarIds}::integer[])
-        order by id for no key update)
-      returning id`.execute(trx);
-    const ids = rows.map(({ id }) => id);
-    if (whole) await forgetSteps(trx, mandatorId, ids);
-    await attemptSoon(trx, mandatorId, ids);
-    await markCalendars(trx, ids, 'Request');
-  });
 }

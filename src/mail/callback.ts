@@ -1,10 +1,8 @@
 /** The callback URL of a tenant, as its operators need it. */
-import { sql } from 'kysely';
 import type { Context } from '../context.ts';
-import type { Database } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import type { ServerKind } from '../mail-servers/service.ts';
-import { alignTenantWide, callbackUrl, makeSecret, withSecret } from '../mail-subscriptions/service.ts';
+import { alignTenantWide, callbackUrl, findTenantWideCallback } from '../mail-subscriptions/service.ts';
 import { getMandator } from '../tenants/service.ts';
 import { alignCalendars } from './calendars.ts';
 
@@ -23,27 +21,18 @@ export async function openCallback(
     throw new NotFound(
       `Tenant ${code} has no mail server; set MailServer.${code} (Kind, Url, User, Password) in appsettings.json or by variables (MailServer__${code}__Url=...), restart roomgate, and run this again.`,
     );
-  const url = callbackUrl(config, code);
-  if (server.Kind !== 'CalDav') return { kind: server.Kind, url };
-  let id = await findTenantWide(db, mandatorId);
-  if (id === undefined) {
+  if (server.Kind !== 'CalDav') return { kind: server.Kind, url: callbackUrl(config, code) };
+  const find = () => findTenantWideCallback(db, config, { mandatorId, mandator: code });
+  let url = await find();
+  if (url === undefined) {
     // Only now, as a shell may lack settings of other tenants that the service has.
     await alignCalendars(db, config);
     await alignTenantWide(db, config);
-    id = await findTenantWide(db, mandatorId);
+    url = await find();
   }
-  if (id === undefined)
+  if (url === undefined)
     throw new Conflict(
       `Tenant ${code} has no calendar yet; give its resources a Mailbox, or name them in MailServer.${code}.Calendars.`,
     );
-  return { kind: server.Kind, url: withSecret(url, makeSecret(config, 'callback', id)) };
-}
-
-async function findTenantWide(db: Database, mandatorId: number): Promise<number | undefined> {
-  const { rows } = await sql<{ id: number }>`
-    select id from mail_subscription
-    where mandator_id = ${mandatorId} and calendar_id is null and kind = 'CalDav'
-      and state in ('AwaitingFirstPush', 'Active', 'Suspect')
-    order by id desc limit 1`.execute(db);
-  return rows[0]?.id;
+  return { kind: server.Kind, url };
 }

@@ -7,7 +7,6 @@ import {
   listUnreadable,
   type MailConflict,
   openCallback,
-  pauseOfReading,
   pushWorks,
   requestReadings,
   type UnreadableItem,
@@ -98,10 +97,11 @@ type Waiting = { calendar: CalendarStatus; until: Date; why: string };
 
 /** Those that are left alone for a while, whoever asks for them. */
 function findWaiting(calendar: CalendarStatus): Waiting | undefined {
-  const pause = pauseOfReading(calendar);
-  if (pause) return { calendar, until: pause, why: 'the mail server has refused the account (401)' };
-  return calendar.fault?.kind === 'Throttled' && calendar.nextReadAt.getTime() > Date.now()
-    ? { calendar, until: calendar.nextReadAt, why: 'the mail server has asked to be left alone' }
+  const { fault, faultUntil, nextReadAt } = calendar;
+  if (fault?.kind === 'AccessLost' && faultUntil)
+    return { calendar, until: faultUntil, why: 'the mail server has refused the account (401)' };
+  return fault?.kind === 'Throttled' && nextReadAt.getTime() > Date.now()
+    ? { calendar, until: nextReadAt, why: 'the mail server has asked to be left alone' }
     : undefined;
 }
 

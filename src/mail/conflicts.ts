@@ -6,15 +6,15 @@ import { transactWithin } from '../db/lock-timeout.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
 import { precedenceOf, readStanding, toWish, writeStanding } from './standing.ts';
 
-/** Milliseconds for which a room is waited for; the next sweep tries again. */
-const patience = 200;
+/** For which a room is waited for; the next sweep tries again. */
+const lockWithinMs = 200;
 
-type Place = { mandatorId: number; calendarId: number; resourceId: number };
+type WaitingCalendar = { mandatorId: number; calendarId: number; resourceId: number };
 
 /** @returns how many items got their bookings */
 export async function bookConflicts(db: Database): Promise<number> {
   // Item by item: an index of its own holds them, and that of the exclusion constraint what is in their way.
-  const { rows } = await sql<Place>`
+  const { rows } = await sql<WaitingCalendar>`
     select distinct item.mandator_id as "mandatorId", item.calendar_id as "calendarId", calendar.resource_id as "resourceId"
     from mail_item as item
     join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
@@ -29,7 +29,7 @@ export async function bookConflicts(db: Database): Promise<number> {
   const errors: unknown[] = [];
   for (const place of rows)
     try {
-      booked += await transactWithin(db, patience, (trx) => bookThose(trx, place));
+      booked += await transactWithin(db, lockWithinMs, (trx) => bookThose(trx, place));
     } catch (error) {
       if (!isLockTimeout(error)) errors.push(error);
     }
@@ -38,7 +38,7 @@ export async function bookConflicts(db: Database): Promise<number> {
   return booked;
 }
 
-async function bookThose(trx: Transaction, { mandatorId, calendarId, resourceId }: Place): Promise<number> {
+async function bookThose(trx: Transaction, { mandatorId, calendarId, resourceId }: WaitingCalendar): Promise<number> {
   await lockRooms(trx, mandatorId, [resourceId]);
   const { rows: waiting } = await sql<{ start: Date; end: Date }>`
     select lower(occupied) as start, upper(occupied) as end from mail_item

@@ -2,7 +2,7 @@
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type Finding, findingsOf } from '../finding.ts';
-import { type Fault, pauseOf, type ServerKind, statusOf } from '../mail-servers/service.ts';
+import type { Fault, ServerKind } from '../mail-servers/service.ts';
 import { examineCallback } from '../mail-subscriptions/service.ts';
 import { listSettingsFaults } from './calendars.ts';
 import { mostDeaths } from './deaths.ts';
@@ -45,24 +45,24 @@ const answered = {
   failure: `The mail server answers that it fails: look into its log. ${again}`,
 };
 
-function remedyOf(kind: ServerKind, fault: NonNullable<CalendarStatus['fault']>): string {
-  if (fault.kind === 'AccessLost') return pauseOf(fault) ? refused : `${toGrant[kind]} ${again}`;
-  const status = fault.kind === 'Unreachable' ? statusOf(fault) : undefined;
-  if (status === undefined) return remedies[fault.kind];
-  return status >= 500 ? answered.failure : answered.wrongAddress;
+function remedyOf({ kind, fault, faultUntil }: CalendarStatus): string {
+  if (!fault) return '';
+  if (fault.kind === 'AccessLost') return faultUntil ? refused : `${toGrant[kind]} ${again}`;
+  if (fault.kind !== 'Unreachable' || fault.status === null) return remedies[fault.kind];
+  return fault.status >= 500 ? answered.failure : answered.wrongAddress;
 }
 
 const whatKills = `The log of the worker tells what ended it ("uncaught", or the kernel: out of memory). Take what was put into this calendar last out of it. ${again}`;
 
 function readingTrouble(calendar: CalendarStatus): Trouble | undefined {
-  const { fault, kind, lastReadAt, dirtySince, deaths, reading } = calendar;
+  const { fault, lastReadAt, dirtySince, deaths, reading } = calendar;
   if (fault && deaths >= mostDeaths) return { level: 'fault', text: fault.text, remedy: whatKills };
   if (fault) {
     const isLasting = fault.kind === 'AccessLost' || lastReadAt === null || olderThan(lastReadAt, hour);
     return {
       level: isLasting ? 'fault' : 'warning',
       text: `cannot be read (${fault.kind}: ${fault.text}), last read: ${since(lastReadAt)}`,
-      remedy: remedyOf(kind, fault),
+      remedy: remedyOf(calendar),
     };
   }
   if (reading && olderThan(dirtySince, 5 * minute))

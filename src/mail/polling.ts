@@ -1,14 +1,13 @@
-/** Finds the calendars that are to be read without anybody having said so: push is a hint, and hints get lost. */
+/** When calendars are read without a push: polls, as hints get lost, and readings that somebody asks for. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
-import { markAllCalendars, markCalendars } from '../mail-subscriptions/service.ts';
+import { attemptSoon, type MailWork, markAllCalendars, markCalendars } from '../mail-subscriptions/service.ts';
 import { isQueued } from '../worker/queue.ts';
-import { endPauses } from './calendars.ts';
+import { forgetSteps, noContinuation } from './reading.ts';
 
-/** Seconds over which readings begin that come due together. */
-const spread = 5;
-const wholeSpread = 60;
+/** Over which readings begin that come due together; and those of whole calendars. */
+const [spreadSeconds, wholeSpreadSeconds] = [5, 60];
 
 /** How long a calendar may be unread: a minute without push, and longer the longer push works. `calendar` is its row. */
 const mostUnread: RawBuilder<unknown> = sql`coalesce((
@@ -24,26 +23,28 @@ export const nextRead: RawBuilder<Date> = sql<Date>`greatest(
   case when calendar.dirty_since is null then coalesce(calendar.read_at + ${mostUnread}, calendar.created_at) else now() end,
   calendar.not_before)`;
 
-const started = new WeakSet<Database>();
+/** Of one worker. */
+const openStart = () => ({ isStarting: true });
 
 /**
- * Marks the calendars that nobody has read for too long, and queues those again whose reading was lost. A process that starts
+ * Marks the calendars that nobody has read for too long, and queues those again whose reading was lost. A worker that starts
  * does not know what was missed, and marks all; its settings may have been put right, so that what has failed is tried again.
  */
-export async function pollCalendars(db: Database, config: Config): Promise<void> {
-  if (!started.has(db)) {
-    await endPauses(db);
-    await markAllCalendars(db);
-    started.add(db);
+export async function pollCalendars({ work, config, once }: Pick<MailWork, 'work' | 'config' | 'once'>): Promise<void> {
+  const start = once(openStart);
+  if (start.isStarting) {
+    await endPauses(work);
+    await markAllCalendars(work);
+    start.isStarting = false;
   }
-  await beginAnew(db, config);
+  await beginAnew(work, config);
   const { rows } = await sql<{ id: number }>`
     select calendar.id from mail_calendar as calendar
     where retired_at is null and ${nextRead} <= now() and not ${isQueued(sql`'mail calendar ' || calendar.id`)}`.execute(
-    db,
+    work,
   );
   const ids = rows.map(({ id }) => id);
-  await markCalendars(db, ids, 'Poll', { spread: ids.length > 1 ? spread : 0 });
+  await markCalendars(work, ids, 'Poll', ids.length > 1 ? spreadSeconds : 0);
 }
 
 /**
@@ -71,11 +72,49 @@ async function beginAnew(db: Database, { MailServer }: Config): Promise<void> {
       update mail_calendar as calendar set cursor = null
       from old where calendar.mandator_id = old.mandator_id and calendar.id = old.id
       returning calendar.id`.execute(trx);
-    await markCalendars(
-      trx,
-      rows.map(({ id }) => id),
-      'Request',
-      { spread: wholeSpread },
-    );
+    const ids = rows.map(({ id }) => id);
+    await markCalendars(trx, ids, 'Request', wholeSpreadSeconds);
+  });
+}
+
+/**
+ * After a fault nobody waits any longer, be it to read or to subscribe, but for a mail server that has asked to be left alone,
+ * and for a calendar at which workers have died.
+ */
+export async function endPauses(db: Database): Promise<void> {
+  await sql`
+    update mail_calendar set not_before = null
+    where id in (
+      select id from mail_calendar where retired_at is null and not_before > now() and fault <> 'Throttled' and deaths = 0
+      order by id for no key update)`.execute(db);
+  const { rows } = await sql<{ mandatorId: number; ids: number[] }>`
+    select mandator_id as "mandatorId", array_agg(id) as ids from mail_calendar where retired_at is null group by mandator_id`.execute(
+    db,
+  );
+  for (const { mandatorId, ids } of rows) await db.transaction().execute((trx) => attemptSoon(trx, mandatorId, ids));
+}
+
+/**
+ * Has calendars of a tenant read at once, also those that wait after a fault, but for a mail server that has asked to be left
+ * alone; `whole`: as if for the first time.
+ */
+export async function requestReadings(
+  db: Database,
+  mandatorId: number,
+  calendarIds: readonly number[],
+  { whole }: { whole: boolean },
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ id: number }>`
+      update mail_calendar set not_before = case when fault = 'Throttled' then not_before end,
+        ${whole ? sql`cursor = null, ${noContinuation}` : sql`cursor = cursor`}
+      where mandator_id = ${mandatorId} and retired_at is null and id in (
+        select id from mail_calendar where mandator_id = ${mandatorId} and id = any (${calendarIds}::integer[])
+        order by id for no key update)
+      returning id`.execute(trx);
+    const ids = rows.map(({ id }) => id);
+    if (whole) await forgetSteps(trx, mandatorId, ids);
+    await attemptSoon(trx, mandatorId, ids);
+    await markCalendars(trx, ids, 'Request');
   });
 }

@@ -1,7 +1,7 @@
 /** A reading of a calendar: what it began with, and whether it still counts. */
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { ServerKind } from '../mail-servers/service.ts';
+import type { Fault, ServerKind } from '../mail-servers/service.ts';
 import type { DirtyBy } from '../mail-subscriptions/service.ts';
 
 /** A calendar as it was when its reading began. */
@@ -23,6 +23,8 @@ export type Calendar = {
   /** Tells one reading from the next. */
   readings: number;
   failures: number;
+  /** Of the last reading, if that has failed. */
+  fault: Fault | null;
   /** How many have died in a row while they read it. */
   deaths: number;
   /** Where a reading of several steps goes on; null: none is under way. */
@@ -54,6 +56,9 @@ export const isUnchanged = ({ mandatorId, id, mailbox, kind, cursor, continuatio
 
 /** Of a row of mail_calendar: no reading of several steps is under way. Whoever says so forgets the steps. */
 export const noContinuation = sql`continuation = null, continuation_since = null, continuation_items = 0`;
+
+/** Of a row of mail_calendar: its last reading has gone well. */
+export const noFault = sql`fault = null, fault_text = null, fault_status = null, fault_until = null`;
 
 /** What the steps of a reading have brought is of no use any more. */
 export async function forgetSteps(trx: Transaction, mandatorId: number, calendarIds: readonly number[]): Promise<void> {

@@ -15,7 +15,7 @@ import type { Transaction } from '../db/database.ts';
 import type { CalendarChanges, Window } from '../mail-servers/service.ts';
 import { attemptSoon, doubtSubscription, endOthersWaits } from '../mail-subscriptions/service.ts';
 import { type Item, type Taken, takeOver } from './items.ts';
-import { type Calendar, forgetSteps, isUnchanged, noContinuation, Overtaken } from './reading.ts';
+import { type Calendar, forgetSteps, isUnchanged, noContinuation, noFault, Overtaken } from './reading.ts';
 import { readStanding, toWish, writeStanding } from './standing.ts';
 import { forgetOld, readStored, type Stored, writeItems } from './stored-items.ts';
 
@@ -134,13 +134,12 @@ async function writeCalendar(
   { whole, cursor, address }: CalendarChanges,
   found: number,
 ): Promise<void> {
-  const { marks, dirtyBy, mandatorId, id, failures } = calendar;
-  const faultBefore = sql`(select fault from mail_calendar where mandator_id = ${mandatorId} and id = ${id})`;
-  if (failures > 0) await endOthersWaits(trx, mandatorId, id, faultBefore);
+  const { marks, dirtyBy, mandatorId, id, failures, fault } = calendar;
+  await endOthersWaits(trx, mandatorId, id, failures > 0 ? fault : null);
   const { numAffectedRows } = await sql`
     update mail_calendar set cursor = ${cursor}, address = ${address}, window_start = ${window.start},
       window_end = ${window.end}, ${noContinuation}, read_at = now(), read_whole_at = case when ${whole} then now() else read_whole_at end,
-      readings = readings + 1, failures = 0, fault = null, fault_text = null, not_before = null,
+      readings = readings + 1, failures = 0, ${noFault}, not_before = null,
       found_by_push = found_by_push + ${dirtyBy === 'Push' ? found : 0},
       found_by_poll = found_by_poll + ${dirtyBy === 'Poll' ? found : 0},
       dirty_since = case when marks > ${marks} then now() end,

@@ -9,12 +9,12 @@
  * - Items, bookings and the cursor of a reading are written in one transaction, under the lock of the room.
  * - A calendar stays marked as changed until a reading that began after the mark has ended well.
  */
-export { alignCalendars, followedSettings, requestReadings } from './calendars.ts';
+export { alignCalendars, followedSettings, openFaultLog } from './calendars.ts';
 export { openCallback } from './callback.ts';
 export { bookConflicts } from './conflicts.ts';
 export { mailFigures } from './figures.ts';
 export { examineMail } from './health.ts';
-export { pollCalendars } from './polling.ts';
+export { pollCalendars, requestReadings } from './polling.ts';
 export {
   type CalendarStatus,
   getRoom,
@@ -25,7 +25,6 @@ export {
   type MailConflict,
   most,
   overseeCalendars,
-  pauseOfReading,
   pushWorks,
   type Room,
   type StateChange,

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { checkOverseer } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { type Fault, faults, pauseOf, type ServerKind, serverKinds } from '../mail-servers/service.ts';
+import { type Fault, faults, type ServerKind, serverKinds } from '../mail-servers/service.ts';
 import { type SubscriptionState, standing, subscriptionStates } from '../mail-subscriptions/service.ts';
 import { getMandator, getResource, type Resource } from '../tenants/service.ts';
 import { nextRead } from './polling.ts';
@@ -36,7 +36,10 @@ export type CalendarStatus = {
   dirtySince: Date | null;
   foundByPush: number;
   foundByPoll: number;
-  fault: { kind: Fault; text: string } | null;
+  /** `status`: of the answer, if there was one. */
+  fault: { kind: Fault; text: string; status: number | null } | null;
+  /** Until when the fault asks to be left alone: null where it does not, or that is over. */
+  faultUntil: Date | null;
   /** Of a reading that is done in steps: since when, and how many items it has brought so far. */
   reading: { since: string; items: number } | null;
   /** How many workers have died in a row while they read it. */
@@ -103,7 +106,9 @@ export async function listCalendars(db: Database, mandatorId: number | null): Pr
       heard.at as "lastPushAt", newest.expires_at as "expiresAt", newest.renew_at as "renewAt", calendar.read_at as "lastReadAt",
       ${nextReading} as "nextReadAt", calendar.dirty_since as "dirtySince",
       calendar.found_by_push::float8 as "foundByPush", calendar.found_by_poll::float8 as "foundByPoll",
-      case when fault is not null then json_build_object('kind', fault, 'text', calendar.fault_text) end as fault,
+      case when fault is not null
+        then json_build_object('kind', fault, 'text', calendar.fault_text, 'status', fault_status) end as fault,
+      case when fault_until > now() then fault_until end as "faultUntil",
       calendar.deaths,
       case when continuation is not null
         then json_build_object('since', continuation_since, 'items', continuation_items) end as reading,
@@ -136,9 +141,6 @@ export async function listCalendarsOf(db: Database, mandator: string | undefined
 export type Room = Resource;
 export const getRoom = (db: Database, viewer: Viewer, { resourceId }: CalendarStatus): Promise<Room> =>
   getResource(db, viewer, resourceId);
-
-/** When the pause ends in which nothing is asked as the account that the mail server has refused; undefined without one. */
-export const pauseOfReading = ({ fault }: CalendarStatus): Date | undefined => pauseOf(fault);
 
 /** Those of the caller's tenant. @throws Forbidden for whoever is no Admin */
 export async function overseeCalendars(db: Database, viewer: Viewer): Promise<CalendarStatus[]> {

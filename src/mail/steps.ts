@@ -8,7 +8,7 @@ import { type CalendarPage, type Connector, ServerFault, type Window, withoutVoi
 import { markCalendars } from '../mail-subscriptions/service.ts';
 import { dayLength } from '../time/days.ts';
 import { countItems } from './items.ts';
-import { type Calendar, type Continuation, forgetSteps, isUnchanged, Overtaken } from './reading.ts';
+import { type Calendar, type Continuation, forgetSteps, isUnchanged, noFault, Overtaken } from './reading.ts';
 
 const mostItems = 20_000;
 /** After so many items, or milliseconds, a step ends with the next page: soon enough for a quick turn. */
@@ -109,7 +109,7 @@ export async function keepStep(db: Database, calendar: Calendar, step: Step): Pr
         from mail_reading_page where mandator_id = ${mandatorId} and calendar_id = ${id}`.execute(trx);
     if (fault !== undefined) return;
     await sql`
-      update mail_calendar set fault = null, fault_text = null, failures = 0, not_before = null
+      update mail_calendar set ${noFault}, failures = 0, not_before = null
       where mandator_id = ${mandatorId} and id = ${id}`.execute(trx);
     await markCalendars(trx, [id], dirtyBy ?? 'Poll');
   });

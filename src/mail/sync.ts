@@ -16,11 +16,11 @@ import {
   type CalendarPage,
   hasAnswered,
   mergePages,
-  openConnector,
+  openConnectors,
   ServerFault,
 } from '../mail-servers/service.ts';
-import { type Job, markCalendars, type Work } from '../mail-subscriptions/service.ts';
-import { endLeftNotes, readNoted } from './deaths.ts';
+import { type DirtyBy, type MailJob, type MailWork, markCalendars } from '../mail-subscriptions/service.ts';
+import { openNotes } from './deaths.ts';
 import { type Calendar, forgetSteps, noContinuation, Overtaken } from './reading.ts';
 import { type Reconciled, reconcile } from './reconcile.ts';
 import { describeConflict } from './standing.ts';
@@ -29,47 +29,44 @@ import { isComplete, isFirst, itemsSoFar, keepStep, readKept, readStep, type Ste
 /** Faults after which a reading goes on where it was: what was told so far holds. After all others it begins anew. */
 const passing = new Set<ServerFault['fault']>(['Unreachable', 'Throttled', 'AccessLost']);
 const isPassing = (fault: unknown) => fault instanceof ServerFault && passing.has(fault.fault);
-/** Milliseconds for which a statement waits for a lock, for which a reading tries to get its room, and until it tries again. */
-const lockWithin = 200;
-const roomWithin = 5_000;
-const roomAgain = 1_000;
-/** Milliseconds until a calendar comes back at which others have died, while another one is read alone. */
-const suspectAgain = 1_000;
-/** Seconds over which the calendars of a slow mail server come back. */
-const allAgainWithin = 5;
+/** For which a statement waits for a lock, for which a reading tries to get its room, and until it tries again. */
+const [lockWithinMs, roomWithinMs, roomAgainMs] = [200, 5_000, 1_000];
+/** Until a calendar comes back at which others have died, while another one is read alone. */
+const suspectAgainMs = 1_000;
+/** Until one comes back that had to make room for others before its mail server has answered. */
+const cutAgainMs = 5_000;
+/** Over which the calendars of a slow mail server come back. */
+const allAgainWithinSeconds = 5;
 /** Of the time until one comes back whose turn it was not. */
 const jitter = () => 0.5 + Math.random();
-/** Milliseconds after the first fault, doubled at each further one. */
-const firstBackOff = 5_000;
-const longestBackOff = 30 * 60_000;
-/** While it cannot be reached: nobody tells when it is back. */
-const longestUnreachable = 5 * 60_000;
+/** After the first fault, doubled at each further one; of a mail server that cannot be reached nobody tells when it is back. */
+const [firstRestMs, longestRestMs, longestUnreachableMs] = [5_000, 30 * 60_000, 5 * 60_000];
 /** Of what a mail server may ask for. */
-const shortestRest = 1_000;
-const longestRest = 24 * 3_600_000;
+const [shortestAskedMs, longestAskedMs] = [1_000, 24 * 3_600_000];
 
 /** The room is held by others for long, such as by an import. */
 class RoomHeld extends Error {}
+
+type CalendarKey = { mandatorId: number; calendarId: number };
 
 /**
  * Reads a calendar if somebody says that it has changed and nothing speaks against it. All that goes wrong on the mail
  * server's side is written down at the calendar, which is read again later.
  */
-export async function synchroniseCalendar(
-  context: Job,
-  key: { mandatorId: number; calendarId: number },
-): Promise<void> {
-  const { work, signal, turns } = context;
-  const refusal = await turns.take(key.mandatorId, async (turn) => {
+export async function synchroniseCalendar(context: MailJob, key: CalendarKey): Promise<void> {
+  const { work, signal, turns, once } = context;
+  const notes = once(openNotes);
+  const turnWork = { tenant: key.mandatorId, name: `calendar ${key.calendarId}`, isBulk: true };
+  const refusal = await turns.take(turnWork, async (turn) => {
     try {
-      await endLeftNotes(work);
+      await notes.endLeft(work);
       const calendar = await readCalendar(work, key);
       if (!calendar || calendar.dirtyBy === null || calendar.isHeldBack) return;
-      if (await isRoomHeld(work, calendar)) return await putOff(work, key, roomAgain);
-      if (!(await readNoted(context, calendar, () => readOne(context, turn, calendar))))
-        await putOff(work, key, suspectAgain * jitter());
+      if (await isRoomHeld(work, calendar)) return await putOff(work, key, roomAgainMs);
+      if (!(await notes.readNoted(context, calendar, () => readOne(context, turn, calendar))))
+        await putOff(work, key, suspectAgainMs * jitter());
     } catch (error) {
-      if (error instanceof RoomHeld) await putOff(work, key, roomAgain);
+      if (error instanceof RoomHeld) await putOff(work, key, roomAgainMs);
       else if (!(error instanceof Overtaken || signal.aborted)) throw error;
     }
   });
@@ -78,44 +75,39 @@ export async function synchroniseCalendar(
 }
 
 /** Has a calendar read a little later. */
-async function putOff(
-  work: Database,
-  { mandatorId, calendarId }: { mandatorId: number; calendarId: number },
-  milliseconds: number,
-): Promise<void> {
+async function putOff(work: Database, { mandatorId, calendarId }: CalendarKey, ms: number): Promise<void> {
   await work.transaction().execute(async (trx) => {
-    const { rows } = await sql<{ by: 'Push' | 'Poll' | 'Request' }>`
-      update mail_calendar set not_before = greatest(not_before, now() + make_interval(secs => ${milliseconds / 1_000}))
+    const { rows } = await sql<{ by: DirtyBy }>`
+      update mail_calendar set not_before = greatest(not_before, now() + make_interval(secs => ${ms / 1_000}))
       where mandator_id = ${mandatorId} and id = ${calendarId} and dirty_by is not null
       returning dirty_by as by`.execute(trx);
     for (const { by } of rows) await markCalendars(trx, [calendarId], by);
   });
 }
 
-/** Has those calendars of a tenant read later that wait to be read: its mail server is left alone. */
-async function putOffAll(work: Database, mandatorId: number, milliseconds: number): Promise<void> {
+/** Has those calendars of a tenant read later that would be read within half of that time: its mail server is left alone. */
+async function putOffAll(work: Database, mandatorId: number, ms: number): Promise<void> {
+  const after = (part: number) => sql`now() + make_interval(secs => ${(ms * part) / 1_000})`;
   await work.transaction().execute(async (trx) => {
     const { rows } = await sql<{ id: number }>`
-      update mail_calendar set not_before = greatest(not_before, now() + make_interval(secs => ${milliseconds / 1_000}))
+      update mail_calendar set not_before = ${after(1)}
       where mandator_id = ${mandatorId} and id in (
         select id from mail_calendar
         where mandator_id = ${mandatorId} and dirty_by is not null and reading_since is null
+          and (not_before < ${after(0.5)}) is not false
         order by id for no key update skip locked)
       returning id`.execute(trx);
     const ids = rows.map(({ id }) => id);
-    await markCalendars(trx, ids, 'Poll', { spread: ids.length > 1 ? allAgainWithin : 0 });
+    await markCalendars(trx, ids, 'Poll', ids.length > 1 ? allAgainWithinSeconds : 0);
   });
 }
 
-async function readCalendar(
-  db: Database,
-  { mandatorId, calendarId }: { mandatorId: number; calendarId: number },
-): Promise<Calendar | undefined> {
+async function readCalendar(db: Database, { mandatorId, calendarId }: CalendarKey): Promise<Calendar | undefined> {
   const { rows } = await sql<Calendar>`
     select calendar.mandator_id as "mandatorId", mandator.code as mandator, mandator.uid as "mandatorUid", calendar.id,
       resource_id as "resourceId", calendar.kind, calendar.mailbox, address, cursor, window_start as "windowStart",
       window_end as "windowEnd",
-      dirty_by as "dirtyBy", marks, readings, failures, deaths, reading_since::text as "leftSince",
+      dirty_by as "dirtyBy", marks, readings, failures, fault, deaths, reading_since::text as "leftSince",
       case when reading_since is not null then reading_by end as "leftBy",
       coalesce(reading_since < pg_postmaster_start_time(), false) as "isLeftBeforeStart",
       continuation::json as continuation, continuation_items as "continuationItems",
@@ -136,13 +128,14 @@ async function isRoomHeld(db: Database, { mandatorId, resourceId }: Calendar): P
   return rows.length === 0;
 }
 
-async function readOne(context: Work, turn: Turn, calendar: Calendar): Promise<void> {
-  const { config, log, work, signal } = context;
+async function readOne(context: MailWork, turn: Turn, calendar: Calendar): Promise<void> {
+  const { config, log, work, signal, once } = context;
   const settings = config.MailServer[calendar.mandator];
   // Retired at any moment.
   if (settings?.Kind !== calendar.kind) return;
   const begin = performance.now();
-  const connector = openConnector(settings, log);
+  const connector = once(openConnectors)(settings);
+  turn.begin();
   const nothing: Step = {
     window: { start: new Date(0), end: new Date(0) },
     pages: [],
@@ -157,6 +150,8 @@ async function readOne(context: Work, turn: Turn, calendar: Calendar): Promise<v
   if (step.fault === undefined || hasAnswered(step.fault)) turn.answered();
   // What was brought until then is worth a turn; the next goes on from there.
   if (turn.signal.aborted && step.pages.length > 0) delete step.fault;
+  else if (turn.isCutShort() && !isComplete(step))
+    return await putOff(work, { mandatorId: calendar.mandatorId, calendarId: calendar.id }, cutAgainMs * jitter());
   if (!isComplete(step)) return await readInPart(context, calendar, step);
   const answered = performance.now();
   try {
@@ -172,7 +167,7 @@ async function readOne(context: Work, turn: Turn, calendar: Calendar): Promise<v
 }
 
 /** Keeps what there is, and writes down why there is not more. */
-async function readInPart(context: Work, calendar: Calendar, step: Step): Promise<void> {
+async function readInPart(context: MailWork, calendar: Calendar, step: Step): Promise<void> {
   const { fault, pages } = step;
   if (pages.length === 0 || (fault !== undefined && !isPassing(fault)))
     return await recordFault(context, calendar, fault);
@@ -193,7 +188,7 @@ async function completeStep(work: Database, calendar: Calendar, step: Step): Pro
 /** Gives way to whoever holds the room, in short steps and not for long. @throws RoomHeld */
 async function takeOver<T>(db: Database, write: (trx: Transaction) => Promise<T>): Promise<T> {
   try {
-    return await transactAgain(roomWithin, () => transactWithin(db, lockWithin, write));
+    return await transactAgain(roomWithinMs, () => transactWithin(db, lockWithinMs, write));
   } catch (error) {
     throw isLockTimeout(error) ? new RoomHeld() : error;
   }
@@ -218,7 +213,7 @@ function tell(
 
 /** Writes down what went wrong, and when the calendar is read again; it stays said to have changed. */
 async function recordFault(
-  { work, log }: Work,
+  { work, log }: MailWork,
   { mandatorId, mandator, mailbox, id, failures, readings, dirtyBy, continuationItems }: Calendar,
   error: unknown,
 ): Promise<void> {
@@ -230,10 +225,11 @@ async function recordFault(
     error instanceof ServerFault
       ? `${error.message}${soFar}`
       : 'What the mail server has answered could not be taken over; the log of this service says why.';
-  const longest = fault === 'Unreachable' ? longestUnreachable : longestBackOff;
-  const wait = Math.min(firstBackOff * 2 ** failures, longest) * (0.9 + 0.2 * Math.random());
-  const asked = error instanceof ServerFault ? error.retryAt?.getTime() : undefined;
-  const rest = Math.min(Math.max((asked ?? Date.now() + wait) - Date.now(), shortestRest), longestRest);
+  const longestMs = fault === 'Unreachable' ? longestUnreachableMs : longestRestMs;
+  const ownMs = Math.min(firstRestMs * 2 ** failures, longestMs) * (0.9 + 0.2 * Math.random());
+  const { retryAt = null, status = null } = error instanceof ServerFault ? error : {};
+  const askedMs = retryAt && Math.min(Math.max(retryAt.getTime() - Date.now(), shortestAskedMs), longestAskedMs);
+  const restMs = askedMs ?? ownMs;
   const isOurs = !(error instanceof ServerFault);
   log[isOurs ? 'error' : 'warn'](
     {
@@ -242,14 +238,14 @@ async function recordFault(
       calendarId: id,
       fault,
       err: isOurs ? (error as Error).stack : text,
-      restMs: Math.round(rest),
+      restMs: Math.round(restMs),
     },
     'calendar not read',
   );
   await work.transaction().execute(async (trx) => {
     const { numAffectedRows } = await sql`
-      update mail_calendar set fault = ${fault}, fault_text = ${text.slice(0, 500)}, failures = failures + 1,
-        not_before = now() + make_interval(secs => ${rest / 1_000}), ${isLost ? noContinuation : sql`continuation = continuation`},
+      update mail_calendar set fault = ${fault}, fault_text = ${text.slice(0, 500)}, fault_status = ${status},
+        fault_until = ${retryAt}, failures = failures + 1, not_before = now() + make_interval(secs => ${restMs / 1_000}), ${isLost ? noContinuation : sql`continuation = continuation`},
         cursor = case when ${fault === 'StateLost'} then null else cursor end
       where mandator_id = ${mandatorId} and id = ${id} and retired_at is null and readings = ${readings}`.execute(trx);
     if (!numAffectedRows) return;

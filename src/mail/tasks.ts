@@ -5,6 +5,7 @@ import {
   bookConflicts,
   followedSettings,
   mailFigures,
+  openFaultLog,
   pollCalendars,
   synchroniseCalendar,
 } from './service.ts';
@@ -22,10 +23,10 @@ export const sweeps: readonly Sweep[] = [
   {
     name: 'mail calendars follow the settings',
     follows: followedSettings,
-    run: ({ work, config, log }) => alignCalendars(work, config, log),
+    run: ({ work, config, once }) => alignCalendars(work, config, once(openFaultLog)),
     figures: mailFigures,
   },
-  { name: 'mail calendars that are due', run: ({ work, config }) => pollCalendars(work, config) },
+  { name: 'mail calendars that are due', run: pollCalendars },
   {
     name: 'book mail items whose room is free',
     async run({ work, log }) {

@@ -1,6 +1,6 @@
 /** What mail servers send, in each dialect, and how they send it. */
 import { sql } from 'kysely';
-import { makeSecret } from '../../src/mail-subscriptions/secrets.ts';
+import { openSecrets } from '../../src/mail-subscriptions/secrets.ts';
 import type { Service } from './service.ts';
 
 export const webhookPath = '/api/webhooks/mailserver';
@@ -91,8 +91,8 @@ export async function push(
 /** The secrets of a subscription as its mail server knows them. */
 export function secretsOf({ context }: Service, subscriptionId: number) {
   return {
-    k: `k=${makeSecret(context.config, 'callback', subscriptionId)}`,
-    clientState: makeSecret(context.config, 'client state', subscriptionId),
+    k: `k=${openSecrets(context.config).make('callback', subscriptionId)}`,
+    clientState: openSecrets(context.config).make('client state', subscriptionId),
   };
 }
 

@@ -25,16 +25,6 @@ const exceptions: readonly { file: string; table: string; why: string }[] = [
   { file: 'lessons/creation.ts', table: 'booking', why: 'an import writes thousands in one statement' },
   { file: 'lessons/plan.ts', table: 'booking', why: 'an import writes thousands in one statement' },
   { file: 'changes/upkeep.ts', table: 'mandator', why: 'how far the changes of a tenant are numbered' },
-  {
-    file: 'mail-inbox/recording.ts',
-    table: 'mail_subscription',
-    why: 'a notification is stored and heard in one statement',
-  },
-  {
-    file: 'mail-subscriptions/attempts.ts',
-    table: 'mail_calendar',
-    why: 'whatever waits for the same reason waits no longer',
-  },
 ];
 
 const write =

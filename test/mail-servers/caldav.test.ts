@@ -6,7 +6,7 @@ import { openLog } from '../../src/log.ts';
 import { openCalDav } from '../../src/mail-servers/caldav.ts';
 import type { CalendarChanges, Connector } from '../../src/mail-servers/connector.ts';
 import { mergePages, readAll } from '../../src/mail-servers/pages.ts';
-import { openConnector } from '../../src/mail-servers/service.ts';
+import { openConnectors } from '../../src/mail-servers/service.ts';
 import { longestIdleMs } from '../_util/scripted-server.ts';
 import { holdDeadlines, readInSteps } from '../mail/_util/in-steps.ts';
 
@@ -353,7 +353,7 @@ describe('faults', () => {
   });
 
   test('500 three times at the same token: what was read is lost', async () => {
-    const connector = openConnector(settingsOf('/dav/{user}/Default/'), log);
+    const connector = openConnectors({ log })(settingsOf('/dav/{user}/Default/'));
     const cursor = await cursorOf(connector);
     script = () => ({ status: 500 });
     for (const fault of ['Unreachable', 'Unreachable', 'StateLost'])

@@ -9,7 +9,7 @@ import {
   ServerFault,
 } from '../../src/mail-servers/connector.ts';
 import { mergePages, readAll } from '../../src/mail-servers/pages.ts';
-import { openConnector } from '../../src/mail-servers/service.ts';
+import { openConnectors } from '../../src/mail-servers/service.ts';
 import { readInSteps } from '../mail/_util/in-steps.ts';
 import { exchangeReply, startListener } from '../mail/_util/listener.ts';
 import { type MailServer, startMailServer } from '../mail/_util/mail-server.ts';
@@ -131,7 +131,7 @@ describe.each(['Ews', 'Graph'] as const)('%s', (kind) => {
   let connector: Connector;
   let knowledge: ReturnType<typeof openKnowledge>;
   beforeEach(() => {
-    connector = openConnector(settingsOf(kind), log);
+    connector = openConnectors({ log })(settingsOf(kind));
     knowledge = openKnowledge(connector);
   });
 
@@ -176,7 +176,7 @@ describe.each(['Ews', 'Graph'] as const)('%s', (kind) => {
     // One that lies in two slices, and more series than are read one by one.
     await server.appoint(room.mailbox, { start: at(20, 1), end: at(70, 1), subject: 'Works' });
     for (let series = 0; series < 9; series++) await appoint(series, 14, { repeat: { every: 'week', count: 12 } });
-    const open = () => openConnector(settingsOf(kind), log);
+    const open = () => openConnectors({ log })(settingsOf(kind));
     const { steps, faults, ...inSteps } = await readInSteps(open, room, { window });
     const atOnce = await readAll(open(), room, null, window, soon());
     expect(inSteps).toEqual({ ...atOnce, cursor: inSteps.cursor });
@@ -320,7 +320,7 @@ describe.each(['Ews', 'Graph'] as const)('%s', (kind) => {
   });
 
   test('wrong credentials are told as that', async () => {
-    connector = openConnector({ ...settingsOf(kind), Password: 'wrong', ClientSecret: 'wrong' }, log);
+    connector = openConnectors({ log })({ ...settingsOf(kind), Password: 'wrong', ClientSecret: 'wrong' });
     const { fault, message } = await faultOf(readAll(connector, room, null, window, soon()));
     expect(fault).toBe('AccessLost');
     expect(message).not.toContain('wrong');
@@ -329,7 +329,7 @@ describe.each(['Ews', 'Graph'] as const)('%s', (kind) => {
 
 test('a callback that does not answer is granted no subscription of Graph', async () => {
   const listener = await startListener(() => ({ status: 200, type: 'text/plain', body: 'another token' }));
-  const { subscriptions } = openConnector(settingsOf('Graph'), log);
+  const { subscriptions } = openConnectors({ log })(settingsOf('Graph'));
   const terms = { callback: `${listener.url}?k=7.x`, clientState: '7.state', heartbeatMinutes: 10 };
   const { fault, message } = await faultOf(subscriptions!.subscribe(room, terms, soon()));
   expect([fault, message]).toEqual(['Unreadable', expect.stringContaining('can Graph reach the callback')]);

@@ -3,7 +3,7 @@ import type { MailServerSettings } from '../../src/config.ts';
 import { openLog } from '../../src/log.ts';
 import { type CalendarChanges, type Connector, ServerFault } from '../../src/mail-servers/connector.ts';
 import { readAll } from '../../src/mail-servers/pages.ts';
-import { openConnector } from '../../src/mail-servers/service.ts';
+import { openConnectors } from '../../src/mail-servers/service.ts';
 import { type Asked, endless, type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
 import { holdDeadlines, readInSteps } from '../mail/_util/in-steps.ts';
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 beforeEach(() => {
-  connector = openConnector(settingsOf(), log);
+  connector = openConnectors({ log })(settingsOf());
 });
 
 const soap = (body: string): Told => ({
@@ -164,7 +164,7 @@ describe('subscribing', () => {
   });
 
   test('who reads as the room itself does not impersonate it', async () => {
-    connector = openConnector(settingsOf({ User: 'Room-1@example.org' }), log);
+    connector = openConnectors({ log })(settingsOf({ User: 'Room-1@example.org' }));
     serveItems();
     await read();
     expect(server.asked[0]!.body).not.toContain('ExchangeImpersonation');
@@ -622,7 +622,7 @@ describe('faults', () => {
       },
     });
     try {
-      const open = () => openConnector(settingsOf(), log);
+      const open = () => openConnectors({ log })(settingsOf());
       const { faults, groups, cursor } = await readInSteps(open, room, { window });
       expect(faults.length).toBeGreaterThan(0);
       for (const { message } of faults) expect(message).toMatch(/has not answered in time: FindItem took [\d.]+ s\.$/);
@@ -637,7 +637,7 @@ describe('faults', () => {
   });
 
   test('where nobody listens', async () => {
-    connector = openConnector(settingsOf({ Url: 'http://127.0.0.1:9/EWS/Exchange.asmx' }), log);
+    connector = openConnectors({ log })(settingsOf({ Url: 'http://127.0.0.1:9/EWS/Exchange.asmx' }));
     expect(await faultOf(read())).toMatchObject({ fault: 'Unreachable' });
   });
 

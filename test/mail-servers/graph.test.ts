@@ -4,7 +4,7 @@ import type { MailServerSettings } from '../../src/config.ts';
 import { openLog } from '../../src/log.ts';
 import { type CalendarChanges, type Connector, ServerFault } from '../../src/mail-servers/connector.ts';
 import { readAll } from '../../src/mail-servers/pages.ts';
-import { openConnector } from '../../src/mail-servers/service.ts';
+import { openConnectors } from '../../src/mail-servers/service.ts';
 import { type Asked, endless, type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
 import { holdDeadlines, readInSteps } from '../mail/_util/in-steps.ts';
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 beforeEach(() => {
-  connector = openConnector(settingsOf(), log);
+  connector = openConnectors({ log })(settingsOf());
 });
 
 const settingsOf = (more: object = {}): MailServerSettings =>
@@ -152,7 +152,7 @@ describe('tokens', () => {
   });
 
   test('Exchange is asked with one for its own address', async () => {
-    connector = openConnector(settingsOf({ Kind: 'Ews', Url: `${server.origin}/EWS/Exchange.asmx` }), log);
+    connector = openConnectors({ log })(settingsOf({ Kind: 'Ews', Url: `${server.origin}/EWS/Exchange.asmx` }));
     server.answer((one) => (isToken(one) ? token : { status: 403 }));
     expect((await faultOf(read())).fault).toBe('AccessLost');
     expect(new URLSearchParams(server.asked[0]!.body).get('scope')).toBe(`${server.origin}/.default`);

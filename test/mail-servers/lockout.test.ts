@@ -4,7 +4,7 @@ import type { MailServerSettings } from '../../src/config.ts';
 import { openLog } from '../../src/log.ts';
 import type { Connector, ServerFault } from '../../src/mail-servers/connector.ts';
 import { readAll } from '../../src/mail-servers/pages.ts';
-import { openConnector } from '../../src/mail-servers/service.ts';
+import { openConnectors } from '../../src/mail-servers/service.ts';
 import { type Asked, type ScriptedServer, startScriptedServer } from '../_util/scripted-server.ts';
 
 const window = { start: new Date('2026-11-01T00:00:00Z'), end: new Date('2026-12-01T00:00:00Z') };
@@ -27,7 +27,7 @@ afterEach(() => {
 
 function open(settings: object): void {
   const days = { PastDays: 1, FutureDays: 30 };
-  connector = openConnector({ ...days, ...settings } as MailServerSettings, openLog('silent'));
+  connector = openConnectors({ log: openLog('silent') })({ ...days, ...settings } as MailServerSettings);
 }
 const openEws = () =>
   open({ Kind: 'Ews', Url: `${server.origin}/EWS/Exchange.asmx`, User: 'rooms', Password: 'hunter2' });

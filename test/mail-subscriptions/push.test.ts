@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { mailFigures } from '../../src/mail/figures.ts';
-import { subscriptionStates } from '../../src/mail-subscriptions/subscription.ts';
+import { subscriptionStates } from '../../src/mail-subscriptions/states.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/graphql.ts';
 import { type ScriptedMailServer, startScriptedMailServer } from '../mail/_util/scripted-mail-server.ts';

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { requestReadings } from '../../src/mail/calendars.ts';
 import { mailFigures } from '../../src/mail/figures.ts';
+import { requestReadings } from '../../src/mail/polling.ts';
+import { forgetOldSubscriptions } from '../../src/mail-subscriptions/management.ts';
 import { provisionTask } from '../../src/mail-subscriptions/provisioning.ts';
-import { makeSecret } from '../../src/mail-subscriptions/secrets.ts';
-import { doubtSubscription } from '../../src/mail-subscriptions/subscriptions.ts';
+import { openSecrets } from '../../src/mail-subscriptions/secrets.ts';
+import { doubtSubscription } from '../../src/mail-subscriptions/states.ts';
 import { type ScriptedMailServer, startScriptedMailServer } from '../mail/_util/scripted-mail-server.ts';
 import { openSubscriptionDesk, type SubscriptionDesk } from '../mail/_util/subscription-desk.ts';
 
@@ -74,7 +75,7 @@ describe('a calendar on Graph', () => {
     await desk.settle();
     const { id, text } = await only();
     expect(text).toMatch(/validation request failed.*http:\/\/127\.0\.0\.1:1\/x\?k=\[secret\]/);
-    expect(text).not.toContain(makeSecret(desk.service.context.config, 'callback', id).split('.')[1]);
+    expect(text).not.toContain(openSecrets(desk.service.context.config).make('callback', id).split('.')[1]);
     const pauses: number[] = [];
     for (let attempt = 0; attempt < 8; attempt += 1) {
       pauses.push((await newest()).due);
@@ -313,7 +314,7 @@ describe('what the mail server holds for us', () => {
   test('and we do not have is ended; what may be of another installation is not', async () => {
     const own = `${desk.service.url}/api/webhooks/mailserver`;
     const { config } = desk.service.context;
-    held('unknown', `${own}?k=${makeSecret(config, 'callback', 2_000_000_000)}`);
+    held('unknown', `${own}?k=${openSecrets(config).make('callback', 2_000_000_000)}`);
     held('bare', `${own}?k=none`);
     held('foreign', 'https://staging.example/api/webhooks/mailserver?k=1.x');
     await desk.settle();
@@ -341,7 +342,7 @@ describe('what the mail server holds for us', () => {
       if (operation !== 'subscribe') return undefined;
       const { id } = await only();
       const { config } = desk.service.context;
-      held('granted', `${desk.service.url}/api/webhooks/mailserver?k=${makeSecret(config, 'callback', id)}`);
+      held('granted', `${desk.service.url}/api/webhooks/mailserver?k=${openSecrets(config).make('callback', id)}`);
       await desk.sweep();
       for (const { task, payload } of await desk.takeJobs()) await desk.run(task, payload);
       listed = { times: server.count('list'), left: server.promises.size };
@@ -459,7 +460,6 @@ test('what ended 30 days ago is forgotten, but not the newest of a calendar', as
   await desk.settle();
   await passUntilDue();
   await passUntilDue();
-  const { forgetOldSubscriptions } = await import('../../src/mail-subscriptions/subscriptions.ts');
   await forgetOldSubscriptions(desk.db);
   expect(await desk.states()).toHaveLength(3);
   await desk.pass(31 * day);

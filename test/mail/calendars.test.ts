@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Config } from '../../src/config.ts';
+import type { Context } from '../../src/context.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { openLog } from '../../src/log.ts';
-import { alignCalendars, listSettingsFaults, requestReadings } from '../../src/mail/calendars.ts';
-import { pollCalendars } from '../../src/mail/polling.ts';
+import { alignCalendars, listSettingsFaults, openFaultLog } from '../../src/mail/calendars.ts';
+import { pollCalendars, requestReadings } from '../../src/mail/polling.ts';
 import { sweeps } from '../../src/mail/tasks.ts';
 import { markCalendars } from '../../src/mail-subscriptions/marks.ts';
 import type { TaskContext } from '../../src/worker/task.ts';
@@ -104,6 +105,10 @@ async function waits(subscription: number): Promise<boolean> {
   return rows[0]!.waits;
 }
 
+/** A worker that has started, or one that is just starting. */
+const poll = (isStarting = false) =>
+  pollCalendars({ work: db, config: settings(), once: (() => ({ isStarting })) as Context['once'] });
+
 describe('which calendars there are', () => {
   test('without a list those of all active resources with a mailbox; once more changes nothing', async () => {
     await alignCalendars(db, settings());
@@ -192,8 +197,9 @@ describe('which calendars there are', () => {
   test('what is wrong stands in the log once, and again when it comes back', async () => {
     const lines: string[] = [];
     const log = openLog('info', { write: (line: string) => lines.push(line) });
+    const tell = openFaultLog({ log });
     const wrong = settings([{ Mailbox: 'a@x.example', ResourceName: 'Keller' }]);
-    for (const config of [wrong, wrong, settings(), wrong]) await alignCalendars(db, config, log);
+    for (const config of [wrong, wrong, settings(), wrong]) await alignCalendars(db, config, tell);
     expect(lines.map((line) => JSON.parse(line))).toEqual(
       Array(2).fill(
         expect.objectContaining({
@@ -210,13 +216,14 @@ describe('which calendars there are', () => {
     const lines: string[] = [];
     const log = openLog('trace', { write: (line: string) => lines.push(line) });
     const config = noServer();
-    const context = {
+    const context: TaskContext = {
       ...({} as TaskContext),
       config,
       log,
       db,
       work: db,
       signal: new AbortController().signal,
+      once: (open) => open({ log } as Context),
     };
     for (const { run } of sweeps) await run(context);
     const { rows } = await sql<{ n: number }>`
@@ -326,7 +333,7 @@ describe('what is read without anybody having said so', () => {
 
   beforeEach(async () => {
     await alignCalendars(db, settings());
-    await pollCalendars(db, settings());
+    await poll();
   });
 
   test.each([
@@ -345,20 +352,20 @@ describe('what is read without anybody having said so', () => {
         kind: 'CalDav',
         columns: `state_since = now() - interval '${hours} hours'`,
       });
-    await pollCalendars(db, settings());
+    await poll();
     expect(await isQueued()).toBe(isDue);
     expect((await calendarOf(0)).dirty_by).toBe(isDue ? 'Poll' : null);
   });
 
   test('a mark whose job was lost is queued again, still by whoever made it', async () => {
     await setCalendar("dirty_since = now(), dirty_by = 'Push'");
-    await pollCalendars(db, settings());
+    await poll();
     expect([await isQueued(), (await calendarOf(0)).dirty_by]).toEqual([true, 'Push']);
   });
 
   test('what is to be left alone for a while is', async () => {
     await setCalendar("dirty_since = now(), dirty_by = 'Push', not_before = now() + interval '1 minute'");
-    await pollCalendars(db, settings());
+    await poll();
     expect(await isQueued()).toBe(false);
   });
 
@@ -373,9 +380,7 @@ describe('what is read without anybody having said so', () => {
     const subscription = await makeSubscription(db, { mandatorId: tenant.mandatorId, calendarId }, ['Failed'], {
       columns: `fault = '${fault}', due_at = ${pause}`,
     });
-    const another = openDatabase(database.url, { max: 1, log: openLog('silent'), statementTimeout: 0 });
-    await pollCalendars(another, settings());
-    await another.destroy();
+    await poll(true);
     expect((await calendarOf(0)).not_before === null).toBe(isAgain);
     expect(await waits(subscription)).toBe(!isAgain);
   });
@@ -385,7 +390,7 @@ describe('what is read without anybody having said so', () => {
     ['when the window has moved on', "window_end = now() + interval '363 days'"],
   ])('all of a calendar is, %s', async (_when, columns) => {
     await setCalendar(columns);
-    await pollCalendars(db, settings());
+    await poll();
     expect(await calendarOf(0)).toMatchObject({ cursor: null, dirty_by: 'Request' });
   });
 

@@ -6,7 +6,7 @@ import type { Config } from '../../src/config.ts';
 import { type Context, openContext } from '../../src/context.ts';
 import { openLog } from '../../src/log.ts';
 import { openCallback } from '../../src/mail/callback.ts';
-import { subscriptionOf } from '../../src/mail-subscriptions/secrets.ts';
+import { openSecrets } from '../../src/mail-subscriptions/secrets.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { testConfig } from '../_util/service.ts';
@@ -134,7 +134,7 @@ describe('mail callback', () => {
       .execute();
     expect(subscription).toEqual([
       {
-        ...{ id: subscriptionOf(context.config, 'callback', secret), state: 'AwaitingFirstPush' },
+        ...{ id: openSecrets(context.config).read('callback', secret), state: 'AwaitingFirstPush' },
         callback_url: 'https://rooms.example/api/webhooks/mailserver',
       },
     ]);
@@ -211,10 +211,8 @@ describe('mail read', () => {
   });
 
   test('those that wait all the same are named, until when and why', async () => {
-    const refused = (until: string) =>
-      `x answers 401; are User and Password of MailServer right? Nothing is asked as this account before ${until}.`;
     const told = async (until: string) => {
-      await sql`update mail_calendar set fault = 'AccessLost', fault_text = ${refused(until)}
+      await sql`update mail_calendar set fault = 'AccessLost', fault_text = 'x answers 401.', fault_until = ${until}
         where mailbox = 'a@mail.example'`.execute(context.db);
       return (await run('mail', 'read', '--mandator', 'school', '--whole')).out.split('\n');
     };

@@ -1,8 +1,8 @@
 /** What people see while a mail server, in a process of its own, pushes what happens there. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { requestReadings } from '../../src/mail/calendars.ts';
 import { examineMail } from '../../src/mail/health.ts';
+import { requestReadings } from '../../src/mail/polling.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';

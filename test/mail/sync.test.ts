@@ -5,10 +5,11 @@ import { openHub } from '../../src/displays/hub.ts';
 import { watchRoom } from '../../src/displays/live.ts';
 import { openTurns } from '../../src/flow/turns.ts';
 import { openLog } from '../../src/log.ts';
-import { alignCalendars, endPauses, requestReadings } from '../../src/mail/calendars.ts';
+import { alignCalendars } from '../../src/mail/calendars.ts';
 import { bookConflicts } from '../../src/mail/conflicts.ts';
-import { readNoted } from '../../src/mail/deaths.ts';
+import { openNotes } from '../../src/mail/deaths.ts';
 import { examineMail } from '../../src/mail/health.ts';
+import { endPauses, requestReadings } from '../../src/mail/polling.ts';
 import type { Calendar } from '../../src/mail/reading.ts';
 import { synchroniseCalendar } from '../../src/mail/sync.ts';
 import { type DirtyBy, markCalendars } from '../../src/mail-subscriptions/marks.ts';
@@ -1057,13 +1058,11 @@ describe('whoever reads it dies', () => {
         dirtyBy: 'Push',
       };
       let isDone = false;
-      const reading = readNoted(
-        { ...service.context, ...job, work, signal: stop.signal },
-        noted as Calendar,
-        () => written.promise,
-      ).then(() => {
-        isDone = true;
-      });
+      const reading = openNotes()
+        .readNoted({ ...service.context, ...job, work, signal: stop.signal }, noted as Calendar, () => written.promise)
+        .then(() => {
+          isDone = true;
+        });
       await until('it is noted', async () => (await calendar()).reading_by === 'test');
       stop.abort();
       await until('it is not any more', async () => (await calendar()).reading_by === null);

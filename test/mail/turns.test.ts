@@ -10,7 +10,11 @@ const pass = (seconds: number) => jest.advanceTimersByTimeAsync(seconds * 1_000)
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Of a server that accepts and never answers, or sends a byte from time to time: until its turn is over. */
-const hang = ({ signal }: Turn) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+const hang = (turn: Turn) => {
+  turn.begin();
+  return new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()));
+};
+const one = { tenant: 1, name: 'x' };
 const answer = async (turn: Turn) => turn.answered();
 /** Of one whose answer takes so long. */
 const answerAfter = (seconds: number) => async (turn: Turn) => {
@@ -21,13 +25,13 @@ const answerAfter = (seconds: number) => async (turn: Turn) => {
 /** What the queue does with a calendar that is always to be read. */
 async function readOnAndOn(turns: Turns, tenant: number, work: (turn: Turn) => Promise<void>) {
   for (;;) {
-    const refusal = await turns.take(tenant, work);
+    const refusal = await turns.take({ tenant, name: 'x' }, work);
     await pause(refusal?.againMs ?? 300);
   }
 }
 
 /** A tenant without any turn yet, for the next time that one is looked for. @returns whether it got one */
-const tryOnce = async (turns: Turns, tenant: number) => (await turns.take(tenant, answer)) === undefined;
+const tryOnce = async (turns: Turns, tenant: number) => (await turns.take({ tenant, name: 'x' }, answer)) === undefined;
 
 test.each([2, 8, 50])(
   '%i tenants whose servers hang cost the others five seconds each once; from then on every turn is to be had at once',
@@ -85,10 +89,10 @@ test('a server that answers slowly gets to its end where there is a slow place; 
     await work(turn);
     ends.push([turn.signal.aborted, (performance.now() - begin) / 1_000]);
   };
-  void turns.take(1, timed(answerAfter(40)));
+  void turns.take(one, timed(answerAfter(40)));
   await pass(40);
   expect(ends).toEqual([[false, 40]]);
-  void turns.take(1, timed(hang));
+  void turns.take(one, timed(hang));
   await pass(60);
   expect(ends.slice(1)).toEqual([[true, 60]]);
 });
@@ -96,24 +100,24 @@ test('a server that answers slowly gets to its end where there is a slow place; 
 test('a server that was silent rests with all of its work, longer each time, until it answers soon', async () => {
   const turns = openTurns(places);
   for (const rest of [5, 10, 20, 40, 60, 60]) {
-    void turns.take(1, hang);
+    void turns.take(one, hang);
     await pass(60);
-    expect(await turns.take(1, answer)).toEqual({ againMs: rest * 1_000, isForAll: true });
+    expect(await turns.take(one, answer)).toEqual({ againMs: rest * 1_000, isForAll: true });
     await pass(rest);
   }
   expect(await tryOnce(turns, 1)).toBe(true);
   // All of the places of a tenant.
-  for (let times = 0; times < 3; times++) void turns.take(1, hang);
-  expect(await turns.take(1, answer)).toEqual({ againMs: 1_000, isForAll: false });
+  for (let times = 0; times < 3; times++) void turns.take(one, hang);
+  expect(await turns.take(one, answer)).toEqual({ againMs: 1_000, isForAll: false });
 });
 
 test('an answer ends the rest that another calendar of the tenant has brought about', async () => {
   const turns = openTurns(places);
-  void turns.take(1, hang);
+  void turns.take(one, hang);
   await pass(55);
-  void turns.take(1, answerAfter(7));
+  void turns.take(one, answerAfter(7));
   await pass(6);
-  expect(await turns.take(1, answer)).toMatchObject({ isForAll: true });
+  expect(await turns.take(one, answer)).toMatchObject({ isForAll: true });
   await pass(2);
-  expect(await turns.take(1, answer)).toBeUndefined();
+  expect(await turns.take(one, answer)).toBeUndefined();
 });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../../../src/db/database.ts';
 import type { ServerKind } from '../../../src/mail-servers/connector.ts';
-import type { SubscriptionState } from '../../../src/mail-subscriptions/subscription.ts';
+import type { SubscriptionState } from '../../../src/mail-subscriptions/states.ts';
 
 type Place = { mandatorId: number; resourceId: number };
 

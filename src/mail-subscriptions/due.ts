@@ -1,0 +1,100 @@
+/** When a subscription is looked at next, and when the next is asked for: `due_at`, by the clock of the database. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Database, Transaction } from '../db/database.ts';
+import type { Fault } from '../mail-servers/service.ts';
+import { releaseCalendars } from './marks.ts';
+import { type SubscriptionState, standing } from './states.ts';
+
+/** Doubles with each failure, give or take a tenth, so that those who failed together do not come back together. */
+export function pauseAfter(failures: RawBuilder<unknown>, first: string, longest: string): RawBuilder<unknown> {
+  return sql`least(${first}::interval * 2 ^ least(${failures}, 20), ${longest}::interval) * (0.9 + 0.2 * random())`;
+}
+
+/** Those of the calendar of `row` that are in `state`, and came after the last of which `proof` is true; on columns of `one`. */
+function countSince(row: string, state: SubscriptionState, proof: RawBuilder<unknown>): RawBuilder<number> {
+  const own = sql`mandator_id = ${sql.ref(`${row}.mandator_id`)} and calendar_id = ${sql.ref(`${row}.calendar_id`)}`;
+  return sql`(
+    select count(*) from mail_subscription where ${own} and state = ${state}
+      and id > coalesce((select max(id) from mail_subscription as one where ${own} and ${proof}), 0))`;
+}
+
+/** How many attempts for the calendar of `row` have failed since the mail server has granted one that was of use. */
+export const failuresInARow = (row: string) =>
+  countSince(row, 'Failed', sql`external_id is not null and state not in ('Failed', 'AwaitingFirstPush')`);
+
+/** Whether one that has ended did so at once: before ten minutes, or half of the time that it was to live. */
+export function diedYoung(row: string): RawBuilder<boolean> {
+  const [createdAt, expiresAt] = [sql.ref(`${row}.created_at`), sql.ref(`${row}.expires_at`)];
+  return sql`${sql.ref(`${row}.state_since`)} < ${createdAt}
+    + greatest(interval '1 minute', least(interval '10 minutes', (${expiresAt} - ${createdAt}) / 2))`;
+}
+
+/** How many for the calendar of `row` have died young since one has lived; what failed before it was granted does not count. */
+export const deathsInARow = (row: string) =>
+  countSince(
+    row,
+    'Dead',
+    sql`(state in ${standing} or (state in ('Dead', 'Replaced', 'Disabled') and not (${diedYoung('one')})))`,
+  );
+
+/** Before it is silent for too long, is to be renewed or asked for, or expires. */
+const nextLook = sql`greatest(now() + interval '10 seconds', case
+  when calendar_id is null then now() + interval '1 day'
+  when heartbeat_minutes is not null and state = 'Suspect'
+    then coalesce(seen_at, created_at) + make_interval(mins => 2 * heartbeat_minutes)
+  when heartbeat_minutes is not null
+    then coalesce(seen_at, created_at) + make_interval(mins => heartbeat_minutes + 2)
+  when state = 'Suspect' then least(now() + interval '5 minutes', expires_at)
+  else least(now() + interval '60 minutes' * (0.9 + 0.2 * random()), renew_at, expires_at) end)`;
+
+async function setDue(
+  db: Database | Transaction,
+  mandatorId: number,
+  which: RawBuilder<unknown>,
+  dueAt: RawBuilder<unknown>,
+): Promise<void> {
+  await sql`
+    update mail_subscription set due_at = ${dueAt}
+    where mandator_id = ${mandatorId} and id in (
+      select id from mail_subscription as one where mandator_id = ${mandatorId} and ${which}
+      order by id for no key update skip locked)`.execute(db);
+}
+
+/** Those that are due now are looked at later. Waits for nobody, like all of these. @param which on columns of `one` */
+export const lookLater = (db: Database | Transaction, mandatorId: number, which: RawBuilder<unknown>) =>
+  setDue(db, mandatorId, which, nextLook);
+
+/** One of which nothing could be asked is looked at again at once. */
+export const lookAgain = (db: Database, mandatorId: number, id: number) =>
+  setDue(db, mandatorId, sql`id = ${id} and state in ${standing}`, sql`now()`);
+
+const isNewest = sql`not exists (
+  select from mail_subscription as newer
+  where newer.mandator_id = one.mandator_id and newer.calendar_id = one.calendar_id and newer.id > one.id)`;
+
+/**
+ * The mail server answers again, or somebody has put something right: an attempt that follows a failed one does not wait for
+ * its time, unless the mail server has asked to be left alone.
+ */
+export async function attemptSoon(trx: Transaction, mandatorId: number, calendarIds: readonly number[]): Promise<void> {
+  const which = sql`calendar_id = any (${calendarIds}::integer[]) and state = 'Failed' and due_at > now()
+    and fault is distinct from 'Throttled' and ${isNewest}`;
+  if (calendarIds.length > 0) await setDue(trx, mandatorId, which, sql`now()`);
+}
+
+/**
+ * A calendar of a mail server has got what was refused before with `fault`: whatever else of it waits for the same reason
+ * (readings, attempts to subscribe, renewals) waits no longer, unless the mail server has asked to be left alone.
+ */
+export async function endOthersWaits(
+  trx: Transaction,
+  mandatorId: number,
+  calendarId: number,
+  fault: Fault | null,
+): Promise<void> {
+  if (fault === null || fault === 'Throttled') return;
+  await releaseCalendars(trx, mandatorId, calendarId, fault);
+  const which = sql`calendar_id <> ${calendarId} and due_at > now() and fault = ${fault}
+    and (state in ${standing} or (state = 'Failed' and ${isNewest}))`;
+  await setDue(trx, mandatorId, which, sql`now()`);
+}
