@@ -8,7 +8,7 @@ import { Conflict } from '../errors.ts';
 import type { Booking } from './booking.ts';
 import { checkIsOn } from './door.ts';
 import { checkIsActive, checkNotOver, type Held, holdBookings } from './held.ts';
-import { readBack } from './service.ts';
+import { readBack } from './reading.ts';
 import { keepUndo } from './undo.ts';
 
 /**

@@ -6,7 +6,7 @@ import type { Database } from '../db/database.ts';
 import { type Booking, isActive, type Scope } from './booking.ts';
 import { checkIsActive, checkNotOver, holdBookings } from './held.ts';
 import { writeBookings } from './occupation.ts';
-import { getBooking } from './service.ts';
+import { getBooking } from './reading.ts';
 
 /**
  * Cancels a booking, or with a scope what is left of its series: what is over stays as it is. Again it changes nothing,

@@ -10,18 +10,18 @@ import type { Booking, BookingChanges, ConflictHandling, Scope } from './booking
 import { checkEndAtDoor, checkIsOn, inReach } from './door.ts';
 import { checkIsActive, checkNotOver, type Held, type Holding, holdBookings } from './held.ts';
 import {
+  type BookableRoom,
   checkOpeningHours,
   findConflicts,
   lockRooms,
   occupiedBy,
-  type Room,
   roomOccupied,
   type Wanted,
   writeBookings,
 } from './occupation.ts';
+import { getBooking, readBack } from './reading.ts';
 import { areOnSameDate, atSameClock } from './recurrence.ts';
 import { checkActive, checkApart, checkInOf, checkTimes } from './rules.ts';
-import { getBooking, readBack } from './service.ts';
 import { isExtendedAlready, keepUndo } from './undo.ts';
 
 const minute = 60_000;
@@ -153,7 +153,7 @@ async function lockPlaces(
   id: number,
   scope: Scope,
   resourceId: number | undefined,
-): Promise<Room[]> {
+): Promise<BookableRoom[]> {
   const { mandatorId } = viewer;
   const { rows } = await sql<{ id: number }>`
     select distinct booking.resource_id as id
@@ -166,7 +166,7 @@ async function lockPlaces(
   return await lockRooms(trx, mandatorId, [...rows.map((row) => row.id), ...wanted]);
 }
 
-function roomOf(rooms: readonly Room[], resourceId: number): Room {
+function roomOf(rooms: readonly BookableRoom[], resourceId: number): BookableRoom {
   const room = rooms.find(({ id }) => id === resourceId);
   if (!room) throw new Conflict('A booking got another resource at this moment; send the same request again.');
   return room;
@@ -177,7 +177,7 @@ function roomOf(rooms: readonly Room[], resourceId: number): Room {
  * @throws InvalidInput when a series is to move to another date
  */
 function planSteps(
-  rooms: readonly Room[],
+  rooms: readonly BookableRoom[],
   { named, meant, now }: Holding,
   changes: BookingChanges,
   scope: Scope,
@@ -206,7 +206,7 @@ const isSame = (one: Date, other: Date) => one.getTime() === other.getTime();
  * may have been or become the limit, as if the booking had been made with this end.
  */
 function checkInTimes(
-  rooms: readonly Room[],
+  rooms: readonly BookableRoom[],
   { old, to }: Step,
   now: Date,
 ): Pick<Held, 'checkInFrom' | 'checkInUntil'> {
@@ -241,7 +241,7 @@ const hasOtherTimes = ({ old, to }: Step) => !isSame(old.start, to.start) || !is
 async function checkPlaces(
   trx: Transaction,
   viewer: Viewer,
-  rooms: readonly Room[],
+  rooms: readonly BookableRoom[],
   moved: readonly Step[],
   now: Date,
 ): Promise<void> {

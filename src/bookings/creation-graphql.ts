@@ -4,8 +4,7 @@ import { Conflict, Forbidden, InvalidInput, type RoomConflict } from '../errors.
 import { type Builder, type Types, typeNamed } from '../graphql/builder.ts';
 import { bodyType, readBody } from '../graphql/record.ts';
 import { idempotencyKey } from '../input.ts';
-import type { Booking } from './booking.ts';
-import { type Created, createBooking } from './creation.ts';
+import { type Booking, type Created, createBooking } from './service.ts';
 import * as wire from './wire.ts';
 
 type Series = NonNullable<Created['series']>;

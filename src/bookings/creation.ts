@@ -10,11 +10,11 @@ import { suggestAlternatives } from './alternatives.ts';
 import { asSeenBy, type Booking, type NewBooking, type StoredBooking } from './booking.ts';
 import { checkWalkIn } from './door.ts';
 import {
+  type BookableRoom,
   checkOpeningHours,
   findConflicts,
   lockRooms,
   occupiedBy,
-  type Room,
   readRooms,
   roomOccupied,
   type Wanted,
@@ -144,7 +144,7 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
   }
   const timesAreRight = faults.every(({ field }) => field !== 'Start' && field !== 'End');
   if (rooms && timesAreRight) {
-    const [room] = rooms as [Room];
+    const [room] = rooms as [BookableRoom];
     const places = await gather(() => listPlaces(wanted, room.timeZone));
     await gather(() => checkOpeningHours(trx, viewer, places ?? [], wanted.kind));
     if (places && faults.length === 0) return places;
@@ -189,7 +189,7 @@ function listPlaces(wanted: NewBooking, timeZone: string): Wanted[] {
 
 /** @throws Conflict for an inactive resource */
 async function make(trx: Transaction, viewer: Viewer, wanted: NewBooking, places: Wanted[]): Promise<Made | Refused> {
-  const [room] = (await lockRooms(trx, viewer.mandatorId, [wanted.resourceId])) as [Room];
+  const [room] = (await lockRooms(trx, viewer.mandatorId, [wanted.resourceId])) as [BookableRoom];
   checkActive(room);
   const conflicts = await findConflicts(trx, viewer, places);
   const inTheWay = Map.groupBy(conflicts, ({ wantedStart }) => wantedStart.getTime());
@@ -209,7 +209,7 @@ async function insert(
   trx: Transaction,
   viewer: Viewer,
   wanted: NewBooking,
-  room: Room,
+  room: BookableRoom,
   places: readonly Wanted[],
 ): Promise<{ ids: number[]; seriesId: number | null }> {
   const { mandatorId, personId } = viewer;

@@ -6,15 +6,8 @@ import { idArgument, longIdArgument } from '../graphql/ids.ts';
 import { bodyType, enumType, type MemberType, readBody, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { readId, readLongId } from '../input.ts';
-import { checkIn, releaseBooking } from './attendance.ts';
-import type { Booking, BookingFilter } from './booking.ts';
-import { cancelBooking } from './cancellation.ts';
-import { changeBooking, extendBooking } from './change.ts';
 import { addCreation } from './creation-graphql.ts';
-import { lessonOrigin, lessonStatus } from './lektion.ts';
-import { bookingList, findBooking, getResource, listBookings, type Resource } from './service.ts';
-import { undoBooking } from './undo.ts';
-import { type BookingFrame, bookingTopic, frameLength, watchBookings } from './watch.ts';
+import * as bookings from './service.ts';
 import * as wire from './wire.ts';
 
 /** A record as REST has it, which is the source of its type here. */
@@ -27,28 +20,37 @@ function addBooking(builder: Builder) {
     [wire.bookingStatus, status],
     [wire.bookingKind, kind],
     [wire.originSystem, enumType(builder, wire.originSystem)],
-    [wire.personReference, typeNamed('PersonReference')],
-    [lessonStatus, enumType(builder, lessonStatus)],
+    [wire.bookingRecord.shape.CreatedBy.unwrap(), typeNamed('PersonReference')],
+    [bookings.lessonStatus, enumType(builder, bookings.lessonStatus)],
   ]);
   const parts: [string, z.ZodObject][] = [
-    ['LessonOrigin', lessonOrigin],
+    ['LessonOrigin', bookings.lessonOrigin],
     ['Lektion', wire.lektion],
     ['Organizer', wire.organizer],
     ['CheckIn', wire.checkIn],
     ['BookingOrigin', wire.origin],
   ];
   for (const [name, schema] of parts) members.set(schema, recordType(builder, name, schema, asItIs, members));
-  const booking = builder.objectRef<Booking>('Booking').implement({
+  const booking = builder.objectRef<bookings.Booking>('Booking').implement({
     description: wire.bookingRecord.description ?? '',
     fields: (t) => ({
       ...recordFields(t, wire.bookingRecord, wire.toBookingRecord, members),
       resource: t.field({
-        type: typeNamed<Resource>('Resource'),
+        type: typeNamed<Awaited<ReturnType<typeof bookings.getResourceOf>>>('Resource'),
         description: 'What it occupies.',
-        resolve: ({ resourceId }, _args, { context, viewer }) => getResource(context.db, viewer, resourceId),
+        resolve: (booking, _args, { context, viewer }) => bookings.getResourceOf(context.db, viewer, booking),
       }),
     }),
   });
+  builder.objectField(typeNamed<{ kind: string; id: string }>('Change'), 'booking', (t) =>
+    t.field({
+      type: booking,
+      nullable: true,
+      description: 'Of a booking: how it is now.',
+      resolve: async ({ kind, id }, _args, { context, viewer }) =>
+        kind === 'Booking' ? ((await bookings.findBooking(context.db, viewer, Number(id))) ?? null) : null,
+    }),
+  );
   return { booking, status, kind };
 }
 
@@ -86,7 +88,7 @@ function addFilter(builder: Builder, { status, kind }: BookingTypes) {
 
 type FilterType = ReturnType<typeof addFilter>;
 
-function toFilter(wanted: FilterType['$inferInput']): BookingFilter {
+function toFilter(wanted: FilterType['$inferInput']): bookings.BookingFilter {
   const idOf = (text: string | null | undefined, read = readId) => (text == null ? undefined : read(text));
   return {
     from: wanted.from ?? undefined,
@@ -102,7 +104,7 @@ function toFilter(wanted: FilterType['$inferInput']): BookingFilter {
 }
 
 function addQueries(builder: Builder, { booking }: BookingTypes, filter: FilterType): void {
-  const connection = connectionType(builder, booking, bookingList);
+  const connection = connectionType(builder, booking, bookings.bookingList);
   builder.queryFields((t) => ({
     booking: t.field({
       type: booking,
@@ -110,7 +112,7 @@ function addQueries(builder: Builder, { booking }: BookingTypes, filter: FilterT
       args: { id: t.arg.id({ required: true, description: 'The id of the booking.' }) },
       description: 'One booking; null when this tenant has none of that id.',
       resolve: async (_root, { id }, { context, viewer }) =>
-        (await findBooking(context.db, viewer, readLongId(id))) ?? null,
+        (await bookings.findBooking(context.db, viewer, readLongId(id))) ?? null,
     }),
     bookings: t.field({
       type: connection,
@@ -122,7 +124,7 @@ function addQueries(builder: Builder, { booking }: BookingTypes, filter: FilterT
       description:
         'The bookings that occupy their resources in a window, whatever their status, in the order in which they begin to.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
-        listBookings(context.db, viewer, toFilter(wanted), pageOf(bookingList, page)),
+        bookings.listBookings(context.db, viewer, toFilter(wanted), pageOf(bookings.bookingList, page)),
     }),
   }));
 }
@@ -170,7 +172,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
           'Changes a booking that was made here; with a scope the others of its series, each at the same local time of its own day.',
         resolve: (_root, args, { context, viewer }) => {
           const changes = wire.toChanges(readBody(wire.bookingChanges, args.input));
-          return changeBooking(context.db, viewer, readLongId(args.id), [args.version], changes, {
+          return bookings.changeBooking(context.db, viewer, readLongId(args.id), [args.version], changes, {
             scope: args.scope ?? 'This',
             conflictHandling: args.conflictHandling ?? 'Fail',
           });
@@ -190,20 +192,20 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         description: 'Cancels a booking that was made here; cancelling it again changes nothing.',
         resolve: (_root, { id, version, scope }, { context, viewer }) => {
           const versions = version == null ? undefined : [version];
-          return cancelBooking(context.db, viewer, readLongId(id), versions, scope ?? 'This');
+          return bookings.cancelBooking(context.db, viewer, readLongId(id), versions, scope ?? 'This');
         },
       }),
       checkIn: t.field({
         type: result,
         args: { id },
         description: 'Says that somebody is there; who does not is taken for a no-show.',
-        resolve: (_root, { id }, { context, viewer }) => checkIn(context.db, viewer, readLongId(id)),
+        resolve: (_root, { id }, { context, viewer }) => bookings.checkIn(context.db, viewer, readLongId(id)),
       }),
       releaseBooking: t.field({
         type: result,
         args: { id },
         description: 'Frees the resource of a booking that is not needed any more.',
-        resolve: (_root, { id }, { context, viewer }) => releaseBooking(context.db, viewer, readLongId(id)),
+        resolve: (_root, { id }, { context, viewer }) => bookings.releaseBooking(context.db, viewer, readLongId(id)),
       }),
       extendBooking: t.field({
         type: result,
@@ -219,7 +221,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         resolve: (_root, { id, version, minutes }, { context, viewer }) => {
           const { Minutes } = readBody(wire.extension, { minutes });
           const versions = version == null ? undefined : [version];
-          return extendBooking(context.db, viewer, readLongId(id), versions, Minutes);
+          return bookings.extendBooking(context.db, viewer, readLongId(id), versions, Minutes);
         },
       }),
       undoBooking: t.field({
@@ -231,14 +233,14 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         description:
           'For displays: takes back what this one did last with a booking, within 60 seconds, if nothing has changed it since. Taking it back again changes nothing.',
         resolve: (_root, { id, version }, { context, viewer }) =>
-          undoBooking(context.db, viewer, readLongId(id), [version]),
+          bookings.undoBooking(context.db, viewer, readLongId(id), [version]),
       }),
     };
   });
 }
 
 function addSubscription(builder: Builder, { booking }: BookingTypes, filter: FilterType): void {
-  const frame = builder.objectRef<BookingFrame>('BookingFrame').implement({
+  const frame = builder.objectRef<bookings.BookingFrame>('BookingFrame').implement({
     description: 'What has changed since the frame before; without bookings a sign that the stream lives.',
     fields: (t) => ({
       cursor: t.exposeString('cursor', {
@@ -247,8 +249,8 @@ function addSubscription(builder: Builder, { booking }: BookingTypes, filter: Fi
       serverTime: t.expose('serverTime', { type: 'DateTime', description: "The server's clock." }),
       bookings: t.field({
         type: [booking],
-        complexity: { field: 1, multiplier: frameLength },
-        description: `At most ${frameLength}, each once and as it is now.`,
+        complexity: { field: 1, multiplier: bookings.frameLength },
+        description: `At most ${bookings.frameLength}, each once and as it is now.`,
         resolve: ({ bookings }) => bookings,
       }),
     }),
@@ -267,8 +269,8 @@ function addSubscription(builder: Builder, { booking }: BookingTypes, filter: Fi
       description:
         'A frame at once: with the present cursor, so that whoever then lists bookings misses nothing, or with what has changed since `after`. Then one after each change, and an empty one every 30 seconds. A new booking is told when it fits the filter; a changed one when its resource (the one before or the one after), location, kind and series do, whatever its time, status and person are now: it may have to go from where it is shown.',
       subscribe: (_root, { filter: wanted, after }, call) =>
-        call.streams.open(call, [bookingTopic(call.viewer)], (changes, signal) =>
-          watchBookings(call.context.db, call.viewer, toFilter(wanted), after, changes, signal),
+        call.streams.open(call, [bookings.bookingTopic(call.viewer)], (changes, signal) =>
+          bookings.watchBookings(call.context.db, call.viewer, toFilter(wanted), after, changes, signal),
         ),
       resolve: resolveFrame,
     }),

@@ -1,10 +1,10 @@
 /** Who gets its place in a room when items of its mailbox come or change. Pure. */
 
 /** Half-open, in milliseconds. */
-export type Place = { from: number; to: number };
+export type MailPlace = { from: number; to: number };
 
 /** What asks for a place. */
-export type Asking = Place & {
+export type Asking = MailPlace & {
   /** Whether it has this very place already. */
   isThere: boolean;
   /** The lower comes first. */
@@ -14,22 +14,22 @@ export type Asking = Place & {
 };
 
 /** The places that are taken, in their order; none overlaps another. */
-type Taken<Holder extends Place> = Holder[];
+type Taken<Holder extends MailPlace> = Holder[];
 
 /** How many of the places begin before an instant. */
-function countBefore(taken: readonly Place[], instant: number): number {
+function countBefore(taken: readonly MailPlace[], instant: number): number {
   let low = 0;
   let high = taken.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((taken[middle] as Place).from < instant) low = middle + 1;
+    if ((taken[middle] as MailPlace).from < instant) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
 /** The first that overlaps a place. */
-function findOverlap<Holder extends Place>(taken: Taken<Holder>, { from, to }: Place): Holder | null {
+function findOverlap<Holder extends MailPlace>(taken: Taken<Holder>, { from, to }: MailPlace): Holder | null {
   let found: Holder | null = null;
   for (let at = countBefore(taken, to) - 1; at >= 0; at--) {
     const holder = taken[at] as Holder;
@@ -44,7 +44,7 @@ function findOverlap<Holder extends Place>(taken: Taken<Holder>, { from, to }: P
  * precedence who has its place already keeps it, and of the rest who begins first comes first.
  * @param others who overlap neither each other nor those that have their places already
  */
-export function planPlaces<Other extends Place, Item extends Asking>(
+export function planPlaces<Other extends MailPlace, Item extends Asking>(
   items: readonly Item[],
   others: readonly Other[],
 ): (Other | Item | null)[] {

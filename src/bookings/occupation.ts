@@ -16,7 +16,7 @@ import { listOpenIntervals } from '../opening-hours/service.ts';
 import { type BookingKind, occupiedOnly } from './booking.ts';
 
 /** A resource, as far as its bookings must know it. */
-export type Room = {
+export type BookableRoom = {
   id: number;
   name: string;
   locationId: number;
@@ -59,7 +59,7 @@ export function occupiedBy({ start, end, setupMinutes, teardownMinutes }: Omit<W
  * The resources in the order of their ids.
  * @throws InvalidInput for one that the tenant does not have
  */
-export function readRooms(db: Database, mandatorId: number, ids: readonly number[]): Promise<Room[]> {
+export function readRooms(db: Database, mandatorId: number, ids: readonly number[]): Promise<BookableRoom[]> {
   return selectRooms(db, mandatorId, ids, sql``);
 }
 
@@ -68,7 +68,7 @@ export function readRooms(db: Database, mandatorId: number, ids: readonly number
  * transaction ends.
  * @throws InvalidInput for one that the tenant does not have
  */
-export function lockRooms(trx: Transaction, mandatorId: number, ids: readonly number[]): Promise<Room[]> {
+export function lockRooms(trx: Transaction, mandatorId: number, ids: readonly number[]): Promise<BookableRoom[]> {
   return selectRooms(trx, mandatorId, ids, sql`for no key update of resource`);
 }
 
@@ -77,9 +77,9 @@ async function selectRooms(
   mandatorId: number,
   ids: readonly number[],
   locking: ReturnType<typeof sql>,
-): Promise<Room[]> {
+): Promise<BookableRoom[]> {
   // bigint: an id that no resource can have is an unknown one.
-  const { rows } = await sql<Room>`
+  const { rows } = await sql<BookableRoom>`
     select resource.id, resource.name, resource.location_id as "locationId", location.time_zone as "timeZone",
       resource.capacity, resource.kind, resource.check_in_minutes as "checkInMinutes", resource.active
     from resource

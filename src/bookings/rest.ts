@@ -5,13 +5,8 @@ import { listAnswer, listOf } from '../rest/lists.ts';
 import { id, instant, longId, paging } from '../rest/parameters.ts';
 import { type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
 import { readIfMatch, readOptionalIfMatch, recordAnswer } from '../rest/versions.ts';
-import { checkIn, releaseBooking } from './attendance.ts';
-import { cancelBooking } from './cancellation.ts';
-import { changeBooking, extendBooking } from './change.ts';
-import { type Created, createBooking } from './creation.ts';
 import * as examples from './examples.ts';
-import { bookingList, getBooking, listBookings } from './service.ts';
-import { undoBooking } from './undo.ts';
+import * as bookings from './service.ts';
 import * as wire from './wire.ts';
 
 const path = '/v1.0/bookings';
@@ -56,7 +51,7 @@ const createdBooking = z
   })
   .meta({ id: 'CreatedBooking', description: 'A booking that was made, the first one of a series.' });
 
-function toCreatedRecord({ booking, series }: Created) {
+function toCreatedRecord({ booking, series }: bookings.Created) {
   return {
     ...wire.toBookingRecord(booking),
     Series: series && {
@@ -118,8 +113,8 @@ export const routes = [
         kind: query.Kind,
         changedAfter: query.ChangedAfter,
       };
-      const page = readPage(bookingList, query.Limit, query.Cursor);
-      return listAnswer(await listBookings(db, viewer, filter, page), wire.toBookingRecord);
+      const page = readPage(bookings.bookingList, query.Limit, query.Cursor);
+      return listAnswer(await bookings.listBookings(db, viewer, filter, page), wire.toBookingRecord);
     },
   }),
   route({
@@ -144,7 +139,7 @@ export const routes = [
     },
     handle: async ({ db, config }, { viewer, body, request }) => {
       const idempotencyKey = readIdempotencyKey(request);
-      const created = await createBooking(db, viewer, wire.toNewBooking(body), { idempotencyKey });
+      const created = await bookings.createBooking(db, viewer, wire.toNewBooking(body), { idempotencyKey });
       const location = `${config.BaseUrl}/${viewer.mandator}/api${path}/${created.booking.id}`;
       return recordAnswer(toCreatedRecord(created), { status: 201, location });
     },
@@ -158,7 +153,7 @@ export const routes = [
     answers: one('The booking.'),
     problems: forDisplays,
     handle: async ({ db }, { viewer, params }) =>
-      recordAnswer(wire.toBookingRecord(await getBooking(db, viewer, params.id))),
+      recordAnswer(wire.toBookingRecord(await bookings.getBooking(db, viewer, params.id))),
   }),
   route({
     method: 'PATCH',
@@ -183,7 +178,7 @@ export const routes = [
     handle: async ({ db }, { viewer, params, query, body, headers }) => {
       const options = { scope: query.Scope, conflictHandling: query.ConflictHandling };
       const versions = readIfMatch(headers);
-      const changed = await changeBooking(db, viewer, params.id, versions, wire.toChanges(body), options);
+      const changed = await bookings.changeBooking(db, viewer, params.id, versions, wire.toChanges(body), options);
       return recordAnswer(wire.toBookingRecord(changed));
     },
   }),
@@ -203,7 +198,9 @@ export const routes = [
     },
     handle: async ({ db }, { viewer, params, query, headers }) => {
       const versions = readOptionalIfMatch(headers);
-      return recordAnswer(wire.toBookingRecord(await cancelBooking(db, viewer, params.id, versions, query.Scope)));
+      return recordAnswer(
+        wire.toBookingRecord(await bookings.cancelBooking(db, viewer, params.id, versions, query.Scope)),
+      );
     },
   }),
   route({
@@ -220,7 +217,7 @@ export const routes = [
       409: 'It is too early or too late, nobody has to check in, or the booking is cancelled or released.',
     },
     handle: async ({ db }, { viewer, params }) =>
-      recordAnswer(wire.toBookingRecord(await checkIn(db, viewer, params.id))),
+      recordAnswer(wire.toBookingRecord(await bookings.checkIn(db, viewer, params.id))),
   }),
   route({
     method: 'POST',
@@ -231,7 +228,7 @@ export const routes = [
     answers: one('The released booking.', { Status: 'Released' }),
     problems: { ...forThoseAtTheDoor, 409: 'The booking is over, cancelled, or not made here.' },
     handle: async ({ db }, { viewer, params }) =>
-      recordAnswer(wire.toBookingRecord(await releaseBooking(db, viewer, params.id))),
+      recordAnswer(wire.toBookingRecord(await bookings.releaseBooking(db, viewer, params.id))),
   }),
   route({
     method: 'POST',
@@ -249,7 +246,9 @@ export const routes = [
     },
     handle: async ({ db }, { viewer, params, body, headers }) => {
       const versions = readOptionalIfMatch(headers);
-      return recordAnswer(wire.toBookingRecord(await extendBooking(db, viewer, params.id, versions, body.Minutes)));
+      return recordAnswer(
+        wire.toBookingRecord(await bookings.extendBooking(db, viewer, params.id, versions, body.Minutes)),
+      );
     },
   }),
   route({
@@ -268,7 +267,7 @@ export const routes = [
     },
     handle: async ({ db }, { viewer, params, headers }) => {
       const versions = readIfMatch(headers);
-      return recordAnswer(wire.toBookingRecord(await undoBooking(db, viewer, params.id, versions)));
+      return recordAnswer(wire.toBookingRecord(await bookings.undoBooking(db, viewer, params.id, versions)));
     },
   }),
 ];

@@ -4,7 +4,7 @@ import type { Viewer } from '../context.ts';
 import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
 import { dayLength } from '../time/days.ts';
 import type { BookingKind } from './booking.ts';
-import { occupiedBy, type Room, type Wanted } from './occupation.ts';
+import { type BookableRoom, occupiedBy, type Wanted } from './occupation.ts';
 
 const minute = 60_000;
 const mostDays: Partial<Record<BookingKind, number>> = { Booking: 1, Block: 366 };
@@ -37,7 +37,7 @@ export function checkTimes(
 }
 
 /** @throws Conflict for a resource that is retired */
-export function checkActive({ name, active }: Room): void {
+export function checkActive({ name, active }: BookableRoom): void {
   if (!active) throw new Conflict(`The resource ${name} is not active; choose another.`);
 }
 
@@ -59,7 +59,7 @@ export function checkApart(series: readonly Wanted[]): void {
  * `now` for one that has begun; at its end at the latest. Null where nobody checks in, also for what is over.
  */
 export function checkInOf(
-  { checkInMinutes }: Pick<Room, 'checkInMinutes'>,
+  { checkInMinutes }: Pick<BookableRoom, 'checkInMinutes'>,
   kind: BookingKind,
   { start, end }: { start: Date; end: Date },
   now: Date,

@@ -1,6 +1,5 @@
 import type { Sweep } from '../worker/task.ts';
-import { countNoShows, releaseNoShows } from './attendance.ts';
-import { forgetOldUndos } from './undo.ts';
+import { countNoShows, forgetOldUndos, releaseNoShows } from './service.ts';
 
 export const sweeps: readonly Sweep[] = [
   {

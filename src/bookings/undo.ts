@@ -8,8 +8,8 @@ import type { Booking } from './booking.ts';
 import { inReach } from './door.ts';
 import { checkNotOver, type Held, holdBookings } from './held.ts';
 import { findConflicts, lockRooms, occupiedBy, roomOccupied, writeBookings } from './occupation.ts';
+import { readBack } from './reading.ts';
 import { checkActive } from './rules.ts';
-import { readBack } from './service.ts';
 
 type Action = 'Booked' | 'CheckedIn' | 'Extended' | 'Released';
 

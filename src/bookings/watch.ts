@@ -1,7 +1,7 @@
 /** Watching bookings: the `bookings` subscription (contract 8). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkReader } from '../access.ts';
-import { cursorAt, findEnd, readChangePage, readTogether, type Stretch } from '../changes/service.ts';
+import { cursorAt, type FeedStretch, findEnd, readChangePage, readTogether } from '../changes/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Change } from '../db/notifications.ts';
@@ -79,7 +79,7 @@ async function* withPulse<T>(changes: AsyncIterable<T>, every: number): AsyncGen
 }
 
 /** What a stretch of the feed has for a filter, in the order of the feed. */
-async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, stretch: Stretch): Promise<Booking[]> {
+async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, stretch: FeedStretch): Promise<Booking[]> {
   const { resourceId, locationId, kind, seriesId } = filter;
   /** By booking: whether all that is told of it is that it is new. */
   const news = new Map<number, boolean>();

@@ -14,8 +14,7 @@ import {
 } from './booking.ts';
 import { lektion, toLektion } from './lektion.ts';
 
-// For the types of GraphQL.
-export { lektion, personReference };
+export { lektion };
 
 export const bookingStatus = z.enum(bookingStatuses).meta({
   id: 'BookingStatus',

@@ -2,59 +2,34 @@ import type { z } from 'zod';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { pageArguments, pageCost } from '../graphql/connection.ts';
 import { enumType, type MemberType, recordFields } from '../graphql/record.ts';
-import { type Change, type ChangePage, listChanges, readChangePage } from './service.ts';
-import {
-  type Batch,
-  type Booking,
-  findBatch,
-  findBooking,
-  getLocation,
-  getResource,
-  type Location,
-  type Resource,
-} from './subjects.ts';
+import * as changes from './service.ts';
 import { changeAction, changeKind, changePage, changeRecord, toChangeRecord } from './wire.ts';
 
+/** The record that one of these functions finds. */
+type Found<Find extends (...args: never[]) => unknown> = NonNullable<Awaited<ReturnType<Find>>>;
+
+/** Rooms that know the feed add the records that they have themselves: `booking`, `batch`. */
 function addChange(builder: Builder) {
   const members = new Map<z.ZodType, MemberType>([
     [changeKind, enumType(builder, changeKind)],
     [changeAction, enumType(builder, changeAction)],
   ]);
-  return builder.objectRef<Change>('Change').implement({
+  return builder.objectRef<changes.FeedChange>('Change').implement({
     description: changeRecord.description ?? '',
     fields: (t) => ({
       id: t.exposeID('id', { description: changeRecord.shape.Id.description ?? '' }),
       ...recordFields(t, changeRecord.omit({ Id: true }), toChangeRecord, members),
-      booking: t.field({
-        type: typeNamed<Booking>('Booking'),
-        nullable: true,
-        description: 'Of a booking: how it is now.',
-        resolve: async ({ kind, id }, _args, { context, viewer }) =>
-          kind === 'Booking' ? ((await findBooking(context.db, viewer, Number(id))) ?? null) : null,
-      }),
-      batch: t.field({
-        type: typeNamed<Batch>('Batch'),
-        nullable: true,
-        complexity: 10,
-        description: 'Of a batch: how it is now; null once it is forgotten.',
-        resolve: ({ kind, id }, _args, { context, viewer }) =>
-          kind === 'Batch' ? findBatch(context.db, viewer, id) : null,
-      }),
       resource: t.field({
-        type: typeNamed<Resource>('Resource'),
+        type: typeNamed<Found<typeof changes.findResourceOf>>('Resource'),
         nullable: true,
         description: 'Of a resource: how it is now; of a booking the one at that time.',
-        resolve: ({ kind, id, resourceId }, _args, { context, viewer }) => {
-          const wanted = kind === 'Resource' ? Number(id) : resourceId;
-          return wanted === null ? null : getResource(context.db, viewer, wanted);
-        },
+        resolve: (change, _args, { context, viewer }) => changes.findResourceOf(context.db, viewer, change),
       }),
       location: t.field({
-        type: typeNamed<Location>('Location'),
+        type: typeNamed<Found<typeof changes.findLocationOf>>('Location'),
         nullable: true,
         description: 'Of a location: how it is now.',
-        resolve: ({ kind, id }, _args, { context, viewer }) =>
-          kind === 'Location' ? getLocation(context.db, viewer, Number(id)) : null,
+        resolve: (change, _args, { context, viewer }) => changes.findLocationOf(context.db, viewer, change),
       }),
     }),
   });
@@ -62,7 +37,7 @@ function addChange(builder: Builder) {
 
 export const addTypes: AddTypes = (builder) => {
   const change = addChange(builder);
-  const page = builder.objectRef<ChangePage>('ChangePage').implement({
+  const page = builder.objectRef<changes.ChangePage>('ChangePage').implement({
     description: changePage.description ?? '',
     fields: (t) => ({
       items: t.field({
@@ -91,7 +66,7 @@ export const addTypes: AddTypes = (builder) => {
       description:
         'What has changed of bookings, batches, resources, locations and displays, in the order in which it came to be seen; kept for 30 days.',
       resolve: (_root, { after, first }, { context, viewer }) =>
-        listChanges(context.db, viewer, readChangePage(first ?? undefined, after)),
+        changes.listChanges(context.db, viewer, changes.readChangePage(first ?? undefined, after)),
     }),
   );
 };

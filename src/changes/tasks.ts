@@ -1,5 +1,5 @@
 import type { Sweep } from '../worker/task.ts';
-import { changeFigures, forgetOldChanges, placeChanges } from './upkeep.ts';
+import { changeFigures, forgetOldChanges, placeChanges } from './service.ts';
 
 export const sweeps: readonly Sweep[] = [
   {

@@ -1,7 +1,7 @@
 /** What the worker does for the feed: places what nobody reads, and forgets what is old. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { findEnd } from './service.ts';
+import { findEnd } from './feed.ts';
 
 const keptDays = 30;
 /** Rows of a tenant that are deleted at a time. */

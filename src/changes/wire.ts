@@ -1,7 +1,7 @@
 /** Changes as clients see them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { longestCursor, mostPerPage } from '../db/paging.ts';
-import { type Change, type ChangePage, changeActions, changeKinds } from './service.ts';
+import { type ChangePage, changeActions, changeKinds, type FeedChange } from './service.ts';
 
 export const changeKind = z.enum(changeKinds).meta({ id: 'ChangeKind', description: 'What has changed.' });
 export const changeAction = z
@@ -23,7 +23,7 @@ export const changeRecord = z
   })
   .meta({ id: 'Change', description: 'That something has changed; read it to know how it is now.' });
 
-export const toChangeRecord = ({ kind, id, action, resourceId, at }: Change) => ({
+export const toChangeRecord = ({ kind, id, action, resourceId, at }: FeedChange) => ({
   Kind: kind,
   Id: kind === 'Batch' ? id : Number(id),
   Action: action,

@@ -9,7 +9,7 @@ import {
   lockRooms,
   type MailOutcome,
   type MailWish,
-  type Room,
+  type BookableRoom as Room,
 } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
 import type { CalendarChanges, Window } from '../mail-servers/service.ts';

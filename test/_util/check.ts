@@ -3,6 +3,7 @@ import { type ExecException, exec } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { findDocumentFaults } from './documents.ts';
+import { findSmuggled } from './doors.ts';
 import { generators, project } from './generate.ts';
 import { findForeignWriters } from './writers.ts';
 
@@ -85,6 +86,7 @@ const results = await Promise.all([
     findText('src/**/*.ts', spreadLiteral, 'write the members of the literal without spreading it'),
   ),
   run('documents', async () => toLines(findDocumentFaults('.'))),
+  run('doors', async () => toLines(findSmuggled('.'))),
   run('writers of tables', async () => toLines(findForeignWriters('.'))),
   ...Object.entries(generators).map(([name, generate]) => run(name, () => findStale(generate))),
 ]);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { bookMailItems, type MailWish } from '../../src/bookings/mail-items.ts';
-import { type Asking, type Place, planPlaces } from '../../src/bookings/mail-places.ts';
+import { type Asking, type MailPlace, planPlaces } from '../../src/bookings/mail-places.ts';
 import { lockRooms } from '../../src/bookings/occupation.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { openLog } from '../../src/log.ts';
@@ -13,7 +13,7 @@ import { cloneDatabase } from '../_util/postgres.ts';
 
 const hour = 3_600_000;
 const begin = Date.parse('2027-03-01T00:00Z');
-const overlap = (one: Place, other: Place) => one.from < other.to && other.from < one.to;
+const overlap = (one: MailPlace, other: MailPlace) => one.from < other.to && other.from < one.to;
 
 type Item = Asking & { name: string };
 
@@ -31,8 +31,8 @@ const places = fc
     },
   )
   .map((wanted) => {
-    const taken: Place[] = [];
-    const others: Place[] = [];
+    const taken: MailPlace[] = [];
+    const others: MailPlace[] = [];
     const items: Item[] = [];
     for (const [index, { from, length, role, precedence }] of wanted.entries()) {
       const place = { from, to: from + length };
@@ -52,8 +52,8 @@ const places = fc
   });
 
 /** The rule, word by word. */
-function oracle(items: readonly Item[], others: readonly Place[]): Set<string> {
-  const placed: (Place & { name?: string })[] = [...others];
+function oracle(items: readonly Item[], others: readonly MailPlace[]): Set<string> {
+  const placed: (MailPlace & { name?: string })[] = [...others];
   const take = (some: readonly Item[]) => {
     for (const item of some) if (!placed.some((one) => overlap(one, item))) placed.push(item);
   };
@@ -124,7 +124,7 @@ describe('bookings of items', () => {
       return await bookMailItems(trx, tenant.mandatorId, resourceId, wishes);
     });
 
-  const wish = (key: string, bookingId: number | null, place: Place | null, more: object = {}): MailWish => ({
+  const wish = (key: string, bookingId: number | null, place: MailPlace | null, more: object = {}): MailWish => ({
     ...{ key, bookingId },
     booking: place && {
       ...{ start: new Date(begin + place.from * hour), end: new Date(begin + place.to * hour) },
@@ -161,7 +161,7 @@ describe('bookings of items', () => {
           const resourceId = tenant.resources[rooms++]!.id;
           const others = blocked.map((from) => ({ from, to: from + 1 }));
           for (const { from } of others) await insertBookings(db, tenant.mandatorId, resourceId, { first: from });
-          const model = new Map<string, Place>();
+          const model = new Map<string, MailPlace>();
           const ids = new Map<string, number>();
           for (const steps of readings) {
             const changed = new Map(
@@ -199,7 +199,7 @@ describe('bookings of items', () => {
                 ids.delete(name);
               } else {
                 if (ids.has(name)) expect(bookingId).toBe(ids.get(name));
-                model.set(name, place as Place);
+                model.set(name, place as MailPlace);
                 ids.set(name, bookingId);
               }
             }

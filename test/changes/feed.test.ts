@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { type Change, cursorAt, findEnd, type Place, readStretch } from '../../src/changes/service.ts';
+import { cursorAt, type FeedChange, type FeedPlace, findEnd, readStretch } from '../../src/changes/service.ts';
 import { forgetOldChanges, placeChanges } from '../../src/changes/upkeep.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { toCursor } from '../../src/db/paging.ts';
@@ -40,11 +40,11 @@ describe('positions', () => {
     await database.drop();
   });
 
-  const read = (after: Place | undefined, limit = 10_000, from = db) =>
+  const read = (after: FeedPlace | undefined, limit = 10_000, from = db) =>
     readStretch(from, tenant.mandatorId, { limit, after });
   const insert = (options?: Parameters<typeof insertBookings>[3], on = db) =>
     insertBookings(on, tenant.mandatorId, room, options);
-  const idsBehind = async (after: Place) => (await read(after)).changes.map(({ id }) => Number(id));
+  const idsBehind = async (after: FeedPlace) => (await read(after)).changes.map(({ id }) => Number(id));
   const countUnplaced = async () => {
     const { rows } = await sql<{ n: number }>`
       select count(*)::int as n from change where position is null`.execute(db);
@@ -105,8 +105,8 @@ describe('positions', () => {
     const done = Promise.all(writers).finally(() => {
       writing = false;
     });
-    async function poll(limit: number): Promise<Change[]> {
-      const seen: Change[] = [];
+    async function poll(limit: number): Promise<FeedChange[]> {
+      const seen: FeedChange[] = [];
       for (let [after, isLast] = [start, false]; ; ) {
         const { changes, end } = await read(after, limit);
         seen.push(...changes);
@@ -187,8 +187,8 @@ describe('positions', () => {
       sql`update change set at = now() - interval '31 days'
           where mandator_id = ${tenant.mandatorId} and position between ${from} and ${to}`.execute(db);
     /** As a reader has come to know it; ages are new instants. */
-    async function placeAt(position: number): Promise<Place> {
-      const { rows } = await sql<Place>`
+    async function placeAt(position: number): Promise<FeedPlace> {
+      const { rows } = await sql<FeedPlace>`
         select position, (extract(epoch from at) * 1000000)::bigint as micros from change
         where mandator_id = ${tenant.mandatorId} and position = ${position}`.execute(db);
       return rows[0]!;
@@ -225,7 +225,7 @@ describe('positions', () => {
   });
 
   /** What came after a backup is gone, as after its restore, and the same positions and ids are given again. */
-  async function loseBehind({ position }: Place): Promise<void> {
+  async function loseBehind({ position }: FeedPlace): Promise<void> {
     await sql`delete from change where mandator_id = ${tenant.mandatorId} and position > ${position}`.execute(db);
     await sql`select setval(pg_get_serial_sequence('change', 'id'), (select max(id) from change))`.execute(db);
   }

@@ -1,0 +1,132 @@
+/** Bookings as somebody may see them: one, and lists. */
+import { z } from 'zod';
+import { checkReader, maySeeAll, mayShow } from '../access.ts';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { Malformed, NotFound } from '../errors.ts';
+import { getResource, type Resource } from '../tenants/service.ts';
+import { dayLength } from '../time/days.ts';
+import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
+import { type BookingKey, findStored, hashStored, type ListFilter, listStored, type StoredWithKey } from './stored.ts';
+
+const defaultDays = 31;
+const mostDays = 366;
+/** Of one resource: what takes the event loop a few milliseconds. */
+const readAtOnce = 500;
+/** Where a booking of a list stands in it. */
+type Listed = Booking & Pick<StoredWithKey, 'key'>;
+
+/** In the order in which they begin to occupy their resources. */
+export const bookingList: List<Listed, BookingKey> = {
+  name: 'bookings',
+  key: z.tuple([
+    // As far as the instants of PostgreSQL go.
+    z.string().regex(/^(-\d{1,17}|\d{1,18})$/),
+    longIdKey,
+  ]),
+  keyOf: ({ key }) => key,
+};
+
+/** @throws Forbidden for a display */
+export async function findBooking(db: Database, viewer: Viewer, id: number): Promise<Booking | undefined> {
+  checkReader(viewer);
+  const stored = await findStored(db, viewer.mandatorId, id);
+  return stored && asSeenBy(viewer, stored);
+}
+
+/** @throws Forbidden for a display; NotFound, also for another tenant's */
+export async function getBooking(db: Database, viewer: Viewer, id: number): Promise<Booking> {
+  const found = await findBooking(db, viewer, id);
+  if (!found) throw new NotFound('There is no booking of this id.');
+  return found;
+}
+
+/** What a booking occupies. @throws Forbidden for a display */
+export const getResourceOf = (db: Database, viewer: Viewer, { resourceId }: Booking): Promise<Resource> =>
+  getResource(db, viewer, resourceId);
+
+/**
+ * A booking that the viewer has just changed, as it is now: a display is told of it too, but not where it has gone to.
+ * @throws NotFound
+ */
+export async function readBack(db: Database, viewer: Viewer, id: number): Promise<Booking> {
+  const stored = await findStored(db, viewer.mandatorId, id);
+  if (!stored || !mayShow(viewer, stored.resourceId)) throw new NotFound('There is no booking of this id.');
+  return asSeenBy(viewer, stored);
+}
+
+/**
+ * The bookings of the tenant whatever their status, in the order of their beginning, setup included.
+ * @throws Forbidden for a display; Malformed for a window that ends before it begins or is longer than 366 days
+ */
+export async function listBookings(
+  db: Database,
+  viewer: Viewer,
+  filter: BookingFilter,
+  page: PageRequest<BookingKey>,
+): Promise<Page<Listed>> {
+  checkReader(viewer);
+  const found = await listStored(db, viewer, withWindow(filter), page);
+  const seen = found.map((stored) => asSeenBy(viewer, stored));
+  return toPage(bookingList, seen, page.limit);
+}
+
+/** The first `most` bookings of a resource in [from, to). */
+export type OfResource = { resourceId: number; from: Date; to: Date; most: number };
+
+/**
+ * As `listBookings` has them at one moment, some at a time: so that others have their turn meanwhile.
+ * @throws Forbidden for a display
+ */
+export async function* listForResource(
+  db: Database,
+  viewer: Viewer,
+  { most, ...filter }: OfResource,
+): AsyncGenerator<Booking[]> {
+  checkReader(viewer);
+  const trx = await db.startTransaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute();
+  try {
+    let after: BookingKey | undefined;
+    for (let left = most; left > 0; left -= readAtOnce) {
+      const found = await listStored(trx, viewer, filter, { limit: Math.min(left, readAtOnce) - 1, after });
+      yield found.map((stored) => asSeenBy(viewer, stored));
+      if (found.length < readAtOnce) return;
+      after = found.at(-1)?.key;
+    }
+  } finally {
+    await trx.rollback().execute();
+  }
+}
+
+/**
+ * Differs when `listForResource` would give something else, also by a name around a booking, or to somebody else.
+ * @throws Forbidden for a display
+ */
+export async function hashForResource(db: Database, viewer: Viewer, { most, ...filter }: OfResource): Promise<string> {
+  checkReader(viewer);
+  const stored = await hashStored(db, viewer, filter, { limit: most - 1, after: undefined });
+  return `${maySeeAll(viewer) ? 'all' : viewer.personId} ${stored}`;
+}
+
+/** The 31 days from now on unless the filter says others; of a series all of it. */
+function withWindow(filter: BookingFilter): ListFilter {
+  const { from: begin, to: end, seriesId } = filter;
+  if (!begin && !end && seriesId !== undefined) return { ...filter, seriesId };
+  const from = begin ?? new Date();
+  const to = end ?? new Date(from.getTime() + defaultDays * dayLength);
+  if (to <= from)
+    throw new Malformed('To must be after From, which is now when it is left out.', [
+      { field: 'To', pointer: null, code: 'InvalidValue', message: 'To: must be after From.' },
+    ]);
+  if (to.getTime() - from.getTime() > mostDays * dayLength)
+    throw new Malformed(`From and To may be at most ${mostDays} days apart; ask in parts.`, [
+      {
+        field: 'To',
+        pointer: null,
+        code: 'InvalidValue',
+        message: `To: is more than ${mostDays} days after From.`,
+      },
+    ]);
+  return { ...filter, from, to };
+}

@@ -1,0 +1,36 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { findSmuggled } from '../_util/doors.ts';
+
+let project: string;
+beforeEach(() => {
+  project = fs.mkdtempSync(path.join(os.tmpdir(), 'roomgate-doors-'));
+  fs.mkdirSync(path.join(project, 'src/bookings'), { recursive: true });
+});
+afterEach(() => fs.rmSync(project, { recursive: true }));
+
+function faultsOf(text: string): string[] {
+  fs.writeFileSync(path.join(project, 'src/bookings/service.ts'), text);
+  return findSmuggled(project);
+}
+
+test.each([
+  "\nexport { getResource } from '../tenants/service.ts';",
+  "\nexport {\n  getResource,\n  type Resource,\n} from '../tenants/service.ts';",
+  "import { getResource } from '../tenants/service.ts';\nexport { getResource };",
+  "import { getResource as get } from '../tenants/service.ts';\nexport { getResource };",
+])('a room exports nothing of another room: %j', (text) => {
+  expect(faultsOf(text)).toEqual([
+    expect.stringMatching(/^src\/bookings\/service\.ts:2: exports what is another room's/),
+  ]);
+});
+
+test.each([
+  "export { getBooking } from './reading.ts';",
+  "export { toFields } from '../fields.ts';",
+  "import { getResource } from '../tenants/service.ts';\nexport const getResourceOf = () => getResource();",
+])('a room exports what is its own: %j', (text) => {
+  expect(faultsOf(text)).toEqual([]);
+});
