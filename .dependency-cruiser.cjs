@@ -73,17 +73,10 @@ module.exports = {
       name: 'door',
       comment: 'A face calls its own room through service.ts, and what describes the wire.',
       severity: 'error',
-      from: { path: `^src/(displays|identity|lessons)/${face}\\.ts$` },
-      to: { path: '^src/$1/', pathNot: `^src/[^/]+/(?:service|${part}wire|${face})\\.ts$` },
+      from: { path: `^src/(${room})/${face}\\.ts$` },
+      to: { path: '^src/$1/', pathNot: `^src/[^/]+/(?:service|examples|${part}wire|${face})\\.ts$` },
     },
     onlyTo('task-face', `^src/(${room})/tasks\\.ts$`, ['^src/$1/', '^src/worker/', context, errorsAndLog]),
-    {
-      name: 'face-calls-its-service',
-      comment: 'Rooms that still call more: displays, identity, lessons.',
-      severity: 'error',
-      from: { path: `^src/(?!(?:displays|identity|lessons)/)(${room})/${face}\\.ts$` },
-      to: { path: '^src/$1/', pathNot: `^src/$1/(?:service|examples|${part}wire|${face})\\.ts$` },
-    },
     onlyTo(
       'room',
       {

@@ -147,5 +147,8 @@ export async function findResourceOf(
 }
 
 /** Of a location how it is now. */
-export const findLocationOf = async (db: Database, viewer: Viewer, { kind, id }: FeedChange): Promise<Location | null> =>
-  kind === 'Location' ? await getLocation(db, viewer, Number(id)) : null;
+export const findLocationOf = async (
+  db: Database,
+  viewer: Viewer,
+  { kind, id }: FeedChange,
+): Promise<Location | null> => (kind === 'Location' ? await getLocation(db, viewer, Number(id)) : null);

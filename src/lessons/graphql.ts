@@ -1,6 +1,6 @@
 /** Batches over GraphQL; their import and the timetable stand in parts of their own. */
 import type { EnumRef, ObjectRef } from '@pothos/core';
-import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
+import { type AddTypes, type Builder, type Types, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { given } from '../graphql/given.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
@@ -69,6 +69,16 @@ function addQueries(
       mine: t.boolean({ description: 'Only those of the person who asks.' }),
     }),
   });
+  builder.objectField(typeNamed<{ kind: string; id: string }>('Change'), 'batch', (t) =>
+    t.field({
+      type: batch,
+      nullable: true,
+      complexity: 10,
+      description: 'Of a batch: how it is now; null once it is forgotten.',
+      resolve: ({ kind, id }, _args, { context, viewer }) =>
+        kind === 'Batch' ? lessons.findBatch(context.db, viewer, id) : null,
+    }),
+  );
   const batches = connectionType(builder, batch, lessons.batchList);
   builder.queryFields((t) => ({
     batch: t.field({

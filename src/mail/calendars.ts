@@ -1,6 +1,6 @@
 /** Which calendars there are: those that the settings name (contract 7). */
 import { sql } from 'kysely';
-import { type BookableRoom as Room, cancelMailItems, lockRooms } from '../bookings/service.ts';
+import { cancelMailItems, lockRooms, type BookableRoom as Room } from '../bookings/service.ts';
 import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';

@@ -103,11 +103,6 @@ const planted: Record<string, [importer: string, imported: string][]> = {
     ['src/rest/health.ts', 'kysely'],
     ['src/identity/authenticate.ts', 'kysely'],
   ],
-  'face-calls-its-service': [
-    ['src/bookings/rest.ts', 'src/bookings/occupation.ts'],
-    ['src/bookings/creation-graphql.ts', 'src/bookings/booking.ts'],
-    ['src/tenants/cli.ts', 'src/tenants/parameters.ts'],
-  ],
   'home-of-express': [
     ['src/lessons/service.ts', 'express'],
     ['src/graphql/server.ts', 'express'],
