@@ -15,24 +15,20 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
-import { openAccount, personSends } from '../http/body-memory.ts';
-import { hasBody, largestOf } from '../http/request-body.ts';
+import { hasBody } from '../http/request-body.ts';
 import type { Call } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
 import { resultOf } from './execution.ts';
 import type { Frames } from './frames.ts';
 import type { Authenticate, Client } from './holders.ts';
 import type { Pipeline } from './pipeline.ts';
+import { goodbyeTimeout, openSocketGuard } from './socket-guard.ts';
 import type { Streams } from './streams.ts';
 
 const path = /^\/([a-z0-9_-]{1,64})\/graphql\/?(?:\?|$)/i;
 
-const goodbyeTimeout = 1_000;
 /** Milliseconds between two pings, and for which the answer to one is waited for. */
 const pingEvery = 12_000;
-
-/** What a WebSocket may send, and how long it may take, before its credential is accepted. */
-const outside = { bytes: 16 * 1024, milliseconds: 15_000 };
 
 /** How graphql-ws finds its way back into a call's own pipeline: it stands in the place of the root value. */
 type Engine = Pick<ReturnType<Pipeline['yoga']['getEnveloped']>, 'execute'> & { call: Call };
@@ -119,6 +115,7 @@ export function createWebSockets(
   },
 ): WebSockets {
   const { log, config } = context;
+  const guard = openSocketGuard(config);
   let cuts = 0;
   const sockets = new WebSocketServer({
     noServer: true,
@@ -175,7 +172,7 @@ export function createWebSockets(
       async onConnect(link) {
         try {
           const viewer = await authenticate(link);
-          lettingIn.get(link.extra.socket)?.(viewer);
+          guard.letIn(link.extra.socket, viewer);
           return true;
         } catch (error) {
           if (!asDomainError(error)) log.error({ err: String(error) }, 'unexpected error');
@@ -201,78 +198,6 @@ export function createWebSockets(
     Math.min(pingEvery, (config.Limits.StalledReaderSeconds * 1_000) / 2),
   );
 
-  /** By what nobody has let in yet: how to let it in. */
-  const lettingIn = new WeakMap<WebSocket, (viewer: Viewer) => void>();
-
-  /** Nothing more of it is read, not even its goodbye. */
-  function refuse(opened: WebSocket, code: number, reason: string): void {
-    opened.close(code, reason);
-    opened.pause();
-    setTimeout(() => WebSocket.prototype.terminate.call(opened), goodbyeTimeout).unref();
-  }
-
-  /** A message is kept until its end has come, which a client may take as long over as over the largest body. */
-  function countMessages(opened: WebSocket, socket: Duplex, viewer: Viewer): void {
-    const { BodySeconds, BodyBytes, BodyBytesPerSecond } = config.Limits;
-    const patience = (BodySeconds + BodyBytes / BodyBytesPerSecond) * 1_000;
-    const account = openAccount(personSends(viewer), largestOf(config.Limits));
-    let bytes = 0;
-    let late: NodeJS.Timeout | undefined;
-    function hold(now: number): void {
-      if (bytes === 0 && now > 0) late = setTimeout(giveUp, patience).unref();
-      bytes = Math.max(0, now);
-      if (bytes === 0) clearTimeout(late);
-      account.hold(bytes);
-    }
-    function giveUp(): void {
-      forget();
-      refuse(opened, 1008, 'The message comes too slowly');
-    }
-    function count(chunk: Buffer): void {
-      try {
-        hold(bytes + chunk.length);
-      } catch {
-        forget();
-        refuse(opened, 1013, 'Try again later');
-      }
-    }
-    function forget(): void {
-      socket.off('data', count);
-      hold(0);
-    }
-    // A frame of a client has six bytes beside what it says. It may come within a message.
-    const leaveOut = (said: Buffer) => hold(bytes - said.length - 6);
-    // Before ws, which tells of a message as soon as it has all of it.
-    socket.prependListener('data', count).once('close', forget);
-    opened
-      .on('message', () => hold(0))
-      .on('ping', leaveOut)
-      .on('pong', leaveOut);
-  }
-
-  /** ws itself has one limit for all messages, before a credential is accepted and after. */
-  function keepOutside(opened: WebSocket, socket: Duplex, head: Buffer): void {
-    let bytes = head.length;
-    function leave(): void {
-      clearTimeout(timeout);
-      socket.off('data', count);
-    }
-    function keepOut(code: number, reason: string): void {
-      leave();
-      refuse(opened, code, reason);
-    }
-    function count(chunk: Buffer): void {
-      bytes += chunk.length;
-      if (bytes > outside.bytes) keepOut(1009, 'Too much before connection_init is accepted');
-    }
-    const timeout = setTimeout(() => keepOut(4408, 'Not let in in time'), outside.milliseconds).unref();
-    socket.on('data', count).once('close', leave);
-    lettingIn.set(opened, (viewer) => {
-      leave();
-      countMessages(opened, socket, viewer);
-    });
-  }
-
   function open(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     // ws takes no list, and what else it offers is not taken.
     request.headers.upgrade = 'websocket';
@@ -287,7 +212,7 @@ export function createWebSockets(
       // A client that goes while it is written to is none of its errors either: the socket closes.
       const send = (data: string, sent: () => void) => WebSocket.prototype.send.call(opened, data, {}, () => sent());
       opened.send = send as typeof opened.send;
-      keepOutside(opened, socket, head);
+      guard.keepOutside(opened, socket, head);
       sockets.emit('connection', opened, request);
       // graphql-ws would print them on the console; ws itself closes the socket.
       opened.removeAllListeners('error').on('error', (error) => {
