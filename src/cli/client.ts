@@ -1,73 +1,38 @@
 /**
- * A client of roomgate's own REST API: what a careful caller does, by the specification's sections 7 and 8. Transient
- * errors are retried with a growing pause and a cap, and a POST is repeated under its Idempotency-Key only.
+ * A client of roomgate's own REST API: what a careful caller does, by the specification's sections 7 and 8. Transient errors
+ * are retried after growing pauses, so a POST must carry an Idempotency-Key.
  */
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backOff } from '../flow/retry.ts';
 import { fetchBounded, type Outgoing } from '../http/safe-fetch.ts';
 import { CommandFailed, type Output } from './command.ts';
 import type { Credential } from './credential.ts';
 
-export type ImportStatus =
-  | 'AwaitingLessonCreation'
-  | 'AwaitingLessonProcessing'
-  | 'LessonsCreated'
-  | 'LessonsImportFailed';
+type RequestParts = Outgoing & { headers?: Record<string, string> };
 
-/** The batch record of contract 4.4, as far as it is used here. */
-export type BatchRecord = {
-  BatchId: string;
-  Operation: string;
-  ImportStatus: ImportStatus;
-  JobCount: number;
-  LessonCount?: number | null;
-  ProcessedCount: number;
-  CreatedCount: number;
-  ErrorCount: number;
-  WarningCount: number;
-  FailureKind: string | null;
-  ValidateOnly: boolean;
-  CreatedAt: string;
-  FinishedAt: string | null;
-  QueuePosition?: number | null;
-  /** Counted, but not kept; absent where the server is of an earlier release. */
-  OmittedErrors?: { Severity: ErrorRecord['Severity']; Code: string; Count: number }[];
+/** What the API has answered with a status of 200 to 299. */
+export type ApiAnswer<T> = {
+  body: T;
+  /** What the header `Retry-After` asks for. */
+  retryAfterMs: number | undefined;
 };
 
-export type ErrorRecord = {
-  Severity: 'Error' | 'Warning';
-  Index: number | null;
-  JobID: string | null;
-  LektionIndex: number | null;
-  LektionId: string | null;
-  Field: string | null;
-  Code: string;
-  Message: string;
-  Pointer: string | null;
-};
-
-export type Operation = 'create' | 'update' | 'delete';
-
-export type PostOptions = {
-  idempotencyKey?: string;
-  /** Query parameters by name, as contract 4.2 has them. */
-  query?: Record<string, string>;
-  onProgress?: (sent: number, total: number) => void;
-};
-
-export type Client = {
-  /** Sends a JSON array of jobs; repeats after a transient error cannot make a second batch. */
-  postJobs(
-    operation: Operation,
-    body: Blob,
-    options?: PostOptions,
-  ): Promise<{ BatchId: string; ImportStatus: ImportStatus }>;
-  getBatch(batchId: string): Promise<BatchRecord>;
-  /** Reports the present state, then each change, and is fulfilled with the ended batch. Survives a restart of the server. */
-  followBatch(batchId: string, onChange?: (batch: BatchRecord) => void): Promise<BatchRecord>;
-  listErrors(batchId: string): AsyncGenerator<ErrorRecord>;
-  /** Newest first: the running ones, or all. */
-  listBatches(options: { all: boolean }): AsyncGenerator<BatchRecord>;
+/** A tenant's REST API, as a careful caller uses it. */
+export type ApiClient = {
+  /**
+   * @param path below `/{mandator}/api/v2.0`
+   * @param request is made anew for each attempt, because a body can be sent only once; a GET when left out
+   * @param options.repeatOn a status that counts as transient, too
+   */
+  call<T>(
+    path: string,
+    request?: () => RequestParts,
+    options?: { timeout?: number; repeatOn?: number },
+  ): Promise<ApiAnswer<T>>;
+  /** All items of a list, page by page. */
+  pages<T>(path: string, query?: Record<string, string>): AsyncGenerator<T>;
+  /** Waits so many milliseconds. @throws when the command is cut off */
+  wait(ms: number): Promise<void>;
 };
 
 export type Account = {
@@ -76,7 +41,7 @@ export type Account = {
   credential: Credential;
   signal?: AbortSignal;
   /** Milliseconds without any useful answer after which a call gives up. */
-  patience?: number;
+  giveUpAfterMs?: number;
 };
 
 export type SignIn = {
@@ -95,7 +60,7 @@ export type Remote = Output & {
    * Signs in to a tenant. Without PIN and token this machine must reach the database: then a PIN of the tenant's first
    * Admin is made for the duration of the command.
    */
-  signIn(options: SignIn): Promise<Client>;
+  signIn(options: SignIn): Promise<ApiClient>;
 };
 
 /** As `Action`, for commands that need no context of their own. */
@@ -106,19 +71,13 @@ export type RemoteAction = <Args extends unknown[]>(
 /** An answer of the API. */
 type Reply = { url: URL; status: number; headers: Headers; text: string };
 
-const longPollSeconds = 25;
 /** Far more than a page of anything. */
 const mostBytes = 16 * 1_048_576;
 const answerTimeout = 60_000;
-const uploadTimeout = 600_000;
 const transientStatus = new Set([429, 502, 503, 504]);
 
-export function hasEnded({ ImportStatus }: Pick<BatchRecord, 'ImportStatus'>): boolean {
-  return ImportStatus === 'LessonsCreated' || ImportStatus === 'LessonsImportFailed';
-}
-
 /** Seconds to wait by the answer's header, as milliseconds. */
-function retryAfter({ headers }: Reply): number | undefined {
+function retryAfterOf({ headers }: Reply): number | undefined {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) ? Math.min(seconds, 60) * 1_000 : undefined;
 }
@@ -181,8 +140,8 @@ function describeProblem({ url, status, headers, text }: Reply): string {
  * out.
  * @throws CommandFailed when no server answers, or with what the server says against the PIN
  */
-export async function connect(account: Account): Promise<Client> {
-  const { baseUrl, mandator, credential, signal, patience = 120_000 } = account;
+export async function connect(account: Account): Promise<ApiClient> {
+  const { baseUrl, mandator, credential, signal, giveUpAfterMs = 120_000 } = account;
   const root = `${baseUrl}/${encodeURIComponent(mandator)}/api/v2.0`;
 
   const askHere = (address: string, init: Outgoing, timeout: number) => ask(address, { ...init, signal }, timeout);
@@ -207,24 +166,25 @@ export async function connect(account: Account): Promise<Client> {
     throw unreachable('idpUrl' in credential ? credential.idpUrl : baseUrl, error);
   });
 
-  /** `init` is asked again for each attempt, because a body can be sent only once. */
+  const wait = (ms: number) => sleep(ms, undefined, signal ? { signal } : {});
+
   async function call<T>(
     path: string,
-    init: () => Outgoing & { headers?: Record<string, string> } = () => ({}),
+    request: () => RequestParts = () => ({}),
     options: { timeout?: number; repeatOn?: number } = {},
-  ): Promise<{ body: T; reply: Reply }> {
-    const giveUpAt = performance.now() + patience;
+  ): Promise<ApiAnswer<T>> {
+    const giveUpAt = performance.now() + giveUpAfterMs;
     for (let attempt = 0, renewed = false; ; attempt++) {
-      let pause = Math.min(10_000, 250 * 2 ** attempt) * (0.5 + Math.random() / 2);
+      let pauseMs = backOff(attempt, { firstMs: 200, longestMs: 8_000 });
       let failure: string;
       try {
-        const { headers, ...rest } = init();
+        const { headers, ...rest } = request();
         const reply = await askHere(
           `${root}${path}`,
           { ...rest, headers: { ...headers, ...authorization, Accept: 'application/json' } },
           options.timeout ?? answerTimeout,
         );
-        if (isOk(reply)) return { body: JSON.parse(reply.text) as T, reply };
+        if (isOk(reply)) return { body: JSON.parse(reply.text) as T, retryAfterMs: retryAfterOf(reply) };
         failure = describeProblem(reply);
         if (reply.status === 401 && !renewed && 'pin' in credential) {
           renewed = true;
@@ -232,18 +192,18 @@ export async function connect(account: Account): Promise<Client> {
           continue;
         }
         if (!transientStatus.has(reply.status) && reply.status !== options.repeatOn) throw new CommandFailed(failure);
-        pause = retryAfter(reply) ?? pause;
+        pauseMs = retryAfterOf(reply) ?? pauseMs;
       } catch (error) {
         if (error instanceof CommandFailed || signal?.aborted) throw error;
         failure = `${baseUrl} has stopped answering (${reasonOf(error)}).`;
       }
-      if (performance.now() + pause > giveUpAt)
+      if (performance.now() + pauseMs > giveUpAt)
         throw new CommandFailed(`${failure} Gave up after ${attempt + 1} attempts.`);
-      await sleep(pause, undefined, signal ? { signal } : {});
+      await wait(pauseMs);
     }
   }
 
-  async function* pages<T>(path: string, query: Record<string, string>): AsyncGenerator<T> {
+  async function* pages<T>(path: string, query: Record<string, string> = {}): AsyncGenerator<T> {
     let cursor: string | null = null;
     do {
       const parameters = new URLSearchParams({
@@ -251,60 +211,11 @@ export async function connect(account: Account): Promise<Client> {
         Limit: '200',
         ...(cursor ? { Cursor: cursor } : {}),
       });
-      const page: { body: { Items: T[]; NextCursor: string | null } } = await call(`${path}?${parameters}`);
-      yield* page.body.Items;
-      cursor = page.body.NextCursor;
+      const { body }: ApiAnswer<{ Items: T[]; NextCursor: string | null }> = await call(`${path}?${parameters}`);
+      yield* body.Items;
+      cursor = body.NextCursor;
     } while (cursor);
   }
 
-  return {
-    async postJobs(operation, body, { idempotencyKey = randomUUID(), query = {}, onProgress } = {}) {
-      const upload = () => {
-        let sent = 0;
-        return body.stream().pipeThrough(
-          new TransformStream<Uint8Array, Uint8Array>({
-            transform(chunk, controller) {
-              onProgress?.((sent += chunk.byteLength), body.size);
-              controller.enqueue(chunk);
-            },
-          }),
-        );
-      };
-      const init = () => ({
-        method: 'POST',
-        body: upload(),
-        headers: { 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey },
-      });
-      // 409: an earlier attempt of ours is still being stored under this key.
-      const options = { timeout: uploadTimeout, repeatOn: 409 };
-      const asked = new URLSearchParams(query).toString();
-      const path = `/jobs/${operation}${asked && `?${asked}`}`;
-      return (await call<{ BatchId: string; ImportStatus: ImportStatus }>(path, init, options)).body;
-    },
-
-    async getBatch(batchId) {
-      return (await call<BatchRecord>(`/jobs/batches/${batchId}`)).body;
-    },
-
-    async followBatch(batchId, onChange) {
-      let seen = '';
-      for (;;) {
-        const wait = seen ? `?WaitSeconds=${longPollSeconds}` : '';
-        const asked = performance.now();
-        const { body: batch, reply } = await call<BatchRecord>(`/jobs/batches/${batchId}${wait}`);
-        const state = JSON.stringify(batch);
-        const changed = state !== seen;
-        seen = state;
-        if (changed) onChange?.(batch);
-        if (hasEnded(batch)) return batch;
-        // Answered early and with nothing new: something on the way does not hold the poll.
-        if (!changed && performance.now() - asked < (longPollSeconds - 5) * 1_000)
-          await sleep(retryAfter(reply) ?? 2_000, undefined, signal ? { signal } : {});
-      }
-    },
-
-    listErrors: (batchId) => pages<ErrorRecord>(`/jobs/batches/${batchId}/errors`, {}),
-
-    listBatches: ({ all }) => pages<BatchRecord>('/jobs/batches', all ? { ImportStatus: 'All' } : {}),
-  };
+  return { call, pages, wait };
 }

@@ -1,4 +1,4 @@
-import type { Client } from '../cli/client.ts';
+import type { ApiClient } from '../cli/client.ts';
 import type { Output } from '../cli/command.ts';
 import { takesPins } from '../cli/credential.ts';
 import type { Context } from '../context.ts';
@@ -6,11 +6,8 @@ import * as demo from './service.ts';
 
 type Host = Output & {
   /** Signs in over HTTP, as any client does; without a PIN, with a temporary one. */
-  signIn(mandator: string, pin: string | undefined): Promise<Client>;
+  signIn(mandator: string, pin: string | undefined): Promise<ApiClient>;
 };
-
-const batchLine = ({ ImportStatus, ProcessedCount, LessonCount }: Awaited<ReturnType<Client['getBatch']>>) =>
-  `  ${ImportStatus}${LessonCount === null ? '' : ` (${ProcessedCount} of ${LessonCount} lessons)`}`;
 
 /** One command that imports a lesson into a room that is free then; its JobID is new at each call. */
 function exampleCall({ config }: Context, pin: string, today: Date): string {
@@ -87,13 +84,14 @@ export async function welcome(context: Context, local: boolean, host: Host): Pro
 }
 
 async function importTimetable(host: Host, pin: string | undefined): Promise<void> {
-  const client = await host.signIn('demo', pin);
-  const body = new Blob([JSON.stringify(demo.exampleTimetable(new Date()))], { type: 'application/json' });
-  const { BatchId } = await client.postJobs('create', body);
-  host.print(`\nImporting the demo timetable through the REST API, batch ${BatchId}`, { BatchId });
   let shown = '';
-  const ended = await client.followBatch(BatchId, (batch) => {
-    const line = batchLine(batch);
+  const ended = await demo.importTimetable(await host.signIn('demo', pin), new Date(), (batch) => {
+    if (!shown)
+      host.print(`\nImporting the demo timetable through the REST API, batch ${batch.BatchId}`, {
+        BatchId: batch.BatchId,
+      });
+    const { ImportStatus, ProcessedCount, LessonCount } = batch;
+    const line = `  ${ImportStatus}${LessonCount === null ? '' : ` (${ProcessedCount} of ${LessonCount} lessons)`}`;
     if (line !== shown) host.print(line, batch);
     shown = line;
   });

@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { createPin, pepperOf } from '../identity/service.ts';
+import { type BatchRecord, openBatchClient } from '../lessons/service.ts';
 import { getPerson, readTenantFile, type TenantFile, writeTenant } from '../tenants/service.ts';
 import { addDays } from '../time/days.ts';
 import { demoTimetable } from './timetable.ts';
@@ -92,7 +93,20 @@ export async function findExample(db: Database): Promise<Example | undefined> {
     .executeTakeFirst();
 }
 
-/** This week's and the next weeks' lessons of the demo tenant. */
-export function exampleTimetable(today: Date) {
-  return demoTimetable(today, readDemoTenant());
+/**
+ * Sends this week's and the next weeks' lessons of the demo tenant through the REST API, and waits until they are imported.
+ * @param onChange told of the batch whenever it has changed
+ */
+export async function importTimetable(
+  api: Parameters<typeof openBatchClient>[0],
+  today: Date,
+  onChange: (batch: BatchRecord) => void,
+): Promise<BatchRecord> {
+  const client = openBatchClient(api);
+  const timetable = demoTimetable(today, readDemoTenant());
+  const { BatchId } = await client.postJobs(
+    'create',
+    new Blob([JSON.stringify(timetable)], { type: 'application/json' }),
+  );
+  return await client.followBatch(BatchId, onChange);
 }

@@ -1,17 +1,18 @@
 import { openAsBlob } from 'node:fs';
 import fs from 'node:fs/promises';
 import { type Command, Option } from 'commander';
-import {
-  type BatchRecord,
-  type Client,
-  type ErrorRecord,
-  hasEnded,
-  type Operation,
-  type RemoteAction,
-} from '../cli/client.ts';
+import type { RemoteAction } from '../cli/client.ts';
 import { CommandFailed, tenantOption, unreadableFile } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { openProgress } from '../cli/progress.ts';
+import {
+  type BatchClient,
+  type BatchRecord,
+  type ErrorRecord,
+  hasEnded,
+  type JobsPath,
+  openBatchClient,
+} from './service.ts';
 
 export { examineBatches, examineSpool } from './service.ts';
 
@@ -27,7 +28,7 @@ const baseUrlOption = () => new Option('--base-url <url>', 'where the server is,
 
 type SharedOptions = { mandator?: string; pin?: string; token?: string; baseUrl?: string };
 type ImportOptions = SharedOptions & {
-  operation: Operation;
+  operation: JobsPath;
   validateOnly?: true;
   onConflict?: string;
   follow?: true;
@@ -99,7 +100,7 @@ function queryOf({ validateOnly, onConflict }: ImportOptions): Record<string, st
 
 /** The first errors, or warnings, of a batch as a table, and how many more there are. */
 async function describeFindings(
-  client: Client,
+  client: BatchClient,
   { BatchId, ErrorCount, WarningCount, OmittedErrors = [] }: BatchRecord,
   severity: ErrorRecord['Severity'],
 ): Promise<string> {
@@ -157,7 +158,7 @@ export function addCommands(program: Command, action: RemoteAction): void {
         if (options.operation === 'delete' && options.onConflict)
           throw new CommandFailed('--on-conflict is for create and update; a deletion has no conflicts.');
         const body = await openLessonFile(file);
-        const client = await remote.signIn(options);
+        const client = openBatchClient(await remote.signIn(options));
         const progress = openProgress(remote.json ? { write: () => {} } : process.stderr);
         try {
           const accepted = await client.postJobs(options.operation, body, {
@@ -203,7 +204,7 @@ export function addCommands(program: Command, action: RemoteAction): void {
     .addHelpText('after', 'Example:\n  $ roomgate batches --mandator demo --all')
     .action(
       action(async (remote, options: SharedOptions & { all?: true }) => {
-        const client = await remote.signIn(options);
+        const client = openBatchClient(await remote.signIn(options));
         const batches: BatchRecord[] = [];
         for await (const batch of client.listBatches({ all: options.all ?? false })) batches.push(batch);
         const rows = batches.map((batch) => [

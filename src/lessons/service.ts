@@ -16,6 +16,14 @@ export {
   type Operation,
   operations,
 } from './batch.ts';
+export {
+  type BatchClient,
+  type BatchRecord,
+  type ErrorRecord,
+  hasEnded,
+  type JobsPath,
+  openBatchClient,
+} from './batch-client.ts';
 export { cancelBatch, findBatch, getBatch, listBatches, listErrors } from './batches.ts';
 export { examineBatches } from './diagnosis.ts';
 export { batchTasks } from './lifecycle.ts';

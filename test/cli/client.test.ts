@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type BatchRecord, connect, reach } from '../../src/cli/client.ts';
+import { connect, reach } from '../../src/cli/client.ts';
 import { CommandFailed } from '../../src/cli/command.ts';
+import { type BatchRecord, openBatchClient } from '../../src/lessons/batch-client.ts';
 
 /** What the server is asked to do with one request: answer, or cut the line. */
 type Reply = { status?: number; headers?: Record<string, string>; body?: unknown } | 'cut';
@@ -64,11 +65,15 @@ afterEach(async () => {
   await rm(file, { force: true });
 });
 
-const signIn = (options: { pin?: string; patience?: number } = {}) =>
-  connect({
-    ...{ baseUrl: url, mandator: 'school', patience: 120_000, ...options },
-    credential: { idpUrl: url, clientId: 'c', pin: options.pin ?? 'the-pin' },
-  });
+const signIn = async ({ pin = 'the-pin', giveUpAfterMs = 120_000 } = {}) =>
+  openBatchClient(
+    await connect({
+      baseUrl: url,
+      mandator: 'school',
+      giveUpAfterMs,
+      credential: { idpUrl: url, clientId: 'c', pin },
+    }),
+  );
 
 const batch = (change: Partial<BatchRecord> = {}): Partial<BatchRecord> => ({
   BatchId: 'b1',
@@ -136,9 +141,9 @@ describe('postJobs', () => {
     await expect((await signIn()).postJobs('create', jobs)).rejects.toThrow('Went wrong. TraceId: t-9');
   });
 
-  test('gives up when nothing works for as long as its patience', async () => {
+  test('gives up when nothing works for as long as its giveUpAfterMs', async () => {
     script = Array.from({ length: 50 }, () => () => 'cut' as const);
-    const client = await signIn({ patience: 300 });
+    const client = await signIn({ giveUpAfterMs: 300 });
     const message = await client.postJobs('create', jobs).then(String, (error: Error) => error.message);
     expect(message).toMatch(/stopped answering .* Gave up after \d+ attempts/);
     expect(message).toContain(`after ${seen.length} attempts`);
