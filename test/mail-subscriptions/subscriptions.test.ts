@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { openTurns } from '../../src/flow/turns.ts';
 import { mailFigures } from '../../src/mail/figures.ts';
 import { requestReadings } from '../../src/mail/polling.ts';
 import { forgetOldSubscriptions } from '../../src/mail-subscriptions/management.ts';
@@ -433,6 +434,24 @@ test('two workers that take the same calendar at once ask once', async () => {
   const payload = { mandatorId: desk.mandatorId, calendarId: calendarId! };
   await Promise.all(Array.from({ length: 6 }, () => desk.run('ProvisionMailSubscription', payload)));
   expect([server.count('subscribe'), await desk.states()]).toEqual([1, ['Active']]);
+});
+
+test('an attempt that had to make room for others is as if it had not been made', async () => {
+  const end = new AbortController();
+  const cut = { begin: () => end.abort(new Error('over')), answered: () => {}, isCutShort: () => true };
+  desk.setTurns({
+    async take(_of, ask) {
+      await ask({ ...cut, signal: end.signal });
+      return undefined;
+    },
+  });
+  await desk.alignRooms();
+  await desk.sweep();
+  for (const { task, payload } of await desk.takeJobs()) await desk.run(task, payload);
+  expect(await desk.rows()).toEqual([]);
+  desk.setTurns(openTurns(8));
+  await desk.settle();
+  expect(await desk.states()).toEqual(['Active']);
 });
 
 test('an attempt that nobody finishes is Failed after two minutes, and another follows', async () => {

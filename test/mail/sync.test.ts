@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { type Database, openDatabase, poolOf } from '../../src/db/database.ts';
 import { openHub } from '../../src/displays/hub.ts';
 import { watchRoom } from '../../src/displays/live.ts';
-import { openTurns } from '../../src/flow/turns.ts';
+import { openTurns, type Turns } from '../../src/flow/turns.ts';
 import { openLog } from '../../src/log.ts';
 import { alignCalendars } from '../../src/mail/calendars.ts';
 import { bookConflicts } from '../../src/mail/conflicts.ts';
@@ -686,12 +686,43 @@ describe('the mail server does not answer as it should', () => {
       where id > ${calendarId}`.execute(work);
   });
 
+  test.each([
+    ['had to make room for others is put off, and has failed at nothing', true, { fault: null, failures: 0 }],
+    ['was silent for all of its time has failed', false, { fault: 'Unreachable', failures: 1 }],
+  ])('whose mail server %s', async (_which, isCutShort, expected) => {
+    await mark();
+    const end = new AbortController();
+    const cut = { begin: () => end.abort(new Error('over')), answered: () => {} };
+    const turns: Turns = {
+      async take(_of, read) {
+        await read({ ...cut, signal: end.signal, isCutShort: () => isCutShort });
+        return undefined;
+      },
+    };
+    const { signal } = new AbortController();
+    await synchroniseCalendar({ ...service.context, ...job, turns, work, signal }, room);
+    expect(await calendar()).toMatchObject({ ...expected, dirty_by: 'Push', not_before: expect.any(Date) });
+  });
+
+  test('that is to be left alone: its calendars are put off once, however often it is asked for', async () => {
+    await mark();
+    const turns: Turns = { take: async () => ({ againMs: 60_000, isForAll: true }) };
+    const { signal } = new AbortController();
+    const refuse = () => synchroniseCalendar({ ...service.context, ...job, turns, work, signal }, room);
+    await refuse();
+    const before = await calendar();
+    expect(before).toMatchObject({ dirty_by: 'Push', not_before: expect.any(Date) });
+    await refuse();
+    const { marks, not_before: until } = await calendar();
+    expect([marks, until]).toEqual([before.marks, before.not_before]);
+  });
+
   test('that cannot be reached: no wait is longer than five minutes', async () => {
     await sql`update mail_calendar set failures = 12 where id = ${room.calendarId}`.execute(work);
     graph.trouble({ status: 500 });
     await sync();
-    const { not_before: until, fault } = await calendar();
-    expect(fault).toBe('Unreachable');
+    const { not_before: until, fault, fault_status: status } = await calendar();
+    expect([fault, status]).toEqual(['Unreachable', 500]);
     expect(until!.getTime() - Date.now()).toBeLessThan(5.5 * 60_000);
     expect(until!.getTime() - Date.now()).toBeGreaterThan(4 * 60_000);
   });

@@ -121,3 +121,49 @@ test('an answer ends the rest that another calendar of the tenant has brought ab
   await pass(2);
   expect(await turns.take(one, answer)).toBeUndefined();
 });
+
+test('the time of a turn begins with its first request: waiting for our own database makes nobody slow', async () => {
+  const turns = openTurns(places);
+  const seen: boolean[] = [];
+  const late = async (turn: Turn) => {
+    await pause(70_000);
+    turn.begin();
+    await pause(4_000);
+    seen.push(turn.signal.aborted);
+  };
+  for (let tenant = 1; tenant <= places; tenant++) void turns.take({ tenant, name: 'x' }, late);
+  await pass(74);
+  expect(seen).toEqual(Array(places).fill(false));
+  for (let tenant = 1; tenant <= places; tenant++) expect(await tryOnce(turns, tenant)).toBe(true);
+});
+
+test('what is cut short for want of a slow place alone is known as such, and starts in one the next time', async () => {
+  const turns = openTurns(places);
+  for (let tenant = 2; tenant <= 5; tenant++) void turns.take({ tenant, name: 'x' }, hang);
+  await pass(1);
+  const cuts: boolean[] = [];
+  const answerThenHang = async (turn: Turn) => {
+    const hung = hang(turn);
+    turn.answered();
+    await hung;
+    cuts.push(turn.isCutShort());
+  };
+  void turns.take(one, answerThenHang);
+  await pass(5);
+  expect(cuts).toEqual([true]);
+  expect(await turns.take(one, answer)).toEqual({ againMs: 10_000, isForAll: false });
+  expect(await turns.take({ tenant: 1, name: 'other' }, answer)).toBeUndefined();
+  await pass(60);
+  void turns.take(one, answerThenHang);
+  await pass(60);
+  // Silent for all of its time: that is no cut.
+  expect(cuts).toEqual([true, false]);
+});
+
+test('work of which there may be much leaves one of its tenant turns to other work', async () => {
+  const turns = openTurns(places);
+  const reading = (name: string) => ({ tenant: 1, name, isBulk: true });
+  for (const name of ['a', 'b']) void turns.take(reading(name), hang);
+  expect(await turns.take(reading('c'), answer)).toEqual({ againMs: 1_000, isForAll: false });
+  expect(await turns.take({ tenant: 1, name: 'subscriptions' }, answer)).toBeUndefined();
+});

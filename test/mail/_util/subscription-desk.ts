@@ -1,6 +1,6 @@
 /** The subscriptions of one tenant, whose work is done when the test says so: the service itself only answers. */
 import { sql } from 'kysely';
-import { openTurns } from '../../../src/flow/turns.ts';
+import { openTurns, type Turns } from '../../../src/flow/turns.ts';
 import { openLog } from '../../../src/log.ts';
 import { alignCalendars } from '../../../src/mail/calendars.ts';
 import { synchroniseCalendar } from '../../../src/mail/sync.ts';
@@ -35,7 +35,7 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
 
   const lines: LogLine[] = [];
   const log = openLog('info', { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const job = { runner: 'desk', turns: openTurns(8) };
+  const job: { runner: string; turns: Turns } = { runner: 'desk', turns: openTurns(8) };
   const work = () => ({ ...context, ...job, config, log, work: db, signal: stop.signal });
   const tasks: Record<string, (payload: { mandatorId: number; calendarId: number }) => Promise<void>> = {
     [provisionTask]: (payload) => provisionSubscription(work(), payload),
@@ -68,6 +68,10 @@ export async function openSubscriptionDesk(settings: Record<string, string>, roo
 
   return {
     service,
+    /** How its work gets its turns. */
+    setTurns(turns: Turns): void {
+      job.turns = turns;
+    },
     db,
     mandatorId,
     /** What was logged of warnings and what is worse, without what was said before. */
