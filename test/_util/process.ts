@@ -127,11 +127,13 @@ export async function killPrograms(): Promise<void> {
   await Promise.all([...programs.keys()].map((program) => program.end('SIGKILL')));
 }
 
-/** Waits for something that a test looks at from outside; `what` stands in the error. */
+/** Waits for something that a test looks at from outside, the longer the less often; `what` stands in the error. */
 export async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<Exclude<T, false>>> {
-  for (const end = performance.now() + patienceMs; performance.now() < end; await sleep(10)) {
+  const start = performance.now();
+  for (let waited = 0; waited < patienceMs; waited = performance.now() - start) {
     const seen = await look();
     if (seen) return seen as NonNullable<Exclude<T, false>>;
+    await sleep(Math.min(10 + waited / 20, 50));
   }
   throw new Error(`not within ${patienceMs} ms: ${what}`);
 }

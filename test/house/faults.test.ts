@@ -98,7 +98,7 @@ function startLoad(clients: readonly LessonClient[], known: string) {
   };
   const send = async (client: LessonClient) => {
     while (!stopped) {
-      const jobs = freshJobs(200);
+      const jobs = freshJobs(40);
       const key = { 'Idempotency-Key': `load-${jobs[0]!.JobID}` };
       for (let status = 0; status !== 202; ) {
         const answer = client.post(jobs, key);
@@ -131,7 +131,7 @@ async function under(fault: (program: Program) => Promise<void>) {
   const clients = await Promise.all([1, 2].map(async () => visit(url, db, await newTenant())));
   const before = await count(sql`batch`);
   const early = await Promise.all(
-    clients.flatMap((client) => [1, 2].map(async () => ({ client, id: await accept(client, freshJobs(3_000)) }))),
+    clients.flatMap((client) => [1, 2].map(async () => ({ client, id: await accept(client, freshJobs(600)) }))),
   );
   const load = startLoad(clients, early[0]!.id);
   await until('the load runs', () => (load.statuses[200] ?? 0) > 3);
@@ -162,8 +162,8 @@ const tell = (what: string, { statuses, ms }: Awaited<ReturnType<typeof under>>)
 
 describe('PostgreSQL', () => {
   test.each([
-    ['crashes, and is back after 2 s', 'SIGQUIT', 2_000],
-    ['is shut down, and is back after 6 s', 'SIGINT', 6_000],
+    ['crashes, and is back after 1 s', 'SIGQUIT', 1_000],
+    ['is shut down, and is back after 3 s', 'SIGINT', 3_000],
   ] as const)(
     '%s: 503 meanwhile, then everything ends',
     async (name, signal, outage) => {
@@ -178,9 +178,9 @@ describe('PostgreSQL', () => {
     60_000,
   );
 
-  test('loses all its backends every 150 ms for 5 s: no crash, then everything ends', async () => {
+  test('loses all its backends every 150 ms for 2 s: no crash, then everything ends', async () => {
     const seen = await under(async ({ name }) => {
-      for (const end = performance.now() + 5_000; performance.now() < end; await sleep(150))
+      for (const end = performance.now() + 2_000; performance.now() < end; await sleep(150))
         await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`.execute(db);
     });
     tell('backends terminated', seen);
