@@ -1,7 +1,7 @@
 /** The rooms of a location that somebody watches on one board, as this process knows them. */
 import { openBeats } from './beats.ts';
-import type { Heartbeat } from './display.ts';
-import { type Pace, type Room, sharedFor } from './room.ts';
+import type { DisplayHeartbeat } from './display.ts';
+import { type DisplayPace, type WatchedRoom, sharedFor } from './room.ts';
 import { toHeartbeat } from './snapshot.ts';
 
 /** Told when the location may have other rooms, and at each heartbeat. */
@@ -16,9 +16,9 @@ export type Board = {
   readonly beats: number;
   /** The ids of the rooms that the location has, in order of their names. */
   readonly resourceIds: readonly number[];
-  roomOf(id: number): Room;
+  roomOf(id: number): WatchedRoom;
   /** Says until when all that is shown of it was known to be right; the same object for all who ask at about the same time. */
-  heartbeat(): Heartbeat;
+  heartbeat(): DisplayHeartbeat;
   /** It may have other rooms. */
   touch(): void;
   /** A read begins of which rooms it has; what it has found is published by what this returns. */
@@ -30,10 +30,10 @@ export type Board = {
 };
 
 export type BoardSurroundings = {
-  pace: Pace;
+  pace: DisplayPace;
   isListening(): boolean;
-  roomOf(id: number): Room;
-  findRoom(id: number): Room | undefined;
+  roomOf(id: number): WatchedRoom;
+  findRoom(id: number): WatchedRoom | undefined;
   isDone(board: Board): void;
 };
 
@@ -48,7 +48,7 @@ export function openBoard(locationId: number, surroundings: BoardSurroundings): 
   let shownRead = 0;
   let knownAt = 0;
   let beats = 0;
-  let last: Heartbeat | undefined;
+  let last: DisplayHeartbeat | undefined;
 
   const tellAll = () => {
     for (const reader of readers) reader.tell();
@@ -79,7 +79,7 @@ export function openBoard(locationId: number, surroundings: BoardSurroundings): 
       if (last && Math.abs(now - last.serverTime) <= sharedFor) return last;
       if (seenChanges === changes && surroundings.isListening()) knownAt = now;
       const shown = members.map(surroundings.findRoom).filter((room) => room?.plan && room.isWatched);
-      const asOf = Math.min(knownAt, ...shown.map((room) => (room as Room).asOf(now)));
+      const asOf = Math.min(knownAt, ...shown.map((room) => (room as WatchedRoom).asOf(now)));
       last = toHeartbeat('', now, asOf);
       return last;
     },

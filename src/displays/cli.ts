@@ -5,8 +5,8 @@ import { readInput } from '../input.ts';
 import { newDisplay, toDisplayRecord } from './device-wire.ts';
 import * as displays from './service.ts';
 
-type Tenant = { mandator: string };
-type PairOptions = Tenant & {
+type TenantOption = { mandator: string };
+type PairOptions = TenantOption & {
   room?: string[];
   location?: string;
   name?: string;
@@ -97,7 +97,7 @@ export const addCommands: AddCommands = (program, action) => {
     .description('list displays with their age, revoked ones too')
     .addHelpText('after', example('list --mandator demo'))
     .action(
-      action(async ({ context: { db }, print }, options: Tenant) => {
+      action(async ({ context: { db }, print }, options: TenantOption) => {
         const { viewer } = await displays.openOffice(db, options.mandator);
         const listed = await displays.listAllDevices(db, viewer);
         const rows = listed.map((one) => [
@@ -116,7 +116,7 @@ export const addCommands: AddCommands = (program, action) => {
     .argument('<id>', 'the id that pair and list print')
     .addHelpText('after', example('revoke 3 --mandator demo'))
     .action(
-      action(async ({ context: { db }, print }, id: string, options: Tenant) => {
+      action(async ({ context: { db }, print }, id: string, options: TenantOption) => {
         if (!/^\d{1,9}$/.test(id)) throw new CommandFailed(`id: ${id} is no id of a display; see display list.`);
         const act = await displays.openOffice(db, options.mandator);
         const revoked = await displays.revokeDevice(db, act, Number(id));

@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, Forbidden, NotFound } from '../errors.ts';
 import { changeDisplayPerson } from '../tenants/service.ts';
-import type { Display, Health } from './display.ts';
+import type { Display, DeviceHealth } from './display.ts';
 import { hear } from './hearing.ts';
 import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';
 
@@ -51,7 +51,7 @@ const selectDevices = (db: Database, { mandatorId }: Viewer) =>
     .$narrowType<Pick<Display, 'privacy'>>();
 
 function toDisplay({ health: stored, ...display }: Omit<Display, 'health'> & { health: unknown }): Display {
-  const health = stored as (Omit<Health, 'startedAt'> & { startedAt: string | null }) | null;
+  const health = stored as (Omit<DeviceHealth, 'startedAt'> & { startedAt: string | null }) | null;
   const { startedAt = null } = health ?? {};
   return {
     ...display,
@@ -102,7 +102,7 @@ export async function findOwnDevice(context: Context, viewer: Viewer): Promise<D
 }
 
 /** Keeps what a device tells of itself. @throws Forbidden for whoever is none */
-export async function reportHealth(context: Context, viewer: Viewer, health: Health): Promise<Display> {
+export async function reportHealth(context: Context, viewer: Viewer, health: DeviceHealth): Promise<Display> {
   const id = ownId(viewer);
   hear(context, viewer);
   await context.db

@@ -28,12 +28,12 @@ export type Display = {
   ageSeconds: number | null;
   /** Since when it has not called though it should have. */
   silentSince: Date | null;
-  health: Health | null;
+  health: DeviceHealth | null;
   version: number;
 };
 
 /** What a device tells of itself. */
-export type Health = {
+export type DeviceHealth = {
   /** Of the page, or of another program. */
   program: string;
   /** Width x height in CSS pixels. */
@@ -63,7 +63,7 @@ export type SlotChange = {
 };
 
 /** One line of a room's plan, as a level of privacy lets it be shown; null: not to be shown, or not known. */
-export type Slot = TimedSlot & {
+export type DisplaySlot = TimedSlot & {
   bookingId: number;
   version: number;
   start: number;
@@ -80,7 +80,7 @@ export type Slot = TimedSlot & {
 };
 
 /** All that a sign knows of its room; the same object for everybody who sees the same. */
-export type Snapshot = {
+export type RoomSnapshot = {
   kind: 'snapshot';
   /** Names this content: the same content has the same cursor, in every process. */
   cursor: string;
@@ -106,7 +106,7 @@ export type Snapshot = {
   status: RoomStatus;
   until: number | null;
   /** In order of `from`: from today, at the location, for at least 48 hours. */
-  schedule: Slot[];
+  schedule: DisplaySlot[];
   open: { start: number; end: number }[];
   /** The first instant that the schedule holds, and the first that it does not. */
   start: number;
@@ -115,7 +115,7 @@ export type Snapshot = {
 };
 
 /** Says that the stream lives and, while the server itself is sure, that what was sent is still right. */
-export type Heartbeat = {
+export type DisplayHeartbeat = {
   kind: 'heartbeat';
   /** Of the snapshot that is still right; empty on a board, which shows several. */
   cursor: string;
@@ -125,7 +125,7 @@ export type Heartbeat = {
 };
 
 /** The last frame of a stream that ends before its client wants it to. */
-export type Ended = {
+export type DisplayEnded = {
   kind: 'ended';
   reason: 'Expired' | 'Revoked' | 'Restarting';
   serverTime: number;
@@ -133,4 +133,4 @@ export type Ended = {
   retryAfterSeconds: number | null;
 };
 
-export type Frame = Snapshot | Heartbeat | Ended;
+export type DisplayFrame = RoomSnapshot | DisplayHeartbeat | DisplayEnded;

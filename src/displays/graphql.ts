@@ -30,7 +30,7 @@ function addFrame(builder: Builder, snapshot: ReturnType<typeof addSnapshot>) {
       Restarting: { description: 'The service restarts, or what the display may see has changed.' },
     } as const,
   });
-  const ended = builder.objectRef<displays.Ended>('DisplayEnded').implement({
+  const ended = builder.objectRef<displays.DisplayEnded>('DisplayEnded').implement({
     description: 'The last frame of a stream that ends before its reader wants it to.',
     fields: (t) => ({
       reason: t.expose('reason', { type: reason, description: 'Why it ends.' }),
@@ -54,7 +54,7 @@ function addFrame(builder: Builder, snapshot: ReturnType<typeof addSnapshot>) {
 }
 
 /** The last frame of a stream that `error` has ended. @throws whatever is no end that a sign can do something about */
-function endOf(error: Error, expiresAt: Date): displays.Ended {
+function endOf(error: Error, expiresAt: Date): displays.DisplayEnded {
   const serverTime = Date.now();
   const cause = asDomainError(error);
   if (cause instanceof NotAuthenticated) {
@@ -95,7 +95,7 @@ function addReads(builder: Builder, snapshot: ReturnType<typeof addSnapshot>): v
 
 function addStreams(builder: Builder, frame: ReturnType<typeof addFrame>): void {
   const follow = (call: Call, open: (context: Context) => ReturnType<typeof displays.watchRoom>) =>
-    call.streams.follow<displays.Snapshot | displays.Heartbeat, displays.Frame>(
+    call.streams.follow<displays.RoomSnapshot | displays.DisplayHeartbeat, displays.DisplayFrame>(
       call,
       async () => displays.hearReader(call.context, call.viewer, await open(call.context)),
       (error) => endOf(error, call.viewer.expiresAt),

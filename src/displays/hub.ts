@@ -9,8 +9,8 @@ import type { Change, Subscription } from '../db/notifications.ts';
 import { type Board, openBoard } from './board.ts';
 import { keepLocalDays } from './local-days.ts';
 import { readMembers } from './plan.ts';
-import { openQueue, openReading, type Queue } from './reading.ts';
-import { openRoom, type Pace, type Room } from './room.ts';
+import { openQueue, openReading, type ReadQueue } from './reading.ts';
+import { openRoom, type DisplayPace, type WatchedRoom } from './room.ts';
 import { resourcesIn } from './slots.ts';
 
 export type Hub = {
@@ -19,7 +19,7 @@ export type Hub = {
    * @param anew whether it must have been read after this call
    * @returns undefined when the tenant has no such room
    */
-  withRoom<T>(mandatorId: number, id: number, anew: boolean, use: (room: Room) => T): Promise<T | undefined>;
+  withRoom<T>(mandatorId: number, id: number, anew: boolean, use: (room: WatchedRoom) => T): Promise<T | undefined>;
   /** The same of a location whose rooms are known; they themselves may not have been read yet. */
   withBoard<T>(mandatorId: number, locationId: number, anew: boolean, use: (board: Board) => T): Promise<T | undefined>;
   /** Reads since the start of the process; rooms that are watched now, and that are kept besides those. */
@@ -28,22 +28,22 @@ export type Hub = {
   close(): void;
 };
 
-const usualPace: Pace = {
+const usualPace: DisplayPace = {
   heartbeat: 30_000,
   keep: 60_000,
   midnightSpread: 5_000,
   retry: [100, 5_000],
 };
 
-type Tenant = {
+type WatchedTenant = {
   readonly mandatorId: number;
-  readonly rooms: Map<number, Room>;
+  readonly rooms: Map<number, WatchedRoom>;
   readonly boards: Map<number, Board>;
   readonly subscriptions: Subscription[];
   /** Fulfilled when every change is heard of. */
   ready: Promise<unknown>;
   isReady: boolean;
-  readonly queue: Queue;
+  readonly queue: ReadQueue;
   boardsRead: Promise<void> | undefined;
 };
 
@@ -51,7 +51,7 @@ const nobody = () => ({ tell() {}, end() {} });
 
 export function openHub(context: Context, pace = usualPace): Hub {
   const { db, log, notifications } = context;
-  const tenants = new Map<number, Tenant>();
+  const tenants = new Map<number, WatchedTenant>();
   const days = keepLocalDays(db);
   const reading = openReading(context, days, pace, (room, mandatorId) => {
     const tenant = tenants.get(mandatorId);
@@ -59,10 +59,10 @@ export function openHub(context: Context, pace = usualPace): Hub {
   });
   const isListening = () => notifications.listening;
 
-  function tenantOf(mandatorId: number): Tenant {
+  function tenantOf(mandatorId: number): WatchedTenant {
     const known = tenants.get(mandatorId);
     if (known) return known;
-    const tenant: Tenant = {
+    const tenant: WatchedTenant = {
       mandatorId,
       rooms: new Map(),
       boards: new Map(),
@@ -95,7 +95,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
 
   /** @param react with the ids that have changed; undefined: all may have */
   async function follow(
-    tenant: Tenant,
+    tenant: WatchedTenant,
     topic: string,
     react: (ids: ReadonlySet<number> | undefined) => void,
   ): Promise<void> {
@@ -111,20 +111,20 @@ export function openHub(context: Context, pace = usualPace): Hub {
 
   // What a room shows is not known while it is read: then all that it may show counts.
   /** Whether a room shows something of one of these resources. */
-  const shows = ({ id, plan, isStale }: Room, ids: ReadonlySet<number>) =>
+  const shows = ({ id, plan, isStale }: WatchedRoom, ids: ReadonlySet<number>) =>
     ids.has(id) || isStale || !plan || resourcesIn(plan.stored).some((named) => ids.has(named));
 
-  const namesPerson = ({ plan, isStale }: Room, ids: ReadonlySet<number>) =>
+  const namesPerson = ({ plan, isStale }: WatchedRoom, ids: ReadonlySet<number>) =>
     isStale || !plan || plan.stored.slots.some(({ organizerId }) => organizerId !== null && ids.has(organizerId));
 
-  const isAt = ({ plan, isStale }: Room, ids: ReadonlySet<number>) =>
+  const isAt = ({ plan, isStale }: WatchedRoom, ids: ReadonlySet<number>) =>
     isStale || !plan || ids.has(plan.stored.locationId);
 
-  function touchWhere(tenant: Tenant, isMeant: (room: Room) => boolean): void {
+  function touchWhere(tenant: WatchedTenant, isMeant: (room: WatchedRoom) => boolean): void {
     for (const room of [...tenant.rooms.values()]) if (isMeant(room)) room.touch();
   }
 
-  function roomOf(tenant: Tenant, id: number): Room {
+  function roomOf(tenant: WatchedTenant, id: number): WatchedRoom {
     const known = tenant.rooms.get(id);
     if (known) return known;
     const room = openRoom(id, {
@@ -140,24 +140,24 @@ export function openHub(context: Context, pace = usualPace): Hub {
     return room;
   }
 
-  function forgetRoom(tenant: Tenant, room: Room): void {
+  function forgetRoom(tenant: WatchedTenant, room: WatchedRoom): void {
     room.close();
     reading.forget(tenant.queue, room);
     if (tenant.rooms.get(room.id) === room) tenant.rooms.delete(room.id);
     forgetTenant(tenant);
   }
-  function forgetTenant(tenant: Tenant): void {
+  function forgetTenant(tenant: WatchedTenant): void {
     if (tenant.rooms.size > 0 || tenant.boards.size > 0) return;
     for (const subscription of tenant.subscriptions) subscription.close();
     if (tenants.get(tenant.mandatorId) === tenant) tenants.delete(tenant.mandatorId);
     days.forget(tenant.mandatorId);
   }
 
-  function touchBoards(tenant: Tenant): void {
+  function touchBoards(tenant: WatchedTenant): void {
     for (const board of tenant.boards.values()) board.touch();
     void readBoardsUntilDone(tenant);
   }
-  async function readBoardsUntilDone(tenant: Tenant): Promise<void> {
+  async function readBoardsUntilDone(tenant: WatchedTenant): Promise<void> {
     const [first, most] = pace.retry;
     for (let failures = 0; tenant.boards.size > 0; failures++) {
       try {
@@ -169,7 +169,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
     }
   }
   /** Reads which rooms the boards of a tenant have, after this call; who calls before it begins shares it. */
-  function readBoards(tenant: Tenant): Promise<void> {
+  function readBoards(tenant: WatchedTenant): Promise<void> {
     tenant.boardsRead ??= (async () => {
       await nextTurn();
       tenant.boardsRead = undefined;

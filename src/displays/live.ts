@@ -3,7 +3,7 @@ import { mayShow, mayShowSome } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Source } from '../db/notifications.ts';
 import { NotFound } from '../errors.ts';
-import type { Heartbeat, Privacy, Snapshot } from './display.ts';
+import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
 import { openHub } from './hub.ts';
 import { readBoard, readRoom } from './sources.ts';
 
@@ -22,7 +22,7 @@ const levelOf = ({ display }: Viewer): Privacy => display?.privacy ?? 'Title';
 export const figuresOf = (context: Context) => context.once(openHub).figures;
 
 /** The room as it is now. @throws NotFound, also for a room that the viewer may not see */
-export async function readSnapshot(context: Context, viewer: Viewer, resourceId: number): Promise<Snapshot> {
+export async function readSnapshot(context: Context, viewer: Viewer, resourceId: number): Promise<RoomSnapshot> {
   checkRoom(viewer, resourceId);
   const level = levelOf(viewer);
   const snapshot = await context
@@ -43,7 +43,7 @@ export async function watchRoom(
   resourceId: number,
   after?: string | null,
   hub = context.once(openHub),
-): Promise<Source<Snapshot | Heartbeat>> {
+): Promise<Source<RoomSnapshot | DisplayHeartbeat>> {
   checkRoom(viewer, resourceId);
   const level = levelOf(viewer);
   const source = await hub.withRoom(viewer.mandatorId, resourceId, false, (room) =>
@@ -57,7 +57,7 @@ export async function watchRoom(
  * The active rooms of a location, of those that the viewer may see, in order of their names.
  * @throws NotFound for an unknown location, and for one of which the display may see no room
  */
-export async function readLocation(context: Context, viewer: Viewer, locationId: number): Promise<Snapshot[]> {
+export async function readLocation(context: Context, viewer: Viewer, locationId: number): Promise<RoomSnapshot[]> {
   const ids = await context
     .once(openHub)
     .withBoard(viewer.mandatorId, locationId, true, ({ resourceIds }) =>
@@ -81,7 +81,7 @@ export async function watchLocation(
   viewer: Viewer,
   locationId: number,
   hub = context.once(openHub),
-): Promise<Source<Snapshot | Heartbeat>> {
+): Promise<Source<RoomSnapshot | DisplayHeartbeat>> {
   const source = await hub.withBoard(viewer.mandatorId, locationId, false, (board) => {
     const isShown = (id: number) => mayShow(viewer, id);
     if (!mayShowSome(viewer, board.resourceIds)) return undefined;

@@ -7,16 +7,16 @@ import { listOpenIntervals } from '../opening-hours/service.ts';
 import { zoneFor } from '../time/zones.ts';
 import type { StoredPlan } from './plan.ts';
 
-type Stretch = { start: number; end: number };
-type Offset = { from: number; offsetMinutes: number };
+type OpenTime = { start: number; end: number };
+type ZoneOffset = { from: number; offsetMinutes: number };
 
 /** All that is known of a room, whoever looks. */
 export type RoomPlan = {
   stored: StoredPlan;
   /** Within the plan: in order, with nothing between two that touch. */
-  open: Stretch[];
+  open: OpenTime[];
   /** The offsets of its zone, each from an instant on. */
-  zoneOffsets: Offset[];
+  zoneOffsets: ZoneOffset[];
 };
 
 /** The days of one location from `start` on. */
@@ -24,11 +24,11 @@ type Days = {
   timeZone: string;
   start: number;
   end: number;
-  zoneOffsets: Offset[];
-  open: Map<number, Stretch[]>;
+  zoneOffsets: ZoneOffset[];
+  open: Map<number, OpenTime[]>;
 };
 
-function listOffsets(timeZone: string, start: number, end: number): Offset[] {
+function listOffsets(timeZone: string, start: number, end: number): ZoneOffset[] {
   const offsets = zoneFor(timeZone).offsetsIn(start, end);
   return offsets.map(({ from, offset }) => ({ from, offsetMinutes: offset / 60_000 }));
 }
@@ -73,7 +73,7 @@ export function keepLocalDays(db: Database): LocalDays {
       return known.map(({ stored, days: { zoneOffsets, open } }) => ({
         stored,
         zoneOffsets,
-        open: open.get(stored.resourceId) as Stretch[],
+        open: open.get(stored.resourceId) as OpenTime[],
       }));
     },
     forgetRoom(mandatorId, resourceId) {
@@ -86,7 +86,7 @@ export function keepLocalDays(db: Database): LocalDays {
   };
 }
 
-function within(stretches: readonly { start: Date; end: Date }[] | undefined, from: number, to: number): Stretch[] {
+function within(stretches: readonly { start: Date; end: Date }[] | undefined, from: number, to: number): OpenTime[] {
   if (!stretches) return [{ start: from, end: to }];
   return stretches
     .map(({ start, end }) => ({ start: Math.max(start.getTime(), from), end: Math.min(end.getTime(), to) }))

@@ -6,21 +6,21 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import type { LocalDays } from './local-days.ts';
 import { readPlans } from './plan.ts';
-import type { Pace, Room } from './room.ts';
+import type { DisplayPace, WatchedRoom } from './room.ts';
 
 /** What is to be read of a tenant. */
-export type Queue = {
+export type ReadQueue = {
   readonly mandatorId: number;
-  readonly wanted: Set<Room>;
+  readonly wanted: Set<WatchedRoom>;
   /** Being read, and who waits for that; then who waits for the read after it. */
-  readonly running: Map<Room, PromiseWithResolvers<void>>;
-  readonly waiting: Map<Room, PromiseWithResolvers<void>>;
+  readonly running: Map<WatchedRoom, PromiseWithResolvers<void>>;
+  readonly waiting: Map<WatchedRoom, PromiseWithResolvers<void>>;
   /** Reads that have failed one after the other; no other begins while `isPaused`. */
   failures: number;
   isPaused: boolean;
 };
 
-export const openQueue = (mandatorId: number): Queue => ({
+export const openQueue = (mandatorId: number): ReadQueue => ({
   mandatorId,
   wanted: new Set(),
   running: new Map(),
@@ -29,16 +29,16 @@ export const openQueue = (mandatorId: number): Queue => ({
   isPaused: false,
 });
 
-export type Reading = {
+export type RoomReading = {
   /** Reads the room soon. */
-  want(queue: Queue, room: Room): void;
+  want(queue: ReadQueue, room: WatchedRoom): void;
   /**
    * Fulfilled by a read that begins after this call.
    * @param anew false: of a room that was never read, the one that runs is as good
    */
-  readOnce(queue: Queue, room: Room, anew: boolean): Promise<void>;
+  readOnce(queue: ReadQueue, room: WatchedRoom, anew: boolean): Promise<void>;
   /** Nobody watches the room any more; who waits for it is still answered. */
-  forget(queue: Queue, room: Room): void;
+  forget(queue: ReadQueue, room: WatchedRoom): void;
   /** Counted from the start of the process. */
   readonly figures: { readonly statements: number; readonly roomsRead: number };
 };
@@ -60,10 +60,10 @@ function promised(): PromiseWithResolvers<void> {
 export function openReading(
   { db, log, notifications }: Context,
   days: LocalDays,
-  pace: Pace,
-  isGone: (room: Room, mandatorId: number) => void,
-): Reading {
-  const hungry = new Set<Queue>();
+  pace: DisplayPace,
+  isGone: (room: WatchedRoom, mandatorId: number) => void,
+): RoomReading {
+  const hungry = new Set<ReadQueue>();
   const figures = { statements: 0, roomsRead: 0 };
   let reads = 0;
   let isScheduled = false;
@@ -81,13 +81,13 @@ export function openReading(
     });
   }
 
-  function want(queue: Queue, room: Room): void {
+  function want(queue: ReadQueue, room: WatchedRoom): void {
     queue.wanted.add(room);
     hungry.add(queue);
     schedule();
   }
 
-  function start(queue: Queue): void {
+  function start(queue: ReadQueue): void {
     if (queue.isPaused) return;
     // Who is being read is read again after that, or the older of two plans might be published last.
     const rooms = [...queue.wanted].filter((room) => !queue.running.has(room)).slice(0, mostRooms);
@@ -104,7 +104,7 @@ export function openReading(
     });
   }
 
-  async function read(queue: Queue, rooms: readonly Room[]): Promise<void> {
+  async function read(queue: ReadQueue, rooms: readonly WatchedRoom[]): Promise<void> {
     const { mandatorId, running, waiting } = queue;
     for (const room of rooms) {
       // Who waits for it wants all of it as it is now; without LISTEN nobody says what has changed.
@@ -112,7 +112,7 @@ export function openReading(
       running.set(room, waiting.get(room) ?? promised());
       waiting.delete(room);
     }
-    const answered = (room: Room) => {
+    const answered = (room: WatchedRoom) => {
       const answer = running.get(room);
       running.delete(room);
       return answer;
@@ -136,7 +136,7 @@ export function openReading(
   }
 
   /** Reads the rooms and shows them to their readers. @returns the ids of those that there are */
-  async function publish(mandatorId: number, rooms: readonly Room[]): Promise<Set<number>> {
+  async function publish(mandatorId: number, rooms: readonly WatchedRoom[]): Promise<Set<number>> {
     const publishing = new Map(rooms.map((room) => [room.id, room.beginRead()]));
     figures.statements++;
     figures.roomsRead += rooms.length;
@@ -149,7 +149,7 @@ export function openReading(
     return new Set(stored.map(({ resourceId }) => resourceId));
   }
 
-  function pause(queue: Queue): void {
+  function pause(queue: ReadQueue): void {
     const [first, most] = pace.retry;
     queue.isPaused = true;
     const go = () => {

@@ -22,7 +22,7 @@ const polledSnapshot = z
   })
   .meta({ id: 'PolledSnapshot', description: 'All that a sign knows of its room, for signs that poll.' });
 
-function secondsToPoll({ serverTime, nextChangeAt }: displays.Snapshot): number {
+function secondsToPoll({ serverTime, nextChangeAt }: displays.RoomSnapshot): number {
   const wait = Math.ceil(((nextChangeAt ?? Number.POSITIVE_INFINITY) - serverTime) / 1_000);
   return Math.min(longestPoll, Math.max(shortestPoll, wait));
 }

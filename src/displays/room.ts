@@ -1,12 +1,12 @@
 /** A room that somebody watches, or has watched a moment ago, as this process knows it. */
 import { openBeats, phaseOf } from './beats.ts';
-import type { Heartbeat, Privacy, Snapshot } from './display.ts';
+import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
 import type { RoomPlan } from './local-days.ts';
 import { type Content, toContent, toHeartbeat, toSnapshot } from './snapshot.ts';
 import { stateAt } from './state.ts';
 
 /** Milliseconds. */
-export type Pace = {
+export type DisplayPace = {
   heartbeat: number;
   /** How long a room is kept that nobody watches any more: who comes back finds it as it is. */
   keep: number;
@@ -17,13 +17,13 @@ export type Pace = {
 };
 
 /** Told when there may be something new of the room; what it is, it asks for itself. */
-export type Reader = {
-  tell(room: Room): void;
+export type RoomReader = {
+  tell(room: WatchedRoom): void;
   /** The room is no more. */
-  end(room: Room): void;
+  end(room: WatchedRoom): void;
 };
 
-export type Room = {
+export type WatchedRoom = {
   readonly id: number;
   /** Undefined before the first read. */
   readonly plan: RoomPlan | undefined;
@@ -36,10 +36,10 @@ export type Room = {
   asOf(now: number): number;
   /** What there is to be shown; the same object for all who ask at about the same time. */
   cursor(level: Privacy): string;
-  snapshot(level: Privacy): Snapshot;
-  heartbeat(level: Privacy): Heartbeat;
-  join(reader: Reader): void;
-  leave(reader: Reader): void;
+  snapshot(level: Privacy): RoomSnapshot;
+  heartbeat(level: Privacy): DisplayHeartbeat;
+  join(reader: RoomReader): void;
+  leave(reader: RoomReader): void;
   /** It may have changed. */
   touch(): void;
   /** A read begins, which sees all changes up to now; what it has found is published by what this returns. */
@@ -48,14 +48,14 @@ export type Room = {
   close(): void;
 };
 
-export type Surroundings = {
-  pace: Pace;
+export type RoomSurroundings = {
+  pace: DisplayPace;
   /** Whether changes are heard of. */
   isListening(): boolean;
   /** The room wants to be read: because it may have changed, or because somebody comes who does not know it yet. */
-  wantsRead(room: Room, isFirst: boolean): void;
+  wantsRead(room: WatchedRoom, isFirst: boolean): void;
   /** Nobody needs it any more. */
-  isDone(room: Room): void;
+  isDone(room: WatchedRoom): void;
 };
 
 /** For so many milliseconds a frame that was made for one reader is good for another. */
@@ -63,11 +63,11 @@ export const sharedFor = 250;
 /** By so many milliseconds a timer may be early. */
 const earliness = 50;
 
-type View = { content: Content; snapshot?: Snapshot; heartbeat?: Heartbeat };
+type View = { content: Content; snapshot?: RoomSnapshot; heartbeat?: DisplayHeartbeat };
 
-export function openRoom(id: number, surroundings: Surroundings): Room {
+export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoom {
   const { pace } = surroundings;
-  const readers = new Set<Reader>();
+  const readers = new Set<RoomReader>();
   const views = new Map<Privacy, View>();
   let plan: RoomPlan | undefined;
   let nextChangeAt: number | null = null;
@@ -144,7 +144,7 @@ export function openRoom(id: number, surroundings: Surroundings): Room {
     return view;
   }
 
-  const room: Room = {
+  const room: WatchedRoom = {
     id,
     get plan() {
       return plan;

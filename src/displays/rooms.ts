@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { Conflict, InvalidInput } from '../errors.ts';
 
-type Place = { name: string; timeZone: string };
+type NamedPlace = { name: string; timeZone: string };
 
 /** More than one sign shows; for all rooms of a location there is the location. */
 export const mostResources = 100;
@@ -19,7 +19,7 @@ export function checkSomeRoom(resourceIds: readonly number[], locationId: number
  * The rooms in the order of their ids; none of them goes before the transaction ends.
  * @throws InvalidInput naming those that the tenant does not have; Conflict for retired ones
  */
-export async function checkResources(trx: Transaction, mandatorId: number, ids: readonly number[]): Promise<Place[]> {
+export async function checkResources(trx: Transaction, mandatorId: number, ids: readonly number[]): Promise<NamedPlace[]> {
   if (ids.length === 0) return [];
   const found = await trx
     .selectFrom('resource')
@@ -46,7 +46,7 @@ export async function checkResources(trx: Transaction, mandatorId: number, ids: 
 }
 
 /** @throws InvalidInput for a location that the tenant does not have; Conflict for a retired one */
-export async function checkLocation(trx: Transaction, mandatorId: number, id: number): Promise<Place> {
+export async function checkLocation(trx: Transaction, mandatorId: number, id: number): Promise<NamedPlace> {
   const found = await trx
     .selectFrom('location')
     .where('mandator_id', '=', mandatorId)

@@ -24,7 +24,7 @@ export {
   reportHealth,
   revokeDevice,
 } from './devices.ts';
-export type { Display, Ended, Frame, Heartbeat, Snapshot } from './display.ts';
+export type { Display, DisplayEnded, DisplayFrame, DisplayHeartbeat, RoomSnapshot } from './display.ts';
 export { displayFigures, findSilent, forgetPairings, hear, hearReader } from './hearing.ts';
 export { figuresOf, readLocation, readSnapshot, watchLocation, watchRoom } from './live.ts';
 export { findLocationNamed, findRoomNamed, openOffice } from './office.ts';

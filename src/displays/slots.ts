@@ -1,5 +1,5 @@
 /** What a level of privacy shows of a room's plan. Pure. */
-import type { Privacy, Slot, SlotChange } from './display.ts';
+import type { Privacy, DisplaySlot, SlotChange } from './display.ts';
 import type { StoredLesson, StoredPlan, StoredSlot } from './plan.ts';
 
 /** What a level shows; nothing of what is private at any. */
@@ -56,7 +56,7 @@ function kindOfChange(
   return found.hasOthers || found.lessons.some(({ status }) => status === 'Vertretung') ? 'Substituted' : null;
 }
 
-function toSlot(stored: StoredSlot, level: Privacy): Slot {
+function toSlot(stored: StoredSlot, level: Privacy): DisplaySlot {
   const { subject: showsSubject, people: showsPeople } = stored.isPrivate ? shown.BusyOnly : shown[level];
   const lessons = stored.lessons ?? [];
   const change = stored.kind === 'Lesson' ? changeOf(stored, lessons) : null;
@@ -85,7 +85,7 @@ function toSlot(stored: StoredSlot, level: Privacy): Slot {
 }
 
 /** A room's plan as a level shows it, in its order. */
-export const toSlots = ({ slots }: StoredPlan, level: Privacy): Slot[] => slots.map((stored) => toSlot(stored, level));
+export const toSlots = ({ slots }: StoredPlan, level: Privacy): DisplaySlot[] => slots.map((stored) => toSlot(stored, level));
 
 /** The resources that a plan names besides its own: when one of them gets another name, it says something else. */
 export const resourcesIn = ({ resourceId, slots }: StoredPlan): number[] =>

@@ -1,6 +1,6 @@
 /** Snapshots and heartbeats, made of what is known of a room. Pure. */
 import { hash } from 'node:crypto';
-import type { Heartbeat, Privacy, Snapshot } from './display.ts';
+import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
 import type { RoomPlan } from './local-days.ts';
 import { toSlots } from './slots.ts';
 import { stateAt } from './state.ts';
@@ -9,7 +9,7 @@ const staleAfterSeconds = 90;
 const trustedFor = 15 * 60_000;
 
 /** What a snapshot says of the room; the rest of it is when that was said, and until when it was known to be right. */
-export type Content = Omit<Snapshot, 'kind' | 'serverTime' | 'asOf' | 'trustUntil' | 'staleAfterSeconds'>;
+export type Content = Omit<RoomSnapshot, 'kind' | 'serverTime' | 'asOf' | 'trustUntil' | 'staleAfterSeconds'>;
 
 /** What a level of privacy shows of a room at an instant. */
 export function toContent({ stored, open, zoneOffsets }: RoomPlan, level: Privacy, now: number): Content {
@@ -42,7 +42,7 @@ export function toContent({ stored, open, zoneOffsets }: RoomPlan, level: Privac
   return { cursor: hash('sha256', JSON.stringify(said), 'base64url').slice(0, 22), ...said };
 }
 
-export const toSnapshot = (content: Content, serverTime: number, asOf: number): Snapshot => ({
+export const toSnapshot = (content: Content, serverTime: number, asOf: number): RoomSnapshot => ({
   kind: 'snapshot',
   serverTime,
   asOf,
@@ -52,7 +52,7 @@ export const toSnapshot = (content: Content, serverTime: number, asOf: number): 
 });
 
 /** @param cursor of the snapshot that is still right; empty on a board */
-export const toHeartbeat = (cursor: string, serverTime: number, asOf: number): Heartbeat => ({
+export const toHeartbeat = (cursor: string, serverTime: number, asOf: number): DisplayHeartbeat => ({
   kind: 'heartbeat',
   cursor,
   serverTime,

@@ -4,10 +4,10 @@
  */
 import type { Source } from '../db/notifications.ts';
 import type { Board } from './board.ts';
-import type { Heartbeat, Privacy, Snapshot } from './display.ts';
-import type { Reader, Room } from './room.ts';
+import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
+import type { RoomReader, WatchedRoom } from './room.ts';
 
-export type RoomFrame = Snapshot | Heartbeat;
+export type RoomFrame = RoomSnapshot | DisplayHeartbeat;
 
 /** A source of what `take` has; `wake` says that it may have something. */
 function sourceOf<T>(take: () => T | undefined, close: () => void): Source<T> & { wake(): void } {
@@ -46,7 +46,7 @@ function sourceOf<T>(take: () => T | undefined, close: () => void): Source<T> & 
  * @param room that has been read
  * @param seen the cursor that the reader has
  */
-export function readRoom(room: Room, level: Privacy, seen: string | undefined): Source<RoomFrame> {
+export function readRoom(room: WatchedRoom, level: Privacy, seen: string | undefined): Source<RoomFrame> {
   let cursor = seen;
   // A reader that has the present snapshot is greeted with a heartbeat.
   let beats = -1;
@@ -61,7 +61,7 @@ export function readRoom(room: Room, level: Privacy, seen: string | undefined): 
     },
     () => room.leave(reader),
   );
-  const reader: Reader = { tell: source.wake, end: source.close };
+  const reader: RoomReader = { tell: source.wake, end: source.close };
   room.join(reader);
   return source;
 }
@@ -74,17 +74,17 @@ export function readRoom(room: Room, level: Privacy, seen: string | undefined): 
  */
 export function readBoard(board: Board, level: Privacy, mayShow: (resourceId: number) => boolean): Source<RoomFrame> {
   /** By room: the cursor of what was shown of it; null as long as nothing was. */
-  const shown = new Map<Room, string | null>();
-  const pending = new Set<Room>();
+  const shown = new Map<WatchedRoom, string | null>();
+  const pending = new Set<WatchedRoom>();
   // Who has nothing else to be shown is greeted with a heartbeat.
   let beats = board.resourceIds.some(mayShow) ? board.beats : -1;
 
-  function leave(room: Room): void {
+  function leave(room: WatchedRoom): void {
     shown.delete(room);
     pending.delete(room);
     room.leave(reader);
   }
-  function takeSnapshot(room: Room): Snapshot | undefined {
+  function takeSnapshot(room: WatchedRoom): RoomSnapshot | undefined {
     const { plan } = room;
     const seen = shown.get(room);
     if (!plan || seen === undefined) return undefined;
@@ -113,7 +113,7 @@ export function readBoard(board: Board, level: Privacy, mayShow: (resourceId: nu
       board.leave(boardReader);
     },
   );
-  const reader: Reader = {
+  const reader: RoomReader = {
     tell(room) {
       pending.add(room);
       source.wake();

@@ -17,25 +17,25 @@ export type TimedSlot = {
   checkIn: { from: number; until: number; isDone: boolean } | null;
 };
 
-export type Schedule<Slot extends TimedSlot = TimedSlot> = {
+export type Schedule<DisplaySlot extends TimedSlot = TimedSlot> = {
   /** False for a room that is retired. */
   isActive: boolean;
   /** In order of `from`. */
-  slots: readonly Slot[];
+  slots: readonly DisplaySlot[];
   /** When the room is open: in order, with nothing between two that touch. */
   open: readonly { start: number; end: number }[];
   /** As far as the schedule reaches. */
   end: number;
 };
 
-export type RoomState<Slot extends TimedSlot = TimedSlot> = {
+export type RoomState<DisplaySlot extends TimedSlot = TimedSlot> = {
   status: RoomStatus;
   /** When the status ends: null where that is not within the schedule. */
   until: number | null;
   /** What occupies the room, or what is to be checked in. */
-  current: Slot | undefined;
+  current: DisplaySlot | undefined;
   /** What occupies it after that. */
-  next: Slot | undefined;
+  next: DisplaySlot | undefined;
   /** Before this instant the state stays as it is, unless the schedule changes. */
   nextChangeAt: number | null;
 };
@@ -47,16 +47,16 @@ export const endsSoon = 10 * minute;
 const waits = ({ checkIn }: TimedSlot, now: number) =>
   checkIn !== null && !checkIn.isDone && checkIn.from <= now && now < checkIn.until;
 
-export function stateAt<Slot extends TimedSlot>(schedule: Schedule<Slot>, now: number): RoomState<Slot> {
+export function stateAt<DisplaySlot extends TimedSlot>(schedule: Schedule<DisplaySlot>, now: number): RoomState<DisplaySlot> {
   const occupying = schedule.slots.filter((slot) => slot.occupies && slot.to > now);
   const [first, second] = occupying;
   const current = first && first.from <= now ? first : undefined;
   const next = current ? second : first;
-  const state = (status: RoomStatus, until: number | null, shown = current): RoomState<Slot> => ({
+  const state = (status: RoomStatus, until: number | null, shown = current): RoomState<DisplaySlot> => ({
     status,
     until: until !== null && until < schedule.end ? until : null,
     current: shown,
-    next: shown === next ? occupying[occupying.indexOf(next as Slot) + 1] : next,
+    next: shown === next ? occupying[occupying.indexOf(next as DisplaySlot) + 1] : next,
     nextChangeAt: nextEdge(schedule, now),
   });
   if (!schedule.isActive) return state('OUT_OF_SERVICE', null);

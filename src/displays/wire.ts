@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { bookingKind, checkInRecord } from '../bookings/service.ts';
 import { flag, id, instant, maybeInstant, maybeText, positive, text } from '../fields.ts';
-import { type Heartbeat, type Slot, type Snapshot, slotChangeKinds } from './display.ts';
+import { type DisplayHeartbeat, type DisplaySlot, type RoomSnapshot, slotChangeKinds } from './display.ts';
 
 export * as examples from './examples.ts';
 
@@ -137,7 +137,7 @@ export const displayHeartbeat = z
 const written = (millis: number) => new Date(millis).toISOString();
 const maybeWritten = (millis: number | null) => (millis === null ? null : written(millis));
 
-function toSlotRecord(slot: Slot) {
+function toSlotRecord(slot: DisplaySlot) {
   const { checkIn, change } = slot;
   return {
     BookingId: slot.bookingId,
@@ -170,7 +170,7 @@ function toSlotRecord(slot: Slot) {
   };
 }
 
-export function toSnapshotRecord(snapshot: Snapshot) {
+export function toSnapshotRecord(snapshot: RoomSnapshot) {
   const { resource } = snapshot;
   return {
     Cursor: snapshot.cursor,
@@ -203,7 +203,7 @@ export function toSnapshotRecord(snapshot: Snapshot) {
   };
 }
 
-export const toHeartbeatRecord = (heartbeat: Heartbeat) => ({
+export const toHeartbeatRecord = (heartbeat: DisplayHeartbeat) => ({
   Cursor: heartbeat.cursor,
   ServerTime: written(heartbeat.serverTime),
   AsOf: written(heartbeat.asOf),

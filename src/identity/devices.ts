@@ -31,7 +31,7 @@ export function hashDisplayToken(config: Context['config'], token: string): Buff
     .digest();
 }
 
-type Row = Omit<Viewer, 'role' | 'pinId' | 'display' | 'credential'> & DisplayGrant & { hash: Buffer; counts: boolean };
+type DisplayRow = Omit<Viewer, 'role' | 'pinId' | 'display' | 'credential'> & DisplayGrant & { hash: Buffer; counts: boolean };
 
 const statement = {
   name: 'displays by token',
@@ -54,10 +54,10 @@ const statement = {
 };
 
 /** Reads displays by the hashes of their tokens: after a restart thousands of them come back within seconds. */
-function openReader({ db }: Context): (hash: Buffer) => Promise<Row | undefined> {
+function openReader({ db }: Context): (hash: Buffer) => Promise<DisplayRow | undefined> {
   const keyOf = (hash: Buffer) => hash.toString('base64');
-  const gather = openGathering<Buffer, Row | undefined>(async (hashes) => {
-    const rows = await runPrepared<Row>(db, statement, [hashes]);
+  const gather = openGathering<Buffer, DisplayRow | undefined>(async (hashes) => {
+    const rows = await runPrepared<DisplayRow>(db, statement, [hashes]);
     const found = new Map(rows.map((row) => [keyOf(row.hash), row]));
     return hashes.map((hash) => found.get(keyOf(hash)));
   });

@@ -19,11 +19,11 @@ import { apiScope } from './tokens.ts';
 export type Assertion = { tenant: string; email: string; expiresAt: Date };
 
 /** Where a token comes from, and whether it was good when it was last checked. */
-type Sender = { address: string; isProven: boolean };
+type TokenSender = { address: string; isProven: boolean };
 
 export type Provider = {
   /** @throws NotAuthenticated; Unavailable while the provider cannot be asked */
-  verify(token: string, sender: Sender): Promise<Assertion>;
+  verify(token: string, sender: TokenSender): Promise<Assertion>;
 };
 
 type Metadata = {
@@ -140,7 +140,7 @@ export function openProvider({ config: settings, log }: Context): Provider {
    * Refusals are remembered for a moment, and the provider is asked only so often: junk must not become its load, nor
    * stand in the way of tokens that are in use.
    */
-  async function introspect(token: string, { address, isProven }: Sender): Promise<object> {
+  async function introspect(token: string, { address, isProven }: TokenSender): Promise<object> {
     if (refused.has(token)) throw new TokenRefused();
     const { config } = await provider();
     if (!settings.IdentityProvider.ClientId || !config.serverMetadata().introspection_endpoint)
@@ -157,7 +157,7 @@ export function openProvider({ config: settings, log }: Context): Provider {
     throw new TokenRefused();
   }
 
-  async function read(token: string, sender: Sender): Promise<Assertion> {
+  async function read(token: string, sender: TokenSender): Promise<Assertion> {
     const claims = isJwt(token) ? await verifyJwt(token) : await introspect(token, sender);
     const { aud, exp, iss, scope, scp } = claimsSchema.parse(claims);
     const { issuer } = (await provider()).config.serverMetadata();

@@ -14,10 +14,10 @@ async function findHash(db: Database): Promise<Buffer | undefined> {
 }
 
 /** Undecided: nothing is stored that hangs on a Pepper. */
-type Verdict = 'right' | 'wrong' | 'undecided';
+type PepperVerdict = 'right' | 'wrong' | 'undecided';
 
 /** Without a check value the newest signing key tells; a database that has none is new, or was never asked for a token. */
-async function judgeByKeys(db: Database, pepper: string): Promise<Verdict> {
+async function judgeByKeys(db: Database, pepper: string): Promise<PepperVerdict> {
   const newest = await db
     .selectFrom('signing_key')
     .select(['kid', 'private_key as sealed'])
@@ -28,11 +28,11 @@ async function judgeByKeys(db: Database, pepper: string): Promise<Verdict> {
   return isSealedWith(pepper, newest.kid, newest.sealed) ? 'right' : 'wrong';
 }
 
-type Held = Pick<Context, 'db' | 'config'>;
+type PepperContext = Pick<Context, 'db' | 'config'>;
 
 const hashOf = (pepper: string) => createHmac('sha256', deriveKey(pepper, 'check')).update('roomgate').digest();
 
-async function judge({ db, config }: Held): Promise<Verdict> {
+async function judge({ db, config }: PepperContext): Promise<PepperVerdict> {
   const pepper = pepperOf(config);
   const known = await findHash(db);
   if (!known) return await judgeByKeys(db, pepper);
@@ -40,12 +40,12 @@ async function judge({ db, config }: Held): Promise<Verdict> {
 }
 
 /** Only looks: whoever asks how a process is must not decide which Pepper counts from then on. */
-export async function hasRightPepper(held: Held): Promise<boolean> {
+export async function hasRightPepper(held: PepperContext): Promise<boolean> {
   return (await judge(held)) !== 'wrong';
 }
 
 /** As `hasRightPepper`, of who makes secrets: the first one leaves the check value by which all others are judged. */
-export async function claimPepper({ db, config }: Held): Promise<boolean> {
+export async function claimPepper({ db, config }: PepperContext): Promise<boolean> {
   if (!(await hasRightPepper({ db, config }))) return false;
   await db
     .insertInto('pepper')
@@ -58,7 +58,7 @@ export async function claimPepper({ db, config }: Held): Promise<boolean> {
 
 const check = 'Secrets';
 
-const findings: Record<Verdict, Finding> = {
+const findings: Record<PepperVerdict, Finding> = {
   right: { check, level: 'ok', text: 'the Pepper is the one of this database' },
   undecided: {
     check,
@@ -75,5 +75,5 @@ const findings: Record<Verdict, Finding> = {
 };
 
 /** What the doctor tells of it. */
-export const examinePepper = (context: Held): Promise<Finding[]> =>
+export const examinePepper = (context: PepperContext): Promise<Finding[]> =>
   findingsOf(check, async () => findings[await judge(context)]);

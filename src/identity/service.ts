@@ -18,7 +18,7 @@ import { type Devices, openDevices } from './devices.ts';
 import { openProvider, type Provider } from './external.ts';
 import { normalizeAddress, openExchange } from './guesses.ts';
 import { hashPin, pepperOf } from './pins.ts';
-import { apiScope, type Keys, openKeys, tokenLifetimeSeconds } from './tokens.ts';
+import { apiScope, type TokenKeys, openKeys, tokenLifetimeSeconds } from './tokens.ts';
 
 export { getFirstAdmin, getHolder } from './callers.ts';
 export { grantType, OAuthError, type TokenRequest } from './clients.ts';
@@ -34,7 +34,7 @@ export { apiScope, normalizeAddress };
 /** The state of this room in one process; it ends with the context's notifications. */
 export type Identity = {
   context: Context;
-  keys: Keys;
+  keys: TokenKeys;
   provider: Provider;
   exchange: ReturnType<typeof openExchange>;
   devices: Devices;

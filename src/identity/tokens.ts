@@ -47,12 +47,12 @@ const claimsSchema = z.object({
   exp: z.number(),
 });
 
-export type Claims = z.output<typeof claimsSchema>;
+export type TokenClaims = z.output<typeof claimsSchema>;
 
-export type Keys = {
+export type TokenKeys = {
   sign(holder: { personId: number; mandator: string; pinId: number; clientId: string }): Promise<string>;
   /** @throws NotAuthenticated for whatever is not a token of ours that is valid now */
-  verify(token: string): Promise<Claims>;
+  verify(token: string): Promise<TokenClaims>;
   /** The JWKS: every key whose tokens may still be valid, those of other processes too. */
   publicKeys(): Promise<JWK[]>;
 };
@@ -103,15 +103,15 @@ async function generateKey(pepper: string) {
   };
 }
 
-type SigningKey = { kid: string; publicJwk: JWK; publicKey: KeyObject; sealed: Buffer; createdAt: Date };
+type ParsedKey = { kid: string; publicJwk: JWK; publicKey: KeyObject; sealed: Buffer; createdAt: Date };
 
-const mayStillSign = (key: SigningKey | undefined): key is SigningKey =>
+const mayStillSign = (key: ParsedKey | undefined): key is ParsedKey =>
   key !== undefined && Date.now() - key.createdAt.getTime() < signsFor;
 
 /** The shared signing keys, read when they are first needed. */
-export function openKeys({ db, config }: Context, pepper: string): Keys {
+export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
   /** Newest first. */
-  let keys: SigningKey[] = [];
+  let keys: ParsedKey[] = [];
   let signer: { kid: string; key: KeyObject } | undefined;
   let renewing: Promise<void> | undefined;
   let nextRead: Promise<void> | undefined;
@@ -168,7 +168,7 @@ export function openKeys({ db, config }: Context, pepper: string): Keys {
     await read();
   }
 
-  async function currentKey(): Promise<SigningKey> {
+  async function currentKey(): Promise<ParsedKey> {
     if (!mayStillSign(keys[0])) {
       renewing ??= renew().finally(() => {
         renewing = undefined;

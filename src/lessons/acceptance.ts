@@ -10,12 +10,12 @@ import { lockClasses } from '../flow/locks.ts';
 import { openPlaces } from '../flow/places.ts';
 import { personSends } from '../http/body-memory.ts';
 import { largestOf } from '../http/request-body.ts';
-import { type ConflictRule, type Operation, openStatuses } from './batch.ts';
+import { type ConflictRule, type JobOperation, openStatuses } from './batch.ts';
 import { nudge } from './lifecycle.ts';
 import { type OpenBody, openBody } from './submission.ts';
 
 export type NewBatch = {
-  operation: Operation;
+  operation: JobOperation;
   /** The bytes of a JSON array of jobs. */
   body: AsyncIterable<Uint8Array>;
   /** The same checks and the same errors as the real run, nothing written. */

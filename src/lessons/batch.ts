@@ -12,7 +12,7 @@ export const importStatuses = [
 ] as const;
 export type ImportStatus = (typeof importStatuses)[number];
 export const operations = ['Create', 'Update', 'Delete'] as const;
-export type Operation = (typeof operations)[number];
+export type JobOperation = (typeof operations)[number];
 /** What becomes of lessons whose room is occupied (contract 4.2). */
 export const conflictRules = ['Fail', 'Skip', 'Displace'] as const;
 export type ConflictRule = (typeof conflictRules)[number];
@@ -21,7 +21,7 @@ export type FailureKind = (typeof failureKinds)[number];
 
 export type Batch = {
   id: string;
-  operation: Operation;
+  operation: JobOperation;
   importStatus: ImportStatus;
   jobCount: number;
   /** Known from AwaitingLessonProcessing on. */
@@ -67,7 +67,7 @@ export const errorList: List<LessonError> = { name: 'errors', key: longIdKey, ke
 export type BatchFilter = {
   /** Absent: the two running states; 'All': every state. */
   importStatus?: ImportStatus[] | 'All' | undefined;
-  operation?: Operation | undefined;
+  operation?: JobOperation | undefined;
   jobID?: string | undefined;
   createdAfter?: Date | undefined;
   createdBefore?: Date | undefined;
@@ -83,7 +83,7 @@ export type BatchKey = { mandatorId: number; id: string };
 
 /** A batch that a worker has started. */
 export type Running = BatchKey & {
-  operation: Operation;
+  operation: JobOperation;
   validateOnly: boolean;
   onConflict: ConflictRule;
   createdBy: number;
@@ -149,7 +149,7 @@ type BatchRow = Awaited<ReturnType<ReturnType<typeof selectBatches>['executeTake
 export function toBatch(row: BatchRow): Batch {
   return {
     id: row.id,
-    operation: row.operation as Operation,
+    operation: row.operation as JobOperation,
     importStatus: row.import_status as ImportStatus,
     jobCount: row.job_count,
     lessonCount: row.lesson_count,

@@ -6,7 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Running } from './batch.ts';
 import { describeShared } from './coupling.ts';
-import { newLessons, type Slice } from './staging.ts';
+import { newLessons, type LessonSlice } from './staging.ts';
 
 /** The jobs themselves; their lessons follow in slices. */
 export async function insertJobs(trx: Transaction, batch: Running): Promise<void> {
@@ -18,7 +18,7 @@ export async function insertJobs(trx: Transaction, batch: Running): Promise<void
 }
 
 /** Coupled lessons of one room and time share the booking of the first one, or one that is there already. */
-function bookedLessons(batch: Running, slice: Slice): RawBuilder<unknown> {
+function bookedLessons(batch: Running, slice: LessonSlice): RawBuilder<unknown> {
   return sql`
     parsed as materialized (
       select lesson.*, status is not distinct from 'Entfaellt' as cancelled, nextval('booking_id_seq') as own_booking
@@ -56,7 +56,7 @@ export type Noticed = {
 };
 
 /** Bookings and lessons of a slice, in one statement. */
-export async function insertLessons(trx: Transaction, batch: Running, slice: Slice): Promise<Noticed> {
+export async function insertLessons(trx: Transaction, batch: Running, slice: LessonSlice): Promise<Noticed> {
   const { rows } = await sql<Noticed>`
     with ${bookedLessons(batch, slice)}, inserted_booking as (
       insert into booking (mandator_id, id, resource_id, kind, status, origin, subject, is_private, occupied, batch_id, coupling_id)

@@ -3,7 +3,7 @@
  * field, code, message). Where one of several would do, the same one is always told.
  */
 import { type RawBuilder, sql } from 'kysely';
-import type { BatchKey, Operation, Running } from './batch.ts';
+import type { BatchKey, JobOperation, Running } from './batch.ts';
 import { bookingsInTheWay } from './conflicts.ts';
 import { fieldFindings, fieldsOf } from './fields.ts';
 
@@ -17,7 +17,7 @@ const span = (range: RawBuilder<unknown>) =>
   sql`to_char(lower(${range}), 'YYYY-MM-DD HH24:MI') || '-' || to_char(upper(${range}), 'HH24:MI') || ' UTC'`;
 
 /** What an operation wants of the list of a job: when it is missing, and what to say then. */
-const lists: Record<Operation, { missing: FaultQuery; remedy: string; empty: string }> = {
+const lists: Record<JobOperation, { missing: FaultQuery; remedy: string; empty: string }> = {
   Create: {
     missing: sql`coalesce(list, 'null') = 'null'`,
     remedy: 'LektionList is missing',
@@ -35,7 +35,7 @@ const lists: Record<Operation, { missing: FaultQuery; remedy: string; empty: str
   },
 };
 
-function fieldErrors(operation: Operation): FaultQuery[] {
+function fieldErrors(operation: JobOperation): FaultQuery[] {
   const fields = fieldsOf[operation];
   const { missing, remedy, empty } = lists[operation];
   return [

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Operation } from './batch.ts';
+import type { JobOperation } from './batch.ts';
 
 /**
  * The fields of contract 4.1 and, for each, how SQL reads and judges it: staging and diagnosis ask the same, and the
@@ -60,7 +60,7 @@ export const replaceField = field(
 );
 
 /** The fields that an operation reads, and the members that it knows: those of a job as it was created are no surprise. */
-export const fieldsOf: Record<Operation, { job: readonly Field[]; lesson: readonly Field[] }> = {
+export const fieldsOf: Record<JobOperation, { job: readonly Field[]; lesson: readonly Field[] }> = {
   Create: { job: jobFields, lesson: lessonFields },
   Update: { job: [...jobFields, replaceField], lesson: lessonFields },
   Delete: { job: jobFields.slice(0, 1), lesson: lessonFields.slice(0, 1) },
@@ -75,7 +75,7 @@ function spellings(name: string): string[] {
 const known = (fields: readonly Field[], ...more: string[]) =>
   [...fields.map(({ name }) => name), ...more].flatMap(spellings);
 
-export const knownJobMembers = (operation: Operation) =>
+export const knownJobMembers = (operation: JobOperation) =>
   known(jobFields, listField, ...(operation === 'Update' ? [replaceField.name] : []));
 export const knownLessonMembers = known(lessonFields);
 

@@ -5,7 +5,7 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { BatchKey, Omission, Operation, Running } from './batch.ts';
+import type { BatchKey, Omission, JobOperation, Running } from './batch.ts';
 import { stageClaims } from './conflicts.ts';
 import { errorsOf, type FaultQuery, named, none, occupant, severity } from './faults.ts';
 import { fieldsOf, knownJobMembers, knownLessonMembers, lessonList, rawColumns, sentName } from './fields.ts';
@@ -40,7 +40,7 @@ const unknownNames = (object: RawBuilder<unknown>, known: string[]) => sql`
     where name <> all (${sql.lit(`{${known.join(',')}}`)}::text[]) limit ${sql.lit(unknownShown)}
   ) as unknown`;
 
-const unknownFieldWarnings = (operation: Operation): FaultQuery[] => [
+const unknownFieldWarnings = (operation: JobOperation): FaultQuery[] => [
   sql`select ${severity.warning}, index, ${none}, 99, name, 'UnknownField', ${named(sql`name`)} || ' is not a field of a job and was left out'
       from body_job ${unknownNames(sql`body`, knownJobMembers(operation))}`,
   sql`select ${severity.warning}, index, lektion_index, 99, name, 'UnknownField', ${named(sql`name`)} || ' is not a field of a lesson and was left out'

@@ -52,7 +52,7 @@ function addQueries(
   builder: Builder,
   batch: BatchType,
   importStatus: StatusType,
-  operation: EnumRef<Types, lessons.Operation>,
+  operation: EnumRef<Types, lessons.JobOperation>,
 ): void {
   const filter = builder.inputType('BatchFilter', {
     description: 'Which batches; members that are left out do not count.',

@@ -9,7 +9,7 @@ import * as lessons from './service.ts';
 import * as wire from './wire.ts';
 
 /** What each operation takes: the body of REST in camel case. */
-function jobInput(builder: Builder, operation: lessons.Operation, name: string, lessonName: string) {
+function jobInput(builder: Builder, operation: lessons.JobOperation, name: string, lessonName: string) {
   const lesson = bodyType(builder, lessonName, wire.lessonSchemas[operation]);
   return bodyType(builder, name, wire.jobSchemas[operation], new Map([[wire.lessonSchemas[operation], lesson]]));
 }
@@ -50,7 +50,7 @@ export function addImports(
     resolveType: () => accepted,
   });
 
-  function submit(name: string, operation: lessons.Operation, inputs: [job: string, lesson: string], summary: string) {
+  function submit(name: string, operation: lessons.JobOperation, inputs: [job: string, lesson: string], summary: string) {
     const job = jobInput(builder, operation, ...inputs);
     builder.mutationField(name, (t) =>
       t.field({

@@ -9,14 +9,14 @@ import { type Counts, errorMessages, recordFindings } from './findings.ts';
 import { anyOutsideOpeningHours, layOpeningHours } from './hours.ts';
 import { fail, move } from './lifecycle.ts';
 import { beginPlan, carryOut, describePlan, endPlan, planBookings } from './plan.ts';
-import { ConflictGone, type ImportContext, openProgress, type Progress } from './progress.ts';
+import { ConflictGone, type ImportContext, openProgress, type ImportProgress } from './progress.ts';
 import { anyRefused, stageLessons } from './staged-lessons.ts';
 import {
   countLessons,
   countUnlisted,
   joinByHash,
   lockResources,
-  type Slice,
+  type LessonSlice,
   type StagedJobs,
   stageJobs,
 } from './staging.ts';
@@ -24,13 +24,13 @@ import {
 /** Lessons between two reports of progress. */
 const chunkSize = 5_000;
 
-type Outcome = 'LessonsCreated' | 'LessonsImportFailed';
+type BatchOutcome = 'LessonsCreated' | 'LessonsImportFailed';
 
 /** A batch at work: `counts` is how many lessons each of its jobs lists. */
-type Work = { trx: Transaction; batch: Running; counts: readonly number[]; jobs: StagedJobs; stage: Stage };
+type BatchWork = { trx: Transaction; batch: Running; counts: readonly number[]; jobs: StagedJobs; stage: Stage };
 
 /** @throws Cancelled, HandedOver, ConflictGone; anything else is a technical reason to try again */
-export async function importBatch(context: ImportContext, trx: Transaction, batch: Running): Promise<Outcome> {
+export async function importBatch(context: ImportContext, trx: Transaction, batch: Running): Promise<BatchOutcome> {
   const counts = await countLessons(trx, batch);
   const listed = counts.reduce((sum, count) => sum + count, 0);
   const tooMuch = exceededLimits(context.config.Limits, batch.jobCount, listed);
@@ -40,7 +40,7 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   await sql`discard plans`.execute(trx);
   const jobs = await stageJobs(trx, batch);
   const lessonCount = listed + (batch.operation === 'Delete' ? await countUnlisted(trx, batch) : 0);
-  const work: Work = { trx, batch, counts, jobs, stage: openStage(trx, batch, listed) };
+  const work: BatchWork = { trx, batch, counts, jobs, stage: openStage(trx, batch, listed) };
   if (jobs.faulty) return await failData(work, lessonCount);
 
   await context.work
@@ -102,7 +102,7 @@ type Published = {
 class Refused extends Error {}
 
 /** @returns undefined, with nothing written, when a lesson or a constraint says no */
-async function publish(progress: Progress, work: Work): Promise<Published | undefined> {
+async function publish(progress: ImportProgress, work: BatchWork): Promise<Published | undefined> {
   const { trx, batch, stage } = work;
   if (batch.operation === 'Create') {
     // Kept when the attempt is undone: what was in the way is still there when it is told.
@@ -119,7 +119,7 @@ async function publish(progress: Progress, work: Work): Promise<Published | unde
 const violations = new Set(['23P01', '23505']);
 
 /** Undone when it is refused, and when the batch only validates. @returns undefined when it is refused */
-async function attempt<T>(progress: Progress, { trx, batch }: Work, write: () => Promise<T>): Promise<T | undefined> {
+async function attempt<T>(progress: ImportProgress, { trx, batch }: BatchWork, write: () => Promise<T>): Promise<T | undefined> {
   const undo = () => sql`rollback to savepoint unwritten`.execute(trx);
   await sql`savepoint unwritten`.execute(trx);
   try {
@@ -136,7 +136,7 @@ async function attempt<T>(progress: Progress, { trx, batch }: Work, write: () =>
 }
 
 /** Straight from the body. */
-async function create(progress: Progress, { trx, batch, counts, jobs }: Work): Promise<Published> {
+async function create(progress: ImportProgress, { trx, batch, counts, jobs }: BatchWork): Promise<Published> {
   const { resourceIds } = jobs;
   let published: Published = { inserted: 0, remarkable: false, earliest: null, latest: null, resourceIds };
   let coupled = false;
@@ -162,7 +162,7 @@ async function create(progress: Progress, { trx, batch, counts, jobs }: Work): P
 }
 
 /** Cuts the body into slices of about `chunkSize` lessons: whole jobs together, a job that is larger in parts. */
-export function* cutSlices(counts: readonly number[], chunkSize: number): Generator<Slice & { lessons: number }> {
+export function* cutSlices(counts: readonly number[], chunkSize: number): Generator<LessonSlice & { lessons: number }> {
   let firstJob = 0;
   let gathered = 0;
   for (const [job, count] of counts.entries()) {
@@ -183,7 +183,7 @@ export function* cutSlices(counts: readonly number[], chunkSize: number): Genera
 }
 
 /** Over the stored lessons, or around occupied rooms. */
-async function carryOutPlan(progress: Progress, { trx, batch }: Work): Promise<Published> {
+async function carryOutPlan(progress: ImportProgress, { trx, batch }: BatchWork): Promise<Published> {
   const plan = await describePlan(trx);
   if (batch.operation === 'Create') await insertJobs(trx, batch);
   await beginPlan(trx, batch);
@@ -196,7 +196,7 @@ async function carryOutPlan(progress: Progress, { trx, batch }: Work): Promise<P
   return plan;
 }
 
-async function recordWarnings({ trx, batch, jobs, stage }: Work, published: Published): Promise<Counts> {
+async function recordWarnings({ trx, batch, jobs, stage }: BatchWork, published: Published): Promise<Counts> {
   if (batch.validateOnly) await stage.lessons();
   const hours = await layOpeningHours(trx, batch, published);
   const remarkable =
@@ -206,7 +206,7 @@ async function recordWarnings({ trx, batch, jobs, stage }: Work, published: Publ
   return await recordFindings(trx, batch, { diagnose: false, hours, settled: stage.isSettled });
 }
 
-async function failData({ trx, batch, stage }: Work, lessonCount: number): Promise<Outcome> {
+async function failData({ trx, batch, stage }: BatchWork, lessonCount: number): Promise<BatchOutcome> {
   await stage.plan();
   const hours = await layOpeningHours(trx, batch, await describePlan(trx));
   const found = await recordFindings(trx, batch, { diagnose: true, hours, settled: false });
@@ -228,7 +228,7 @@ function exceededLimits(limits: Context['config']['Limits'], jobs: number, lesso
   ];
 }
 
-async function failLimits(trx: Transaction, batch: Running, texts: string[]): Promise<Outcome> {
+async function failLimits(trx: Transaction, batch: Running, texts: string[]): Promise<BatchOutcome> {
   const messages = texts.map((text) => `The batch has ${text}; split it.`);
   await trx
     .insertInto('batch_error')

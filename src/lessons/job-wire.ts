@@ -1,7 +1,7 @@
 /** The bodies of lesson jobs, as documented. They are judged by SQL out of the same table: every fault is the batch's. */
 import { z } from 'zod';
 import { lessonStatus } from '../bookings/service.ts';
-import type { Operation } from './batch.ts';
+import type { JobOperation } from './batch.ts';
 import { type Field, fieldsOf, type Kind, longestKey, longestName, longestText, mostTexts } from './fields.ts';
 
 /** As far as a pattern can tell; staging also knows the 30th of February. */
@@ -24,7 +24,7 @@ export const valueSchemas: Record<Kind, z.ZodType> = {
 };
 
 /** What is not required may be left out, or be null: an update clears it then. */
-function members(fields: readonly Field[], operation: Operation): Record<string, z.ZodType> {
+function members(fields: readonly Field[], operation: JobOperation): Record<string, z.ZodType> {
   const asSent = ({ kind, required }: Field) => {
     if (required === 'always' || (required === 'new' && operation === 'Create')) return valueSchemas[kind];
     return required === 'new' ? valueSchemas[kind].optional() : valueSchemas[kind].nullish();
@@ -34,7 +34,7 @@ function members(fields: readonly Field[], operation: Operation): Record<string,
   );
 }
 
-const lessonOf = (operation: Operation) =>
+const lessonOf = (operation: JobOperation) =>
   z.object(members(fieldsOf[operation].lesson, operation)).meta({ id: `Lesson${operation}`, description: 'A lesson.' });
 
 export const lessonSchemas = {
@@ -43,7 +43,7 @@ export const lessonSchemas = {
   Delete: lessonOf('Delete'),
 };
 
-const listSchemas: Record<Operation, z.ZodType> = {
+const listSchemas: Record<JobOperation, z.ZodType> = {
   Create: z
     .array(lessonSchemas.Create)
     .min(1)
@@ -65,7 +65,7 @@ const listSchemas: Record<Operation, z.ZodType> = {
     .meta({ description: `The lessons to delete; left out, the whole job. ${lessonsPerBatch}` }),
 };
 
-const jobOf = (operation: Operation, description: string) =>
+const jobOf = (operation: JobOperation, description: string) =>
   z
     .object({ ...members(fieldsOf[operation].job, operation), LektionList: listSchemas[operation] })
     .meta({ id: `Job${operation}`, description });
@@ -76,7 +76,7 @@ export const jobSchemas = {
   Delete: jobOf('Delete', 'What to delete of a job.'),
 };
 
-const bodyOf = (operation: Operation) =>
+const bodyOf = (operation: JobOperation) =>
   z
     .array(jobSchemas[operation])
     .min(1)
@@ -91,7 +91,7 @@ const lesson = {
 };
 
 /** What a job route takes, with an example that the demo tenant understands. */
-export const bodies: Record<Operation, { schema: z.ZodType; example: unknown }> = {
+export const bodies: Record<JobOperation, { schema: z.ZodType; example: unknown }> = {
   Create: {
     schema: bodyOf('Create'),
     example: [

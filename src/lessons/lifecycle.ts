@@ -25,7 +25,7 @@ export async function nudge(
 
 export const cancelText = 'The batch was cancelled; nothing of it was stored.';
 
-type Outcome = {
+type BatchOutcome = {
   lessonCount?: number;
   processedCount?: number;
   createdCount?: number;
@@ -44,7 +44,7 @@ export async function move(
   trx: Transaction,
   batch: BatchKey & { fence?: number },
   to: ImportStatus,
-  outcome: Outcome = {},
+  outcome: BatchOutcome = {},
 ): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('batch')
@@ -82,7 +82,7 @@ export async function fail(
   batch: BatchKey & { fence?: number },
   failureKind: FailureKind,
   errorMessages: string,
-  outcome: Outcome = {},
+  outcome: BatchOutcome = {},
 ): Promise<void> {
   await move(trx, batch, 'LessonsImportFailed', { errorCount: 1, ...outcome, failureKind, errorMessages });
 }

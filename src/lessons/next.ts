@@ -24,10 +24,10 @@ const isWhole = sql`case operation
   when 'Delete' then coalesce(${lessonList}, 'null') = 'null'
   when 'Update' then ${member(sql`body`, replaceField.name)} = 'true' else false end`;
 
-export type Next = BatchKey & { isDue: boolean; isLong: boolean };
+export type NextBatch = BatchKey & { isDue: boolean; isLong: boolean };
 
-export async function findNext(db: Database | Transaction, mandatorId: number): Promise<Next | undefined> {
-  const { rows } = await sql<Next>`
+export async function findNext(db: Database | Transaction, mandatorId: number): Promise<NextBatch | undefined> {
+  const { rows } = await sql<NextBatch>`
     select mandator_id as "mandatorId", id, ${isDue} as "isDue",
       case
         when coalesce(weight > ${shortUpTo}, true) then true

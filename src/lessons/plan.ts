@@ -78,7 +78,7 @@ export async function planBookings(trx: Transaction, { mandatorId }: BatchKey): 
   await sql`analyze booking_plan`.execute(trx);
 }
 
-export type Planned = {
+export type DescribedPlan = {
   /** The highest row. */
   rows: number;
   inserted: number;
@@ -90,8 +90,8 @@ export type Planned = {
   resourceIds: number[];
 };
 
-export async function describePlan(trx: Transaction): Promise<Planned> {
-  const { rows } = await sql<Planned>`
+export async function describePlan(trx: Transaction): Promise<DescribedPlan> {
+  const { rows } = await sql<DescribedPlan>`
     select coalesce(max(row), 0) as rows, count(*) filter (where action = 'insert' and ${live})::int as inserted,
       min(beginn) filter (where action <> 'delete') as earliest, max(ende) filter (where action <> 'delete') as latest,
       coalesce(bool_or(skipped or has_unknown or beginn_assumed_utc or ende_assumed_utc or (action <> 'delete' and ende < now())),
@@ -100,7 +100,7 @@ export async function describePlan(trx: Transaction): Promise<Planned> {
         select resource_id from staged_lesson where resource_id is not null
         union select stored_resource from staged_lesson where stored_resource is not null) as "resourceIds"
     from staged_lesson as staged`.execute(trx);
-  return rows[0] as Planned;
+  return rows[0] as DescribedPlan;
 }
 
 /** The jobs of the batch; and the bookings that go, before others take their places. */

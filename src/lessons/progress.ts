@@ -43,4 +43,4 @@ export function openProgress(context: ImportContext, batch: Running, lessonCount
   };
 }
 
-export type Progress = ReturnType<typeof openProgress>;
+export type ImportProgress = ReturnType<typeof openProgress>;

@@ -51,7 +51,7 @@ const submitOptions = {
   }),
 };
 
-function submitRoute(operation: lessons.Operation, texts: { summary: string; description: string }) {
+function submitRoute(operation: lessons.JobOperation, texts: { summary: string; description: string }) {
   const query: z.ZodType<{
     ValidateOnly?: boolean | undefined;
     OnConflict?: lessons.ConflictRule | undefined;

@@ -13,7 +13,7 @@ export {
   type ConflictRule,
   errorList,
   importStatuses,
-  type Operation,
+  type JobOperation,
   operations,
 } from './batch.ts';
 export {

@@ -5,7 +5,7 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { BatchKey, Operation, Running } from './batch.ts';
+import type { BatchKey, JobOperation, Running } from './batch.ts';
 import {
   anyFault,
   type Field,
@@ -29,9 +29,9 @@ const unknownMembers = (object: RawBuilder<unknown>, known: string[]) =>
   sql`jsonb_typeof(${object}) = 'object' and ${object} - ${sql.lit(`{${known.join(',')}}`)}::text[] <> '{}'`;
 
 /** A run of lessons in the order of the body: whole jobs, or a part of one large job. */
-export type Slice = { firstJob: number; lastJob: number; firstLesson: number; lastLesson: number };
+export type LessonSlice = { firstJob: number; lastJob: number; firstLesson: number; lastLesson: number };
 
-export const everything: Slice = {
+export const everything: LessonSlice = {
   firstJob: 0,
   lastJob: 2 ** 31 - 1,
   firstLesson: 0,
@@ -53,7 +53,7 @@ const typedRows = (raw: RawBuilder<unknown>, fields: readonly Field[]) => sql`
   offset 0`;
 
 /** Whether a list of lessons is not as the operation wants it. */
-const listFaults: Record<Operation, RawBuilder<unknown>> = {
+const listFaults: Record<JobOperation, RawBuilder<unknown>> = {
   Create: sql`coalesce(jsonb_typeof(list), '') <> 'array' or list = '[]'`,
   Update: sql`(list is null and replace_list_value) or (list is not null and (jsonb_typeof(list) <> 'array' or list = '[]'))`,
   Delete: sql`coalesce(list, 'null') <> 'null' and (jsonb_typeof(list) <> 'array' or list = '[]')`,
@@ -127,7 +127,7 @@ async function stageRooms(trx: Transaction, batch: Running): Promise<void> {
   await sql`analyze staged_job, staged_room`.execute(trx);
 }
 
-export const typedLessons = (batch: Running, slice: Slice) => {
+export const typedLessons = (batch: Running, slice: LessonSlice) => {
   const fields = fieldsOf[batch.operation].lesson;
   return typedRows(
     sql`select index, number - 1 as lektion_index, jsonb_typeof(lesson) = 'object' as is_object,
@@ -151,7 +151,7 @@ export const roomOf = (name: RawBuilder<unknown>) =>
   sql`left join staged_room as room on room.name = ${name} and room.standort = coalesce(job.standort, '')`;
 
 /** The lessons of a slice that are to be created, `refused` where something is wrong with one by itself. */
-export function newLessons(batch: Running, slice: Slice): RawBuilder<unknown> {
+export function newLessons(batch: Running, slice: LessonSlice): RawBuilder<unknown> {
   return sql`
     select *, faulty or ${isUnfit} as refused
     from (

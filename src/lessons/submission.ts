@@ -10,7 +10,7 @@ import { checkEncoding, explainRefusal, type JobSpan, openSplitter } from './spl
 import { openSpool, type Spool } from './spool.ts';
 
 /** `weight` foretells the work: the jobs and the lessons that they list, or KiB of body where that is more. */
-export type Size = { jobCount: number; weight: number };
+export type BodySize = { jobCount: number; weight: number };
 
 export type OpenBody = {
   /** Whether the whole body is here already; else `receive` brings the rest. */
@@ -18,14 +18,14 @@ export type OpenBody = {
   /** Waits for the client until the body has ended, holding nothing but a file. @throws as `openBody` */
   receive(): Promise<void>;
   /** @returns its size. @throws Malformed for what PostgreSQL refuses. @param store false: only counts */
-  store(trx: Transaction, batch: BatchKey, options: { store: boolean }): Promise<Size>;
+  store(trx: Transaction, batch: BatchKey, options: { store: boolean }): Promise<BodySize>;
   /** Of `purpose` and every byte; once all is here. */
   fingerprint(): Buffer;
   /** What has not been read by now is read past. */
   close(): Promise<void>;
 };
 
-type Limits = {
+type IntakeLimits = {
   mostBytes: number;
   /** Past them jobs are counted, not kept: the batch fails anyway. */
   mostJobs: number;
@@ -42,7 +42,7 @@ type Limits = {
 export async function openBody(
   bytes: AsyncIterable<Uint8Array>,
   purpose: string,
-  { mostBytes, mostJobs, sender, largest, log }: Limits,
+  { mostBytes, mostJobs, sender, largest, log }: IntakeLimits,
 ): Promise<OpenBody> {
   const hash = createHash('sha256').update(`${purpose}\n`);
   const splitter = openSplitter(mostBytes);

@@ -8,7 +8,7 @@ import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { storableText } from '../storable.ts';
 
-export type Job = {
+export type LessonJob = {
   id: number;
   jobID: string;
   bezeichnung: string | null;
@@ -23,7 +23,7 @@ export type Job = {
   createdBy: { personId: number; displayName: string };
 };
 
-export const jobList: List<Job> = { name: 'jobs', key: longIdKey, keyOf: ({ id }) => id };
+export const jobList: List<LessonJob> = { name: 'jobs', key: longIdKey, keyOf: ({ id }) => id };
 
 /**
  * Beginn in microseconds, the job's id, LektionId: beginnings coincide, and a LektionId is unique in its job only. The
@@ -88,7 +88,7 @@ export async function listJobs(
   viewer: Viewer,
   filter: { jobID?: string | undefined },
   page: PageRequest,
-): Promise<Page<Job>> {
+): Promise<Page<LessonJob>> {
   checkBatchUser(viewer);
   const rows = await selectJobs(db, viewer, filter, page).execute();
   const jobs = rows.map(({ personId, displayName, ...job }) => ({ ...job, createdBy: { personId, displayName } }));

@@ -7,7 +7,7 @@ import { type Batch, conflictRules, failureKinds, importStatuses, type LessonErr
 import { type Field, jobFields, lessonFields } from './fields.ts';
 import { mostKept } from './findings.ts';
 import { valueSchemas } from './job-wire.ts';
-import type { Job, Lesson } from './timetable.ts';
+import type { LessonJob, Lesson } from './timetable.ts';
 
 export * as examples from './examples.ts';
 export { longestKey, longestName } from './fields.ts';
@@ -170,7 +170,7 @@ export const toOmissionEntry = recordOf(omittedErrors);
 export const toErrorEntry = recordOf(lessonError);
 
 const recordOfJob = recordOf(jobRecord);
-export const toJobRecord = (job: Job) => recordOfJob({ ...job, createdBy: toPersonReference(job.createdBy) });
+export const toJobRecord = (job: LessonJob) => recordOfJob({ ...job, createdBy: toPersonReference(job.createdBy) });
 
 const recordOfLesson = recordOf(lessonRecord);
 export const toLessonRecord = (lesson: Lesson) =>

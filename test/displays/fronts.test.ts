@@ -7,7 +7,7 @@ import { type GraphqlService, startGraphql, until } from '../_util/graphql.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 
-type Frame = Record<string, unknown> & { __typename: string; schedule?: { subject: string | null }[] };
+type DisplayFrame = Record<string, unknown> & { __typename: string; schedule?: { subject: string | null }[] };
 
 let service: Service;
 let admin: MasterData;
@@ -45,10 +45,10 @@ const frameFields = `__typename ... on DisplaySnapshot { ${snapshotFields} } ...
 
 function follow(client: ReturnType<typeof createClient>, query: string, variables: Record<string, unknown>) {
   open.push(() => client.dispose());
-  const frames: Frame[] = [];
+  const frames: DisplayFrame[] = [];
   const errors: unknown[] = [];
   let isComplete = false;
-  client.subscribe<{ frame: Frame }>(
+  client.subscribe<{ frame: DisplayFrame }>(
     { query, variables },
     {
       next({ data, errors: failed }) {
@@ -81,7 +81,7 @@ describe('GET /displays/{resourceId}/snapshot', () => {
     const idsAsTexts = JSON.parse(JSON.stringify(snapshot), (name, value) =>
       /^(id|\w+Id)$/.test(name) ? String(value) : value,
     );
-    const { data, errors } = graphql as { data?: { display: Frame }; errors?: unknown };
+    const { data, errors } = graphql as { data?: { display: DisplayFrame }; errors?: unknown };
     expect(errors).toBeUndefined();
     const clock = { serverTime: null, asOf: null, trustUntil: null };
     expect({ ...idsAsTexts, ...clock }).toEqual({ ...data?.display, ...clock });

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { sql } from 'kysely';
 import type { DisplayGrant, Viewer } from '../../src/context.ts';
 import type { Source } from '../../src/db/notifications.ts';
-import type { Heartbeat, Snapshot } from '../../src/displays/display.ts';
+import type { DisplayHeartbeat, RoomSnapshot } from '../../src/displays/display.ts';
 import { type Hub, openHub } from '../../src/displays/hub.ts';
 import { readLocation, watchLocation, watchRoom } from '../../src/displays/live.ts';
 import { keepLocalDays } from '../../src/displays/local-days.ts';
@@ -14,7 +14,7 @@ import { type GraphqlService, heardOfAll, startGraphql, until } from '../_util/g
 import { cloneDatabase } from '../_util/postgres.ts';
 
 type Tenant = Awaited<ReturnType<typeof makeTenant>>;
-type RoomFrame = Snapshot | Heartbeat;
+type RoomFrame = RoomSnapshot | DisplayHeartbeat;
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let service: GraphqlService;
@@ -70,7 +70,7 @@ function collect(source: Source<RoomFrame>) {
   const heartbeats = () => frames.filter((frame) => frame.kind === 'heartbeat');
   return {
     ...{ frames, snapshots, heartbeats, reading, close: source.close },
-    last: () => snapshots().at(-1) as Snapshot,
+    last: () => snapshots().at(-1) as RoomSnapshot,
   };
 }
 const watch = async (index = 0, after?: string, as = viewer) =>
@@ -90,7 +90,7 @@ describe('a room that is watched', () => {
     await until(() => stream.frames.length === 1);
     expect(stream.last()).toMatchObject({ status: 'FREE', schedule: [], resource: { name: 'A' } });
     let id = 0;
-    const steps: [string, () => Promise<unknown>, (now: Snapshot) => unknown, unknown][] = [
+    const steps: [string, () => Promise<unknown>, (now: RoomSnapshot) => unknown, unknown][] = [
       ['a booking', async () => (id = await book()), ({ status }) => status, 'BUSY'],
       ['its subject', () => update(id, `subject = 'anders'`), (now) => now.schedule[0]?.subject, 'anders'],
       ['its leaving', () => update(id, `resource_id = ${room(1)}`), ({ status }) => status, 'FREE'],
@@ -150,7 +150,7 @@ describe('a room that is watched', () => {
     const id = await book();
     await until(() => streams.every(({ frames }) => frames.length === 2));
     expect(hub.figures).toMatchObject({ statements: 2, roomsRead: 2 });
-    const shown = new Set(streams.map(({ frames }) => frames[1] as Snapshot));
+    const shown = new Set(streams.map(({ frames }) => frames[1] as RoomSnapshot));
     expect([...shown].map(({ schedule }) => schedule[0]?.subject)).toEqual(['Sitzung', null]);
     await update(id, `description = 'not shown'`);
     await until(() => hub.figures.statements === 3);
@@ -175,12 +175,12 @@ describe('a room that is watched', () => {
   test('gives a slow reader the latest alone', async () => {
     const source = await watchRoom(service.context, viewer, room(), undefined, hub);
     const quick = await watch();
-    const [first] = [(await source.next()) as Snapshot];
+    const [first] = [(await source.next()) as RoomSnapshot];
     const id = await book();
     await until(() => quick.last()?.status === 'BUSY');
     await update(id, `subject = 'anders'`);
     await until(() => quick.last().schedule[0]?.subject === 'anders');
-    const next = (await source.next()) as Snapshot;
+    const next = (await source.next()) as RoomSnapshot;
     expect([first.schedule.length, next.schedule[0]?.subject]).toEqual([0, 'anders']);
     // What is as it was for this reader is no news.
     await update(id, `status = 'Cancelled'`);

@@ -48,7 +48,7 @@ const documents = {
   board: `subscription ($id: ID!) { frame: board(locationId: $id) { ${frame} } }`,
 };
 
-type Frame = {
+type DisplayFrame = {
   __typename: 'DisplaySnapshot' | 'DisplayHeartbeat' | 'DisplayEnded';
   cursor: string;
   asOf: string;
@@ -57,9 +57,9 @@ type Frame = {
   schedule: { bookingId: string; version: number }[];
 };
 type Connection = { pause(isPaused: boolean): void; leave(): void };
-type Told = { frame(frame: Frame): void; fail(code: unknown): void; end(): void };
+type Told = { frame(frame: DisplayFrame): void; fail(code: unknown): void; end(): void };
 type Result = {
-  data?: { frame: Frame } | null | undefined;
+  data?: { frame: DisplayFrame } | null | undefined;
   errors?: readonly { extensions?: Record<string, unknown> }[] | undefined;
 };
 
@@ -102,7 +102,7 @@ function overWs(token: string, query: string, variables: object, told: Told): Co
   client.on('connected', () => {
     isConnected = true;
   });
-  client.subscribe<{ frame: Frame }>(
+  client.subscribe<{ frame: DisplayFrame }>(
     { query, variables: variables as Record<string, unknown> },
     {
       next: (result) => take(result, told),
@@ -117,7 +117,7 @@ function overWs(token: string, query: string, variables: object, told: Told): Co
   return { pause() {}, leave: () => void (isConnected ? client.terminate() : client.dispose()) };
 }
 
-type Reader = {
+type RoomReader = {
   token: string;
   privacy: Privacy;
   /** The index of a room, or of a location. */
@@ -131,7 +131,7 @@ type Reader = {
 };
 
 /** What of a room must never go back: the highest version of each booking, and the number in its name. */
-function checkOrder(seen: Map<string, number>, shown: Frame): string[] {
+function checkOrder(seen: Map<string, number>, shown: DisplayFrame): string[] {
   const { id, name } = shown.resource;
   // A lesson that has moved is shown by two rooms, each of which is read for itself.
   const facts = shown.schedule.map(
@@ -144,7 +144,7 @@ function checkOrder(seen: Map<string, number>, shown: Frame): string[] {
   });
 }
 
-function makeReader(world: World, dice: Dice, number: number): Reader {
+function makeReader(world: World, dice: Dice, number: number): RoomReader {
   const field = dice.oneOf(['display', 'display', 'board'] as const);
   // A display has no board of a location that has no room.
   const privacy = field === 'board' ? 'Title' : dice.oneOf(['Title', 'Organizer', 'BusyOnly'] as const);
@@ -158,7 +158,7 @@ function makeReader(world: World, dice: Dice, number: number): Reader {
   };
 }
 
-function connect(reader: Reader, dice: Dice, seen: Map<string, number>): void {
+function connect(reader: RoomReader, dice: Dice, seen: Map<string, number>): void {
   const after = reader.field === 'display' && dice.roll() < 0.7 ? reader.shown.get(reader.place) : undefined;
   if (reader.field === 'board') reader.shown.clear();
   reader.isOpen = true;
@@ -201,7 +201,7 @@ async function readTruth({ mandatorId, rooms }: World) {
   const { db } = service.context;
   const stored = await readPlans(db, mandatorId, rooms, new Date());
   const plans = await keepLocalDays(db).complete(mandatorId, stored);
-  return ({ field, place, privacy }: Reader) =>
+  return ({ field, place, privacy }: RoomReader) =>
     plans
       .filter(({ stored: { resourceId, locationId, isActive } }) =>
         field === 'display' ? resourceId === place : isActive && locationId === place,
@@ -210,7 +210,7 @@ async function readTruth({ mandatorId, rooms }: World) {
 }
 
 /** What is not shown as it is, ten seconds after all is quiet: who loses LISTEN again and again waits for it a while. */
-async function findDifferences(world: World, readers: readonly Reader[]): Promise<string[]> {
+async function findDifferences(world: World, readers: readonly RoomReader[]): Promise<string[]> {
   const end = performance.now() + 60_000;
   for (;;) {
     const truthOf = await readTruth(world).catch(() => undefined);
@@ -229,8 +229,8 @@ async function playRound(round: number): Promise<string[]> {
   const world = await makeWorld(service.context.db, writer, round);
   const readers = Array.from({ length: readersOfRound }, (_, number) => makeReader(world, dice, number));
   const seen = new Map(readers.map((reader) => [reader, new Map<string, number>()]));
-  const come = (reader: Reader) => connect(reader, dice, seen.get(reader) as Map<string, number>);
-  const go = (reader: Reader) => reader.connection?.leave();
+  const come = (reader: RoomReader) => connect(reader, dice, seen.get(reader) as Map<string, number>);
+  const go = (reader: RoomReader) => reader.connection?.leave();
   leaving.push(() => readers.forEach(go));
   for (const reader of readers) if (dice.roll() < 0.7) come(reader);
   for (let done = 0; done < actsOfRound; done++) {

@@ -4,17 +4,17 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import type { Viewer } from '../../src/context.ts';
 import type { Source } from '../../src/db/notifications.ts';
-import type { Heartbeat, Snapshot } from '../../src/displays/display.ts';
+import type { DisplayHeartbeat, RoomSnapshot } from '../../src/displays/display.ts';
 import { type Hub, openHub } from '../../src/displays/hub.ts';
 import { watchLocation, watchRoom } from '../../src/displays/live.ts';
 import { readPlans } from '../../src/displays/plan.ts';
-import type { Room } from '../../src/displays/room.ts';
+import type { WatchedRoom } from '../../src/displays/room.ts';
 import { createStreams } from '../../src/graphql/streams.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type GraphqlService, heardOfAll, startGraphql, until } from '../_util/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 
-type Frame = Snapshot | Heartbeat;
+type DisplayFrame = RoomSnapshot | DisplayHeartbeat;
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let service: GraphqlService;
@@ -89,18 +89,18 @@ function holdBack(text: string) {
 const [aPlan, members] = ['from unnest((select $2::integer[])) as asked(id)', 'as "members"'];
 
 /** Takes all frames of a source as they come. */
-function collect(source: Source<Frame>) {
-  const frames: Frame[] = [];
+function collect(source: Source<DisplayFrame>) {
+  const frames: DisplayFrame[] = [];
   void (async () => {
     for (let frame = await source.next(); frame; frame = await source.next()) frames.push(frame);
   })();
   const snapshots = () => frames.filter((frame) => frame.kind === 'snapshot');
-  return { frames, snapshots, last: () => snapshots().at(-1) as Snapshot, close: source.close };
+  return { frames, snapshots, last: () => snapshots().at(-1) as RoomSnapshot, close: source.close };
 }
 const watch = async (index = 0) => collect(await watchRoom(service.context, viewer, room(index), undefined, hub));
 const watchBoard = async () => collect(await watchLocation(service.context, viewer, tenant.locationId, hub));
 /** As polled. */
-const readNow = (id = room()) => hub.withRoom(tenant.mandatorId, id, true, (read: Room) => read.snapshot('Title'));
+const readNow = (id = room()) => hub.withRoom(tenant.mandatorId, id, true, (read: WatchedRoom) => read.snapshot('Title'));
 
 describe('reads that overlap', () => {
   test('who polls is told of what was committed before, also while the room is read for the first time', async () => {

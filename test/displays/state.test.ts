@@ -3,10 +3,10 @@ import { describe, expect, test } from '@jest/globals';
 import { type RoomStatus, type Schedule, stateAt, type TimedSlot } from '../../src/displays/state.ts';
 
 const minute = 60_000;
-type Slot = TimedSlot & { name: string };
+type DisplaySlot = TimedSlot & { name: string };
 
 /** In minutes of the plan's day. */
-function slot(from: number, to: number, more: Partial<Slot> & { waits?: [number, number] } = {}): Slot {
+function slot(from: number, to: number, more: Partial<DisplaySlot> & { waits?: [number, number] } = {}): DisplaySlot {
   const { waits, ...others } = more;
   return {
     ...{ name: `${from}-${to}`, occupies: true, isBlock: false, from: from * minute, to: to * minute },
@@ -15,7 +15,7 @@ function slot(from: number, to: number, more: Partial<Slot> & { waits?: [number,
   };
 }
 
-const schedule = (slots: Slot[], more: Partial<Schedule<Slot>> = {}): Schedule<Slot> => ({
+const schedule = (slots: DisplaySlot[], more: Partial<Schedule<DisplaySlot>> = {}): Schedule<DisplaySlot> => ({
   ...{ isActive: true, slots, open: [{ start: 0, end: 4_320 * minute }], end: 4_320 * minute },
   ...more,
 });
@@ -28,7 +28,7 @@ describe('the state of a room', () => {
   const checked = slot(600, 660, { waits: [590, 615] });
   const done = { ...checked, checkIn: { from: 590 * minute, until: 615 * minute, isDone: true } };
   const office = { open: hours([480, 1_080]) };
-  test.each<[string, Schedule<Slot>, number, RoomStatus, number | null, number | null]>([
+  test.each<[string, Schedule<DisplaySlot>, number, RoomStatus, number | null, number | null]>([
     ['is FREE as far as is known', schedule([]), 540, 'FREE', null, 4_320],
     ['is FREE until the next booking', schedule([meeting]), 540, 'FREE', 600, 600],
     ['is FREE until it closes', schedule([], office), 540, 'FREE', 1_080, 1_080],
@@ -85,10 +85,10 @@ function random(seed: number) {
 const length = 300;
 
 /** A plan of a few hours, in which much touches; what occupies the room does not overlap. */
-function anyPlan(seed: number): Schedule<Slot> {
+function anyPlan(seed: number): Schedule<DisplaySlot> {
   const next = random(seed);
   const upTo = (most: number) => Math.floor(next() * most);
-  const slots: Slot[] = [];
+  const slots: DisplaySlot[] = [];
   for (let at = upTo(40) - 20; at < length; ) {
     const to = at + 1 + upTo(60);
     const waits: [number, number] = [at - upTo(15), at + 1 + upTo(Math.min(20, to - at))];
@@ -115,7 +115,7 @@ function anyPlan(seed: number): Schedule<Slot> {
 }
 
 /** What the sign says at a minute, and until when, by looking at one minute after the other. */
-function oracle(plan: Schedule<Slot>, at: number): [RoomStatus, number | null] {
+function oracle(plan: Schedule<DisplaySlot>, at: number): [RoomStatus, number | null] {
   const taking = (when: number) =>
     plan.slots.find(({ occupies, from, to }) => occupies && from <= when * minute && when * minute < to);
   const isOpen = (when: number) => plan.open.some(({ start, end }) => start <= when * minute && when * minute < end);
@@ -123,7 +123,7 @@ function oracle(plan: Schedule<Slot>, at: number): [RoomStatus, number | null] {
     for (let when = at + 1; when < length; when++) if (holds(when)) return when;
     return null;
   };
-  const waitsUntil = (one: Slot | undefined): number | null => {
+  const waitsUntil = (one: DisplaySlot | undefined): number | null => {
     const { checkIn } = one ?? {};
     if (!checkIn || checkIn.isDone) return null;
     return checkIn.from <= at * minute && at * minute < checkIn.until ? checkIn.until / minute : null;

@@ -5,13 +5,13 @@ import { clockTime, instantOf, isNight, localDay, makeClock, pushSlack } from '.
 import { dayBar } from '../../src/web/display/day-bar.ts';
 import { english } from '../../src/web/display/english.ts';
 import { makeEventParser } from '../../src/web/display/event-stream.ts';
-import { documents, parseInstants, readSnapshot, type Slot, type Snapshot } from '../../src/web/display/frames.ts';
+import { documents, parseInstants, readSnapshot, type ShownSlot, type ShownRoom } from '../../src/web/display/frames.ts';
 import { german } from '../../src/web/display/german.ts';
 import { pageOf, spread } from '../../src/web/display/grid.ts';
 import { icons } from '../../src/web/display/icons.ts';
 import { chooseLanguage, type Language, loadText } from '../../src/web/display/language.ts';
 import { changeLine, instantLine, untilLine } from '../../src/web/display/lines.ts';
-import { backOff, type Feed, type LinkState, openLink } from '../../src/web/display/link.ts';
+import { backOff, type LinkFeed, type LinkState, openLink } from '../../src/web/display/link.ts';
 import { offersAt } from '../../src/web/display/offers.ts';
 import { lookAt } from '../../src/web/display/sight.ts';
 
@@ -25,7 +25,7 @@ const offsets = [
 const texts = { de: german, en: english };
 const languages = Object.keys(texts) as Language[];
 
-function slotOf(start: number, end: number, more: Partial<Slot> = {}): Slot {
+function slotOf(start: number, end: number, more: Partial<ShownSlot> = {}): ShownSlot {
   return {
     ...{ bookingId: '1', version: 1, kind: 'Booking', occupies: true, isBlock: false, isTentative: false },
     ...{ from: start, to: end, start, end, subject: 'Jour fixe', organizer: 'Mia Falk', classes: null },
@@ -34,7 +34,7 @@ function slotOf(start: number, end: number, more: Partial<Slot> = {}): Slot {
   };
 }
 
-function roomOf(slots: Slot[], more: Partial<Snapshot> = {}): Snapshot {
+function roomOf(slots: ShownSlot[], more: Partial<ShownRoom> = {}): ShownRoom {
   return {
     ...{ cursor: 'c1', serverTime: noon, asOf: noon, staleAfterSeconds: 90, trustUntil: noon + 15 * minute },
     ...{ zoneOffsets: offsets, isActive: true, slots, end: noon + 2_880 * minute },
@@ -187,7 +187,7 @@ describe('what is said of a room', () => {
       endBefore: null,
       teachersBefore: null,
     };
-    const lesson = (change: Slot['change'], more = {}) =>
+    const lesson = (change: ShownSlot['change'], more = {}) =>
       changeLine(texts.de, offsets, slotOf(noon, noon + 45 * minute, { kind: 'Lesson', change, ...more }));
     expect(lesson({ ...none, kind: 'MovedAway', roomNow: 'HS 102' })).toBe('verlegt nach HS 102');
     expect(lesson({ ...none, kind: 'MovedHere', roomBefore: 'HS 101' })).toBe('aus HS 101');
@@ -266,7 +266,7 @@ describe('server-sent events', () => {
 });
 
 describe('what can be tapped', () => {
-  const acts = (room: Snapshot, now = noon) =>
+  const acts = (room: ShownRoom, now = noon) =>
     offersAt(room, lookAt(room, now), now).map((offer) => ('minutes' in offer ? offer.act + offer.minutes : offer.act));
 
   test('is to book for as long as it fits, at most four hours', () => {
@@ -330,7 +330,7 @@ function makeWorld(answer: (query: string, signal: AbortSignal) => Promise<Respo
   };
   let cursor: string | null = null;
   let fits = true;
-  const feed: Feed = {
+  const feed: LinkFeed = {
     address: '../graphql',
     token: 'rgd_x',
     documents: documents.sign,

@@ -3,9 +3,9 @@
 import type { Text } from './german.ts';
 import type { Offer } from './offers.ts';
 
-export type Done = { id: string; version: number };
-export type Result =
-  | { kind: 'done'; booking: Done }
+export type DoneAct = { id: string; version: number };
+export type ActResult =
+  | { kind: 'done'; booking: DoneAct }
   /** Somebody was faster. */
   | { kind: 'conflict' }
   | { kind: 'refused' }
@@ -49,29 +49,29 @@ export function mutationOf(offer: Offer, room: string, now: number, key: string,
   };
 }
 
-export function undoOf({ id, version }: Done) {
+export function undoOf({ id, version }: DoneAct) {
   return {
     query: `mutation Undo($id: ID!, $version: Int!) { act: undoBooking(id: $id, version: $version) { ${booking} ${problems} } }`,
     variables: { id, version },
   };
 }
 
-type Call = { query: string; variables: Record<string, unknown> };
-type Answer = { data?: { act?: (Partial<Done> & { booking?: Done; code?: string }) | null } | null };
+type ActCall = { query: string; variables: Record<string, unknown> };
+type ActAnswer = { data?: { act?: (Partial<DoneAct> & { booking?: DoneAct; code?: string }) | null } | null };
 
 /**
  * Calls, and once more when the network or the server fails.
  * @param post sends a call to GraphQL
  */
 export async function perform(
-  post: (call: Call) => Promise<Response>,
+  post: (call: ActCall) => Promise<Response>,
   pause: (milliseconds: number) => Promise<unknown>,
-  call: Call,
-): Promise<Result> {
+  call: ActCall,
+): Promise<ActResult> {
   for (let attempt = 0; ; attempt++) {
     try {
       const response = await post(call);
-      if (response.status < 500) return read((await response.json()) as Answer);
+      if (response.status < 500) return read((await response.json()) as ActAnswer);
     } catch {
       // As if the server had failed.
     }
@@ -80,7 +80,7 @@ export async function perform(
   }
 }
 
-function read({ data }: Answer): Result {
+function read({ data }: ActAnswer): ActResult {
   const act = data?.act;
   const done = act?.booking ?? act;
   if (done && typeof done.id === 'string' && typeof done.version === 'number')

@@ -1,12 +1,12 @@
 /** A bar of time on the screen. */
 
 import type { ZoneOffsets } from './clock.ts';
-import type { Bar, Stretch } from './day-bar.ts';
+import type { Bar, BarPart } from './day-bar.ts';
 import { make } from './dom.ts';
 import type { Text } from './german.ts';
 import { timesLine } from './lines.ts';
 
-function block(kind: string, { left, width }: Stretch): HTMLElement {
+function block(kind: string, { left, width }: BarPart): HTMLElement {
   const element = make('i', { class: kind });
   element.style.left = `${left}%`;
   element.style.width = `${width}%`;

@@ -4,7 +4,7 @@ import { clockTime, isNight } from './clock.ts';
 import { nextHoursBar } from './day-bar.ts';
 import { stayAwake } from './device.ts';
 import { byId, icon, make, show } from './dom.ts';
-import type { Snapshot } from './frames.ts';
+import type { ShownRoom } from './frames.ts';
 import type { Text } from './german.ts';
 import { pageOf, spread } from './grid.ts';
 import { changeLine, dateLine, instantLine, timesLine, titleLine, untilLine } from './lines.ts';
@@ -26,7 +26,7 @@ let page = 0;
 let turnedAt = 0;
 let isPaused = false;
 
-function tile(room: Snapshot, now: number): HTMLElement {
+function tile(room: ShownRoom, now: number): HTMLElement {
   const { zoneOffsets, resource } = room;
   const sight = lookAt(room, now);
   const { status, current, next } = sight;
@@ -62,7 +62,7 @@ function tile(room: Snapshot, now: number): HTMLElement {
 }
 
 /** What a tile is made of, short enough to be compared each second. */
-function tileKey(room: Snapshot, now: number): unknown {
+function tileKey(room: ShownRoom, now: number): unknown {
   const { status, until, current, next, age } = lookAt(room, now);
   return [
     room.cursor,
@@ -76,7 +76,7 @@ function tileKey(room: Snapshot, now: number): unknown {
   ];
 }
 
-function drawNotice(rooms: Snapshot[], now: number): void {
+function drawNotice(rooms: ShownRoom[], now: number): void {
   const isOffline = watch.state === 'offline' || watch.state === 'connecting';
   const oldest = rooms.reduce((one, other) => (other.asOf < one.asOf ? other : one));
   const isOld = lookAt(oldest, now).age !== 'fresh';

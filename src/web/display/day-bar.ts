@@ -1,13 +1,13 @@
 /** Where things stand on a bar of time. Places are percent of its length. */
 import { clockTime, instantOf, localDay, localTime } from './clock.ts';
-import type { Slot, Snapshot } from './frames.ts';
+import type { ShownSlot, ShownRoom } from './frames.ts';
 
-export type Stretch = { left: number; width: number };
+export type BarPart = { left: number; width: number };
 export type Bar = {
   start: number;
   end: number;
-  open: Stretch[];
-  slots: (Stretch & { slot: Slot })[];
+  open: BarPart[];
+  slots: (BarPart & { slot: ShownSlot })[];
   hours: { left: number; label: string }[];
   /** Null outside of the bar. */
   now: number | null;
@@ -16,7 +16,7 @@ export type Bar = {
 const hour = 3_600_000;
 
 /** The local day of `now`: from opening to closing, and wide enough for its bookings. */
-export function dayBar(snapshot: Snapshot, now: number): Bar {
+export function dayBar(snapshot: ShownRoom, now: number): Bar {
   const { zoneOffsets, slots, open } = snapshot;
   const day = localDay(zoneOffsets, now);
   const midnight = instantOf(zoneOffsets, day, 0);
@@ -39,18 +39,18 @@ export function dayBar(snapshot: Snapshot, now: number): Bar {
 }
 
 /** The next hours, from the present one on. */
-export function nextHoursBar(snapshot: Snapshot, now: number, hours: number): Bar {
+export function nextHoursBar(snapshot: ShownRoom, now: number, hours: number): Bar {
   const start = wholeHour(snapshot, now, 0);
   return makeBar(snapshot, start, start + hours * hour, now);
 }
 
 /** Whole by the room's clock, whose zone may be half an hour aside. */
-function wholeHour({ zoneOffsets }: Snapshot, instant: number, up: number): number {
+function wholeHour({ zoneOffsets }: ShownRoom, instant: number, up: number): number {
   const aside = localTime(zoneOffsets, instant).getTime() - instant;
   return Math.floor((instant + aside + up) / hour) * hour - aside;
 }
 
-function makeBar({ zoneOffsets, slots, open }: Snapshot, start: number, end: number, now: number): Bar {
+function makeBar({ zoneOffsets, slots, open }: ShownRoom, start: number, end: number, now: number): Bar {
   const place = (instant: number) => (100 * (Math.min(Math.max(instant, start), end) - start)) / (end - start);
   const stretch = (from: number, to: number) => ({ left: place(from), width: place(to) - place(from) });
   const count = Math.round((end - start) / hour);

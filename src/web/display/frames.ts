@@ -10,7 +10,7 @@ export type SlotChange = {
   teachersBefore: string[] | null;
 };
 
-export type Slot = TimedSlot & {
+export type ShownSlot = TimedSlot & {
   bookingId: string;
   version: number;
   kind: 'Booking' | 'Lesson' | 'MailItem' | 'Block';
@@ -24,7 +24,7 @@ export type Slot = TimedSlot & {
   change: SlotChange | null;
 };
 
-export type Snapshot = Schedule<Slot> & {
+export type ShownRoom = Schedule<ShownSlot> & {
   cursor: string;
   serverTime: number;
   asOf: number;
@@ -41,12 +41,12 @@ export type Snapshot = Schedule<Slot> & {
   };
 };
 
-export type Heartbeat = { cursor: string; serverTime: number; asOf: number; trustUntil: number };
-export type Ended = { reason: string; serverTime: number; retryAfterSeconds: number | null };
-export type Frame =
-  | { kind: 'snapshot'; snapshot: Snapshot }
-  | ({ kind: 'heartbeat' } & Heartbeat)
-  | ({ kind: 'ended' } & Ended);
+export type ReceivedHeartbeat = { cursor: string; serverTime: number; asOf: number; trustUntil: number };
+export type ReceivedEnd = { reason: string; serverTime: number; retryAfterSeconds: number | null };
+export type ReceivedFrame =
+  | { kind: 'snapshot'; snapshot: ShownRoom }
+  | ({ kind: 'heartbeat' } & ReceivedHeartbeat)
+  | ({ kind: 'ended' } & ReceivedEnd);
 
 const snapshotFields = `fragment Plan on DisplaySnapshot { cursor serverTime asOf staleAfterSeconds trustUntil
 zoneOffsets { from offsetMinutes } resource { id name locationId locationName capacity active }
@@ -79,15 +79,15 @@ export function parseInstants(text: string): unknown {
   );
 }
 
-type SentSlot = Omit<Slot, 'isBlock' | 'checkIn'> & {
+type SentSlot = Omit<ShownSlot, 'isBlock' | 'checkIn'> & {
   checkIn: { from: number; until: number; checkedInAt: number | null } | null;
 };
 /** A DisplaySnapshot after parseInstants. */
-export type SentSnapshot = Omit<Snapshot, 'isActive' | 'slots'> & {
+export type SentSnapshot = Omit<ShownRoom, 'isActive' | 'slots'> & {
   schedule: SentSlot[];
 };
 
-export function readSnapshot({ schedule, ...rest }: SentSnapshot): Snapshot {
+export function readSnapshot({ schedule, ...rest }: SentSnapshot): ShownRoom {
   return {
     ...rest,
     isActive: rest.resource.active,
@@ -101,10 +101,10 @@ export function readSnapshot({ schedule, ...rest }: SentSnapshot): Snapshot {
 
 export type SentFrame =
   | ({ __typename: 'DisplaySnapshot' } & SentSnapshot)
-  | ({ __typename: 'DisplayHeartbeat' } & Heartbeat)
-  | ({ __typename: 'DisplayEnded' } & Ended);
+  | ({ __typename: 'DisplayHeartbeat' } & ReceivedHeartbeat)
+  | ({ __typename: 'DisplayEnded' } & ReceivedEnd);
 
-export function readFrame(sent: SentFrame): Frame {
+export function readFrame(sent: SentFrame): ReceivedFrame {
   if (sent.__typename === 'DisplaySnapshot') return { kind: 'snapshot', snapshot: readSnapshot(sent) };
   if (sent.__typename === 'DisplayHeartbeat') return { ...sent, kind: 'heartbeat' };
   return { ...sent, kind: 'ended' };

@@ -1,6 +1,6 @@
 /** Bookings and instants in words. */
 import { clockTime, localDay, localTime, type ZoneOffsets } from './clock.ts';
-import type { Slot } from './frames.ts';
+import type { ShownSlot } from './frames.ts';
 import type { Text } from './german.ts';
 import type { Sight } from './sight.ts';
 
@@ -48,18 +48,18 @@ export function timesLine(text: Text, offsets: ZoneOffsets, { start, end }: { st
 }
 
 /** What it is about; where that may not be shown, what it is. */
-export function titleLine(text: Text, slot: Slot): string {
+export function titleLine(text: Text, slot: ShownSlot): string {
   return slot.subject || text.kinds[slot.kind];
 }
 
 /** Classes, and teachers or else the organizer. */
-export function peopleLine({ classes, teachers, organizer, change }: Slot): string {
+export function peopleLine({ classes, teachers, organizer, change }: ShownSlot): string {
   const leaders = change?.kind === 'Substituted' ? [] : teachers?.length ? teachers : organizer ? [organizer] : [];
   return [...(classes ?? []), ...leaders].join(' · ');
 }
 
 /** What is not as it was planned; empty where all is. */
-export function changeLine(text: Text, offsets: ZoneOffsets, slot: Slot): string {
+export function changeLine(text: Text, offsets: ZoneOffsets, slot: ShownSlot): string {
   const { change } = slot;
   if (!change) return '';
   const { kind, roomBefore, roomNow, startBefore, endBefore, teachersBefore } = change;

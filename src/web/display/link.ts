@@ -4,7 +4,7 @@
  */
 import { pushSlack } from './clock.ts';
 import { makeEventParser } from './event-stream.ts';
-import { type Frame, parseInstants, readFrame, readSnapshot, type SentFrame, type SentSnapshot } from './frames.ts';
+import { type ReceivedFrame, parseInstants, readFrame, readSnapshot, type SentFrame, type SentSnapshot } from './frames.ts';
 
 /** What a link uses of its world. */
 export type Ports = {
@@ -20,18 +20,18 @@ export type Ports = {
 /** Refused: the credential does not count. Missing: there is no such room or location for it. */
 export type LinkState = 'connecting' | 'live' | 'polling' | 'offline' | 'refused' | 'missing';
 
-export type Feed = {
+export type LinkFeed = {
   /** Of GraphQL. */
   address: string;
   token: string;
   documents: { stream: string; poll: string };
   variables(): Record<string, unknown>;
   /** @param slack milliseconds within which the frame's serverTime was read; `first` of its connection; false: it does not fit to what is known, and all is to be sent anew */
-  take(frame: Frame, slack: number, first: boolean): boolean;
+  take(frame: ReceivedFrame, slack: number, first: boolean): boolean;
   turn(state: LinkState): void;
 };
 
-export type Link = {
+export type ServerLink = {
   /** Tries at once what it would have tried later: the network is back, or somebody waits. */
   hurry(): void;
   /** Takes what is open for lost, and what was learnt of the network for outdated. @param isOffline the device says so */
@@ -70,7 +70,7 @@ function judge(status: number, text: string, retryAfter: string | null = null): 
   return seconds > 0 ? { kind: 'later', seconds: Math.min(seconds, 60) } : { kind: 'lost' };
 }
 
-export function openLink(ports: Ports, feed: Feed): Link {
+export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
   let closed = false;
   let losses = 0;
   let abort = new AbortController();

@@ -1,14 +1,14 @@
 /** What can be done at the door at this moment. */
-import type { Slot, Snapshot } from './frames.ts';
+import type { ShownSlot, ShownRoom } from './frames.ts';
 import type { Sight } from './sight.ts';
 
 export type Offer =
   | { act: 'book'; minutes: number; end: number }
   /** Until whatever comes next, or closing. */
   | { act: 'bookUntil'; end: number }
-  | { act: 'checkIn'; slot: Slot }
-  | { act: 'extend'; slot: Slot; minutes: number }
-  | { act: 'end'; slot: Slot };
+  | { act: 'checkIn'; slot: ShownSlot }
+  | { act: 'extend'; slot: ShownSlot; minutes: number }
+  | { act: 'end'; slot: ShownSlot };
 
 const minute = 60_000;
 const longest = 240 * minute;
@@ -16,7 +16,7 @@ const longest = 240 * minute;
 const shortest = 5 * minute;
 
 /** In the order in which they are shown. */
-export function offersAt(snapshot: Snapshot, sight: Sight, now: number): Offer[] {
+export function offersAt(snapshot: ShownRoom, sight: Sight, now: number): Offer[] {
   const { status, current, next, until } = sight;
   if (status === 'FREE') return bookings(now, until ?? snapshot.end);
   const offers: Offer[] = [];

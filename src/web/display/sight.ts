@@ -1,19 +1,19 @@
 /** What may be said of a room, given what is known of it and how old that is. */
 import { type RoomStatus, stateAt } from '../../displays/state.ts';
-import type { Slot, Snapshot } from './frames.ts';
+import type { ShownSlot, ShownRoom } from './frames.ts';
 
 export type Status = RoomStatus | 'UNKNOWN';
 
 export type Sight = {
   status: Status;
   until: number | null;
-  current: Slot | undefined;
-  next: Slot | undefined;
+  current: ShownSlot | undefined;
+  next: ShownSlot | undefined;
   /** Stale: to be shown with its age. Lost: nobody should rely on it, and least of all on the room being free. */
   age: 'fresh' | 'stale' | 'lost';
 };
 
-export function lookAt(snapshot: Snapshot, now: number): Sight {
+export function lookAt(snapshot: ShownRoom, now: number): Sight {
   const { status, until, current, next } = stateAt(snapshot, now);
   const sight = { status, until, current, next };
   if (now < snapshot.trustUntil && now < snapshot.end)

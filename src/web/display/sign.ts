@@ -4,7 +4,7 @@ import { clockTime, isNight, localDay } from './clock.ts';
 import { dayBar } from './day-bar.ts';
 import { stayAwake } from './device.ts';
 import { byId, icon, make, scale, show } from './dom.ts';
-import type { Slot, Snapshot } from './frames.ts';
+import type { ShownSlot, ShownRoom } from './frames.ts';
 import type { Text } from './german.ts';
 import { changeLine, dateLine, dayLine, instantLine, peopleLine, timesLine, titleLine, untilLine } from './lines.ts';
 import { offersAt } from './offers.ts';
@@ -24,7 +24,7 @@ const root = document.documentElement;
 /** What sizes depend on: after a turn of the device all is measured anew. */
 const size = () => [innerWidth, innerHeight];
 
-function drawHead(room: Snapshot, now: number): void {
+function drawHead(room: ShownRoom, now: number): void {
   const { resource, zoneOffsets } = room;
   const place = [resource.locationName, resource.capacity && text.seats(resource.capacity)].filter(Boolean);
   const date = dateLine(text, zoneOffsets, now);
@@ -37,7 +37,7 @@ function drawHead(room: Snapshot, now: number): void {
 }
 
 /** How old it is, and why: by words, one for each reason. */
-function drawNotice(room: Snapshot, { age, status, until }: Sight, now: number): void {
+function drawNotice(room: ShownRoom, { age, status, until }: Sight, now: number): void {
   const isOffline = watch.state === 'offline' || watch.state === 'connecting';
   // Paper asks seldom, and shows when it was painted.
   const isOld = age === 'lost' || (age === 'stale' && !isPaper);
@@ -51,7 +51,7 @@ function drawNotice(room: Snapshot, { age, status, until }: Sight, now: number):
   ]);
 }
 
-function details(room: Snapshot, slot: Slot): (HTMLElement | false)[] {
+function details(room: ShownRoom, slot: ShownSlot): (HTMLElement | false)[] {
   const people = [peopleLine(slot), slot.isTentative && text.tentative].filter(Boolean).join(' · ');
   const change = changeLine(text, room.zoneOffsets, slot);
   return [
@@ -62,7 +62,7 @@ function details(room: Snapshot, slot: Slot): (HTMLElement | false)[] {
 }
 
 /** The present: what occupies the room, and what would have, had it not moved away. */
-function drawState(room: Snapshot, sight: Sight, now: number): void {
+function drawState(room: ShownRoom, sight: Sight, now: number): void {
   const { zoneOffsets } = room;
   const { status, current } = sight;
   const word = text.states[status];
@@ -94,7 +94,7 @@ function drawState(room: Snapshot, sight: Sight, now: number): void {
 }
 
 /** As many of the next bookings as fit. */
-function drawNext(room: Snapshot, sight: Sight, now: number): void {
+function drawNext(room: ShownRoom, sight: Sight, now: number): void {
   const { zoneOffsets } = room;
   const coming = room.slots.filter(
     (slot) => slot !== sight.current && (slot.occupies ? slot.from > now : slot.start > now),
@@ -145,7 +145,7 @@ function shorten(list: HTMLElement): void {
   }
 }
 
-function drawDay(room: Snapshot, now: number): void {
+function drawDay(room: ShownRoom, now: number): void {
   const bar = isPaper ? { ...dayBar(room, now), now: null } : dayBar(room, now);
   show(byId('day'), barKey(bar), () => drawBar(bar, describeBar(text, room.zoneOffsets, bar, room.open)));
 }

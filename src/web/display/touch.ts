@@ -1,5 +1,5 @@
 /** The buttons of a sign, what they are doing, and what has come of it. */
-import { type Done, mutationOf, perform, type Result, undoOf } from './acts.ts';
+import { type DoneAct, mutationOf, perform, type ActResult, undoOf } from './acts.ts';
 import { clockTime, type ZoneOffsets } from './clock.ts';
 import { callGraphql } from './device.ts';
 import { icon, make, show } from './dom.ts';
@@ -11,7 +11,7 @@ type Phase =
   /** The button asks once more. */
   | { kind: 'sure' }
   | { kind: 'working'; what: string }
-  | { kind: 'said'; line: string; undo: Done | null };
+  | { kind: 'said'; line: string; undo: DoneAct | null };
 
 export type Touch = {
   /** @param off why nothing can be done now */
@@ -47,14 +47,14 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
     enter({ kind: 'working', what });
     const post = ({ query, variables }: typeof mutation) => callGraphql(session, query, variables, within(8_000));
     const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-    const result: Result = await perform(post, pause, mutation);
+    const result: ActResult = await perform(post, pause, mutation);
     const isDone = result.kind === 'done';
     const undo = isDone && undoable ? result.booking : null;
     enter({ kind: 'said', line: isDone ? done : failure(what, result), undo }, undo ? undoFor : saidFor);
     acted();
   }
 
-  function failure(what: string, { kind }: Result): string {
+  function failure(what: string, { kind }: ActResult): string {
     if (kind === 'conflict') return what.startsWith('book') ? text.taken : text.conflict;
     return kind === 'noAnswer' ? text.noAnswer : kind === 'refused' ? text.refused : text.failed;
   }

@@ -2,17 +2,17 @@
 import { type Clock, makeClock } from './clock.ts';
 import { callGraphql, keepPage, renewPage, reportHealth, version } from './device.ts';
 import { make } from './dom.ts';
-import { documents, type Frame, type Snapshot } from './frames.ts';
-import { type Feed, type Link, type LinkState, openLink, type Ports } from './link.ts';
+import { documents, type ReceivedFrame, type ShownRoom } from './frames.ts';
+import { type LinkFeed, type ServerLink, type LinkState, openLink, type Ports } from './link.ts';
 import { memory, pair, type Session, showCard } from './session.ts';
 
 export type Watch = {
   clock: Clock;
   state: LinkState;
   /** By their ids, in the order of their names. */
-  rooms: Map<string, Snapshot>;
+  rooms: Map<string, ShownRoom>;
   mayBook: boolean;
-  link: Link | undefined;
+  link: ServerLink | undefined;
 };
 
 const ports: Ports = {
@@ -41,7 +41,7 @@ const keptFor = 86_400_000;
 const keepEvery = 300_000;
 
 /** As it was written by this version of the page. */
-function parseKept(text: string | null): { snapshot?: Snapshot; ahead?: number } {
+function parseKept(text: string | null): { snapshot?: ShownRoom; ahead?: number } {
   try {
     const kept = JSON.parse(text ?? '{}');
     return kept.version === version() ? kept : {};
@@ -96,7 +96,7 @@ export function startWatch(watching: Watching): Watch {
     memory.set(kept, JSON.stringify({ version: version(), snapshot, ahead }));
   }
 
-  function take(frame: Frame, first: boolean): boolean {
+  function take(frame: ReceivedFrame, first: boolean): boolean {
     const { rooms } = watch;
     if (first && kind === 'board') dropUnsent();
     if (frame.kind === 'snapshot') {
@@ -149,7 +149,7 @@ export function startWatch(watching: Watching): Watch {
   async function follow(): Promise<void> {
     const paper = watching.isPaper ? await import('./paper.ts') : null;
     await new Promise<void>((resolve) => {
-      const feed: Feed = {
+      const feed: LinkFeed = {
         address: '../graphql',
         token: session.token ?? '',
         documents: documents[kind],
