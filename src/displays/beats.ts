@@ -1,23 +1,22 @@
-/** Things that happen once in a period, for each id at another moment of it: thousands at once would be a burst. */
+/** Things that happen once in a period, for each id at another moment of it, so that thousands do not happen at once. */
 
 /** Always the same for an id. */
-export const phaseOf = (id: number, period: number) => Math.floor(((id * 0.618_033_988_75) % 1) * period);
+export const phaseOf = (id: number, periodMs: number) => Math.floor(((id * 0.618_033_988_75) % 1) * periodMs);
 
 export type Beats = { start(): void; stop(): void };
 
-/** @param period milliseconds */
-export function openBeats(id: number, period: number, beat: () => void): Beats {
+export function openBeats(id: number, periodMs: number, beat: () => void): Beats {
   let timer: NodeJS.Timeout | undefined;
-  const phase = phaseOf(id, period);
+  const phase = phaseOf(id, periodMs);
   function wait(least: number): void {
-    const rest = period - ((((Date.now() - phase) % period) + period) % period);
+    const rest = periodMs - ((((Date.now() - phase) % periodMs) + periodMs) % periodMs);
     timer = setTimeout(
       () => {
         // A timer may be early: it must not beat again at the right moment.
-        wait(period / 2);
+        wait(periodMs / 2);
         beat();
       },
-      rest < least ? rest + period : rest,
+      rest < least ? rest + periodMs : rest,
     ).unref();
   }
   return { start: () => wait(0), stop: () => clearTimeout(timer) };

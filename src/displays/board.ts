@@ -1,7 +1,7 @@
 /** The rooms of a location that somebody watches on one board, as this process knows them. */
 import { openBeats } from './beats.ts';
 import type { DisplayHeartbeat } from './display.ts';
-import { type DisplayPace, type WatchedRoom, sharedFor } from './room.ts';
+import { type DisplayPace, sharedForMs, type WatchedRoom } from './room.ts';
 import { toHeartbeat } from './snapshot.ts';
 
 /** Told when the location may have other rooms, and at each heartbeat. */
@@ -53,7 +53,7 @@ export function openBoard(locationId: number, surroundings: BoardSurroundings): 
   const tellAll = () => {
     for (const reader of readers) reader.tell();
   };
-  const beating = openBeats(locationId, pace.heartbeat, () => {
+  const beating = openBeats(locationId, pace.heartbeatMs, () => {
     beats++;
     last = undefined;
     tellAll();
@@ -76,7 +76,7 @@ export function openBoard(locationId: number, surroundings: BoardSurroundings): 
     roomOf: surroundings.roomOf,
     heartbeat() {
       const now = Date.now();
-      if (last && Math.abs(now - last.serverTime) <= sharedFor) return last;
+      if (last && Math.abs(now - last.serverTime) <= sharedForMs) return last;
       if (seenChanges === changes && surroundings.isListening()) knownAt = now;
       const shown = members.map(surroundings.findRoom).filter((room) => room?.plan && room.isWatched);
       const asOf = Math.min(knownAt, ...shown.map((room) => (room as WatchedRoom).asOf(now)));

@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, Forbidden, NotFound } from '../errors.ts';
 import { changeDisplayPerson } from '../tenants/service.ts';
-import type { Display, DeviceHealth } from './display.ts';
+import type { DeviceHealth, Display } from './display.ts';
 import { hear } from './hearing.ts';
 import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';
 

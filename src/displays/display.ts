@@ -1,7 +1,6 @@
 /** What a sign is, and what it is shown, here and on the wire (contract 8 and 9). */
-import type { BookingKind } from '../bookings/service.ts';
 import type { DisplayGrant } from '../context.ts';
-import type { RoomStatus, TimedSlot } from './state.ts';
+import type { PlannedSlot, RoomStatus, SlotChange } from './state.ts';
 
 export const privacyLevels = ['Title', 'Organizer', 'BusyOnly'] as const satisfies DisplayGrant['privacy'][];
 export type Privacy = DisplayGrant['privacy'];
@@ -49,35 +48,15 @@ export type DeviceHealth = {
   note: string | null;
 };
 
-export const slotChangeKinds = ['Cancelled', 'MovedHere', 'MovedAway', 'Rescheduled', 'Substituted'] as const;
+export const slotChangeKinds = [
+  'Cancelled',
+  'MovedHere',
+  'MovedAway',
+  'Rescheduled',
+  'Substituted',
+] as const satisfies SlotChange['kind'][];
 
-/** How a lesson differs from what was first planned; null for what does not. */
-export type SlotChange = {
-  /** The weightiest: of a lesson in another room at another time that it is in another room. */
-  kind: (typeof slotChangeKinds)[number];
-  roomBefore: string | null;
-  roomNow: string | null;
-  startBefore: number | null;
-  endBefore: number | null;
-  teachersBefore: string[] | null;
-};
-
-/** One line of a room's plan, as a level of privacy lets it be shown; null: not to be shown, or not known. */
-export type DisplaySlot = TimedSlot & {
-  bookingId: number;
-  version: number;
-  start: number;
-  end: number;
-  kind: BookingKind;
-  isTentative: boolean;
-  subject: string | null;
-  organizer: string | null;
-  classes: string[] | null;
-  teachers: string[] | null;
-  checkedInAt: number | null;
-  /** Of a lesson that is not as it was first planned. */
-  change: SlotChange | null;
-};
+export type DisplaySlot = PlannedSlot & { bookingId: number; checkedInAt: number | null };
 
 /** All that a sign knows of its room; the same object for everybody who sees the same. */
 export type RoomSnapshot = {

@@ -10,7 +10,7 @@ import { type Board, openBoard } from './board.ts';
 import { keepLocalDays } from './local-days.ts';
 import { readMembers } from './plan.ts';
 import { openQueue, openReading, type ReadQueue } from './reading.ts';
-import { openRoom, type DisplayPace, type WatchedRoom } from './room.ts';
+import { type DisplayPace, openRoom, type WatchedRoom } from './room.ts';
 import { resourcesIn } from './slots.ts';
 
 export type Hub = {
@@ -29,10 +29,10 @@ export type Hub = {
 };
 
 const usualPace: DisplayPace = {
-  heartbeat: 30_000,
-  keep: 60_000,
-  midnightSpread: 5_000,
-  retry: [100, 5_000],
+  heartbeatMs: 30_000,
+  keepMs: 60_000,
+  midnightSpreadMs: 5_000,
+  retryMs: [100, 5_000],
 };
 
 type WatchedTenant = {
@@ -158,7 +158,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
     void readBoardsUntilDone(tenant);
   }
   async function readBoardsUntilDone(tenant: WatchedTenant): Promise<void> {
-    const [first, most] = pace.retry;
+    const [first, most] = pace.retryMs;
     for (let failures = 0; tenant.boards.size > 0; failures++) {
       try {
         return await readBoards(tenant);

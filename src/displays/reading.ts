@@ -150,7 +150,7 @@ export function openReading(
   }
 
   function pause(queue: ReadQueue): void {
-    const [first, most] = pace.retry;
+    const [first, most] = pace.retryMs;
     queue.isPaused = true;
     const go = () => {
       queue.isPaused = false;

@@ -5,15 +5,14 @@ import type { RoomPlan } from './local-days.ts';
 import { type Content, toContent, toHeartbeat, toSnapshot } from './snapshot.ts';
 import { stateAt } from './state.ts';
 
-/** Milliseconds. */
 export type DisplayPace = {
-  heartbeat: number;
+  heartbeatMs: number;
   /** How long a room is kept that nobody watches any more: who comes back finds it as it is. */
-  keep: number;
+  keepMs: number;
   /** Over how long the rooms of a location are read again after its midnight. */
-  midnightSpread: number;
+  midnightSpreadMs: number;
   /** Before a read that has failed is tried again; it doubles each time, up to the second. */
-  retry: readonly [first: number, most: number];
+  retryMs: readonly [first: number, most: number];
 };
 
 /** Told when there may be something new of the room; what it is, it asks for itself. */
@@ -59,9 +58,9 @@ export type RoomSurroundings = {
 };
 
 /** For so many milliseconds a frame that was made for one reader is good for another. */
-export const sharedFor = 250;
+export const sharedForMs = 250;
 /** By so many milliseconds a timer may be early. */
-const earliness = 50;
+const earlinessMs = 50;
 
 type View = { content: Content; snapshot?: RoomSnapshot; heartbeat?: DisplayHeartbeat };
 
@@ -102,7 +101,9 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
 
   /** When the day is over at the location, and the plan wants to be read again. */
   const tomorrow = () =>
-    isOverdue || !plan ? Number.POSITIVE_INFINITY : plan.stored.midnight + earliness + phaseOf(id, pace.midnightSpread);
+    isOverdue || !plan
+      ? Number.POSITIVE_INFINITY
+      : plan.stored.midnight + earlinessMs + phaseOf(id, pace.midnightSpreadMs);
 
   /** Waits for the next instant at which the room looks different by itself. */
   function waitToTurn(): void {
@@ -115,8 +116,8 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
   function turn(due: number): void {
     const now = Date.now();
     // Unless the clock was set back meanwhile.
-    if (due <= now + earliness) {
-      if (tomorrow() <= now + earliness) {
+    if (due <= now + earlinessMs) {
+      if (tomorrow() <= now + earlinessMs) {
         isOverdue = true;
         room.touch();
       }
@@ -126,7 +127,7 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
     waitToTurn();
   }
 
-  const beating = openBeats(id, pace.heartbeat, () => {
+  const beating = openBeats(id, pace.heartbeatMs, () => {
     beats++;
     for (const view of views.values()) delete view.heartbeat;
     tellAll();
@@ -138,7 +139,7 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
     let view = views.get(level);
     if (!view) {
       // A timer that was early has turned it to what is right in a moment.
-      const at = now < renewedAt && renewedAt <= now + earliness ? renewedAt : now;
+      const at = now < renewedAt && renewedAt <= now + earlinessMs ? renewedAt : now;
       views.set(level, (view = { content: toContent(plan, level, at) }));
     }
     return view;
@@ -166,14 +167,14 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
     snapshot(level) {
       const now = Date.now();
       const view = viewOf(level, now);
-      if (!view.snapshot || Math.abs(now - view.snapshot.serverTime) > sharedFor)
+      if (!view.snapshot || Math.abs(now - view.snapshot.serverTime) > sharedForMs)
         view.snapshot = toSnapshot(view.content, now, room.asOf(now));
       return view.snapshot;
     },
     heartbeat(level) {
       const now = Date.now();
       const view = viewOf(level, now);
-      if (!view.heartbeat || Math.abs(now - view.heartbeat.serverTime) > sharedFor)
+      if (!view.heartbeat || Math.abs(now - view.heartbeat.serverTime) > sharedForMs)
         view.heartbeat = toHeartbeat(view.content.cursor, now, room.asOf(now));
       return view.heartbeat;
     },
@@ -190,7 +191,7 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
       if (!readers.delete(reader) || readers.size > 0) return;
       beating.stop();
       clearTimeout(turning);
-      leaving = setTimeout(() => surroundings.isDone(room), pace.keep).unref();
+      leaving = setTimeout(() => surroundings.isDone(room), pace.keepMs).unref();
     },
     touch() {
       changes++;

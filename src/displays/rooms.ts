@@ -19,7 +19,11 @@ export function checkSomeRoom(resourceIds: readonly number[], locationId: number
  * The rooms in the order of their ids; none of them goes before the transaction ends.
  * @throws InvalidInput naming those that the tenant does not have; Conflict for retired ones
  */
-export async function checkResources(trx: Transaction, mandatorId: number, ids: readonly number[]): Promise<NamedPlace[]> {
+export async function checkResources(
+  trx: Transaction,
+  mandatorId: number,
+  ids: readonly number[],
+): Promise<NamedPlace[]> {
   if (ids.length === 0) return [];
   const found = await trx
     .selectFrom('resource')

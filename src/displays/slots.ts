@@ -1,6 +1,7 @@
 /** What a level of privacy shows of a room's plan. Pure. */
-import type { Privacy, DisplaySlot, SlotChange } from './display.ts';
+import type { DisplaySlot, Privacy } from './display.ts';
 import type { StoredLesson, StoredPlan, StoredSlot } from './plan.ts';
+import type { SlotChange } from './state.ts';
 
 /** What a level shows; nothing of what is private at any. */
 const shown = {
@@ -85,7 +86,8 @@ function toSlot(stored: StoredSlot, level: Privacy): DisplaySlot {
 }
 
 /** A room's plan as a level shows it, in its order. */
-export const toSlots = ({ slots }: StoredPlan, level: Privacy): DisplaySlot[] => slots.map((stored) => toSlot(stored, level));
+export const toSlots = ({ slots }: StoredPlan, level: Privacy): DisplaySlot[] =>
+  slots.map((stored) => toSlot(stored, level));
 
 /** The resources that a plan names besides its own: when one of them gets another name, it says something else. */
 export const resourcesIn = ({ resourceId, slots }: StoredPlan): number[] =>

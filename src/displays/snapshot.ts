@@ -6,7 +6,7 @@ import { toSlots } from './slots.ts';
 import { stateAt } from './state.ts';
 
 const staleAfterSeconds = 90;
-const trustedFor = 15 * 60_000;
+const trustedForMs = 15 * 60_000;
 
 /** What a snapshot says of the room; the rest of it is when that was said, and until when it was known to be right. */
 export type Content = Omit<RoomSnapshot, 'kind' | 'serverTime' | 'asOf' | 'trustUntil' | 'staleAfterSeconds'>;
@@ -47,7 +47,7 @@ export const toSnapshot = (content: Content, serverTime: number, asOf: number): 
   serverTime,
   asOf,
   staleAfterSeconds,
-  trustUntil: asOf + trustedFor,
+  trustUntil: asOf + trustedForMs,
   ...content,
 });
 
@@ -57,5 +57,5 @@ export const toHeartbeat = (cursor: string, serverTime: number, asOf: number): D
   cursor,
   serverTime,
   asOf,
-  trustUntil: asOf + trustedFor,
+  trustUntil: asOf + trustedForMs,
 });

@@ -17,25 +17,51 @@ export type TimedSlot = {
   checkIn: { from: number; until: number; isDone: boolean } | null;
 };
 
-export type Schedule<DisplaySlot extends TimedSlot = TimedSlot> = {
+/** How a lesson differs from what was first planned; null for what does not. */
+export type SlotChange = {
+  /** The weightiest: of a lesson in another room at another time that it is in another room. */
+  kind: 'Cancelled' | 'MovedHere' | 'MovedAway' | 'Rescheduled' | 'Substituted';
+  roomBefore: string | null;
+  roomNow: string | null;
+  startBefore: number | null;
+  endBefore: number | null;
+  teachersBefore: string[] | null;
+};
+
+/** One line of a room's plan, as a level of privacy lets it be shown; null: not to be shown, or not known. */
+export type PlannedSlot = TimedSlot & {
+  version: number;
+  start: number;
+  end: number;
+  kind: 'Booking' | 'Lesson' | 'MailItem' | 'Block';
+  isTentative: boolean;
+  subject: string | null;
+  organizer: string | null;
+  classes: string[] | null;
+  teachers: string[] | null;
+  /** Of a lesson that is not as it was first planned. */
+  change: SlotChange | null;
+};
+
+export type Schedule<Slot extends TimedSlot = TimedSlot> = {
   /** False for a room that is retired. */
   isActive: boolean;
   /** In order of `from`. */
-  slots: readonly DisplaySlot[];
+  slots: readonly Slot[];
   /** When the room is open: in order, with nothing between two that touch. */
   open: readonly { start: number; end: number }[];
   /** As far as the schedule reaches. */
   end: number;
 };
 
-export type RoomState<DisplaySlot extends TimedSlot = TimedSlot> = {
+export type RoomState<Slot extends TimedSlot = TimedSlot> = {
   status: RoomStatus;
   /** When the status ends: null where that is not within the schedule. */
   until: number | null;
   /** What occupies the room, or what is to be checked in. */
-  current: DisplaySlot | undefined;
+  current: Slot | undefined;
   /** What occupies it after that. */
-  next: DisplaySlot | undefined;
+  next: Slot | undefined;
   /** Before this instant the state stays as it is, unless the schedule changes. */
   nextChangeAt: number | null;
 };
@@ -47,16 +73,16 @@ export const endsSoon = 10 * minute;
 const waits = ({ checkIn }: TimedSlot, now: number) =>
   checkIn !== null && !checkIn.isDone && checkIn.from <= now && now < checkIn.until;
 
-export function stateAt<DisplaySlot extends TimedSlot>(schedule: Schedule<DisplaySlot>, now: number): RoomState<DisplaySlot> {
+export function stateAt<Slot extends TimedSlot>(schedule: Schedule<Slot>, now: number): RoomState<Slot> {
   const occupying = schedule.slots.filter((slot) => slot.occupies && slot.to > now);
   const [first, second] = occupying;
   const current = first && first.from <= now ? first : undefined;
   const next = current ? second : first;
-  const state = (status: RoomStatus, until: number | null, shown = current): RoomState<DisplaySlot> => ({
+  const state = (status: RoomStatus, until: number | null, shown = current): RoomState<Slot> => ({
     status,
     until: until !== null && until < schedule.end ? until : null,
     current: shown,
-    next: shown === next ? occupying[occupying.indexOf(next as DisplaySlot) + 1] : next,
+    next: shown === next ? occupying[occupying.indexOf(next as Slot) + 1] : next,
     nextChangeAt: nextEdge(schedule, now),
   });
   if (!schedule.isActive) return state('OUT_OF_SERVICE', null);

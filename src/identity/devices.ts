@@ -31,7 +31,8 @@ export function hashDisplayToken(config: Context['config'], token: string): Buff
     .digest();
 }
 
-type DisplayRow = Omit<Viewer, 'role' | 'pinId' | 'display' | 'credential'> & DisplayGrant & { hash: Buffer; counts: boolean };
+type DisplayRow = Omit<Viewer, 'role' | 'pinId' | 'display' | 'credential'> &
+  DisplayGrant & { hash: Buffer; counts: boolean };
 
 const statement = {
   name: 'displays by token',

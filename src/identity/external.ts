@@ -32,17 +32,17 @@ type Metadata = {
   algorithms: string[];
 };
 
-const timeout = 5_000;
-const clockTolerance = 5;
+const timeoutMs = 5_000;
+const clockToleranceSeconds = 5;
 const [minute, hour] = [60_000, 3_600_000];
 /** What the provider says of itself is asked again after this, and in an outage of it believed this long. */
-const [freshFor, usableFor] = [10 * minute, hour];
-const [firstPause, longestPause] = [250, 5_000];
+const [freshForMs, usableForMs] = [10 * minute, hour];
+const [firstPauseMs, longestPauseMs] = [250, 5_000];
 /** Milliseconds between two reads of the keys that unknown key ids may cause. */
-const readKeysEvery = 1_000;
+const readKeysEveryMs = 1_000;
 /** Questions about opaque tokens that have proven nothing yet: of all addresses, and of one. */
 const [introspectionsPerSecond, introspectionsPerAddress] = [100, 20];
-const refusedFor = 4_000;
+const refusedForMs = 4_000;
 
 /** Those whose verification needs no secret that we would share with the provider. */
 const asymmetric = /^(RS|PS|ES|Ed|ML-DSA)/;
@@ -78,10 +78,10 @@ class TokenRefused extends Error {}
 /** Opens the way to the provider of the settings; nothing is asked of it before the first token. */
 export function openProvider({ config: settings, log }: Context): Provider {
   const { Authority = '', Audience, TenantClaim, EmailClaim } = settings.IdentityProvider;
-  const refused = new LRUCache<string, true>({ max: 1_000, ttl: refusedFor });
+  const refused = new LRUCache<string, true>({ max: 1_000, ttl: refusedForMs });
   let known: { metadata: Metadata; at: number } | undefined;
   let asking: Promise<Metadata> | undefined;
-  let [pause, notBefore] = [firstPause, 0];
+  let [pause, notBefore] = [firstPauseMs, 0];
   const budget = openBudget();
 
   function unavailable(error: unknown): Unavailable {
@@ -95,23 +95,23 @@ export function openProvider({ config: settings, log }: Context): Provider {
       throw new Unavailable('The identity provider does not answer at the moment; send the same request again.');
     try {
       const metadata = await discover(settings.IdentityProvider);
-      pause = firstPause;
+      pause = firstPauseMs;
       known = { metadata, at: performance.now() };
       return metadata;
     } catch (error) {
       notBefore = performance.now() + pause;
-      pause = Math.min(longestPause, 2 * pause);
+      pause = Math.min(longestPauseMs, 2 * pause);
       throw unavailable(error);
     }
   }
 
   function provider(): Promise<Metadata> {
     const age = known ? performance.now() - known.at : Number.POSITIVE_INFINITY;
-    if (known && age < freshFor) return Promise.resolve(known.metadata);
+    if (known && age < freshForMs) return Promise.resolve(known.metadata);
     asking ??= ask().finally(() => {
       asking = undefined;
     });
-    if (!known || age > usableFor) return asking;
+    if (!known || age > usableForMs) return asking;
     asking.catch(() => {});
     return Promise.resolve(known.metadata);
   }
@@ -126,7 +126,7 @@ export function openProvider({ config: settings, log }: Context): Provider {
         }),
       {
         algorithms,
-        clockTolerance,
+        clockTolerance: clockToleranceSeconds,
         audience: Audience,
         issuer: config.serverMetadata().issuer,
         requiredClaims: ['exp'],
@@ -162,7 +162,8 @@ export function openProvider({ config: settings, log }: Context): Provider {
     const { aud, exp, iss, scope, scp } = claimsSchema.parse(claims);
     const { issuer } = (await provider()).config.serverMetadata();
     const isOurs = aud.includes(Audience) && [...(scope ?? []), ...(scp ?? [])].includes(apiScope);
-    if (!isOurs || (iss ?? issuer) !== issuer || (exp + clockTolerance) * 1_000 < Date.now()) throw new TokenRefused();
+    if (!isOurs || (iss ?? issuer) !== issuer || (exp + clockToleranceSeconds) * 1_000 < Date.now())
+      throw new TokenRefused();
     const [tenant, email] = [TenantClaim, EmailClaim].map(
       (name) => storableText.safeParse((claims as JWTPayload)[name]).data,
     );
@@ -211,15 +212,15 @@ async function discover(settings: Config['IdentityProvider']): Promise<Metadata>
   // What every provider takes of a client with a secret (RFC 6749, 2.3.1).
   const clientAuth = ClientSecret ? oidc.ClientSecretBasic(ClientSecret) : oidc.None();
   const config = await oidc.discovery(authority, ClientId, undefined, clientAuth, {
-    timeout: timeout / 1_000,
+    timeout: timeoutMs / 1_000,
     execute: authority.protocol === 'http:' ? [oidc.allowInsecureRequests] : [],
     [oidc.customFetch]: guarded,
   });
   const { jwks_uri, id_token_signing_alg_values_supported: named } = config.serverMetadata();
   if (!jwks_uri) throw new Error('the provider names no jwks_uri');
   const keys = createRemoteJWKSet(new URL(jwks_uri), {
-    timeoutDuration: timeout,
-    cooldownDuration: readKeysEvery,
+    timeoutDuration: timeoutMs,
+    cooldownDuration: readKeysEveryMs,
     // They are made anew with the metadata.
     cacheMaxAge: Number.POSITIVE_INFINITY,
     [customFetch]: guarded,

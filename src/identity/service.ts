@@ -18,7 +18,7 @@ import { type Devices, openDevices } from './devices.ts';
 import { openProvider, type Provider } from './external.ts';
 import { normalizeAddress, openExchange } from './guesses.ts';
 import { hashPin, pepperOf } from './pins.ts';
-import { apiScope, type TokenKeys, openKeys, tokenLifetimeSeconds } from './tokens.ts';
+import { apiScope, openKeys, type TokenKeys, tokenLifetimeSeconds } from './tokens.ts';
 
 export { getFirstAdmin, getHolder } from './callers.ts';
 export { grantType, OAuthError, type TokenRequest } from './clients.ts';

@@ -30,11 +30,11 @@ export const apiScope = 'service_api';
 const algorithm = 'RS256';
 const type = 'at+jwt';
 const hour = 3_600_000;
-const signsFor = 90 * 24 * hour;
+const signsForMs = 90 * 24 * hour;
 /** The lifetime of a token, and as much again for clocks that differ. */
-const verifiesFor = signsFor + 2 * hour;
+const verifiesForMs = signsForMs + 2 * hour;
 /** Milliseconds between two reads of the keys that unknown key ids may cause. */
-const readEvery = 250;
+const readEveryMs = 250;
 
 const claimsSchema = z.object({
   /** The person's id. */
@@ -106,7 +106,7 @@ async function generateKey(pepper: string) {
 type ParsedKey = { kid: string; publicJwk: JWK; publicKey: KeyObject; sealed: Buffer; createdAt: Date };
 
 const mayStillSign = (key: ParsedKey | undefined): key is ParsedKey =>
-  key !== undefined && Date.now() - key.createdAt.getTime() < signsFor;
+  key !== undefined && Date.now() - key.createdAt.getTime() < signsForMs;
 
 /** The shared signing keys, read when they are first needed. */
 export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
@@ -115,13 +115,13 @@ export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
   let signer: { kid: string; key: KeyObject } | undefined;
   let renewing: Promise<void> | undefined;
   let nextRead: Promise<void> | undefined;
-  let lastRead = -readEvery;
+  let lastRead = -readEveryMs;
 
   async function read(): Promise<void> {
     const rows = await db
       .selectFrom('signing_key')
       .selectAll()
-      .where('created_at', '>', new Date(Date.now() - verifiesFor))
+      .where('created_at', '>', new Date(Date.now() - verifiesForMs))
       .orderBy('created_at', 'desc')
       .execute();
     keys = rows.map((row) => {
@@ -131,10 +131,10 @@ export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
     });
   }
 
-  /** A read that begins after this call, but never sooner than `readEvery` after the one before: made-up key ids cost no more. */
+  /** A read that begins after this call, but never sooner than `readEveryMs` after the one before: made-up key ids cost no more. */
   function readSoon(): Promise<void> {
     nextRead ??= (async () => {
-      await sleep(Math.max(0, lastRead + readEvery - performance.now()));
+      await sleep(Math.max(0, lastRead + readEveryMs - performance.now()));
       lastRead = performance.now();
       nextRead = undefined;
       await read();
@@ -153,7 +153,7 @@ export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
       const other = await trx
         .selectFrom('signing_key')
         .select('kid')
-        .where('created_at', '>', new Date(now - signsFor))
+        .where('created_at', '>', new Date(now - signsForMs))
         .executeTakeFirst();
       if (other) return;
       await trx
@@ -162,7 +162,7 @@ export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
         .execute();
       await trx
         .deleteFrom('signing_key')
-        .where('created_at', '<', new Date(now - verifiesFor))
+        .where('created_at', '<', new Date(now - verifiesForMs))
         .execute();
     });
     await read();

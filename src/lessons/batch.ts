@@ -1,5 +1,5 @@
 /** What a batch is: its states, its record, and how that is read. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type PageRequest } from '../db/paging.ts';
@@ -102,8 +102,17 @@ export function selectBatches(db: Database) {
     .innerJoin('person', (join) =>
       join.onRef('person.mandator_id', '=', 'batch.mandator_id').onRef('person.id', '=', 'batch.created_by'),
     )
-    .selectAll('batch')
-    .select('person.name as created_by_name')
+    .select(['batch.id', 'operation', 'import_status as importStatus', 'job_count as jobCount', 'arrival'])
+    .select(['lesson_count as lessonCount', 'processed_count as processedCount', 'created_count as createdCount'])
+    .select(['error_count as errorCount', 'warning_count as warningCount', 'failure_kind as failureKind'])
+    .select([
+      'validate_only as validateOnly',
+      'on_conflict as onConflict',
+      'error_messages as errorMessages',
+      'omitted',
+    ])
+    .select(['batch.created_at as createdAt', 'started_at as startedAt', 'finished_at as finishedAt'])
+    .select(['created_by as personId', 'person.name as displayName'])
     .select((eb) =>
       eb
         .case()
@@ -117,8 +126,9 @@ export function selectBatches(db: Database) {
             .select(({ fn }) => fn.countAll<number>().as('count')),
         )
         .end()
-        .as('queue_position'),
-    );
+        .as('queuePosition'),
+    )
+    .$castTo<Omit<Batch, 'createdBy'> & Batch['createdBy']>();
 }
 
 /** The query of a page of batches, newest first. */
@@ -144,64 +154,28 @@ export function selectBatchPage(db: Database, viewer: Viewer, filter: BatchFilte
     .limit(page.limit + 1);
 }
 
-type BatchRow = Awaited<ReturnType<ReturnType<typeof selectBatches>['executeTakeFirstOrThrow']>>;
+export const toBatch = ({ personId, displayName, ...batch }: Omit<Batch, 'createdBy'> & Batch['createdBy']): Batch => ({
+  ...batch,
+  createdBy: { personId, displayName },
+});
 
-export function toBatch(row: BatchRow): Batch {
-  return {
-    id: row.id,
-    operation: row.operation as JobOperation,
-    importStatus: row.import_status as ImportStatus,
-    jobCount: row.job_count,
-    lessonCount: row.lesson_count,
-    processedCount: row.processed_count,
-    createdCount: row.created_count,
-    errorCount: row.error_count,
-    warningCount: row.warning_count,
-    failureKind: row.failure_kind as FailureKind | null,
-    validateOnly: row.validate_only,
-    onConflict: row.on_conflict as ConflictRule,
-    errorMessages: row.error_messages,
-    omitted: row.omitted as unknown as readonly Omission[],
-    createdAt: row.created_at,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    createdBy: { personId: row.created_by, displayName: row.created_by_name },
-    queuePosition: row.queue_position,
-    arrival: row.arrival,
-  };
-}
+/** What operators watch of the open batches of all tenants. */
+const figure = (help: string, value: RawBuilder<number>) => ({
+  help,
+  async read(db: Database) {
+    const open = db.selectFrom('batch').where('import_status', 'in', openStatuses);
+    return (await open.select(value.as('value')).executeTakeFirstOrThrow()).value;
+  },
+});
 
-const openOnes = (db: Database) => db.selectFrom('batch').where('import_status', 'in', openStatuses);
-
-/** What operators watch of the batches of all tenants. */
 export const batchFigures = {
-  roomgate_batches_open: {
-    help: 'Batches that wait or run',
-    async read(db: Database) {
-      const { n } = await openOnes(db)
-        .select(({ fn }) => fn.countAll<number>().as('n'))
-        .executeTakeFirstOrThrow();
-      return n;
-    },
-  },
-  roomgate_batches_held_back: {
-    help: 'Batches whose last start came to nothing, and that wait for the next',
-    async read(db: Database) {
-      const { n } = await openOnes(db)
-        .where('not_before', '>', sql<Date>`now()`)
-        .where('troubled_since', 'is not', null)
-        .select(({ fn }) => fn.countAll<number>().as('n'))
-        .executeTakeFirstOrThrow();
-      return n;
-    },
-  },
-  roomgate_oldest_open_batch_seconds: {
-    help: 'Age of the oldest batch that has not ended',
-    async read(db: Database) {
-      const { age } = await openOnes(db)
-        .select(sql<number>`coalesce(extract(epoch from now() - min(created_at)), 0)::float8`.as('age'))
-        .executeTakeFirstOrThrow();
-      return age;
-    },
-  },
+  roomgate_batches_open: figure('Batches that wait or run', sql`count(*)`),
+  roomgate_batches_held_back: figure(
+    'Batches whose last start came to nothing, and that wait for the next',
+    sql`count(*) filter (where not_before > now() and troubled_since is not null)`,
+  ),
+  roomgate_oldest_open_batch_seconds: figure(
+    'Age of the oldest batch that has not ended',
+    sql`coalesce(extract(epoch from now() - min(created_at)), 0)::float8`,
+  ),
 };

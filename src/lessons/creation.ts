@@ -6,7 +6,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Running } from './batch.ts';
 import { describeShared } from './coupling.ts';
-import { newLessons, type LessonSlice } from './staging.ts';
+import { insertBookings, insertLessonRows } from './insertion.ts';
+import { type LessonSlice, newLessons } from './staging.ts';
 
 /** The jobs themselves; their lessons follow in slices. */
 export async function insertJobs(trx: Transaction, batch: Running): Promise<void> {
@@ -59,18 +60,9 @@ export type Noticed = {
 export async function insertLessons(trx: Transaction, batch: Running, slice: LessonSlice): Promise<Noticed> {
   const { rows } = await sql<Noticed>`
     with ${bookedLessons(batch, slice)}, inserted_booking as (
-      insert into booking (mandator_id, id, resource_id, kind, status, origin, subject, is_private, occupied, batch_id, coupling_id)
-      overriding system value
-      select ${batch.mandatorId}, booking_id, resource_id, 'Lesson', case when cancelled then 'Cancelled' else 'Confirmed' end,
-        'Import', coalesce(titel, fach), coalesce(privat, false), tstzrange(beginn, ende), ${batch.id},
-        case when not cancelled then kopplung_id end
-      from booked where booking_id = own_booking
+      ${insertBookings(batch)} from booked where booking_id = own_booking
     ), inserted_lesson as (
-      insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, titel, fach,
-        klassen, lehrpersonen, bemerkung, kopplung_id, privat)
-      select ${batch.mandatorId}, job, lektion_id, booking_id, resource_id, beginn, ende, coalesce(status, 'Geplant'), titel,
-        fach, klassen, lehrpersonen, bemerkung, kopplung_id, coalesce(privat, false)
-      from booked
+      ${insertLessonRows(batch)} from booked
     )
     select bool_or(refused) as refused, bool_or(kopplung_id is not null) as coupled, min(beginn) as earliest, max(ende) as latest,
       coalesce(bool_or(has_unknown or beginn_assumed_utc or ende_assumed_utc or ende < now()), false) as remarkable

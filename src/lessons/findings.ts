@@ -5,7 +5,7 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { BatchKey, Omission, JobOperation, Running } from './batch.ts';
+import type { BatchKey, JobOperation, Omission, Running } from './batch.ts';
 import { stageClaims } from './conflicts.ts';
 import { errorsOf, type FaultQuery, named, none, occupant, severity } from './faults.ts';
 import { fieldsOf, knownJobMembers, knownLessonMembers, lessonList, rawColumns, sentName } from './fields.ts';

@@ -50,7 +50,12 @@ export function addImports(
     resolveType: () => accepted,
   });
 
-  function submit(name: string, operation: lessons.JobOperation, inputs: [job: string, lesson: string], summary: string) {
+  function submit(
+    name: string,
+    operation: lessons.JobOperation,
+    inputs: [job: string, lesson: string],
+    summary: string,
+  ) {
     const job = jobInput(builder, operation, ...inputs);
     builder.mutationField(name, (t) =>
       t.field({

@@ -8,18 +8,20 @@ import { describeCoupled, insertJobs, insertLessons } from './creation.ts';
 import { type Counts, errorMessages, recordFindings } from './findings.ts';
 import { anyOutsideOpeningHours, layOpeningHours } from './hours.ts';
 import { fail, move } from './lifecycle.ts';
-import { beginPlan, carryOut, describePlan, endPlan, planBookings } from './plan.ts';
-import { ConflictGone, type ImportContext, openProgress, type ImportProgress } from './progress.ts';
+import { beginPlan, carryOut, type DescribedPlan, describePlan, endPlan, planBookings } from './plan.ts';
+import { ConflictGone, type ImportContext, type ImportProgress, openProgress } from './progress.ts';
 import { anyRefused, stageLessons } from './staged-lessons.ts';
 import {
   countLessons,
   countUnlisted,
   joinByHash,
-  lockResources,
   type LessonSlice,
+  lockResources,
   type StagedJobs,
   stageJobs,
 } from './staging.ts';
+
+type Limits = Context['config']['Limits'];
 
 /** Lessons between two reports of progress. */
 const chunkSize = 5_000;
@@ -50,12 +52,7 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   if (!published) return await failData(work, lessonCount);
   const { warnings: warningCount, omitted } = await recordWarnings(work, published);
   const createdCount = batch.validateOnly ? 0 : published.inserted;
-  await move(trx, batch, 'LessonsCreated', {
-    processedCount: lessonCount,
-    createdCount,
-    warningCount,
-    omitted,
-  });
+  await move(trx, batch, 'LessonsCreated', { processedCount: lessonCount, createdCount, warningCount, omitted });
   return 'LessonsCreated';
 }
 
@@ -89,14 +86,7 @@ function openStage(trx: Transaction, batch: Running, listed: number) {
 
 type Stage = ReturnType<typeof openStage>;
 
-type Published = {
-  inserted: number;
-  /** Whether something is to be said about single lessons. */
-  remarkable: boolean;
-  earliest: Date | null;
-  latest: Date | null;
-  resourceIds: number[];
-};
+type Published = Omit<DescribedPlan, 'rows'>;
 
 /** A lesson of the batch is wrong by itself. */
 class Refused extends Error {}
@@ -119,7 +109,11 @@ async function publish(progress: ImportProgress, work: BatchWork): Promise<Publi
 const violations = new Set(['23P01', '23505']);
 
 /** Undone when it is refused, and when the batch only validates. @returns undefined when it is refused */
-async function attempt<T>(progress: ImportProgress, { trx, batch }: BatchWork, write: () => Promise<T>): Promise<T | undefined> {
+async function attempt<T>(
+  progress: ImportProgress,
+  { trx, batch }: BatchWork,
+  write: () => Promise<T>,
+): Promise<T | undefined> {
   const undo = () => sql`rollback to savepoint unwritten`.execute(trx);
   await sql`savepoint unwritten`.execute(trx);
   try {
@@ -221,28 +215,20 @@ async function failData({ trx, batch, stage }: BatchWork, lessonCount: number): 
   return 'LessonsImportFailed';
 }
 
-function exceededLimits(limits: Context['config']['Limits'], jobs: number, lessons: number): string[] {
+function exceededLimits({ JobsPerBatch, LessonsPerBatch }: Limits, jobs: number, lessons: number): string[] {
   return [
-    ...(jobs > limits.JobsPerBatch ? [`${jobs} jobs, at most ${limits.JobsPerBatch} per batch`] : []),
-    ...(lessons > limits.LessonsPerBatch ? [`${lessons} lessons, at most ${limits.LessonsPerBatch} per batch`] : []),
+    ...(jobs > JobsPerBatch ? [`The batch has ${jobs} jobs, at most ${JobsPerBatch} per batch; split it.`] : []),
+    ...(lessons > LessonsPerBatch
+      ? [`The batch has ${lessons} lessons, at most ${LessonsPerBatch} per batch; split it.`]
+      : []),
   ];
 }
 
-async function failLimits(trx: Transaction, batch: Running, texts: string[]): Promise<BatchOutcome> {
-  const messages = texts.map((text) => `The batch has ${text}; split it.`);
-  await trx
-    .insertInto('batch_error')
-    .values(
-      messages.map((message, at) => ({
-        mandator_id: batch.mandatorId,
-        batch_id: batch.id,
-        number: at + 1,
-        severity: 'Error',
-        code: 'LimitExceeded',
-        message,
-      })),
-    )
-    .execute();
+async function failLimits(trx: Transaction, batch: Running, messages: string[]): Promise<BatchOutcome> {
+  const key = { mandator_id: batch.mandatorId, batch_id: batch.id };
+  const error = { ...key, severity: 'Error', code: 'LimitExceeded' };
+  const errors = messages.map((message, at) => ({ ...error, number: at + 1, message }));
+  await trx.insertInto('batch_error').values(errors).execute();
   await fail(trx, batch, 'Data', messages.join('\n'), { errorCount: messages.length });
   return 'LessonsImportFailed';
 }

@@ -7,6 +7,7 @@ import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey, Running } from './batch.ts';
 import { describeShared } from './coupling.ts';
+import { bookingStatus, couplingId, insertBookings, insertLessonRows } from './insertion.ts';
 
 /** Rows that are carried out. */
 export const live = sql`not staged.refused and not staged.skipped`;
@@ -130,31 +131,21 @@ export async function beginPlan(trx: Transaction, batch: Running): Promise<void>
 export async function carryOut(trx: Transaction, batch: Running, first: number, last: number): Promise<void> {
   await sql`
     with part as materialized (
-      select staged.*, plan.booking, plan.fate, plan.row = plan.leader as leads,
-        case when ${isCancelled} then 'Cancelled' else 'Confirmed' end as booking_status,
-        case when not ${isCancelled} then kopplung_id end as coupling_id
+      select staged.*, plan.booking as booking_id, plan.fate, plan.row = plan.leader as leads, ${isCancelled} as cancelled
       from staged_lesson as staged left join lesson_plan as plan using (row)
       where row between ${first}::int and ${last}::int and ${live}
     ), inserted_booking as (
-      insert into booking (mandator_id, id, resource_id, kind, status, origin, subject, is_private, occupied, batch_id, coupling_id)
-      overriding system value
-      select ${batch.mandatorId}, booking, resource_id, 'Lesson', booking_status, 'Import', coalesce(titel, fach),
-        coalesce(privat, false), tstzrange(beginn, ende), ${batch.id}, coupling_id
-      from part where leads and fate = 'insert'
+      ${insertBookings(batch)} from part where leads and fate = 'insert'
     ), changed_booking as (
-      update booking set resource_id = part.resource_id, status = booking_status, subject = coalesce(titel, fach),
-        is_private = coalesce(privat, false), occupied = tstzrange(beginn, ende), coupling_id = part.coupling_id,
+      update booking set resource_id = part.resource_id, status = ${bookingStatus}, subject = coalesce(titel, fach),
+        is_private = coalesce(privat, false), occupied = tstzrange(beginn, ende), coupling_id = ${couplingId},
         version = version + 1, changed_at = now()
       from part
-      where booking.mandator_id = ${batch.mandatorId} and booking.id = part.booking and leads and fate = 'change'
+      where booking.mandator_id = ${batch.mandatorId} and booking.id = part.booking_id and leads and fate = 'change'
     ), inserted_lesson as (
-      insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, titel, fach,
-        klassen, lehrpersonen, bemerkung, kopplung_id, privat)
-      select ${batch.mandatorId}, job, lektion_id, booking, resource_id, beginn, ende, coalesce(status, 'Geplant'), titel,
-        fach, klassen, lehrpersonen, bemerkung, kopplung_id, coalesce(privat, false)
-      from part where action = 'insert'
+      ${insertLessonRows(batch)} from part where action = 'insert'
     ), changed_lesson as (
-      update lesson set booking_id = booking, resource_id = part.resource_id, beginn = part.beginn, ende = part.ende,
+      update lesson set booking_id = part.booking_id, resource_id = part.resource_id, beginn = part.beginn, ende = part.ende,
         status = coalesce(part.status, 'Geplant'), titel = part.titel, fach = part.fach, klassen = part.klassen,
         lehrpersonen = part.lehrpersonen, bemerkung = part.bemerkung, kopplung_id = part.kopplung_id,
         privat = coalesce(part.privat, false), ursprung = part.ursprung

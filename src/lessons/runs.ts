@@ -157,7 +157,7 @@ async function record({ work }: ImportContext, batch: Running, error: unknown): 
 }
 
 /** Milliseconds between two looks at whether a batch shall end; it looks by itself too, between its statements. */
-const lookEvery = 1_000;
+const lookEveryMs = 1_000;
 
 /**
  * Does the work on this session. When the process is asked to stop, or the batch to end, the statement that it is in is
@@ -175,7 +175,7 @@ async function untilStopped<T>(
   const unwanted = new AbortController();
   const pause = (ms: number) => sleep(ms, undefined, { signal: over.signal }).catch(() => {});
   async function look(): Promise<void> {
-    for (await pause(lookEvery); !over.signal.aborted && !unwanted.signal.aborted; await pause(lookEvery))
+    for (await pause(lookEveryMs); !over.signal.aborted && !unwanted.signal.aborted; await pause(lookEveryMs))
       if (await isCancelRequested(context.work, batch).catch(() => false)) unwanted.abort();
   }
   async function interrupt(): Promise<void> {

@@ -14,7 +14,7 @@ export const mostAttempts = 25;
 /** And starts that may end because a statement takes longer than it may: the next one would, too, after as many minutes. */
 const mostTimeouts = 3;
 /** The least that trouble around the service must have gone on for, and have happened, before a batch is given up. */
-const patience = sql`interval '12 hours'`;
+const longestTrouble = sql`interval '12 hours'`;
 const mostSetbacks = 25;
 
 /** Half a second after the first start, doubled after each further one up to ten minutes, give or take a quarter. */
@@ -101,7 +101,7 @@ export async function recordTrouble(db: Database, batch: Running, error: unknown
         not_before = now() + ${pauseAfter(sql`(attempts + setbacks)`)}
       where mandator_id = ${batch.mandatorId} and id = ${batch.id} and fence = ${batch.fence} and import_status = any (${openStatuses}::text[])
       returning attempts >= ${isTimeout(error) ? mostTimeouts : mostAttempts}::int
-        or (setbacks >= ${mostSetbacks} and troubled_since < now() - ${patience}) as hopeless`.execute(trx);
+        or (setbacks >= ${mostSetbacks} and troubled_since < now() - ${longestTrouble}) as hopeless`.execute(trx);
     if (rows[0]?.hopeless) await giveUp(trx, batch);
   });
 }

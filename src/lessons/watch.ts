@@ -13,12 +13,12 @@ export const batchTopic = (viewer: Viewer) => `batch:${viewer.mandatorId}`;
 
 /** Seconds after which a poller should look again, by the age of a batch in seconds (specification section 8). */
 const pollingSteps = [
-  { below: 10, wait: 2 },
-  { below: 30, wait: 5 },
-  { below: 120, wait: 10 },
-  { below: 600, wait: 20 },
+  { belowSeconds: 10, waitSeconds: 2 },
+  { belowSeconds: 30, waitSeconds: 5 },
+  { belowSeconds: 120, waitSeconds: 10 },
+  { belowSeconds: 600, waitSeconds: 20 },
 ];
-const longestWait = 30;
+const longestWaitSeconds = 30;
 
 /** Until the soonest of those that have not ended is worth another look; undefined when all have. */
 export function secondsToWait(batches: readonly Batch[]): number | undefined {
@@ -26,7 +26,7 @@ export function secondsToWait(batches: readonly Batch[]): number | undefined {
     .filter(({ importStatus }) => !isTerminal(importStatus))
     .map(({ createdAt }) => {
       const age = (Date.now() - createdAt.getTime()) / 1_000;
-      return pollingSteps.find(({ below }) => age < below)?.wait ?? longestWait;
+      return pollingSteps.find(({ belowSeconds }) => age < belowSeconds)?.waitSeconds ?? longestWaitSeconds;
     });
   return waits.length > 0 ? Math.min(...waits) : undefined;
 }

@@ -7,7 +7,7 @@ import { type Batch, conflictRules, failureKinds, importStatuses, type LessonErr
 import { type Field, jobFields, lessonFields } from './fields.ts';
 import { mostKept } from './findings.ts';
 import { valueSchemas } from './job-wire.ts';
-import type { LessonJob, Lesson } from './timetable.ts';
+import type { Lesson, LessonJob } from './timetable.ts';
 
 export * as examples from './examples.ts';
 export { longestKey, longestName } from './fields.ts';

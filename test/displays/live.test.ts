@@ -25,7 +25,7 @@ let tenants = 0;
 
 const second = 1_000;
 /** As it is, but for waiting. */
-const pace = { heartbeat: 60 * second, keep: 60 * second, midnightSpread: second, retry: [20, 20] as const };
+const pace = { heartbeatMs: 60 * second, keepMs: 60 * second, midnightSpreadMs: second, retryMs: [20, 20] as const };
 
 beforeAll(async () => {
   database = await cloneDatabase();
@@ -220,7 +220,7 @@ describe('a room that is watched', () => {
   });
 
   test('is forgotten a while after nobody watches it any more', async () => {
-    hub = openHub(service.context, { ...pace, keep: 200 });
+    hub = openHub(service.context, { ...pace, keepMs: 200 });
     const crowd = async () => await Promise.all(Array.from({ length: 60 }, (_, index) => watch(index % 3)));
     const first = await crowd();
     expect(hub.figures).toMatchObject({ roomsRead: 3, watched: 3 });
@@ -252,7 +252,7 @@ describe('a day that is over', () => {
     const midnight = Date.now() + 10 * second;
     const wanted: number[] = [];
     const own = openRoom(room(), {
-      pace: { ...pace, midnightSpread: 50 },
+      pace: { ...pace, midnightSpreadMs: 50 },
       isListening: () => true,
       wantsRead: (_room, isFirst) => void (isFirst || wanted.push(Date.now())),
       isDone() {},
@@ -283,7 +283,7 @@ describe('what is not known', () => {
       where application_name = 'roomgate listen' and datname = current_database()`);
 
   test('a heartbeat says until when all was known to be right', async () => {
-    hub = openHub(service.context, { ...pace, heartbeat: 100 });
+    hub = openHub(service.context, { ...pace, heartbeatMs: 100 });
     const stream = await watch();
     await until(() => stream.heartbeats().length >= 3);
     const [first, , third] = stream.heartbeats();
@@ -301,7 +301,7 @@ describe('what is not known', () => {
   });
 
   test('while reads fail asOf does not move on; then everything is as it is', async () => {
-    hub = openHub(service.context, { ...pace, heartbeat: 50 });
+    hub = openHub(service.context, { ...pace, heartbeatMs: 50 });
     const stream = await watch();
     await until(() => stream.heartbeats().length >= 1);
     await run(sql`alter table lesson rename to hidden_lesson`);
@@ -405,7 +405,7 @@ describe('a board', () => {
   });
 
   test('has one heartbeat for all, and greets with it where there is nothing to show', async () => {
-    hub = openHub(service.context, { ...pace, heartbeat: 100 });
+    hub = openHub(service.context, { ...pace, heartbeatMs: 100 });
     const board = await watchBoard();
     await until(() => board.heartbeats().length >= 2);
     expect(board.heartbeats()[1]).toMatchObject({ cursor: '' });

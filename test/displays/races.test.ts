@@ -23,7 +23,7 @@ let viewer: Viewer;
 let hub: Hub;
 let tenants = 0;
 
-const pace = { heartbeat: 60_000, keep: 60_000, midnightSpread: 1_000, retry: [20, 20] as const };
+const pace = { heartbeatMs: 60_000, keepMs: 60_000, midnightSpreadMs: 1_000, retryMs: [20, 20] as const };
 
 beforeAll(async () => {
   database = await cloneDatabase();
@@ -100,7 +100,8 @@ function collect(source: Source<DisplayFrame>) {
 const watch = async (index = 0) => collect(await watchRoom(service.context, viewer, room(index), undefined, hub));
 const watchBoard = async () => collect(await watchLocation(service.context, viewer, tenant.locationId, hub));
 /** As polled. */
-const readNow = (id = room()) => hub.withRoom(tenant.mandatorId, id, true, (read: WatchedRoom) => read.snapshot('Title'));
+const readNow = (id = room()) =>
+  hub.withRoom(tenant.mandatorId, id, true, (read: WatchedRoom) => read.snapshot('Title'));
 
 describe('reads that overlap', () => {
   test('who polls is told of what was committed before, also while the room is read for the first time', async () => {

@@ -1,10 +1,11 @@
 /** What a snapshot holds: the plan of three local days, as a level of privacy shows it. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import type { Privacy, SlotChange } from '../../src/displays/display.ts';
+import type { Privacy } from '../../src/displays/display.ts';
 import { keepLocalDays } from '../../src/displays/local-days.ts';
 import { readPlans } from '../../src/displays/plan.ts';
 import { toContent, toHeartbeat, toSnapshot } from '../../src/displays/snapshot.ts';
+import type { SlotChange } from '../../src/displays/state.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { at } from '../_util/front-desk.ts';
 import { lessonClient } from '../_util/lessons.ts';

@@ -1,11 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import type { RoomStatus } from '../../src/displays/state.ts';
 import { mutationOf, perform } from '../../src/web/display/acts.ts';
-import { clockTime, instantOf, isNight, localDay, makeClock, pushSlack } from '../../src/web/display/clock.ts';
+import { clockTime, instantOf, isNight, localDay, makeClock, pushSlackMs } from '../../src/web/display/clock.ts';
 import { dayBar } from '../../src/web/display/day-bar.ts';
 import { english } from '../../src/web/display/english.ts';
 import { makeEventParser } from '../../src/web/display/event-stream.ts';
-import { documents, parseInstants, readSnapshot, type ShownSlot, type ShownRoom } from '../../src/web/display/frames.ts';
+import {
+  documents,
+  parseInstants,
+  readSnapshot,
+  type ShownRoom,
+  type ShownSlot,
+} from '../../src/web/display/frames.ts';
 import { german } from '../../src/web/display/german.ts';
 import { pageOf, spread } from '../../src/web/display/grid.ts';
 import { icons } from '../../src/web/display/icons.ts';
@@ -111,12 +117,12 @@ describe('the clock', () => {
     const clock = makeClock(() => ticks);
     clock.hear(noon, 0);
     ticks = 30_000;
-    clock.hear(noon + 29_000, pushSlack);
+    clock.hear(noon + 29_000, pushSlackMs);
     expect(clock.now()).toBe(noon + 30_000);
-    clock.hear(noon + 31_000, pushSlack);
+    clock.hear(noon + 31_000, pushSlackMs);
     expect(clock.now()).toBe(noon + 31_000);
-    clock.hear(noon + 20_000, pushSlack);
-    expect(clock.now()).toBe(noon + 20_000 + pushSlack);
+    clock.hear(noon + 20_000, pushSlackMs);
+    expect(clock.now()).toBe(noon + 20_000 + pushSlackMs);
   });
 
   test('reads the offsets of the server, also where the clocks go back', () => {

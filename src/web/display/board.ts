@@ -18,9 +18,9 @@ let watch: Watch;
 let order: Intl.Collator;
 const root = document.documentElement;
 const shownHours = 8;
-const turnEvery = 15_000;
+const turnEveryMs = 15_000;
 /** Who has stopped it may have left. */
-const pauseFor = 300_000;
+const pauseForMs = 300_000;
 
 let page = 0;
 let turnedAt = 0;
@@ -127,7 +127,7 @@ function draw(): void {
   drawNotice(rooms, now);
   const box = byId('rooms');
   const grid = spread(rooms.length, box.clientWidth, box.clientHeight);
-  if (performance.now() - turnedAt > (isPaused ? pauseFor : turnEvery)) {
+  if (performance.now() - turnedAt > (isPaused ? pauseForMs : turnEveryMs)) {
     isPaused = false;
     page++;
     turnedAt = performance.now();

@@ -13,7 +13,7 @@ export type Clock = {
 };
 
 /** How long a frame that comes by itself may have been under way. */
-export const pushSlack = 4_000;
+export const pushSlackMs = 4_000;
 
 export function makeClock(ticks: () => number): Clock {
   let ahead: number | undefined;

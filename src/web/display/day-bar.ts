@@ -1,6 +1,6 @@
 /** Where things stand on a bar of time. Places are percent of its length. */
 import { clockTime, instantOf, localDay, localTime } from './clock.ts';
-import type { ShownSlot, ShownRoom } from './frames.ts';
+import type { ShownRoom, ShownSlot } from './frames.ts';
 
 export type BarPart = { left: number; width: number };
 export type Bar = {

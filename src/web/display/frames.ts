@@ -1,28 +1,7 @@
 /** What the server is asked, and its answers as the page works with them: instants are milliseconds since 1970. */
-import type { Schedule, TimedSlot } from '../../displays/state.ts';
+import type { PlannedSlot, Schedule } from '../../displays/state.ts';
 
-export type SlotChange = {
-  kind: 'Cancelled' | 'MovedHere' | 'MovedAway' | 'Rescheduled' | 'Substituted';
-  roomBefore: string | null;
-  roomNow: string | null;
-  startBefore: number | null;
-  endBefore: number | null;
-  teachersBefore: string[] | null;
-};
-
-export type ShownSlot = TimedSlot & {
-  bookingId: string;
-  version: number;
-  kind: 'Booking' | 'Lesson' | 'MailItem' | 'Block';
-  isTentative: boolean;
-  start: number;
-  end: number;
-  subject: string | null;
-  organizer: string | null;
-  classes: string[] | null;
-  teachers: string[] | null;
-  change: SlotChange | null;
-};
+export type ShownSlot = PlannedSlot & { bookingId: string };
 
 export type ShownRoom = Schedule<ShownSlot> & {
   cursor: string;

@@ -2,9 +2,16 @@
  * The connection to the server: a stream that is taken up again whenever it breaks, and polling where a stream does not
  * come through. It decides when; what the frames mean is the caller's.
  */
-import { pushSlack } from './clock.ts';
+import { pushSlackMs } from './clock.ts';
 import { makeEventParser } from './event-stream.ts';
-import { type ReceivedFrame, parseInstants, readFrame, readSnapshot, type SentFrame, type SentSnapshot } from './frames.ts';
+import {
+  parseInstants,
+  type ReceivedFrame,
+  readFrame,
+  readSnapshot,
+  type SentFrame,
+  type SentSnapshot,
+} from './frames.ts';
 
 /** What a link uses of its world. */
 export type Ports = {
@@ -41,13 +48,13 @@ export type ServerLink = {
   losses(): number;
 };
 
-const firstFrameWithin = 15_000;
-const silenceUntilDropped = 45_000;
-const pollEvery = 30_000;
+const firstFrameWithinMs = 15_000;
+const silenceUntilDroppedMs = 45_000;
+const pollEveryMs = 30_000;
 /** For so long it polls before it tries a stream again. */
-const pollFor = 300_000;
+const pollForMs = 300_000;
 /** A connection that has lived so long was a good one. */
-const settled = 10_000;
+const settledMs = 10_000;
 
 /** Full jitter: soon at first, then from 1 s up to 30 s. */
 export function backOff(attempt: number, random: number): number {
@@ -114,16 +121,16 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
     const asked = ports.ticks();
     let heard = false;
     let isSilent = false;
-    let cancel = ports.after(firstFrameWithin, () => {
+    let cancel = ports.after(firstFrameWithinMs, () => {
       isSilent = true;
       mine.abort();
     });
     const take = (sent: SentFrame): Outcome | undefined => {
       const frame = readFrame(sent);
-      const fits = feed.take(frame, heard ? pushSlack : ports.ticks() - asked, !heard);
+      const fits = feed.take(frame, heard ? pushSlackMs : ports.ticks() - asked, !heard);
       heard = true;
       cancel();
-      cancel = ports.after(silenceUntilDropped, () => mine.abort());
+      cancel = ports.after(silenceUntilDroppedMs, () => mine.abort());
       turn('live');
       if (!fits) return { kind: 'later', seconds: 0 };
       if (frame.kind !== 'ended') return undefined;
@@ -161,7 +168,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
   async function poll(): Promise<Outcome | undefined> {
     const mine = (abort = new AbortController());
     const asked = ports.ticks();
-    const cancel = ports.after(firstFrameWithin, () => mine.abort());
+    const cancel = ports.after(firstFrameWithinMs, () => mine.abort());
     try {
       const response = await ask(feed.documents.poll, 'application/json', mine.signal);
       const text = await response.text();
@@ -187,7 +194,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
 
   async function pollOn(): Promise<Outcome> {
     for (;;) {
-      await pause(pollEvery);
+      await pause(pollEveryMs);
       if (closed || ports.ticks() >= streamsFrom) return { kind: 'later', seconds: 0 };
       const outcome = await poll();
       if (outcome) return outcome;
@@ -203,19 +210,19 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
         outcome = (await poll()) ?? outcome;
         // Where nothing comes through, it is not for the streams.
         if (outcome.kind === 'silent') {
-          streamsFrom = Math.max(streamsFrom, started + pollFor);
+          streamsFrom = Math.max(streamsFrom, started + pollForMs);
           outcome = await pollOn();
         }
       }
       if (closed) return;
       if (outcome.kind === 'refused') return turn('refused');
-      if (ports.ticks() - started > settled) attempt = 0;
+      if (ports.ticks() - started > settledMs) attempt = 0;
       if (outcome.kind === 'lost') losses++;
       if (outcome.kind === 'missing') turn('missing');
       // The first try comes within a second: until then nobody needs to know.
       else if (attempt > 0 || (state !== 'live' && state !== 'polling')) turn('offline');
       const least = outcome.kind === 'later' ? outcome.seconds * 1_000 * ports.random() : 0;
-      await pause(Math.max(least, outcome.kind === 'missing' ? pollEvery : backOff(attempt++, ports.random())));
+      await pause(Math.max(least, outcome.kind === 'missing' ? pollEveryMs : backOff(attempt++, ports.random())));
       if (closed) return;
     }
   }

@@ -1,5 +1,5 @@
 /** What can be done at the door at this moment. */
-import type { ShownSlot, ShownRoom } from './frames.ts';
+import type { ShownRoom, ShownSlot } from './frames.ts';
 import type { Sight } from './sight.ts';
 
 export type Offer =

@@ -1,9 +1,13 @@
 /** The link of e-paper: it asks as seldom as the server allows, and says nothing that is not new. */
 import { parseInstants, readSnapshot, type SentSnapshot } from './frames.ts';
-import { backOff, type LinkFeed, type ServerLink, type Ports } from './link.ts';
+import { backOff, type LinkFeed, type Ports, type ServerLink } from './link.ts';
 
 /** @param ask GETs the snapshot, with the ETag that is known already */
-export function openPaperLink(ports: Ports, feed: LinkFeed, ask: (etag: string | null) => Promise<Response>): ServerLink {
+export function openPaperLink(
+  ports: Ports,
+  feed: LinkFeed,
+  ask: (etag: string | null) => Promise<Response>,
+): ServerLink {
   let losses = 0;
   let cancel = () => {};
   let etag: string | null = null;

@@ -1,6 +1,6 @@
 /** What may be said of a room, given what is known of it and how old that is. */
 import { type RoomStatus, stateAt } from '../../displays/state.ts';
-import type { ShownSlot, ShownRoom } from './frames.ts';
+import type { ShownRoom, ShownSlot } from './frames.ts';
 
 export type Status = RoomStatus | 'UNKNOWN';
 

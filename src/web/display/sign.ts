@@ -4,7 +4,7 @@ import { clockTime, isNight, localDay } from './clock.ts';
 import { dayBar } from './day-bar.ts';
 import { stayAwake } from './device.ts';
 import { byId, icon, make, scale, show } from './dom.ts';
-import type { ShownSlot, ShownRoom } from './frames.ts';
+import type { ShownRoom, ShownSlot } from './frames.ts';
 import type { Text } from './german.ts';
 import { changeLine, dateLine, dayLine, instantLine, peopleLine, timesLine, titleLine, untilLine } from './lines.ts';
 import { offersAt } from './offers.ts';

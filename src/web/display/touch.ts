@@ -1,5 +1,5 @@
 /** The buttons of a sign, what they are doing, and what has come of it. */
-import { type DoneAct, mutationOf, perform, type ActResult, undoOf } from './acts.ts';
+import { type ActResult, type DoneAct, mutationOf, perform, undoOf } from './acts.ts';
 import { clockTime, type ZoneOffsets } from './clock.ts';
 import { callGraphql } from './device.ts';
 import { icon, make, show } from './dom.ts';
@@ -20,9 +20,9 @@ export type Touch = {
   isBusy(): boolean;
 };
 
-const undoFor = 10_000;
-const saidFor = 6_000;
-const sureFor = 5_000;
+const undoForMs = 10_000;
+const saidForMs = 6_000;
+const sureForMs = 5_000;
 
 const random = () => {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -50,7 +50,7 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
     const result: ActResult = await perform(post, pause, mutation);
     const isDone = result.kind === 'done';
     const undo = isDone && undoable ? result.booking : null;
-    enter({ kind: 'said', line: isDone ? done : failure(what, result), undo }, undo ? undoFor : saidFor);
+    enter({ kind: 'said', line: isDone ? done : failure(what, result), undo }, undo ? undoForMs : saidForMs);
     acted();
   }
 
@@ -64,7 +64,7 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
   function tap(offer: Offer, now: number, offsets: ZoneOffsets): void {
     if (phase.kind === 'working') return;
     if (offer.act === 'end' && phase.kind !== 'sure') {
-      enter({ kind: 'sure' }, sureFor);
+      enter({ kind: 'sure' }, sureForMs);
       return;
     }
     void call(keyOf(offer), mutationOf(offer, session.id, now, random(), text), doneLine(offer, offsets), true);

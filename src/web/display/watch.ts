@@ -3,7 +3,7 @@ import { type Clock, makeClock } from './clock.ts';
 import { callGraphql, keepPage, renewPage, reportHealth, version } from './device.ts';
 import { make } from './dom.ts';
 import { documents, type ReceivedFrame, type ShownRoom } from './frames.ts';
-import { type LinkFeed, type ServerLink, type LinkState, openLink, type Ports } from './link.ts';
+import { type LinkFeed, type LinkState, openLink, type Ports, type ServerLink } from './link.ts';
 import { memory, pair, type Session, showCard } from './session.ts';
 
 export type Watch = {
@@ -36,9 +36,9 @@ export type Watching = {
   isPaper: boolean;
 };
 
-const keptFor = 86_400_000;
+const keptForMs = 86_400_000;
 /** Flash memory wears off. */
-const keepEvery = 300_000;
+const keepEveryMs = 300_000;
 
 /** As it was written by this version of the page. */
 function parseKept(text: string | null): { snapshot?: ShownRoom; ahead?: number } {
@@ -75,7 +75,7 @@ export function startWatch(watching: Watching): Watch {
     const { snapshot, ahead } = parseKept(memory.get(kept));
     if (!snapshot || ahead === undefined) return;
     const now = Date.now() - ahead;
-    if (now < snapshot.asOf || now > snapshot.asOf + keptFor) {
+    if (now < snapshot.asOf || now > snapshot.asOf + keptForMs) {
       memory.set(kept, null);
       return;
     }
@@ -89,7 +89,7 @@ export function startWatch(watching: Watching): Watch {
   function keep(): void {
     const snapshot = watch.rooms.get(session.id);
     if (kind !== 'sign' || !snapshot) return;
-    if (snapshot.cursor === keptCursor && ports.ticks() < keptAt + keepEvery) return;
+    if (snapshot.cursor === keptCursor && ports.ticks() < keptAt + keepEveryMs) return;
     keptCursor = snapshot.cursor;
     keptAt = ports.ticks();
     const ahead = Date.now() - (clock.now() ?? Date.now());

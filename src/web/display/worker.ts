@@ -9,11 +9,11 @@ const isFile = ({ method, url }: Request) =>
   /\/(door-sign|board)\/\d+$|\/assets\/(web\/display|displays)\/[\w.-]+$/.test(new URL(url).pathname);
 
 /** A network that is cut may never say so. */
-const patience = 5_000;
+const patienceMs = 5_000;
 /** Where nothing is kept; what leads nowhere for longer keeps other calls from the server. */
-const longPatience = 20_000;
+const longPatienceMs = 20_000;
 /** What is kept is given at once for a while after that, or each file would wait anew. */
-const unasked = 30_000;
+const unaskedMs = 30_000;
 let cutUntil = 0;
 
 /** A portal, or a proxy whose server is away, answers for us with pages of its own. */
@@ -34,12 +34,12 @@ async function answer(request: Request): Promise<Response> {
   const kept = await files.match(request, { ignoreSearch: true, ignoreVary: true });
   if (kept && performance.now() < cutUntil) return kept;
   try {
-    const response = await fetch(request, within(kept ? patience : longPatience));
+    const response = await fetch(request, within(kept ? patienceMs : longPatienceMs));
     if (!(await isOurs(response))) return kept ?? response;
     await files.put(request.url.replace(/\?.*/, ''), response.clone()).catch(() => {});
     return response;
   } catch (error) {
-    cutUntil = performance.now() + unasked;
+    cutUntil = performance.now() + unaskedMs;
     if (kept) return kept;
     throw error;
   }
