@@ -10,15 +10,15 @@ import { Unavailable } from '../errors.ts';
 import { isOutage, isSchemaMissing } from '../flow/database-errors.ts';
 import { markAllCalendars } from '../mail-subscriptions/service.ts';
 import type { Verdict } from './dialects/notification.ts';
-import { openLanes, type Waiting } from './lanes.ts';
-import { type Recorded, type Row, recordNotifications } from './recording.ts';
+import { openLanes, type WaitingPost } from './lanes.ts';
+import { type InboxRow, type RecordedNotification, recordNotifications } from './recording.ts';
 
 export type Inbox = {
   /**
    * Resolves when all notifications of one request are recorded, in their order.
    * @throws Unavailable when that is not so within 2.5 s, or too many wait; they may be recorded all the same
    */
-  record(rows: readonly Row[]): Promise<Recorded[]>;
+  record(rows: readonly InboxRow[]): Promise<RecordedNotification[]>;
   figures(): InboxFigures;
   /** Resolves when every waiting request is recorded. */
   close(): Promise<void>;
@@ -32,10 +32,10 @@ export type InboxFigures = {
   waiting: number;
 };
 
-type Post = Waiting & {
-  notifications: readonly Row[];
+type Post = WaitingPost & {
+  notifications: readonly InboxRow[];
   deadline: number;
-  answer: PromiseWithResolvers<Recorded[]>;
+  answer: PromiseWithResolvers<RecordedNotification[]>;
 };
 
 /** Statements of this process: while one is committed, the next one is at work. */
@@ -103,7 +103,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
       for (const { notifications, answer } of group) {
         const own = recorded.slice(at, (at += notifications.length));
         for (const [index, { verdict, mandatorId }] of own.entries()) {
-          const { count, subscriptionId } = notifications[index] as Row;
+          const { count, subscriptionId } = notifications[index] as InboxRow;
           verdicts[verdict] += count;
           if (subscriptionId !== null && mandatorId !== null) tenants.set(subscriptionId, mandatorId);
         }
@@ -171,7 +171,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   }
 
   /** A proven request waits in the lane of its tenant, any other in that of its sender's address. */
-  function laneOf(rows: readonly Row[]): Pick<Post, 'lane' | 'isProven'> {
+  function laneOf(rows: readonly InboxRow[]): Pick<Post, 'lane' | 'isProven'> {
     const id = rows.find(({ claim }) => claim === 'Proven')?.subscriptionId ?? undefined;
     if (id === undefined) return { lane: `address ${rows[0]?.address}`, isProven: false };
     const mandatorId = tenants.get(id);
@@ -186,7 +186,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
         rows: rows.length,
         bytes: rows.reduce((sum, { body }) => sum + body.length, 0),
         deadline: performance.now() + patience,
-        answer: Promise.withResolvers<Recorded[]>(),
+        answer: Promise.withResolvers<RecordedNotification[]>(),
       };
       for (const lost of lanes.add(post)) refuse(lost, busy());
       timer ??= setInterval(expire, checkEvery).unref();

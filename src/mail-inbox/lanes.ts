@@ -2,7 +2,7 @@
  * What waits to be recorded, in a lane for each sender, of which each gets its turn: whoever sends much waits behind
  * itself. When too much waits, the longest lane loses its newest, and those that prove nothing lose theirs first.
  */
-export type Waiting = {
+export type WaitingPost = {
   /** Of what it waits with: a tenant, or an address. */
   lane: string;
   isProven: boolean;
@@ -14,10 +14,10 @@ type Lane<Post> = { posts: Post[]; size: number; isProven: boolean };
 
 /** What waits takes memory besides its bytes. */
 const overhead = 16 * 1024;
-const sizeOf = ({ bytes }: Waiting) => bytes + overhead;
+const sizeOf = ({ bytes }: WaitingPost) => bytes + overhead;
 
 /** @param most in bytes, of which each post takes 16 KiB besides its own */
-export function openLanes<Post extends Waiting>(most: number) {
+export function openLanes<Post extends WaitingPost>(most: number) {
   /** In the order of their turns. */
   const lanes = new Map<string, Lane<Post>>();
   let [size, count] = [0, 0];

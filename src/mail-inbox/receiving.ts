@@ -14,13 +14,13 @@ import { acknowledgeEws } from './dialects/ews.ts';
 import {
   DialectFault,
   DialectOverflow,
-  type Notification,
+  type MailNotification,
   notification,
-  type Reading,
+  type ReadNotifications,
 } from './dialects/notification.ts';
 import { makeId } from './ids.ts';
 import type { Inbox } from './inbox.ts';
-import { keptBytes, type Recorded, type Row } from './recording.ts';
+import { type InboxRow, keptBytes, type RecordedNotification } from './recording.ts';
 
 /** Where the webhook is. */
 export const webhookPaths = callbackPaths;
@@ -98,7 +98,7 @@ export function findSender(
   return { address };
 }
 
-type Kept = Pick<Row, 'body' | 'bodyBytes' | 'bodyHash'>;
+type Kept = Pick<InboxRow, 'body' | 'bodyBytes' | 'bodyHash'>;
 
 const keep = (body: Buffer): Kept => ({
   body,
@@ -107,7 +107,7 @@ const keep = (body: Buffer): Kept => ({
 });
 
 /** The parts of a row that are of the request, and what is recorded of it when nothing is known of it. */
-function rowOf(post: Post, of: Partial<Omit<Row, keyof Kept>>, kept = keep(post.body)): Row {
+function rowOf(post: Post, of: Partial<Omit<InboxRow, keyof Kept>>, kept = keep(post.body)): InboxRow {
   const { contentType, address, requestId } = post;
   return {
     ...notification({}),
@@ -126,7 +126,7 @@ function rowOf(post: Post, of: Partial<Omit<Row, keyof Kept>>, kept = keep(post.
   };
 }
 
-async function readPost(receiver: Receiver, post: Post): Promise<Reading | 'Object'> {
+async function readPost(receiver: Receiver, post: Post): Promise<ReadNotifications | 'Object'> {
   try {
     return readBody(post.body);
   } catch (error) {
@@ -185,8 +185,8 @@ const received = (id: string): Acknowledgement => ({
 /** The subscription of a notification: Graph proves each by itself, the others all of a request by its address. */
 function provenBy(
   { secrets }: Receiver,
-  dialect: Reading['dialect'],
-  { clientState }: Notification,
+  dialect: ReadNotifications['dialect'],
+  { clientState }: MailNotification,
   caller: number | undefined,
 ): number | undefined {
   if (dialect !== 'Graph') return caller;
@@ -197,12 +197,12 @@ async function receiveReading(
   receiver: Receiver,
   post: Post,
   caller: number | undefined,
-  { dialect, notifications }: Reading,
+  { dialect, notifications }: ReadNotifications,
 ): Promise<Acknowledgement> {
   const whole = keep(post.body);
-  const keptOf = ({ body }: Notification) => (body === null ? whole : keep(body));
-  const unproven: Notification[] = [];
-  const rows: Row[] = [];
+  const keptOf = ({ body }: MailNotification) => (body === null ? whole : keep(body));
+  const unproven: MailNotification[] = [];
+  const rows: InboxRow[] = [];
   for (const one of notifications) {
     const subscriptionId = provenBy(receiver, dialect, one, caller);
     if (subscriptionId === undefined) {
@@ -218,7 +218,7 @@ async function receiveReading(
   if (rows.length === 0) rows.push(rowOf(post, { dialect }, whole));
   const recorded = await receiver.inbox.record(rows);
   if (dialect === 'Graph') return { status: 202, headers: {}, body: '' };
-  if (dialect === 'Jmap') return received((rows[0] as Row).id);
+  if (dialect === 'Jmap') return received((rows[0] as InboxRow).id);
   return {
     status: 200,
     headers: text('text/xml'),
@@ -227,6 +227,6 @@ async function receiveReading(
 }
 
 /** Only an answer ends a subscription of Exchange: one that we gave up, or that is nobody's for some time. */
-function isUnwanted({ state, isStale }: Recorded): boolean {
+function isUnwanted({ state, isStale }: RecordedNotification): boolean {
   return isStale || state === 'Dead' || state === 'Failed' || state === 'Replaced' || state === 'Disabled';
 }

@@ -2,10 +2,10 @@
 import type { Database } from '../db/database.ts';
 import { runPrepared, type Statement } from '../db/prepared.ts';
 import { moveHeard, type SubscriptionState } from '../mail-subscriptions/service.ts';
-import type { Dialect, Notification, Verdict } from './dialects/notification.ts';
+import type { Dialect, MailNotification, Verdict } from './dialects/notification.ts';
 
 /** A notification with all that is known of it before the database is asked. */
-export type Row = Notification & {
+export type InboxRow = MailNotification & {
   /** UUIDv7. */
   id: string;
   dialect: Dialect | 'Unknown';
@@ -24,7 +24,7 @@ export type Row = Notification & {
   count: number;
 };
 
-export type Recorded = {
+export type RecordedNotification = {
   verdict: Verdict;
   /** The tenant of its subscription; null where that is not known. */
   mandatorId: number | null;
@@ -40,7 +40,7 @@ const graceMinutes = 10;
 const hashBytes = 32;
 const live = `('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect')`;
 
-type Column = readonly [name: string, type: string, read: (row: Row) => unknown];
+type Column = readonly [name: string, type: string, read: (row: InboxRow) => unknown];
 
 /** What both statements store; `body_from` is made of the bodies before. */
 const stored: readonly Column[] = [
@@ -133,7 +133,7 @@ const recordProven: Statement = {
 };
 
 /** What is not accepted, or is not believed to be, and why. `Handshake`: if its subscription is still to come to something. */
-type Rest = { row: Row; verdict: Verdict; mandatorId: number | null };
+type Rest = { row: InboxRow; verdict: Verdict; mandatorId: number | null };
 
 const restColumns: readonly (readonly [name: string, type: string, read: (rest: Rest) => unknown])[] = [
   ...stored.map(([name, type, read]) => [name, type, ({ row }: Rest) => read(row)] as const),
@@ -164,7 +164,7 @@ const recordRest: Statement = {
 };
 
 /** Bodies, hashes and dedupe keys, each as one, as the columns' arrays would cost much more; and where each body begins. */
-function pack(rows: readonly Row[]): { packs: Buffer[]; starts: number[] } {
+function pack(rows: readonly InboxRow[]): { packs: Buffer[]; starts: number[] } {
   let at = 1;
   const starts = rows.map(({ body }) => {
     const start = at;
@@ -194,7 +194,7 @@ function arrayOf(type: string, values: readonly unknown[]): string {
 type Known = { position: number; isNew: boolean; mandatorId: number; state: SubscriptionState };
 
 /** Of a subscription that is there; the others are left out. */
-async function runProven(db: Database, rows: readonly Row[]): Promise<Known[]> {
+async function runProven(db: Database, rows: readonly InboxRow[]): Promise<Known[]> {
   const { packs, starts } = pack(rows);
   const named = rows.flatMap(({ accounts }, index) => accounts.map((account) => [index + 1, account] as const));
   return await runPrepared<Known>(db, recordProven, [
@@ -216,9 +216,9 @@ async function runRest(db: Database, rest: readonly Rest[]): Promise<Map<string,
   return new Map(noted.map((one) => [one.id, one]));
 }
 
-const mayHaveEffect = ({ claim, kind }: Row) => claim === 'Proven' && kind !== 'Handshake';
+const mayHaveEffect = ({ claim, kind }: InboxRow) => claim === 'Proven' && kind !== 'Handshake';
 
-function verdictOf({ claim, kind }: Row): Rest['verdict'] {
+function verdictOf({ claim, kind }: InboxRow): Rest['verdict'] {
   if (claim === 'Proven') return kind === 'Handshake' ? 'Handshake' : 'Rejected';
   return claim;
 }
@@ -227,11 +227,11 @@ function verdictOf({ claim, kind }: Row): Rest['verdict'] {
  * Stores notifications, moves their subscriptions and marks their calendars: what is accepted in one statement, and what has
  * no effect in another behind it, where there is such. @returns in their order
  */
-export async function recordNotifications(db: Database, rows: readonly Row[]): Promise<Recorded[]> {
+export async function recordNotifications(db: Database, rows: readonly InboxRow[]): Promise<RecordedNotification[]> {
   const proven = rows.filter(mayHaveEffect);
   const known = new Map<string, Known>();
   if (proven.length > 0)
-    for (const one of await runProven(db, proven)) known.set((proven[one.position - 1] as Row).id, one);
+    for (const one of await runProven(db, proven)) known.set((proven[one.position - 1] as InboxRow).id, one);
   const rest = rows.flatMap((row): Rest[] => {
     const of = known.get(row.id);
     if (of) return of.isNew ? [] : [{ row, verdict: 'Duplicate', mandatorId: of.mandatorId }];

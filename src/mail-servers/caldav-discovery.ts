@@ -9,15 +9,15 @@ import {
   askResources,
   calDavNamespace,
   canonicalPath,
+  type DavResource,
   davNamespace,
   hrefOf,
   propertyOf,
-  type Resource,
   readResources,
   rootElement,
   sendQuestion,
 } from './dav.ts';
-import type { Ask } from './http.ts';
+import type { AskServer } from './http.ts';
 import { childrenOf, escapeXml } from './xml.ts';
 
 const userOf = (mailbox: string) => mailbox.split('@', 1)[0] ?? '';
@@ -33,13 +33,13 @@ const principalProperties =
   '<D:prop><D:current-user-principal/><D:principal-collection-set/><C:calendar-home-set/><C:calendar-user-address-set/></D:prop>';
 
 /** Whether a principal is the room. Addresses are compared without regard to case. */
-function hasAddress(resource: Resource, mailbox: string): boolean {
+function hasAddress(resource: DavResource, mailbox: string): boolean {
   const set = propertyOf(resource, calDavNamespace, 'calendar-user-address-set');
   const wanted = `mailto:${mailbox}`.toLowerCase();
   return childrenOf(set, davNamespace, 'href').some(({ text }) => text.trim().toLowerCase() === wanted);
 }
 
-type Place = { ask: Ask; signal: AbortSignal; settings: MailServerSettings; mailbox: string };
+type Place = { ask: AskServer; signal: AbortSignal; settings: MailServerSettings; mailbox: string };
 
 const absolute = (path: string, { settings }: Place) => new URL(path, settings.Url).href;
 
@@ -47,7 +47,7 @@ const absolute = (path: string, { settings }: Place) => new URL(path, settings.U
 const unable = [400, 404, 405, 415, 501];
 
 /** Undefined where there is nothing of calendars. @throws ServerFault */
-async function describe(place: Place, path: string): Promise<Resource | undefined> {
+async function describe(place: Place, path: string): Promise<DavResource | undefined> {
   const address = absolute(path, place);
   const body = rootElement('D:propfind', principalProperties);
   const question = { method: 'PROPFIND', address, depth: 0, body } as const;
@@ -56,7 +56,7 @@ async function describe(place: Place, path: string): Promise<Resource | undefine
 }
 
 /** What knows the account: the Url itself, or what the server has for those who know its name only (RFC 6764). */
-async function findEntrance(place: Place): Promise<Resource> {
+async function findEntrance(place: Place): Promise<DavResource> {
   const { origin, pathname } = new URL(place.settings.Url);
   for (const path of new Set([pathname, '/.well-known/caldav'])) {
     const entrance = await describe(place, path);
@@ -68,7 +68,7 @@ async function findEntrance(place: Place): Promise<Resource> {
   );
 }
 
-const homeOf = (principal: Resource | undefined, { settings }: Place) =>
+const homeOf = (principal: DavResource | undefined, { settings }: Place) =>
   principal && hrefOf(principal, calDavNamespace, 'calendar-home-set', settings.Url);
 
 /** The calendar home of the room. @throws ServerFault */
@@ -91,7 +91,10 @@ async function findHome(place: Place): Promise<string> {
   );
 }
 
-async function searchPrincipal(place: Place, ...describing: (Resource | undefined)[]): Promise<Resource | undefined> {
+async function searchPrincipal(
+  place: Place,
+  ...describing: (DavResource | undefined)[]
+): Promise<DavResource | undefined> {
   const { settings, mailbox } = place;
   const sets = describing.map((each) => each && hrefOf(each, davNamespace, 'principal-collection-set', settings.Url));
   const collection = sets.find((path) => path !== undefined);
@@ -106,7 +109,7 @@ async function searchPrincipal(place: Place, ...describing: (Resource | undefine
   return undefined;
 }
 
-async function searchBy(place: Place, collection: string, match: string): Promise<Resource[]> {
+async function searchBy(place: Place, collection: string, match: string): Promise<DavResource[]> {
   const searched = `<D:property-search><D:prop><C:calendar-user-address-set/></D:prop><D:match>${escapeXml(match)}</D:match></D:property-search>`;
   const body = rootElement('D:principal-property-search', `${searched}${principalProperties}`);
   const question = { method: 'REPORT', address: absolute(collection, place), depth: 0, body } as const;
@@ -117,7 +120,7 @@ async function searchBy(place: Place, collection: string, match: string): Promis
 const calendarProperties =
   '<D:prop><D:resourcetype/><C:supported-calendar-component-set/><C:schedule-default-calendar-URL/></D:prop>';
 
-function isCalendar(resource: Resource): boolean {
+function isCalendar(resource: DavResource): boolean {
   const type = propertyOf(resource, davNamespace, 'resourcetype');
   if (childrenOf(type, calDavNamespace, 'calendar').length === 0) return false;
   const kinds = childrenOf(
@@ -133,7 +136,7 @@ function isCalendar(resource: Resource): boolean {
  * @throws ServerFault that says what to set where there is none, or one of several
  */
 export async function findCalendar(
-  ask: Ask,
+  ask: AskServer,
   settings: MailServerSettings,
   mailbox: string,
   signal: AbortSignal,

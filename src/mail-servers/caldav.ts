@@ -10,27 +10,27 @@ import { fillTemplate, findCalendar } from './caldav-discovery.ts';
 import {
   type CalendarPage,
   type Connector,
+  type ReadingStart,
+  type ReadingWindow,
   type RemoteCalendar,
   type RemoteGroup,
   ServerFault,
-  type Start,
-  type Window,
 } from './connector.ts';
 import {
   askResources,
   calDavNamespace,
   canonicalPath,
+  type DavResource,
   failedPreconditions,
   hrefs,
   propertyOf,
-  type Resource,
   readResources,
   rootElement,
   sendQuestion,
 } from './dav.ts';
 import { faultOf, quote, TimedOut } from './faults.ts';
-import { type Ask, openHttp, readDeadline } from './http.ts';
-import { type Reader, readCalendarObject } from './ical.ts';
+import { type AskServer, openHttp, readDeadline } from './http.ts';
+import { type ObjectReader, readCalendarObject } from './ical.ts';
 import { readPlace } from './places.ts';
 import { boundId } from './values.ts';
 import { escapeXml } from './xml.ts';
@@ -54,14 +54,14 @@ export function openCalDav(settings: MailServerSettings, log: Log): Connector {
 }
 
 type Reading = {
-  ask: Ask;
+  ask: AskServer;
   settings: MailServerSettings;
   calendar: RemoteCalendar;
-  window: Window;
+  window: ReadingWindow;
   signal: AbortSignal;
 };
 
-async function* read(reading: Reading, from: Start): AsyncGenerator<CalendarPage, void> {
+async function* read(reading: Reading, from: ReadingStart): AsyncGenerator<CalendarPage, void> {
   const { ask, settings, calendar, signal } = reading;
   const known = fillTemplate(settings, calendar.mailbox) ?? calendar.address;
   const find = () => findCalendar(ask, settings, calendar.mailbox, signal);
@@ -115,7 +115,7 @@ function beginAt(address: string, cursor: string | null): DavPlace {
   };
 }
 
-async function* readAt(reading: Reading, address: string, from: Start): AsyncGenerator<CalendarPage, void> {
+async function* readAt(reading: Reading, address: string, from: ReadingStart): AsyncGenerator<CalendarPage, void> {
   const going = readPlace(davPlace, from.continuation);
   // What was read of a calendar elsewhere does not count.
   const restarts = going !== null && going.address !== address;
@@ -168,7 +168,7 @@ async function* readAt(reading: Reading, address: string, from: Start): AsyncGen
 }
 
 /** By their canonical paths: what has changed as the server writes it, and what is gone. */
-function sortMembers(resources: readonly Resource[]): { changed: Map<string, string>; removed: string[] } {
+function sortMembers(resources: readonly DavResource[]): { changed: Map<string, string>; removed: string[] } {
   const changed = new Map<string, string>();
   const removed = new Set<string>();
   for (const { path, status } of resources) {
@@ -181,7 +181,7 @@ function sortMembers(resources: readonly Resource[]): { changed: Map<string, str
   return { changed, removed: [...removed] };
 }
 
-type Page = { resources: Resource[]; token: string; isCut: boolean };
+type Page = { resources: DavResource[]; token: string; isCut: boolean };
 
 async function readPage(reading: Reading, address: string, token: string): Promise<Page> {
   const answer = await askForPage(reading, address, token);
@@ -190,7 +190,7 @@ async function readPage(reading: Reading, address: string, token: string): Promi
   if (syncToken === null || syncToken === '')
     throw new ServerFault('Unreadable', `${origin} does not tell by what it can be asked for changes.`);
   const own = canonicalPath(pathname).replace(/\/$/, '');
-  const isOwn = ({ path }: Resource) => canonicalPath(path).replace(/\/$/, '') === own;
+  const isOwn = ({ path }: DavResource) => canonicalPath(path).replace(/\/$/, '') === own;
   return {
     // Collections within it, as some servers have them, are none of its objects.
     resources: resources.filter((each) => !isOwn(each) && !each.path.endsWith('/')),
@@ -240,7 +240,7 @@ type Objects = { groups: RemoteGroup[]; gone: string[] };
 
 async function readObjects(reading: Reading, address: string, paths: string[]): Promise<Objects> {
   const { calendar, window } = reading;
-  const reader: Reader = { window, mailbox: calendar.mailbox, timeZone: calendar.timeZone ?? null };
+  const reader: ObjectReader = { window, mailbox: calendar.mailbox, timeZone: calendar.timeZone ?? null };
   const found: Objects = { groups: [], gone: [] };
   let turn = performance.now();
   for await (const { path, text, isGone } of fetchObjects(reading, address, paths)) {

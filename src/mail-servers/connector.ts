@@ -17,7 +17,7 @@ export type RemoteCalendar = {
 };
 
 /** What is read: `[start, end)`. */
-export type Window = { start: Date; end: Date };
+export type ReadingWindow = { start: Date; end: Date };
 
 /** One appointment, or one occurrence of a series. */
 export type RemoteItem = {
@@ -77,7 +77,7 @@ export type CalendarPage = Omit<CalendarChanges, 'whole' | 'cursor'> & {
 };
 
 /** Where a reading begins: without a cursor with all there is, with a continuation where another one has stopped. */
-export type Start = { cursor: string | null; continuation: string | null };
+export type ReadingStart = { cursor: string | null; continuation: string | null };
 
 export type SubscriptionTerms = {
   /** With its secret. */
@@ -87,7 +87,7 @@ export type SubscriptionTerms = {
   heartbeatMinutes: number;
 };
 
-export type Granted = { externalId: string; expiresAt: Date | null; watermark: string | null };
+export type GrantedSubscription = { externalId: string; expiresAt: Date | null; watermark: string | null };
 
 export type Connector = {
   kind: ServerKind;
@@ -96,7 +96,7 @@ export type Connector = {
     /** Whether it must be heard of regularly. */
     heartbeat: boolean;
     /** Resolves when the server has promised; with Graph its handshake has come before. */
-    subscribe(calendar: RemoteCalendar, terms: SubscriptionTerms, signal: AbortSignal): Promise<Granted>;
+    subscribe(calendar: RemoteCalendar, terms: SubscriptionTerms, signal: AbortSignal): Promise<GrantedSubscription>;
     /** Null where it cannot be renewed and does not expire (Ews). 'Gone': there is no such subscription any more. */
     renew: null | ((externalId: string, signal: AbortSignal) => Promise<{ expiresAt: Date } | 'Gone'>);
     /** Null where one cannot ask (Ews). */
@@ -112,7 +112,12 @@ export type Connector = {
    * come before the fault, from which on less is asked for at once.
    * @throws ServerFault
    */
-  pages(calendar: RemoteCalendar, from: Start, window: Window, signal: AbortSignal): AsyncIterable<CalendarPage>;
+  pages(
+    calendar: RemoteCalendar,
+    from: ReadingStart,
+    window: ReadingWindow,
+    signal: AbortSignal,
+  ): AsyncIterable<CalendarPage>;
 };
 
 /** A mail server did not give what it was asked for. */

@@ -5,7 +5,7 @@ import { fetchSafely } from '../http/safe-fetch.ts';
 import { ServerFault } from './connector.ts';
 import { AccountRefused, faultOf, networkFault, quote } from './faults.ts';
 
-export type Credentials = {
+export type ServerCredentials = {
   /** The value of the header Authorization. @throws ServerFault */
   authorization(): Promise<string>;
   /** The server does not take it: whether another one can be had. */
@@ -19,7 +19,7 @@ const [minute, fallbackLife] = [60_000, 300_000];
 const graphScope = 'https://graph.microsoft.com/.default';
 
 /** Nothing is asked before the first use. */
-export function openCredentials(settings: MailServerSettings): Credentials {
+export function openCredentials(settings: MailServerSettings): ServerCredentials {
   const { ClientId, User = '', Password = '' } = settings;
   if (ClientId) return openTokens(settings, ClientId);
   const basic = `Basic ${Buffer.from(`${User}:${Password}`).toString('base64')}`;
@@ -27,7 +27,7 @@ export function openCredentials(settings: MailServerSettings): Credentials {
 }
 
 /** One token for all who ask at the same time, until shortly before it expires. */
-function openTokens(settings: MailServerSettings, clientId: string): Credentials {
+function openTokens(settings: MailServerSettings, clientId: string): ServerCredentials {
   let known: Token | undefined;
   let asking: Promise<Token> | undefined;
 

@@ -2,14 +2,14 @@
 
 import { ServerFault } from './connector.ts';
 import { faultOf } from './faults.ts';
-import type { Answer, Ask } from './http.ts';
+import type { AskServer, ServerAnswer } from './http.ts';
 import { childOf, childrenOf, escapeXml, readXml, textOf, type XmlElement, XmlFault } from './xml.ts';
 
 export const davNamespace = 'DAV:';
 export const calDavNamespace = 'urn:ietf:params:xml:ns:caldav';
 
 /** What a server says of one resource. */
-export type Resource = {
+export type DavResource = {
   /** As the server writes it, a path. */
   path: string;
   /** Of the resource, null where its properties have one each. */
@@ -18,7 +18,7 @@ export type Resource = {
   properties: readonly XmlElement[];
 };
 
-export type Resources = { resources: Resource[]; syncToken: string | null };
+export type DavResources = { resources: DavResource[]; syncToken: string | null };
 
 export type DavQuestion = {
   method: 'PROPFIND' | 'REPORT';
@@ -42,7 +42,7 @@ export function hrefs(paths: readonly string[]): string {
 const mostElements = 400_000;
 
 /** @throws ServerFault */
-function readAnswer({ bytes, address }: Answer): XmlElement {
+function readAnswer({ bytes, address }: ServerAnswer): XmlElement {
   try {
     return readXml(bytes, mostElements);
   } catch (error) {
@@ -69,7 +69,7 @@ function pathOf(href: string, address: string): string {
   return url.pathname;
 }
 
-function readResource(response: XmlElement, address: string): Resource {
+function readResource(response: XmlElement, address: string): DavResource {
   const found = childrenOf(response, davNamespace, 'propstat').filter(
     (propstat) => readStatus(textOf(propstat, davNamespace, 'status')) === 200,
   );
@@ -81,24 +81,24 @@ function readResource(response: XmlElement, address: string): Resource {
 }
 
 /** @throws ServerFault */
-export async function askResources(ask: Ask, question: DavQuestion, signal: AbortSignal): Promise<Resources> {
+export async function askResources(ask: AskServer, question: DavQuestion, signal: AbortSignal): Promise<DavResources> {
   const answer = await sendQuestion(ask, question, signal);
   return readResources(answer);
 }
 
 /** @param reads statuses that the caller reads itself */
 export async function sendQuestion(
-  ask: Ask,
+  ask: AskServer,
   { depth, ...question }: DavQuestion,
   signal: AbortSignal,
   reads: readonly number[] = [],
-): Promise<Answer> {
+): Promise<ServerAnswer> {
   const headers = { 'content-type': 'application/xml; charset=utf-8', depth: `${depth}` };
   return ask({ ...question, headers, reads }, signal);
 }
 
 /** @throws ServerFault */
-export function readResources(answer: Answer): Resources {
+export function readResources(answer: ServerAnswer): DavResources {
   const { status, headers, address } = answer;
   const { origin } = new URL(address);
   if (status !== 207) {
@@ -118,7 +118,7 @@ export function readResources(answer: Answer): Resources {
 }
 
 /** The preconditions (RFC 4918, 16) by which a refusal says what it is about. */
-export function failedPreconditions({ bytes }: Answer): string[] {
+export function failedPreconditions({ bytes }: ServerAnswer): string[] {
   try {
     const root = readXml(bytes, mostElements);
     return root.name === 'error' ? root.children.map(({ name }) => name) : [];
@@ -128,12 +128,12 @@ export function failedPreconditions({ bytes }: Answer): string[] {
 }
 
 /** A property of a resource; undefined without it. */
-export function propertyOf(resource: Resource, namespace: string, name: string): XmlElement | undefined {
+export function propertyOf(resource: DavResource, namespace: string, name: string): XmlElement | undefined {
   return resource.properties.find((property) => property.name === name && property.namespace === namespace);
 }
 
 /** The path that a property holds as a `D:href`; undefined without one. @throws ServerFault */
-export function hrefOf(resource: Resource, namespace: string, name: string, address: string): string | undefined {
+export function hrefOf(resource: DavResource, namespace: string, name: string, address: string): string | undefined {
   const href = textOf(propertyOf(resource, namespace, name), davNamespace, 'href');
   return href === undefined ? undefined : pathOf(href, address);
 }

@@ -2,7 +2,7 @@
 
 import type { RemoteGroup, RemoteItem } from './connector.ts';
 import { types } from './ews-soap.ts';
-import { groupItems, type Read } from './groups.ts';
+import { groupItems, type ReadItem } from './groups.ts';
 import { boundId, cutText, readAddress, readInstant, readUid } from './values.ts';
 import { readDay } from './whole-days.ts';
 import { childOf, textOf, type XmlElement } from './xml.ts';
@@ -29,26 +29,26 @@ export const itemProperties = [
   'calendar:EndTimeZone',
 ];
 
-export type Organizer = RemoteItem['organizer'];
+export type RemoteOrganizer = RemoteItem['organizer'];
 /** What FindItem tells of an item; `id` as Exchange calls it. */
-export type Found = {
+export type FoundItem = {
   id: string;
   uid: string | null;
-  organizer: Organizer;
+  organizer: RemoteOrganizer;
   /** The original start, where GetItem has told it. */
   place?: Date | undefined;
   element: XmlElement;
 };
 
 /** Not calendar items: data of the server's own (IPM.SchedulePlus.FreeBusy.BinaryData) and whatever has no id. */
-export function readFound(element: XmlElement): Found | undefined {
+export function readFound(element: XmlElement): FoundItem | undefined {
   const id = childOf(element, types, 'ItemId')?.attributes.get('Id');
   const kind = textOf(element, types, 'ItemClass') ?? '';
   if (element.name !== 'CalendarItem' || !id || /^IPM\.SchedulePlus\./i.test(kind)) return undefined;
   return { id, uid: readUid(textOf(element, types, 'UID')), organizer: readOrganizer(element), element };
 }
 
-export function readOrganizer(element: XmlElement): Organizer {
+export function readOrganizer(element: XmlElement): RemoteOrganizer {
   const mailbox = childOf(childOf(element, types, 'Organizer'), types, 'Mailbox');
   const name = cutText(textOf(mailbox, types, 'Name'));
   const email = readAddress(textOf(mailbox, types, 'EmailAddress'));
@@ -69,8 +69,8 @@ function responseOf(text: (name: string) => string | undefined): RemoteItem['res
 }
 
 /** Of all items of a view: one group per UID, or per item where there is none. */
-export function groupFound(found: readonly Found[]): RemoteGroup[] {
-  const groupOf = ({ uid, id }: Found) => uid ?? boundId(id);
+export function groupFound(found: readonly FoundItem[]): RemoteGroup[] {
+  const groupOf = ({ uid, id }: FoundItem) => uid ?? boundId(id);
   const expanded = new Set(found.filter((one) => !isMaster(one)).map(groupOf));
   return groupItems(
     found
@@ -79,11 +79,11 @@ export function groupFound(found: readonly Found[]): RemoteGroup[] {
   );
 }
 
-const typeOf = ({ element }: Found) => textOf(element, types, 'CalendarItemType') ?? 'Single';
-const isMaster = (found: Found) => typeOf(found) === 'RecurringMaster';
+const typeOf = ({ element }: FoundItem) => textOf(element, types, 'CalendarItemType') ?? 'Single';
+const isMaster = (found: FoundItem) => typeOf(found) === 'RecurringMaster';
 
 /** Whether GetItem must tell where an exception was moved from, as FindItem has not. */
-export function lacksPlace(found: Found): boolean {
+export function lacksPlace(found: FoundItem): boolean {
   return typeOf(found) === 'Exception' && !readPlace(found.element);
 }
 
@@ -93,7 +93,7 @@ export function readPlace(element: XmlElement): Date | undefined {
 }
 
 /** '' but for occurrences; what was invited to a single one, without its series, has only a RecurrenceId. */
-function occurrenceOf(found: Found, start: Date): string {
+function occurrenceOf(found: FoundItem, start: Date): string {
   const place =
     typeOf(found) === 'Single'
       ? readInstant(textOf(found.element, types, 'RecurrenceId'))
@@ -101,7 +101,7 @@ function occurrenceOf(found: Found, start: Date): string {
   return place?.toISOString() ?? '';
 }
 
-function readItem(found: Found): Read {
+function readItem(found: FoundItem): ReadItem {
   const text = (name: string) => textOf(found.element, types, name);
   const zone = (name: string) => childOf(found.element, types, name)?.attributes.get('Id');
   const [start, end] = [readInstant(text('Start')), readInstant(text('End'))];

@@ -2,7 +2,7 @@
 import type { MailServerSettings } from '../config.ts';
 import { ServerFault } from './connector.ts';
 import { faultOf, quote, restUntil, ServerFailed } from './faults.ts';
-import { type Answer, type Ask, readDeadline } from './http.ts';
+import { type AskServer, readDeadline, type ServerAnswer } from './http.ts';
 import { childOf, escapeXml, readXml, textOf, type XmlElement, XmlFault } from './xml.ts';
 
 export const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
@@ -13,47 +13,27 @@ const version = 'Exchange2013_SP1';
 const mostElements = 300_000;
 const minute = 60_000;
 
-export type Operation = 'Subscribe' | 'SyncFolderItems' | 'FindItem' | 'GetItem';
+export type EwsOperation = 'Subscribe' | 'SyncFolderItems' | 'FindItem' | 'GetItem';
 /** Answers with the response messages, those of errors among them. `body` is what stands in the operation's element. */
 export type CallEws = (
-  operation: Operation,
+  operation: EwsOperation,
   mailbox: string,
   attributes: string,
   body: string,
   signal: AbortSignal,
 ) => Promise<XmlElement[]>;
 
-/** What `ErrorServerBusy` and the like mean; of every other one the words are told. */
-const meanings: Record<string, ServerFault['fault'] | 'Failed'> = {
-  ErrorInvalidSyncStateData: 'StateLost',
-  ErrorInvalidWatermark: 'StateLost',
-  ErrorWatermarkNotFound: 'StateLost',
-  ErrorServerBusy: 'Throttled',
-  ErrorExceededConnectionCount: 'Throttled',
-  ErrorExceededSubscriptionCount: 'Throttled',
-  ErrorTooManyObjectsOpened: 'Throttled',
-  ErrorAccessDenied: 'AccessLost',
-  ErrorNonExistentMailbox: 'AccessLost',
-  ErrorNonPrimarySmtpAddress: 'AccessLost',
-  ErrorMissingEmailAddress: 'AccessLost',
-  ErrorFolderNotFound: 'AccessLost',
-  ErrorSyncFolderNotFound: 'AccessLost',
-  ErrorImpersonateUserDenied: 'AccessLost',
-  ErrorImpersonationDenied: 'AccessLost',
-  ErrorImpersonationFailed: 'AccessLost',
-  ErrorImpersonationRequired: 'AccessLost',
-  ErrorInvalidExchangeImpersonationHeaderData: 'AccessLost',
-  ErrorSubscriptionAccessDenied: 'AccessLost',
-  ErrorSubscriptionDelegateAccessNotSupported: 'AccessLost',
-  ErrorAccountDisabled: 'AccessLost',
-  ErrorPasswordExpired: 'AccessLost',
-  ErrorInternalServerError: 'Failed',
-  ErrorInternalServerTransientError: 'Failed',
-  ErrorMailboxMoveInProgress: 'Unreachable',
-  ErrorMailboxStoreUnavailable: 'Unreachable',
-  ErrorConnectionFailed: 'Unreachable',
-  ErrorTimeoutExpired: 'Unreachable',
-};
+/** What the codes of Exchange mean; of every other one the words are told. */
+const meanings: readonly [meaning: ServerFault['fault'] | 'Failed', codes: RegExp][] = [
+  ['StateLost', /^Error(InvalidSyncStateData|InvalidWatermark|WatermarkNotFound)$/],
+  ['Throttled', /^Error(ServerBusy|ExceededConnectionCount|ExceededSubscriptionCount|TooManyObjectsOpened)$/],
+  ['AccessLost', /^Error(AccessDenied|NonExistentMailbox|NonPrimarySmtpAddress|MissingEmailAddress|FolderNotFound)$/],
+  ['AccessLost', /^Error(SyncFolderNotFound|ImpersonateUserDenied|Impersonation(Denied|Failed|Required))$/],
+  ['AccessLost', /^Error(InvalidExchangeImpersonationHeaderData|AccountDisabled|PasswordExpired)$/],
+  ['AccessLost', /^ErrorSubscription(AccessDenied|DelegateAccessNotSupported)$/],
+  ['Failed', /^ErrorInternalServer(Transient)?Error$/],
+  ['Unreachable', /^Error(MailboxMoveInProgress|MailboxStoreUnavailable|ConnectionFailed|TimeoutExpired)$/],
+];
 
 const hints: Record<string, string> = {
   ErrorSubscriptionDelegateAccessNotSupported: 'the account needs the role ApplicationImpersonation',
@@ -61,7 +41,7 @@ const hints: Record<string, string> = {
 };
 
 /** `settings.User` that is the room itself needs no impersonation. */
-export function openEwsCalls(settings: MailServerSettings, ask: Ask): CallEws {
+export function openEwsCalls(settings: MailServerSettings, ask: AskServer): CallEws {
   const { origin } = new URL(settings.Url);
 
   function envelope(mailbox: string, content: string): string {
@@ -97,7 +77,7 @@ export function openEwsCalls(settings: MailServerSettings, ask: Ask): CallEws {
   };
 }
 
-function responsesOf({ status, headers, bytes }: Answer, operation: Operation, origin: string): XmlElement[] {
+function responsesOf({ status, headers, bytes }: ServerAnswer, operation: EwsOperation, origin: string): XmlElement[] {
   const body = bodyOf(bytes);
   const fault = childOf(body, soap, 'Fault');
   if (fault) throw refusalOf(fault, origin);
@@ -153,7 +133,7 @@ function refusalOf(element: XmlElement, origin: string): ServerFault {
   const words = text('MessageText') ?? text('faultstring') ?? '';
   const hint = hints[code] ? ` (${hints[code]})` : '';
   const said = `${origin} answers ${quote(code)}: ${quote(words)}${hint}`;
-  const meaning = meanings[code] ?? 'Unreadable';
+  const meaning = meanings.find(([, codes]) => codes.test(code))?.[0] ?? 'Unreadable';
   if (meaning === 'Failed') return new ServerFailed(said);
   return new ServerFault(meaning, said, meaning === 'Throttled' ? restOf(element, code) : null);
 }

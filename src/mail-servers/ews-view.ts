@@ -1,10 +1,10 @@
 /** What is in a calendar of Exchange, and whether anything has changed there. */
 import { LRUCache } from 'lru-cache';
 import { dayLength } from '../time/days.ts';
-import { ServerFault, type Window } from './connector.ts';
-import { type Found, itemProperties, lacksPlace, readFound, readOrganizer, readPlace } from './ews-items.ts';
+import { type ReadingWindow, ServerFault } from './connector.ts';
+import { type FoundItem, itemProperties, lacksPlace, readFound, readOrganizer, readPlace } from './ews-items.ts';
 import { type CallEws, codeOf, messages, refuseError, types } from './ews-soap.ts';
-import { readSlices, type Slice, type SlicePlace } from './slices.ts';
+import { readSlices, type SlicePlace, type TimeSlice } from './slices.ts';
 import { childOf, escapeXml, textOf, type XmlElement } from './xml.ts';
 
 /** Half of what Exchange lets an account find at once. */
@@ -16,7 +16,12 @@ const [mostOrganizers, organizersFor] = [20_000, dayLength];
 
 export type EwsView = {
   /** The items of the window from a place on, slice by slice. @throws ServerFault */
-  find(mailbox: string, window: Window, place: SlicePlace, signal: AbortSignal): AsyncIterable<Slice<Found>>;
+  find(
+    mailbox: string,
+    window: ReadingWindow,
+    place: SlicePlace,
+    signal: AbortSignal,
+  ): AsyncIterable<TimeSlice<FoundItem>>;
   /** Some of what has changed since `state`; without one, of everything. @throws ServerFault */
   sync(
     mailbox: string,
@@ -38,12 +43,12 @@ function shape(properties: readonly string[]): string {
 
 export function openEwsView(call: CallEws, origin: string): EwsView {
   /** By mailbox and UID: who organizes a meeting does not change, and FindItem tells only the name. */
-  const organizers = new LRUCache<string, { organizer: Found['organizer'] }>({
+  const organizers = new LRUCache<string, { organizer: FoundItem['organizer'] }>({
     max: mostOrganizers,
     ttl: organizersFor,
   });
 
-  async function findSlice(mailbox: string, { start, end }: Window, signal: AbortSignal) {
+  async function findSlice(mailbox: string, { start, end }: ReadingWindow, signal: AbortSignal) {
     const view = `<m:CalendarView MaxEntriesReturned="${mostFound}" StartDate="${start.toISOString()}" EndDate="${end.toISOString()}"/>`;
     const body = `${shape(itemProperties)}${view}<m:ParentFolderIds>${calendarFolder(mailbox)}</m:ParentFolderIds>`;
     const [response] = await call('FindItem', mailbox, ' Traversal="Shallow"', body, signal);
@@ -71,10 +76,10 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
   }
 
   /** Adds what FindItem does not tell: who organizes, and where an exception was moved from. */
-  async function complete(mailbox: string, found: readonly Found[], signal: AbortSignal): Promise<void> {
-    const keyOf = ({ uid, id }: Found) => JSON.stringify(uid === null ? [mailbox, null, id] : [mailbox, uid]);
-    const asked = new Map<string, Found>();
-    const isUnknown = (one: Found) => one.organizer && !one.organizer.email && !organizers.has(keyOf(one));
+  async function complete(mailbox: string, found: readonly FoundItem[], signal: AbortSignal): Promise<void> {
+    const keyOf = ({ uid, id }: FoundItem) => JSON.stringify(uid === null ? [mailbox, null, id] : [mailbox, uid]);
+    const asked = new Map<string, FoundItem>();
+    const isUnknown = (one: FoundItem) => one.organizer && !one.organizer.email && !organizers.has(keyOf(one));
     for (const one of found) if (isUnknown(one)) asked.set(keyOf(one), one);
     const all = [...new Set([...asked.values(), ...found.filter(lacksPlace)])];
     const ids = all.map(({ id }) => id);

@@ -49,7 +49,7 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
     subscriptions,
     async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
       const none = { groups: [], removed: [], address };
-      let place = readPlace(ewsPlace, continuation) ?? beginAt(readCursor(cursor));
+      let place = readPlace(ewsPlace, continuation) ?? beginAt(readPlace(ewsCursor, cursor)?.syncState ?? null);
       const goesOn = () => ({ whole: true, isLast: false, cursor: JSON.stringify(place) });
       for (;;) {
         if (place.slice) {
@@ -101,16 +101,5 @@ const beginAt = (state: string | null): EwsPlace => ({
   slice: null,
 });
 
+const ewsCursor = z.object({ syncState: z.string().min(1) });
 const writeCursor = (syncState: string) => JSON.stringify({ syncState });
-
-/** @throws ServerFault StateLost for what is no cursor of ours */
-function readCursor(cursor: string | null): string | null {
-  if (cursor === null) return null;
-  try {
-    const { syncState } = JSON.parse(cursor) as { syncState?: unknown };
-    if (typeof syncState === 'string' && syncState !== '') return syncState;
-  } catch {
-    // It is none.
-  }
-  throw new ServerFault('StateLost', 'The cursor is not one of Exchange.');
-}

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
 import { ServerFault } from './connector.ts';
 import { faultOf } from './faults.ts';
-import { type Ask, readDeadline } from './http.ts';
+import { type AskServer, readDeadline } from './http.ts';
 
 export type GraphQuestion = {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -70,7 +70,7 @@ function whatOf(method: string, address: string): string {
   return known ? `${method} ${known[0]}` : method;
 }
 
-export function openGraphApi(settings: MailServerSettings, ask: Ask): GraphApi {
+export function openGraphApi(settings: MailServerSettings, ask: AskServer): GraphApi {
   const base = settings.Url.replace(/\/+$/, '');
   const { origin } = new URL(base);
 

@@ -2,7 +2,7 @@
 import type { Event } from '@microsoft/microsoft-graph-types';
 import { z } from 'zod';
 import type { RemoteItem } from './connector.ts';
-import type { Read, ReadOfGroup } from './groups.ts';
+import type { ReadItem, ReadOfGroup } from './groups.ts';
 import { boundId, cutText, readAddress, readInstant, readUid } from './values.ts';
 import { readDay } from './whole-days.ts';
 
@@ -16,9 +16,9 @@ const stubSchema = z.object({
   type: text,
   '@removed': z.unknown().optional(),
 });
-export type Stub = z.output<typeof stubSchema>;
+export type EventStub = z.output<typeof stubSchema>;
 
-const known = z.object({
+const properties = {
   id: z.string().min(1),
   seriesMasterId: text,
   type: text,
@@ -37,33 +37,13 @@ const known = z.object({
   isCancelled: z.boolean().nullish(),
   iCalUId: text,
   lastModifiedDateTime: text,
-});
+} satisfies Partial<Record<keyof Event, z.ZodType>>;
+const known = z.object(properties);
 type Known = z.output<typeof known>;
-/** Graph's own types have all of these names. */
-const properties: readonly (keyof Event & keyof Known)[] = [
-  'id',
-  'seriesMasterId',
-  'type',
-  'originalStart',
-  'start',
-  'end',
-  'originalStartTimeZone',
-  'originalEndTimeZone',
-  'isAllDay',
-  'subject',
-  'organizer',
-  'isOrganizer',
-  'responseStatus',
-  'sensitivity',
-  'showAs',
-  'isCancelled',
-  'iCalUId',
-  'lastModifiedDateTime',
-];
-export const selected = `$select=${properties.join(',')}`;
+export const selected = `$select=${Object.keys(properties).join(',')}`;
 
 /** Undefined for what has no id. */
-export function readStub(event: unknown): Stub | undefined {
+export function readStub(event: unknown): EventStub | undefined {
   return stubSchema.safeParse(event).data;
 }
 
@@ -73,11 +53,11 @@ export function groupOf({ id, seriesMasterId }: { id: string; seriesMasterId?: s
 }
 
 /** Whether it is, or is of, a series: a delta tells little of it. */
-export function isOfSeries({ seriesMasterId, type }: Stub): boolean {
+export function isOfSeries({ seriesMasterId, type }: EventStub): boolean {
   return Boolean(seriesMasterId) || (type ?? 'singleInstance') !== 'singleInstance';
 }
 
-export function readEvent(event: unknown, stub: Stub): ReadOfGroup {
+export function readEvent(event: unknown, stub: EventStub): ReadOfGroup {
   return {
     group: boundId(groupOf(stub)),
     id: boundId(stub.id),
@@ -85,7 +65,7 @@ export function readEvent(event: unknown, stub: Stub): ReadOfGroup {
   };
 }
 
-function readKnown(event: unknown, isOccurrence: boolean): Read {
+function readKnown(event: unknown, isOccurrence: boolean): ReadItem {
   const { data, error } = known.safeParse(event);
   if (!data)
     return {

@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
 import type { Log } from '../log.ts';
-import { type Connector, type RemoteGroup, ServerFault, type Window } from './connector.ts';
+import { type Connector, type ReadingWindow, type RemoteGroup, ServerFault } from './connector.ts';
 import { TimedOut } from './faults.ts';
 import { type GraphApi, openGraphApi } from './graph-api.ts';
 import { groupOf, isOfSeries, readEvent, readStub, selected } from './graph-events.ts';
@@ -11,7 +11,7 @@ import { openGraphSubscriptions, pathOf } from './graph-subscriptions.ts';
 import { groupItems, mostOccurrences, type ReadOfGroup } from './groups.ts';
 import { openHttp } from './http.ts';
 import { readPlace } from './places.ts';
-import { firstSlice, readSlices, type Slice, type SlicePlace, slicePlace } from './slices.ts';
+import { firstSlice, readSlices, type SlicePlace, slicePlace, type TimeSlice } from './slices.ts';
 import { boundId } from './values.ts';
 
 const inUtc = 'outlook.timezone="UTC", outlook.body-content-type="text"';
@@ -59,9 +59,10 @@ export function openGraph(settings: MailServerSettings, log: Log): Connector {
       const room = `/${pathOf(mailbox)}`;
       const none = { groups: [], removed: [], address };
       const isCursor = cursor !== null || continuation !== null;
+      const whole = `${room}/calendarView/delta?${during(window)}`;
       let place =
-        readOwnPlace(continuation, api.origin) ??
-        beginAt(readCursor(cursor, api.origin) ?? `${room}/calendarView/delta?${during(window)}`);
+        checkLinks(readPlace(graphPlace, continuation), api.origin) ??
+        beginAt(checkLinks(readPlace(graphCursor, cursor), api.origin)?.deltaLink ?? whole);
       const goesOn = () => ({ whole: true, isLast: false, cursor: JSON.stringify(place) });
       for (;;) {
         if (place.slice)
@@ -114,15 +115,18 @@ const beginAt = (link: string): GraphPlace => ({
   slice: null,
 });
 
-/** A continuation names links, which must be those of this server, as those of a cursor. @throws ServerFault StateLost */
-function readOwnPlace(continuation: string | null, origin: string): GraphPlace | null {
-  const place = readPlace(graphPlace, continuation);
-  const isHere = (link: string | null) => link === null || link.startsWith('/') || URL.parse(link)?.origin === origin;
-  if (place === null || (isHere(place.link) && isHere(place.told))) return place;
-  throw new ServerFault('StateLost', 'The continuation is not one of this server.');
+/** The links that were kept must be those of this server. @throws ServerFault StateLost */
+function checkLinks<Kept extends { link?: string | null; told?: string | null; deltaLink?: string }>(
+  kept: Kept | null,
+  origin: string,
+): Kept | null {
+  for (const link of [kept?.link, kept?.told, kept?.deltaLink])
+    if (link && !link.startsWith('/') && URL.parse(link)?.origin !== origin)
+      throw new ServerFault('StateLost', 'What was kept of the reading is of another server.');
+  return kept;
 }
 
-function during({ start, end }: Window): string {
+function during({ start, end }: ReadingWindow): string {
   return `startDateTime=${start.toISOString()}&endDateTime=${end.toISOString()}`;
 }
 
@@ -199,7 +203,7 @@ function sortChanges(events: readonly unknown[], origin: string): Omit<Changes, 
 /** Series of which something has changed, and ids that may be of some. @throws ServerFault */
 async function readAllSeries(
   api: GraphApi,
-  { room, window, series, doubtful }: { room: string; window: Window; series: string[]; doubtful: string[] },
+  { room, window, series, doubtful }: { room: string; window: ReadingWindow; series: string[]; doubtful: string[] },
   signal: AbortSignal,
 ): Promise<{ groups: RemoteGroup[]; removed: string[] }> {
   const ids = [...series, ...doubtful];
@@ -217,7 +221,7 @@ async function readAllSeries(
  */
 async function readSeries(
   api: GraphApi,
-  { room, window, id, isGuess }: { room: string; window: Window; id: string; isGuess: boolean },
+  { room, window, id, isGuess }: { room: string; window: ReadingWindow; id: string; isGuess: boolean },
   signal: AbortSignal,
 ): Promise<RemoteGroup[] | undefined> {
   if (id.length > longestId)
@@ -249,10 +253,10 @@ function readEvents(values: readonly unknown[], origin: string, seriesMasterId?:
 function viewSlices(
   api: GraphApi,
   room: string,
-  window: Window,
+  window: ReadingWindow,
   place: SlicePlace,
   signal: AbortSignal,
-): AsyncIterable<Slice<ReadOfGroup>> {
+): AsyncIterable<TimeSlice<ReadOfGroup>> {
   return readSlices(window, place, viewPage, async (slice) => {
     const view = `${room}/calendarView?${during(slice)}&${selected}&$top=${viewPage}`;
     const { page } = await api.readPage({ address: view, prefer: inUtc, pageSize: viewPage }, signal);
@@ -262,16 +266,5 @@ function viewSlices(
   });
 }
 
+const graphCursor = z.object({ deltaLink: z.string() });
 const writeCursor = (deltaLink: string) => JSON.stringify({ deltaLink });
-
-/** @throws ServerFault StateLost for what is no cursor of this server */
-function readCursor(cursor: string | null, origin: string): string | undefined {
-  if (cursor === null) return undefined;
-  try {
-    const { deltaLink } = JSON.parse(cursor) as { deltaLink?: unknown };
-    if (typeof deltaLink === 'string' && new URL(deltaLink).origin === origin) return deltaLink;
-  } catch {
-    // It is none.
-  }
-  throw new ServerFault('StateLost', 'The cursor is not one of this server.');
-}

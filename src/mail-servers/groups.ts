@@ -2,9 +2,9 @@ import type { RemoteGroup, RemoteItem } from './connector.ts';
 import { boundId } from './values.ts';
 
 /** What an item of a mail server reads as. */
-export type Read = { item: RemoteItem } | { unreadable: string };
+export type ReadItem = { item: RemoteItem } | { unreadable: string };
 /** `group` and `id` as they are kept. */
-export type ReadOfGroup = { group: string; id: string } & Read;
+export type ReadOfGroup = { group: string; id: string } & ReadItem;
 
 /** Of one series within a window. */
 export const mostOccurrences = 5_000;

@@ -11,7 +11,7 @@ import { openCredentials } from './credentials.ts';
 import { AccountRefused, faultOf, networkFault } from './faults.ts';
 import { openLockout } from './lockout.ts';
 
-export type Question = {
+export type ServerQuestion = {
   method?: string;
   /** Absolute, or relative to the Url of the settings. */
   address: string;
@@ -27,10 +27,10 @@ export type Question = {
   deadline?: number;
 };
 
-export type Answer = { status: number; headers: Headers; bytes: Buffer; address: string };
+export type ServerAnswer = { status: number; headers: Headers; bytes: Buffer; address: string };
 
 /** @throws ServerFault and nothing else */
-export type Ask = (question: Question, signal: AbortSignal) => Promise<Answer>;
+export type AskServer = (question: ServerQuestion, signal: AbortSignal) => Promise<ServerAnswer>;
 
 const mostBytes = 16 * 1_048_576;
 const usualDeadline = 15_000;
@@ -43,7 +43,7 @@ const mostRedirects = 3;
 const followed = ['GET', 'PROPFIND', 'REPORT', 'OPTIONS'];
 
 /** The way to the mail server of these settings, as the account that they name. Nothing is asked of it yet. */
-export function openHttp(settings: MailServerSettings, log: Log): Ask {
+export function openHttp(settings: MailServerSettings, log: Log): AskServer {
   const base = new URL(settings.Url);
   const credentials = openCredentials(settings);
   const lockout = openLockout(settings);
@@ -57,7 +57,7 @@ export function openHttp(settings: MailServerSettings, log: Log): Ask {
     return url;
   }
 
-  async function send(url: URL, question: Question, authorization: string, signal: AbortSignal) {
+  async function send(url: URL, question: ServerQuestion, authorization: string, signal: AbortSignal) {
     const { method = 'GET', headers, body, what = method, deadline = usualDeadline } = question;
     const since = performance.now();
     const init = {
@@ -79,7 +79,7 @@ export function openHttp(settings: MailServerSettings, log: Log): Ask {
   }
 
   /** With another token if the server does not take the one it was given. */
-  async function sendAs(url: URL, question: Question, signal: AbortSignal) {
+  async function sendAs(url: URL, question: ServerQuestion, signal: AbortSignal) {
     const authorization = await credentials.authorization();
     const answer = await send(url, question, authorization, signal);
     if (answer.status !== 401 || !credentials.isRenewable(authorization)) return answer;
@@ -87,7 +87,7 @@ export function openHttp(settings: MailServerSettings, log: Log): Ask {
   }
 
   /** Not at all while the account is not taken. */
-  async function sendCarefully(url: URL, question: Question, signal: AbortSignal) {
+  async function sendCarefully(url: URL, question: ServerQuestion, signal: AbortSignal) {
     const entered = lockout.enter();
     try {
       const answer = await sendAs(url, question, signal);
@@ -100,7 +100,7 @@ export function openHttp(settings: MailServerSettings, log: Log): Ask {
     }
   }
 
-  async function ask(question: Question, signal: AbortSignal): Promise<Answer> {
+  async function ask(question: ServerQuestion, signal: AbortSignal): Promise<ServerAnswer> {
     const { method = 'GET', reads = [] } = question;
     let url = pinned(question.address, base);
     for (let redirects = 0; ; redirects += 1) {

@@ -3,7 +3,7 @@
  * bounded before it is looked at.
  */
 
-export type Property = {
+export type IcalProperty = {
   /** Without a group, in upper case. */
   readonly name: string;
   /** By their names in upper case, unquoted; of a list the first. */
@@ -11,10 +11,10 @@ export type Property = {
   readonly value: string;
 };
 
-export type Component = {
+export type IcalComponent = {
   readonly name: string;
-  readonly properties: readonly Property[];
-  readonly components: readonly Component[];
+  readonly properties: readonly IcalProperty[];
+  readonly components: readonly IcalComponent[];
 };
 
 /** It is not read; the message is for people. */
@@ -42,7 +42,7 @@ function unquote(text: string): string {
 }
 
 /** @throws Unreadable */
-function readProperty(name: string, rest: string): Property {
+function readProperty(name: string, rest: string): IcalProperty {
   const isDate = ofDates.has(name);
   const form = isDate ? parameterOfDate : parameter;
   const colon = isDate ? rest.lastIndexOf(':') : rest.length;
@@ -60,7 +60,7 @@ function readProperty(name: string, rest: string): Property {
   return { name, parameters, value: rest.slice(at + 1) };
 }
 
-type Open = { name: string; properties: Property[]; components: Component[] };
+type Open = { name: string; properties: IcalProperty[]; components: IcalComponent[] };
 
 /** The lines without their folds. @throws Unreadable */
 function unfold(text: string): string[] {
@@ -74,7 +74,7 @@ function unfold(text: string): string[] {
  * The VCALENDAR of a text, with the properties that this service knows.
  * @throws Unreadable
  */
-export function readComponents(text: string): Component {
+export function readComponents(text: string): IcalComponent {
   const root: Open = { name: '', properties: [], components: [] };
   const open: Open[] = [root];
   let count = 0;
@@ -104,15 +104,15 @@ export function readComponents(text: string): Component {
 }
 
 /** The value of the first property of this name; undefined without one. */
-export function contentOf(component: Component, name: string): string | undefined {
+export function contentOf(component: IcalComponent, name: string): string | undefined {
   return propertyOf(component, name)?.value;
 }
 
-export function propertyOf(component: Component, name: string): Property | undefined {
+export function propertyOf(component: IcalComponent, name: string): IcalProperty | undefined {
   return component.properties.find((property) => property.name === name);
 }
 
-export function propertiesOf(component: Component, name: string): Property[] {
+export function propertiesOf(component: IcalComponent, name: string): IcalProperty[] {
   return component.properties.filter((property) => property.name === name);
 }
 

@@ -2,11 +2,18 @@
 import { dayLength, dayOfWall, timeOfWall, type Wall } from '../time/days.ts';
 import { listDays, type Rule, readRule } from '../time/rule.ts';
 import { utc, type Zone } from '../time/zone.ts';
-import { type Component, contentOf, type Property, propertiesOf, propertyOf, Unreadable } from './ical-lines.ts';
-import { readWall, type Zones } from './ical-zones.ts';
+import {
+  contentOf,
+  type IcalComponent,
+  type IcalProperty,
+  propertiesOf,
+  propertyOf,
+  Unreadable,
+} from './ical-lines.ts';
+import { type IcalZones, readWall } from './ical-zones.ts';
 
 /** A date, or a time on the clocks of a zone. */
-export type Moment = {
+export type IcalMoment = {
   wall: Wall;
   /** Null for a date. */
   zone: Zone | null;
@@ -14,13 +21,13 @@ export type Moment = {
   isFloating: boolean;
 };
 
-export type Span = { start: number; end: number };
+export type IcalSpan = { start: number; end: number };
 
 /** How the end of an occurrence follows from its start. */
-export type Length = { days: number; exact: number };
+export type IcalLength = { days: number; exact: number };
 
 /** @throws Unreadable */
-export function readMoment({ name, parameters, value }: Property, zones: Zones): Moment {
+export function readMoment({ name, parameters, value }: IcalProperty, zones: IcalZones): IcalMoment {
   if (parameters.get('VALUE')?.toUpperCase() === 'DATE' || /^\d{8}$/.test(value))
     return { wall: readWall(value.slice(0, 8)), zone: null, isFloating: false };
   if (!/^\d{8}T\d{6}Z?$/.test(value)) throw new Unreadable(`its ${name} is no time`);
@@ -30,12 +37,12 @@ export function readMoment({ name, parameters, value }: Property, zones: Zones):
 }
 
 /** Of a date its midnight in UTC. */
-export function instantOf({ wall, zone }: Moment): number {
+export function instantOf({ wall, zone }: IcalMoment): number {
   return zone === null ? wall : zone.instantOf(wall);
 }
 
 /** @throws Unreadable */
-function readDuration(text: string): Length {
+function readDuration(text: string): IcalLength {
   const found = /^([+-]?)P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/.exec(
     text,
   );
@@ -52,7 +59,7 @@ function readDuration(text: string): Length {
 }
 
 /** Null where the component does not say. @throws Unreadable */
-export function readLength(component: Component, start: Moment, zones: Zones): Length | null {
+export function readLength(component: IcalComponent, start: IcalMoment, zones: IcalZones): IcalLength | null {
   const end = propertyOf(component, 'DTEND');
   if (end) {
     const moment = readMoment(end, zones);
@@ -65,14 +72,14 @@ export function readLength(component: Component, start: Moment, zones: Zones): L
 }
 
 /** Days of a length are those of the clocks, the rest of it is exact (3.8.5.3). */
-export function spanOf(start: Moment, length: Length | null): Span {
+export function spanOf(start: IcalMoment, length: IcalLength | null): IcalSpan {
   const { days, exact } = length ?? { days: start.zone === null ? 1 : 0, exact: 0 };
   const end = instantOf({ ...start, wall: start.wall + days * dayLength }) + exact;
   return { start: instantOf(start), end };
 }
 
 /** What stands for an occurrence of a series, as the series counts: a date for a date, on the clocks of its start else. */
-function alignTo(series: Moment, moment: Moment): Moment {
+function alignTo(series: IcalMoment, moment: IcalMoment): IcalMoment {
   if (series.zone === null) return { ...series, wall: dayOfWall(moment.wall) * dayLength };
   if (moment.zone === null) return { ...series, wall: moment.wall + timeOfWall(series.wall) };
   return moment.isFloating ? { ...series, wall: moment.wall } : moment;
@@ -80,10 +87,10 @@ function alignTo(series: Moment, moment: Moment): Moment {
 
 /** The original start of what an exception replaces, and whether of all that follow, too (3.2.13). @throws Unreadable */
 export function readOriginal(
-  property: Property,
-  series: Moment | null,
-  zones: Zones,
-): { original: Moment; isRange: boolean } {
+  property: IcalProperty,
+  series: IcalMoment | null,
+  zones: IcalZones,
+): { original: IcalMoment; isRange: boolean } {
   const range = property.parameters.get('RANGE')?.toUpperCase();
   if (range !== undefined && range !== 'THISANDFUTURE')
     throw new Unreadable('it has an exception for occurrences before it');
@@ -92,22 +99,22 @@ export function readOriginal(
 }
 
 /** What the clocks of `zone` show then; null: the date. */
-function wallIn(zone: Zone | null, moment: Moment): Wall {
+function wallIn(zone: Zone | null, moment: IcalMoment): Wall {
   if (zone === null) return dayOfWall(moment.wall) * dayLength;
   return moment.zone === null || moment.zone === zone ? moment.wall : zone.wallOf(instantOf(moment));
 }
 
 /** Where an occurrence is when another one was moved `to` a start, and all that follow by as much, on the clocks there. */
-export function moveAlike(occurrence: Moment, from: Moment, to: Moment): Moment {
+export function moveAlike(occurrence: IcalMoment, from: IcalMoment, to: IcalMoment): IcalMoment {
   return { ...to, wall: wallIn(to.zone, occurrence) + to.wall - wallIn(to.zone, from) };
 }
 
 const mostDates = 2_000;
 
-type Dated = { moment: Moment; length: () => Length | null };
+type Dated = { moment: IcalMoment; length: () => IcalLength | null };
 
 /** Of EXDATE or RDATE, as the series counts. @throws Unreadable */
-function readDates(component: Component, name: 'EXDATE' | 'RDATE', series: Moment, zones: Zones): Dated[] {
+function readDates(component: IcalComponent, name: 'EXDATE' | 'RDATE', series: IcalMoment, zones: IcalZones): Dated[] {
   const texts = propertiesOf(component, name).flatMap(({ value, ...property }) =>
     value.split(',', mostDates + 1).map((text) => ({ ...property, value: text.trim() })),
   );
@@ -116,7 +123,7 @@ function readDates(component: Component, name: 'EXDATE' | 'RDATE', series: Momen
 }
 
 /** A date, a time, or a period (3.3.9), which has a length of its own. @throws Unreadable */
-function readDate(property: Property, series: Moment, zones: Zones): Dated {
+function readDate(property: IcalProperty, series: IcalMoment, zones: IcalZones): Dated {
   const [start = '', end] = property.value.split('/', 2);
   if (end === undefined) return { moment: alignTo(series, readMoment(property, zones)), length: () => null };
   const parameters = withoutValue(property.parameters);
@@ -131,7 +138,7 @@ function withoutValue(parameters: ReadonlyMap<string, string>): ReadonlyMap<stri
 }
 
 /** The last wall of a rule, and the last instant. @throws Unreadable */
-function readUntil(rule: Rule, start: Moment): { wall: Wall; instant: number } {
+function readUntil(rule: Rule, start: IcalMoment): { wall: Wall; instant: number } {
   const never = Number.POSITIVE_INFINITY;
   if (rule.until === null) return { wall: never, instant: never };
   if (!rule.until.includes('T')) return { wall: readWall(rule.until) + dayLength - 1, instant: never };
@@ -142,7 +149,7 @@ function readUntil(rule: Rule, start: Moment): { wall: Wall; instant: number } {
 }
 
 /** @throws Unreadable */
-function checkClock(rule: Rule, start: Moment): void {
+function checkClock(rule: Rule, start: IcalMoment): void {
   if (start.zone === null) return;
   const at = new Date(start.wall);
   const own = [at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds()];
@@ -151,9 +158,13 @@ function checkClock(rule: Rule, start: Moment): void {
 }
 
 /** Whether a series leaves out its occurrence of an original start. @throws Unreadable */
-export function readExcluded(component: Component, start: Moment, zones: Zones): (original: number) => boolean {
+export function readExcluded(
+  component: IcalComponent,
+  start: IcalMoment,
+  zones: IcalZones,
+): (original: number) => boolean {
   // Thousands of them are no work before somebody asks for their days.
-  const byDay = new Map<number, Moment[]>();
+  const byDay = new Map<number, IcalMoment[]>();
   for (const { moment } of readDates(component, 'EXDATE', start, zones)) {
     const day = dayOfWall(moment.wall);
     const others = byDay.get(day);
@@ -172,7 +183,7 @@ export function readExcluded(component: Component, start: Moment, zones: Zones):
   };
 }
 
-export type Occurrence = { original: number; start: Moment; length: Length | null };
+export type IcalOccurrence = { original: number; start: IcalMoment; length: IcalLength | null };
 
 const mostOccurrences = 3_000;
 const firstYear = Date.UTC(1900, 0);
@@ -182,13 +193,19 @@ const firstYear = Date.UTC(1900, 0);
  * those that exceptions replace and EXDATE leaves out.
  * @throws Unreadable
  */
-export function listOccurrences(component: Component, start: Moment, zones: Zones, from: Wall, to: Wall): Occurrence[] {
+export function listOccurrences(
+  component: IcalComponent,
+  start: IcalMoment,
+  zones: IcalZones,
+  from: Wall,
+  to: Wall,
+): IcalOccurrence[] {
   if (start.wall < firstYear) throw new Unreadable('its series begins before 1900');
   if (contentOf(component, 'EXRULE') !== undefined) throw new Unreadable('it has an EXRULE, which is not understood');
   const rules = propertiesOf(component, 'RRULE').map(({ value }) => readRule(value));
   if (rules.length > 1) throw new Unreadable('it has more than one rule');
-  const occurrences = new Map<number, Occurrence>();
-  const add = (moment: Moment, length: Length | null) => {
+  const occurrences = new Map<number, IcalOccurrence>();
+  const add = (moment: IcalMoment, length: IcalLength | null) => {
     const original = instantOf(moment);
     occurrences.set(original, { original, start: moment, length });
     if (occurrences.size > mostOccurrences) throw new Unreadable(`it has more than ${mostOccurrences} occurrences`);

@@ -3,12 +3,12 @@ import { dayLength, dayOfWall, readWall as findWall, timeOfWall, type Wall } fro
 import { listDays, readRule } from '../time/rule.ts';
 import { makeZone, utc, type Zone } from '../time/zone.ts';
 import { findZone } from '../time/zones.ts';
-import type { Window } from './connector.ts';
-import { type Component, contentOf, propertiesOf, readText, Unreadable } from './ical-lines.ts';
+import type { ReadingWindow } from './connector.ts';
+import { contentOf, type IcalComponent, propertiesOf, readText, Unreadable } from './ical-lines.ts';
 import { windowsZones } from './windows-zones.ts';
 
 /** By the TZID of a text; null for a time without one. @throws Unreadable for a zone that nobody knows */
-export type Zones = (tzid: string | null) => Zone;
+export type IcalZones = (tzid: string | null) => Zone;
 
 /** When clocks are set to another offset. */
 type Onset = { at: number; from: number; to: number };
@@ -17,7 +17,7 @@ const mostObservances = 100;
 const mostZones = 20;
 const year = 366 * dayLength;
 
-function readOffset(observance: Component, name: string): number {
+function readOffset(observance: IcalComponent, name: string): number {
   const found = /^([+-])(\d{2})(\d{2})(\d{2})?$/.exec(contentOf(observance, name) ?? '');
   if (!found) throw new Unreadable(`its VTIMEZONE has a wrong ${name}`);
   const [, sign, hours, minutes, seconds = '0'] = found;
@@ -25,7 +25,7 @@ function readOffset(observance: Component, name: string): number {
 }
 
 /** @throws Unreadable */
-function onsetsOf(observance: Component, window: Window): Onset[] {
+function onsetsOf(observance: IcalComponent, window: ReadingWindow): Onset[] {
   const [from, to] = [readOffset(observance, 'TZOFFSETFROM'), readOffset(observance, 'TZOFFSETTO')];
   const start = readWall(contentOf(observance, 'DTSTART') ?? '');
   const text = contentOf(observance, 'RRULE');
@@ -37,7 +37,7 @@ function onsetsOf(observance: Component, window: Window): Onset[] {
   return walls.map((wall) => ({ at: wall - from, from, to }));
 }
 
-function repeated(text: string, start: Wall, window: Window): Wall[] {
+function repeated(text: string, start: Wall, window: ReadingWindow): Wall[] {
   const rule = readRule(text);
   if (rule.frequency !== 'YEARLY' || rule.count !== null || rule.months.size !== 1)
     throw new Unreadable('its VTIMEZONE does not repeat once a year');
@@ -51,7 +51,7 @@ function repeated(text: string, start: Wall, window: Window): Wall[] {
     .filter((wall) => wall <= until + dayLength);
 }
 
-function defineZone(timeZone: Component, window: Window): Zone {
+function defineZone(timeZone: IcalComponent, window: ReadingWindow): Zone {
   const onsets = timeZone.components
     .filter(({ name }) => name === 'STANDARD' || name === 'DAYLIGHT')
     .flatMap((observance) => onsetsOf(observance, window))
@@ -114,8 +114,8 @@ function findByEnd(name: string): Zone | undefined {
  * @param floating the zone of times that name none: the room's; null where it is not known
  * @throws Unreadable for more than 100 observances
  */
-export function readZones(calendar: Component, window: Window, floating: string | null): Zones {
-  const defined = new Map<string, Component>();
+export function readZones(calendar: IcalComponent, window: ReadingWindow, floating: string | null): IcalZones {
+  const defined = new Map<string, IcalComponent>();
   let observances = 0;
   for (const component of calendar.components) {
     if (component.name !== 'VTIMEZONE') continue;

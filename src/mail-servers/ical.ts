@@ -4,10 +4,10 @@
  */
 import { dayLength } from '../time/days.ts';
 import { WrongRule } from '../time/rule.ts';
-import type { RemoteGroup, RemoteItem, Window } from './connector.ts';
+import type { ReadingWindow, RemoteGroup, RemoteItem } from './connector.ts';
 import {
-  type Component,
   contentOf,
+  type IcalComponent,
   propertiesOf,
   propertyOf,
   readComponents,
@@ -15,23 +15,23 @@ import {
   Unreadable,
 } from './ical-lines.ts';
 import {
+  type IcalLength,
+  type IcalMoment,
+  type IcalSpan,
   instantOf,
-  type Length,
   listOccurrences,
-  type Moment,
   moveAlike,
   readExcluded,
   readLength,
   readMoment,
   readOriginal,
-  type Span,
   spanOf,
 } from './ical-times.ts';
-import { readWall, readZones, type Zones } from './ical-zones.ts';
+import { type IcalZones, readWall, readZones } from './ical-zones.ts';
 import { boundId, cutText, readAddress, readUid } from './values.ts';
 
-export type Reader = {
-  window: Window;
+export type ObjectReader = {
+  window: ReadingWindow;
   /** The room's address, by which it is found among those invited. */
   mailbox: string;
   /** The zone of the room, which times without a zone are in; null: such times are not read. */
@@ -44,7 +44,7 @@ const mostItems = 5_000;
  * The items of a calendar object that overlap the window. Never throws: what cannot be read is a group with a reason.
  * @param id what the server calls it
  */
-export function readCalendarObject(id: string, text: string, reader: Reader): RemoteGroup {
+export function readCalendarObject(id: string, text: string, reader: ObjectReader): RemoteGroup {
   try {
     return { id, items: readItems(id, text, reader) };
   } catch (error) {
@@ -55,7 +55,7 @@ export function readCalendarObject(id: string, text: string, reader: Reader): Re
 }
 
 /** @throws Unreadable */
-function readItems(id: string, text: string, reader: Reader): RemoteItem[] {
+function readItems(id: string, text: string, reader: ObjectReader): RemoteItem[] {
   const calendar = readComponents(text);
   const events = calendar.components.filter(({ name }) => name === 'VEVENT');
   const uids = new Set(events.map((event) => contentOf(event, 'UID') ?? ''));
@@ -68,25 +68,25 @@ function readItems(id: string, text: string, reader: Reader): RemoteItem[] {
   return items;
 }
 
-type Part = { event: Component; occurrence: string; span: Span; isDate: boolean };
+type Part = { event: IcalComponent; occurrence: string; span: IcalSpan; isDate: boolean };
 
 /** Dates are those of the room, whose days begin and end up to half a day away from those of UTC. */
-function overlaps({ start, end }: Span, isDate: boolean, window: Window): boolean {
+function overlaps({ start, end }: IcalSpan, isDate: boolean, window: ReadingWindow): boolean {
   const margin = isDate ? dayLength : 0;
   const [from, to] = [window.start.getTime() - margin, window.end.getTime() + margin];
   return start < to && (end > from || (end <= start && start >= from));
 }
 
 /** The one that was written last: by SEQUENCE, then by DTSTAMP (RFC 5546, 2.1.5). */
-function isNewer(event: Component, than: Component): boolean {
-  const sequence = (each: Component) => Number(/^\d{1,9}$/.exec(contentOf(each, 'SEQUENCE') ?? '')?.[0] ?? 0);
-  const stamp = (each: Component) => contentOf(each, 'DTSTAMP') ?? '';
+function isNewer(event: IcalComponent, than: IcalComponent): boolean {
+  const sequence = (each: IcalComponent) => Number(/^\d{1,9}$/.exec(contentOf(each, 'SEQUENCE') ?? '')?.[0] ?? 0);
+  const stamp = (each: IcalComponent) => contentOf(each, 'DTSTAMP') ?? '';
   return sequence(event) === sequence(than) ? stamp(event) >= stamp(than) : sequence(event) > sequence(than);
 }
 
 /** @throws Unreadable */
-function* listParts(events: Component[], zones: Zones, window: Window): Iterable<Part> {
-  let master: Component | undefined;
+function* listParts(events: IcalComponent[], zones: IcalZones, window: ReadingWindow): Iterable<Part> {
+  let master: IcalComponent | undefined;
   for (const event of events)
     if (!propertyOf(event, 'RECURRENCE-ID') && (!master || isNewer(event, master))) master = event;
   const start = master && readStart(master, zones);
@@ -100,27 +100,27 @@ function* listParts(events: Component[], zones: Zones, window: Window): Iterable
     if (!isExcluded(original)) yield partOf(event, original, moved.start, moved.length);
 }
 
-function partOf(event: Component, original: number, start: Moment, length: Length | null): Part {
+function partOf(event: IcalComponent, original: number, start: IcalMoment, length: IcalLength | null): Part {
   const isDate = start.zone === null;
   return { event, occurrence: new Date(original).toISOString(), span: spanOf(start, length), isDate };
 }
 
 /** Of one occurrence, and with a range of all that follow it. */
 type Exception = {
-  event: Component;
-  original: Moment;
+  event: IcalComponent;
+  original: IcalMoment;
   /** As an instant. */
   at: number;
   isRange: boolean;
-  start: Moment;
-  length: Length | null;
+  start: IcalMoment;
+  length: IcalLength | null;
 };
 
 /** By their original starts. @throws Unreadable */
 function readExceptions(
-  events: Component[],
-  series: { start: Moment | null; length: Length | null },
-  zones: Zones,
+  events: IcalComponent[],
+  series: { start: IcalMoment | null; length: IcalLength | null },
+  zones: IcalZones,
 ): Map<number, Exception> {
   const exceptions = new Map<number, Exception>();
   for (const event of events) {
@@ -138,9 +138,9 @@ function readExceptions(
 }
 
 type Series = {
-  event: Component;
-  start: Moment;
-  length: Length | null;
+  event: IcalComponent;
+  start: IcalMoment;
+  length: IcalLength | null;
   /** In the order of their original starts. */
   ranges: Exception[];
   /** Whether an occurrence is neither an exception nor left out. */
@@ -148,7 +148,7 @@ type Series = {
 };
 
 /** What is no exception: all of it, or the occurrences that begin early enough to reach into the window. */
-function* listOwn(series: Series, zones: Zones, window: Window): Iterable<Part> {
+function* listOwn(series: Series, zones: IcalZones, window: ReadingWindow): Iterable<Part> {
   const { event, start, length, ranges, isOwn } = series;
   const isDate = start.zone === null;
   const isSeries = ['RRULE', 'RDATE', 'EXRULE'].some((name) => propertyOf(event, name));
@@ -156,7 +156,7 @@ function* listOwn(series: Series, zones: Zones, window: Window): Iterable<Part> 
     if (isOwn(instantOf(start))) yield { event, occurrence: '', span: spanOf(start, length), isDate };
     return;
   }
-  const lasts = (one: Moment, its: Length | null) => Math.max(0, spanOf(one, its).end - instantOf(one));
+  const lasts = (one: IcalMoment, its: IcalLength | null) => Math.max(0, spanOf(one, its).end - instantOf(one));
   const before = Math.max(
     ...[lasts(start, length), ...ranges.map((each) => lasts(each.start, each.length) + movedBy(each))],
   );
@@ -175,7 +175,7 @@ function* listOwn(series: Series, zones: Zones, window: Window): Iterable<Part> 
 const movedBy = ({ at, start }: Exception) => instantOf(start) - at;
 
 /** @throws Unreadable */
-function readStart(event: Component, zones: Zones): Moment {
+function readStart(event: IcalComponent, zones: IcalZones): IcalMoment {
   const property = propertyOf(event, 'DTSTART');
   if (!property) throw new Unreadable('it has no DTSTART');
   return readMoment(property, zones);
@@ -209,10 +209,10 @@ function dateOf(instant: number): Date {
   return new Date(instant);
 }
 
-const upper = (event: Component, name: string) => contentOf(event, name)?.trim().toUpperCase();
+const upper = (event: IcalComponent, name: string) => contentOf(event, name)?.trim().toUpperCase();
 
 /** TRANSP and STATUS; Exchange says more exactly by a property of its own. */
-function readShownAs(event: Component): RemoteItem['shownAs'] {
+function readShownAs(event: IcalComponent): RemoteItem['shownAs'] {
   const shown = upper(event, 'X-MICROSOFT-CDO-BUSYSTATUS');
   if (upper(event, 'TRANSP') === 'TRANSPARENT' || shown === 'FREE') return 'Free';
   return upper(event, 'STATUS') === 'TENTATIVE' || shown === 'TENTATIVE' ? 'Tentative' : 'Busy';
@@ -226,7 +226,7 @@ function addressOf(value: string, parameters: ReadonlyMap<string, string>): stri
 
 const circumflexes: Readonly<Record<string, string>> = { n: '\n', '^': '^', "'": '"' };
 
-function readOrganizer(event: Component): RemoteItem['organizer'] {
+function readOrganizer(event: IcalComponent): RemoteItem['organizer'] {
   const property = propertyOf(event, 'ORGANIZER');
   if (!property) return null;
   // RFC 6868.
@@ -244,14 +244,14 @@ const responses: Readonly<Record<string, RemoteItem['response']>> = {
 };
 
 /** What the room has answered; to what nobody is invited to, or the room invites to, it need not answer. */
-function readResponse(event: Component, mailbox: string): RemoteItem['response'] {
+function readResponse(event: IcalComponent, mailbox: string): RemoteItem['response'] {
   const invited = propertiesOf(event, 'ATTENDEE');
   const own = invited.find(({ value, parameters }) => addressOf(value, parameters) === mailbox);
   if (own) return responses[own.parameters.get('PARTSTAT')?.toUpperCase() ?? ''] ?? 'None';
   return invited.length === 0 || readOrganizer(event)?.email === mailbox ? 'Organizer' : 'None';
 }
 
-function readChangedAt(event: Component): Date | null {
+function readChangedAt(event: IcalComponent): Date | null {
   for (const name of ['LAST-MODIFIED', 'DTSTAMP']) {
     const text = contentOf(event, name);
     if (text !== undefined && /^\d{8}T\d{6}Z$/.test(text)) {

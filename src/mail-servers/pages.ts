@@ -1,5 +1,12 @@
 /** The pages of a reading, together. */
-import type { CalendarChanges, CalendarPage, Connector, RemoteCalendar, RemoteGroup, Window } from './connector.ts';
+import type {
+  CalendarChanges,
+  CalendarPage,
+  Connector,
+  ReadingWindow,
+  RemoteCalendar,
+  RemoteGroup,
+} from './connector.ts';
 import { groupItems, type ReadOfGroup } from './groups.ts';
 
 /** Of pages in their order, without those that others have made void. */
@@ -44,7 +51,7 @@ export async function readAll(
   { pages }: Connector,
   calendar: RemoteCalendar,
   cursor: string | null,
-  window: Window,
+  window: ReadingWindow,
   signal: AbortSignal,
 ): Promise<CalendarChanges> {
   const read: CalendarPage[] = [];

@@ -24,14 +24,14 @@ export {
   type Connector,
   type Fault,
   faults,
-  type Granted,
+  type GrantedSubscription,
   hasAnswered,
+  type ReadingWindow,
   type RemoteGroup,
   type RemoteItem,
   ServerFault,
   type ServerKind,
   serverKinds,
-  type Window,
 } from './connector.ts';
 export { mergePages, withoutVoid } from './pages.ts';
 export { boundId, cutText } from './values.ts';

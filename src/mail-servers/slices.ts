@@ -1,7 +1,7 @@
 /** Views that servers cut off, or are slow to give, are read in slices of time, each whole. */
 import { z } from 'zod';
 import { dayLength } from '../time/days.ts';
-import { ServerFault, type Window } from './connector.ts';
+import { type ReadingWindow, ServerFault } from './connector.ts';
 import { TimedOut } from './faults.ts';
 
 const [longest, least, slowest] = [61 * dayLength, 15 * 60_000, dayLength];
@@ -10,9 +10,9 @@ const [longest, least, slowest] = [61 * dayLength, 15 * 60_000, dayLength];
 export const slicePlace = z.strictObject({ at: z.number(), length: z.number(), most: z.number() });
 export type SlicePlace = z.infer<typeof slicePlace>;
 
-export type Slice<Item> = { items: Item[]; next: SlicePlace | null };
+export type TimeSlice<Item> = { items: Item[]; next: SlicePlace | null };
 
-export const firstSlice = ({ start }: Window): SlicePlace => ({
+export const firstSlice = ({ start }: ReadingWindow): SlicePlace => ({
   at: start.getTime(),
   length: longest,
   most: longest,
@@ -26,11 +26,11 @@ export const firstSlice = ({ start }: Window): SlicePlace => ({
  * @throws ServerFault TooLarge
  */
 export async function* readSlices<Item>(
-  window: Window,
+  window: ReadingWindow,
   place: SlicePlace,
   mostItems: number,
-  read: (slice: Window) => Promise<Item[] | undefined>,
-): AsyncGenerator<Slice<Item>, void> {
+  read: (slice: ReadingWindow) => Promise<Item[] | undefined>,
+): AsyncGenerator<TimeSlice<Item>, void> {
   const end = window.end.getTime();
   const { most } = place;
   let { at, length } = place;
@@ -62,8 +62,8 @@ export async function* readSlices<Item>(
 
 /** An answer of too many bytes is one of too many items. */
 function readOrCut<Item>(
-  slice: Window,
-  read: (slice: Window) => Promise<Item[] | undefined>,
+  slice: ReadingWindow,
+  read: (slice: ReadingWindow) => Promise<Item[] | undefined>,
 ): Promise<Item[] | undefined> {
   return read(slice).catch((error: unknown) => {
     if (error instanceof ServerFault && error.fault === 'TooLarge') return undefined;

@@ -15,7 +15,15 @@ import { markCalendars } from './marks.ts';
 import { beginListing, endListing, findOrphans, listingIsDue } from './orphans.ts';
 import { queueProvisioning, storedFault } from './provisioning.ts';
 import { lookAfter, takeDue } from './renewal.ts';
-import { isLive, type MailJob, type MailTenant, type MailWork, type Moved, move, replaceOlder } from './states.ts';
+import {
+  isLive,
+  type MailJob,
+  type MailTenant,
+  type MailWork,
+  type MovedSubscription,
+  move,
+  replaceOlder,
+} from './states.ts';
 import { alignTenantWide, serversOf } from './tenant-wide.ts';
 
 /** The settings that `sweepSubscriptions` follows. */
@@ -166,7 +174,7 @@ async function letTimeDecide(db: Database, log: Log, { mandatorId, mandator }: M
     log.warn({ mandator, ...named(unheard) }, 'mail server pushes nothing: look at its proxy and the firewalls');
 }
 
-const named = (moved: readonly Moved[]) => ({
+const named = (moved: readonly MovedSubscription[]) => ({
   count: moved.length,
   mailboxes: moved.slice(0, 20).map(({ mailbox }) => mailbox),
 });

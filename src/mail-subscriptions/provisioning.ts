@@ -7,7 +7,13 @@ import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import type { Turn } from '../flow/turns.ts';
 import { beginningOf, type Log, withoutSecrets } from '../log.ts';
-import { type Fault, type Granted, hasAnswered, openConnectors, ServerFault } from '../mail-servers/service.ts';
+import {
+  type Fault,
+  type GrantedSubscription,
+  hasAnswered,
+  openConnectors,
+  ServerFault,
+} from '../mail-servers/service.ts';
 import { withSecret } from './callback-url.ts';
 import { deathsInARow, diedYoung, endOthersWaits, failuresInARow, lookLater, pauseAfter } from './due.ts';
 import { markCalendars } from './marks.ts';
@@ -161,7 +167,7 @@ async function makeAttempt({ config, work, log, signal, once }: MailJob, attempt
     clientState: secrets.make('client state', attempt.id),
     heartbeatMinutes,
   };
-  let granted: Granted;
+  let granted: GrantedSubscription;
   try {
     if (!subscriptions) throw new Error(`no subscriptions for ${attempt.mandator}`);
     const remote = { mailbox: attempt.mailbox, address: attempt.address };
@@ -209,7 +215,7 @@ async function storeGranted(
   db: Database,
   log: Log,
   { id, mandatorId, calendarId, mandator, mailbox, faultBefore }: Attempt,
-  { externalId, expiresAt, watermark }: Granted,
+  { externalId, expiresAt, watermark }: GrantedSubscription,
   hasHeartbeat: boolean,
 ): Promise<void> {
   const state = await db.transaction().execute(async (trx) => {

@@ -59,7 +59,7 @@ type Move = {
   waits?: boolean;
 };
 
-export type Moved = {
+export type MovedSubscription = {
   id: number;
   calendarId: number | null;
   mailbox: string | null;
@@ -73,8 +73,8 @@ export type Moved = {
 export async function move(
   db: Database | Transaction,
   { mandatorId, from, to, which, text, fault = null, dueAt = sql`now()`, set, waits = false }: Move,
-): Promise<Moved[]> {
-  const { rows } = await sql<Moved>`
+): Promise<MovedSubscription[]> {
+  const { rows } = await sql<MovedSubscription>`
     with moving as materialized (
       select mandator_id, id from mail_subscription as moved
       where ${mandatorId === null ? sql`true` : sql`mandator_id = ${mandatorId}`} and state = any (${from}::text[]) and ${which}

@@ -1,6 +1,6 @@
 /** Which calendars there are: those that the settings name (contract 7). */
 import { sql } from 'kysely';
-import { cancelMailItems, lockRooms, type BookableRoom as Room } from '../bookings/service.ts';
+import { type BookableRoom, cancelMailItems, lockRooms } from '../bookings/service.ts';
 import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -180,11 +180,11 @@ export function openFaultLog({ log }: Pick<Context, 'log'>): (faults: readonly S
 async function change(
   db: Database,
   { mandatorId, resourceId }: Wanted,
-  work: (trx: Transaction, room: Room) => Promise<void>,
+  work: (trx: Transaction, room: BookableRoom) => Promise<void>,
 ): Promise<void> {
   try {
     await transactWithin(db, lockWithinMs, async (trx) => {
-      const [room] = (await lockRooms(trx, mandatorId, [resourceId])) as [Room];
+      const [room] = (await lockRooms(trx, mandatorId, [resourceId])) as [BookableRoom];
       await work(trx, room);
     });
   } catch (error) {

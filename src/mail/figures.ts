@@ -20,6 +20,14 @@ async function readNumber(db: Database, query: RawBuilder<{ figure: number }>): 
   return rows[0]?.figure ?? 0;
 }
 
+const countItems = (db: Database, which: RawBuilder<unknown>) =>
+  readNumber(
+    db,
+    sql`select count(*)::int as figure from mail_item as item
+      join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
+      where calendar.retired_at is null and ${which}`,
+  );
+
 export const mailFigures = {
   roomgate_mail_calendars: {
     help: 'Calendars on mail servers, by why the last reading of them failed',
@@ -88,22 +96,10 @@ export const mailFigures = {
   },
   roomgate_mail_conflicts: {
     help: 'Items on mail servers that have no booking because something is in the way, and are not over',
-    read: (db: Database) =>
-      readNumber(
-        db,
-        sql`select count(*)::int as figure from mail_item as item
-          join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
-          where item.state = 'Conflict' and upper(item.occupied) > now() and calendar.retired_at is null`,
-      ),
+    read: (db: Database) => countItems(db, sql`item.state = 'Conflict' and upper(item.occupied) > now()`),
   },
   roomgate_mail_unreadable_items: {
     help: 'Items on mail servers that have no booking because they cannot be read',
-    read: (db: Database) =>
-      readNumber(
-        db,
-        sql`select count(*)::int as figure from mail_item as item
-          join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id
-          where item.state = 'Unreadable' and calendar.retired_at is null`,
-      ),
+    read: (db: Database) => countItems(db, sql`item.state = 'Unreadable'`),
   },
 };

@@ -1,5 +1,7 @@
+import type { Context } from '../context.ts';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import {
+  type CalendarRoom,
   type CalendarStatus,
   getRoom,
   listConflicts,
@@ -9,23 +11,29 @@ import {
   most,
   overseeCalendars,
   pushWorks,
-  type Room,
   type StateChange,
   statusValues,
   type UnreadableItem,
 } from './service.ts';
 
 /** A calendar among those that it was read with: what else is asked of one is read of all together. */
-type Source = CalendarStatus & { together: Together };
+type ListedCalendar = CalendarStatus & { together: Together };
 type Together = {
   calendars: CalendarStatus[];
-  conflicts?: Promise<Map<number, MailConflict[]>>;
-  unreadable?: Promise<Map<number, UnreadableItem[]>>;
-  changes?: Promise<Map<number, StateChange[]>>;
+  read: Map<unknown, Promise<Map<number, unknown[]>>>;
 };
+type Read<Row> = (db: Context['db'], calendars: readonly CalendarStatus[]) => Promise<Row[]>;
 
-async function byCalendar<Row extends { calendarId: number }>(read: Promise<Row[]>): Promise<Map<number, Row[]>> {
-  return Map.groupBy(await read, ({ calendarId }) => calendarId);
+/** What `read` finds of one calendar, read once for all that were asked for together. */
+async function readTogether<Row extends { calendarId: number }>(
+  { id, together }: ListedCalendar,
+  db: Context['db'],
+  read: Read<Row>,
+): Promise<Row[]> {
+  const known = together.read.get(read) as Promise<Map<number, Row[]>> | undefined;
+  const all = known ?? read(db, together.calendars).then((rows) => Map.groupBy(rows, ({ calendarId }) => calendarId));
+  together.read.set(read, all);
+  return (await all).get(id) ?? [];
 }
 
 function addConflict(builder: Builder) {
@@ -113,12 +121,12 @@ function addSubscription(builder: Builder) {
   const conflict = addConflict(builder);
   const unreadable = addUnreadable(builder);
   const { state, change } = addChange(builder);
-  return builder.objectRef<Source>('MailSubscription').implement({
+  return builder.objectRef<ListedCalendar>('MailSubscription').implement({
     description: 'How the calendar of a room on the mail server is doing.',
     fields: (t) => ({
       id: t.exposeID('id', { description: 'The id of the calendar.' }),
       resource: t.field({
-        type: typeNamed<Room>('Resource'),
+        type: typeNamed<CalendarRoom>('Resource'),
         description: 'The room.',
         resolve: (calendar, _args, { context, viewer }) => getRoom(context.db, viewer, calendar),
       }),
@@ -185,10 +193,7 @@ function addSubscription(builder: Builder) {
         type: [conflict],
         complexity: { field: 10, multiplier: 10 },
         description: `The first ${most.conflicts} of them; of all calendars together ${most.together}.`,
-        resolve: async ({ id, together }, _args, { context }) => {
-          together.conflicts ??= byCalendar(listConflicts(context.db, together.calendars));
-          return (await together.conflicts).get(id) ?? [];
-        },
+        resolve: (calendar, _args, { context }) => readTogether(calendar, context.db, listConflicts),
       }),
       unreadableCount: t.exposeInt('unreadableCount', {
         description: 'Items that have no booking because they cannot be read.',
@@ -197,19 +202,13 @@ function addSubscription(builder: Builder) {
         type: [unreadable],
         complexity: { field: 10, multiplier: 10 },
         description: `The newest ${most.unreadable} of them; of all calendars together ${most.together}.`,
-        resolve: async ({ id, together }, _args, { context }) => {
-          together.unreadable ??= byCalendar(listUnreadable(context.db, together.calendars));
-          return (await together.unreadable).get(id) ?? [];
-        },
+        resolve: (calendar, _args, { context }) => readTogether(calendar, context.db, listUnreadable),
       }),
       history: t.field({
         type: [change],
         complexity: { field: 10, multiplier: 10 },
         description: `The last ${most.changes} changes of its subscriptions, newest first; of all calendars together ${most.together}.`,
-        resolve: async ({ id, together }, _args, { context }) => {
-          together.changes ??= byCalendar(listStateChanges(context.db, together.calendars));
-          return (await together.changes).get(id) ?? [];
-        },
+        resolve: (calendar, _args, { context }) => readTogether(calendar, context.db, listStateChanges),
       }),
     }),
   });
@@ -225,7 +224,7 @@ export const addTypes: AddTypes = (builder) => {
         'How the calendars of the tenant on its mail server are doing, by the names of their rooms; none without one. For Admins.',
       resolve: async (_root, _args, { context, viewer }) => {
         const calendars = await overseeCalendars(context.db, viewer);
-        const together: Together = { calendars };
+        const together: Together = { calendars, read: new Map() };
         return calendars.map((calendar) => ({ ...calendar, together }));
       },
     }),

@@ -10,7 +10,7 @@ import { type CalendarStatus, listCalendars, listUnreadable, pushWorks, type Unr
 
 type Trouble = Pick<Finding, 'level' | 'text' | 'remedy'>;
 
-const [minute, hour] = [60_000, 3_600_000];
+const [minuteMs, hourMs] = [60_000, 3_600_000];
 /** Calendars of a tenant that are told of one by one. */
 const mostTold = 20;
 /** Unreadable items of a calendar that are told of one by one. */
@@ -58,20 +58,20 @@ function readingTrouble(calendar: CalendarStatus): Trouble | undefined {
   const { fault, lastReadAt, dirtySince, deaths, reading } = calendar;
   if (fault && deaths >= mostDeaths) return { level: 'fault', text: fault.text, remedy: whatKills };
   if (fault) {
-    const isLasting = fault.kind === 'AccessLost' || lastReadAt === null || olderThan(lastReadAt, hour);
+    const isLasting = fault.kind === 'AccessLost' || lastReadAt === null || olderThan(lastReadAt, hourMs);
     return {
       level: isLasting ? 'fault' : 'warning',
       text: `cannot be read (${fault.kind}: ${fault.text}), last read: ${since(lastReadAt)}`,
       remedy: remedyOf(calendar),
     };
   }
-  if (reading && olderThan(dirtySince, 5 * minute))
+  if (reading && olderThan(dirtySince, 5 * minuteMs))
     return {
       level: 'warning',
       text: `has been read since ${since(new Date(reading.since))} and is not at its end, with ${reading.items} items so far`,
       remedy: 'It goes on by itself: a large calendar on a slow mail server takes its time.',
     };
-  if (olderThan(dirtySince, 5 * minute))
+  if (olderThan(dirtySince, 5 * minuteMs))
     return {
       level: 'warning',
       text: `what has changed since ${since(dirtySince)} is not read`,
@@ -90,7 +90,7 @@ const noPush: Record<ServerKind, string> = {
 function pushTrouble(calendar: CalendarStatus): Trouble | undefined {
   const { kind, state, stateSince, stateText, fault, expiresAt, renewAt, foundByPush, foundByPoll } = calendar;
   if (!pushWorks(calendar)) {
-    const isNew = state === null || (state === 'Provisioning' && !olderThan(stateSince, 5 * minute));
+    const isNew = state === null || (state === 'Provisioning' && !olderThan(stateSince, 5 * minuteMs));
     // What keeps it from being read says as much.
     const reason = stateText && stateText !== fault?.text ? `: ${stateText}` : '';
     const why = state === null ? '' : ` (${state} since ${since(stateSince)}${reason})`;
@@ -103,7 +103,7 @@ function pushTrouble(calendar: CalendarStatus): Trouble | undefined {
           : [noPush[kind], ...(state === 'Failed' ? [again] : [])].join(' '),
     };
   }
-  if (expiresAt && expiresAt.getTime() - Date.now() < 24 * hour && olderThan(renewAt, 0))
+  if (expiresAt && expiresAt.getTime() - Date.now() < 24 * hourMs && olderThan(renewAt, 0))
     return {
       level: 'warning',
       text: `its subscription ends at ${since(expiresAt)} and is not renewed${stateText ? `: ${stateText}` : ''}`,
@@ -211,18 +211,13 @@ function examineTenant(
   const told = unwell
     .toSorted((one, other) => Number(other.level === 'fault') - Number(one.level === 'fault'))
     .slice(0, mostTold);
-  return [
-    { check: 'Mail', level, text },
-    ...told,
-    ...(more > 0
-      ? [
-          {
-            ...({ check: 'Calendar', level, text: `${mandator}: ${more} more are not well` } as const),
-            remedy: '"roomgate mail list" names them.',
-          },
-        ]
-      : []),
-  ];
+  const rest: Finding = {
+    check: 'Calendar',
+    level,
+    text: `${mandator}: ${more} more are not well`,
+    remedy: '"roomgate mail list" names them.',
+  };
+  return [{ check: 'Mail', level, text }, ...told, ...(more > 0 ? [rest] : [])];
 }
 
 /** Calendars that a worker reads, of tenants that have no mail server by the settings of this process. */

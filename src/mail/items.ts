@@ -5,15 +5,15 @@ import {
   boundId,
   type CalendarChanges,
   cutText,
+  type ReadingWindow,
   type RemoteGroup,
   type RemoteItem,
-  type Window,
 } from '../mail-servers/service.ts';
 import { dayLength } from '../time/days.ts';
 import { startOfDate } from '../time/zones.ts';
 
 /** An item as it is stored, and what it wants. */
-export type Item = {
+export type MailItem = {
   groupId: string;
   occurrence: string;
   itemId: string;
@@ -38,8 +38,8 @@ export type Item = {
 };
 
 /** What decides about items besides themselves. */
-export type Surroundings = {
-  window: Window;
+export type ItemSurroundings = {
+  window: ReadingWindow;
   /** IANA zone of the room. */
   timeZone: string;
   /** In the UIDs of our own bookings. */
@@ -82,7 +82,7 @@ function passOver(
   item: RemoteItem,
   instants: { start: Date; end: Date } | null,
   mandatorUid: string,
-): Pick<Item, 'state' | 'reason'> | undefined {
+): Pick<MailItem, 'state' | 'reason'> | undefined {
   if (item.isCancelled) return { state: 'Gone', reason: 'It is cancelled.' };
   if (item.response === 'Declined') return { state: 'Gone', reason: 'The room has declined it.' };
   if (isOwn(item.uid, mandatorUid)) return { state: 'PassedOver', reason: 'It is a booking of our own.' };
@@ -98,7 +98,7 @@ function toOrganizer({ organizer }: RemoteItem): MailBooking['organizer'] {
   return name === null && email === null ? null : { name, email };
 }
 
-const hashOf = (item: Omit<Item, 'hash'>): Buffer =>
+const hashOf = (item: Omit<MailItem, 'hash'>): Buffer =>
   createHash('sha256')
     .update(
       JSON.stringify([
@@ -109,7 +109,7 @@ const hashOf = (item: Omit<Item, 'hash'>): Buffer =>
     )
     .digest();
 
-const withHash = (item: Omit<Item, 'hash'>): Item => ({ ...item, hash: hashOf(item) });
+const withHash = (item: Omit<MailItem, 'hash'>): MailItem => ({ ...item, hash: hashOf(item) });
 
 /** What the room has accepted, or has made itself, comes before what it may take, and that before what it has not answered. */
 const precedences: Record<RemoteItem['response'], MailBooking['precedence']> = {
@@ -120,8 +120,20 @@ const precedences: Record<RemoteItem['response'], MailBooking['precedence']> = {
   Declined: 2,
 };
 
+/** Of what cannot be read at all. */
+const nothing = {
+  uid: null,
+  booking: null,
+  subject: null,
+  precedence: null,
+  organizer: null,
+  changedAt: null,
+  start: null,
+  end: null,
+};
+
 /** An item of a group as it is taken over. */
-function toItem(groupId: string, remote: RemoteItem, { timeZone, mandatorUid }: Surroundings): Item {
+function toItem(groupId: string, remote: RemoteItem, { timeZone, mandatorUid }: ItemSurroundings): MailItem {
   const instants = instantsOf(remote, timeZone);
   const passed = passOver(remote, instants, mandatorUid);
   const precedence = precedences[remote.response];
@@ -151,30 +163,24 @@ function toItem(groupId: string, remote: RemoteItem, { timeZone, mandatorUid }: 
   });
 }
 
-const unreadableGroup = (groupId: string, why: string): Item =>
+const unreadableGroup = (groupId: string, why: string): MailItem =>
   withHash({
     groupId,
     occurrence: wholeGroup,
     itemId: groupId,
-    uid: null,
-    booking: null,
     state: 'Unreadable',
     reason: cutText(why, longest.reason) ?? 'It cannot be read.',
-    subject: null,
     isPrivate: false,
     isTentative: false,
-    precedence: null,
-    organizer: null,
-    changedAt: null,
-    start: null,
-    end: null,
+    ...nothing,
   });
 
-const isWithin = ({ start, end }: Item, window: Window) => !start || !end || (start < window.end && end > window.start);
+const isWithin = ({ start, end }: MailItem, window: ReadingWindow) =>
+  !start || !end || (start < window.end && end > window.start);
 
 /** A reading as it is taken over. */
-export type Taken = {
-  items: Item[];
+export type TakenReading = {
+  items: MailItem[];
   /** All of a group that is not among `items` is gone. */
   groupIds: Set<string>;
   /** Groups that cannot be read: nothing of them is taken away. */
@@ -186,11 +192,11 @@ export type Taken = {
 /**
  * What lies outside of the window is left out, and so is gone. Of two of the same name in a group the last counts.
  */
-export function takeOver({ groups, removed }: CalendarChanges, surroundings: Surroundings): Taken {
-  const items = new Map<string, Item>();
+export function takeOver({ groups, removed }: CalendarChanges, surroundings: ItemSurroundings): TakenReading {
+  const items = new Map<string, MailItem>();
   const groupIds = new Set<string>();
   const unreadable = new Set<string>();
-  const add = (item: Item) => items.set(JSON.stringify([item.groupId, item.occurrence]), item);
+  const add = (item: MailItem) => items.set(JSON.stringify([item.groupId, item.occurrence]), item);
   for (const group of groups) {
     const groupId = boundId(group.id);
     groupIds.add(groupId);

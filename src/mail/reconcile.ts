@@ -4,23 +4,23 @@
  */
 import { sql } from 'kysely';
 import {
+  type BookableRoom,
   bookMailItems,
   type InTheWay,
   lockRooms,
   type MailOutcome,
   type MailWish,
-  type BookableRoom as Room,
 } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
-import type { CalendarChanges, Window } from '../mail-servers/service.ts';
+import type { CalendarChanges, ReadingWindow } from '../mail-servers/service.ts';
 import { attemptSoon, doubtSubscription, endOthersWaits } from '../mail-subscriptions/service.ts';
-import { type Item, type Taken, takeOver } from './items.ts';
+import { type MailItem, type TakenReading, takeOver } from './items.ts';
 import { type Calendar, forgetSteps, isUnchanged, noContinuation, noFault, Overtaken } from './reading.ts';
 import { readStanding, toWish, writeStanding } from './standing.ts';
-import { forgetOld, readStored, type Stored, writeItems } from './stored-items.ts';
+import { forgetOld, readStored, type StoredItem, writeItems } from './stored-items.ts';
 
 /** What is to happen to an item; `item` is null where it is not there any more. */
-type Step = { stored: Stored | undefined; item: Item | null };
+type Step = { stored: StoredItem | undefined; item: MailItem | null };
 
 export type Reconciled = {
   /** Bookings that were made, changed or cancelled. */
@@ -28,7 +28,7 @@ export type Reconciled = {
   /** Items that got no place. */
   conflicts: { start: Date; inTheWay: InTheWay }[];
   /** Items that cannot be read any more, or for another reason than before. */
-  unreadable: Item[];
+  unreadable: MailItem[];
 };
 
 /**
@@ -38,11 +38,11 @@ export type Reconciled = {
 export async function reconcile(
   trx: Transaction,
   calendar: Calendar,
-  window: Window,
+  window: ReadingWindow,
   changes: CalendarChanges,
 ): Promise<Reconciled> {
   const { mandatorId, resourceId, mandatorUid } = calendar;
-  const [room] = (await lockRooms(trx, mandatorId, [resourceId])) as [Room];
+  const [room] = (await lockRooms(trx, mandatorId, [resourceId])) as [BookableRoom];
   await checkFence(trx, calendar);
   const taken = takeOver(changes, { window, timeZone: room.timeZone, mandatorUid });
   const stored = await readStored(trx, calendar, changes.whole ? null : taken);
@@ -63,7 +63,12 @@ const keyOf = ({ groupId, occurrence }: { groupId: string; occurrence: string })
   JSON.stringify([groupId, occurrence]);
 
 /** What has changed. What is not there any more is gone, unless it has ended or lies outside of what was read. */
-function planSteps(stored: readonly Stored[], taken: Taken, window: Window, isWhole: boolean): Step[] {
+function planSteps(
+  stored: readonly StoredItem[],
+  taken: TakenReading,
+  window: ReadingWindow,
+  isWhole: boolean,
+): Step[] {
   const before = new Map(stored.map((one) => [keyOf(one), one]));
   const steps: Step[] = [];
   for (const item of taken.items) {
@@ -72,8 +77,8 @@ function planSteps(stored: readonly Stored[], taken: Taken, window: Window, isWh
     const isKnown = old ? isSettled(old) && old.hash.equals(item.hash) : item.state === 'Gone';
     if (!isKnown) steps.push({ stored: old, item });
   }
-  const isWithin = ({ start, end }: Stored) => !start || !end || (start < window.end && end > window.start);
-  const isAbsent = (one: Stored) => {
+  const isWithin = ({ start, end }: StoredItem) => !start || !end || (start < window.end && end > window.start);
+  const isAbsent = (one: StoredItem) => {
     if (taken.removed.has(one.groupId) || taken.removed.has(one.itemId)) return true;
     const isRead = isWhole || taken.groupIds.has(one.groupId);
     return isRead && !taken.unreadable.has(one.groupId) && isWithin(one);
@@ -84,14 +89,14 @@ function planSteps(stored: readonly Stored[], taken: Taken, window: Window, isWh
 }
 
 /** A booking that only we may cancel is there; whatever has happened to it, its item gets one again. */
-const isSettled = ({ state, isBooked, hasEnded }: Stored) => state !== 'Booked' || isBooked || hasEnded;
+const isSettled = ({ state, isBooked, hasEnded }: StoredItem) => state !== 'Booked' || isBooked || hasEnded;
 
 async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly Step[]): Promise<Reconciled> {
   const wishes = steps.map(({ stored, item }): MailWish => {
     const booking = item?.booking ?? null;
     const isHistory = booking === null && stored?.hasEnded === true;
     const bookingId = stored?.isBooked && !isHistory ? stored.bookingId : null;
-    return { key: keyOf(item ?? (stored as Stored)), bookingId, booking };
+    return { key: keyOf(item ?? (stored as StoredItem)), bookingId, booking };
   });
   const { mandatorId, resourceId, id: calendarId } = calendar;
   // What has not changed itself may have to give way, or get what another one comes after now.
@@ -130,7 +135,7 @@ async function doubtPush(
 async function writeCalendar(
   trx: Transaction,
   calendar: Calendar,
-  window: Window,
+  window: ReadingWindow,
   { whole, cursor, address }: CalendarChanges,
   found: number,
 ): Promise<void> {

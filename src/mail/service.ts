@@ -16,6 +16,7 @@ export { mailFigures } from './figures.ts';
 export { examineMail } from './health.ts';
 export { pollCalendars, requestReadings } from './polling.ts';
 export {
+  type CalendarRoom,
   type CalendarStatus,
   getRoom,
   listCalendarsOf,
@@ -26,7 +27,6 @@ export {
   most,
   overseeCalendars,
   pushWorks,
-  type Room,
   type StateChange,
   statusValues,
   type UnreadableItem,

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { InTheWay, MailBooking, MailOutcome, MailWish } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
 
-export type Standing = {
+export type StandingItem = {
   id: number;
   key: string;
   bookingId: number | null;
@@ -31,9 +31,9 @@ export async function readStanding(
   { mandatorId, calendarId }: { mandatorId: number; calendarId: number },
   times: readonly { start: Date; end: Date }[],
   except: readonly number[] = [],
-): Promise<Standing[]> {
+): Promise<StandingItem[]> {
   if (times.length === 0) return [];
-  const { rows } = await sql<Standing>`
+  const { rows } = await sql<StandingItem>`
     select item.id, group_id || ' ' || occurrence as key, booking_id as "bookingId", lower(occupied) as start,
       upper(occupied) as end, is_tentative as "isTentative", ${precedenceOf(sql`item`)} as precedence, subject,
       is_private as "isPrivate", organizer_name as "organizerName", organizer_email as "organizerEmail", uid
@@ -49,11 +49,11 @@ export async function readStanding(
   return rows;
 }
 
-export function toWish({ key, bookingId, ...row }: Standing): MailWish {
+export function toWish({ key, bookingId, ...row }: StandingItem): MailWish {
   return { key, bookingId, booking: toBooking(row) };
 }
 
-function toBooking(row: Omit<Standing, 'key' | 'bookingId'>): MailBooking {
+function toBooking(row: Omit<StandingItem, 'key' | 'bookingId'>): MailBooking {
   const { start, end, isTentative, precedence, subject, isPrivate, uid } = row;
   const { organizerName: name, organizerEmail: email } = row;
   const organizer = name === null && email === null ? null : { name, email };
@@ -71,7 +71,7 @@ export function describeConflict({ kind, start, end }: InTheWay): string {
 export async function writeStanding(
   trx: Transaction,
   mandatorId: number,
-  standing: readonly Standing[],
+  standing: readonly StandingItem[],
   outcomes: readonly MailOutcome[],
 ): Promise<void> {
   const changed = standing.map(({ id }, at) => {

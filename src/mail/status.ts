@@ -138,8 +138,8 @@ export async function listCalendarsOf(db: Database, mandator: string | undefined
   return await listCalendars(db, mandator === undefined ? null : (await getMandator(db, mandator)).mandatorId);
 }
 
-export type Room = Resource;
-export const getRoom = (db: Database, viewer: Viewer, { resourceId }: CalendarStatus): Promise<Room> =>
+export type CalendarRoom = Resource;
+export const getRoom = (db: Database, viewer: Viewer, { resourceId }: CalendarStatus): Promise<CalendarRoom> =>
   getResource(db, viewer, resourceId);
 
 /** Those of the caller's tenant. @throws Forbidden for whoever is no Admin */
@@ -151,6 +151,10 @@ export async function overseeCalendars(db: Database, viewer: Viewer): Promise<Ca
 /** Whether pushes are expected to come. */
 export const pushWorks = ({ state }: CalendarStatus): boolean => state === 'Active';
 
+const askedFor = (calendars: readonly CalendarStatus[]) => sql`
+  unnest(${calendars.map(({ mandatorId }) => mandatorId)}::integer[], ${calendars.map(({ id }) => id)}::integer[])
+    as asked (mandator_id, id)`;
+
 /** Items that have no booking because something is in the way, of each calendar the first that are not over. */
 export async function listConflicts(db: Database, calendars: readonly CalendarStatus[]): Promise<MailConflict[]> {
   const { rows } = await sql<MailConflict>`
@@ -161,8 +165,7 @@ export async function listConflicts(db: Database, calendars: readonly CalendarSt
         where booking.mandator_id = calendar.mandator_id and booking.resource_id = calendar.resource_id
           and booking.status in ('Confirmed', 'Tentative') and booking.occupied && item.occupied
         order by lower(booking.occupied) limit 1) as "bookingId"
-    from unnest(${calendars.map(({ mandatorId }) => mandatorId)}::integer[], ${calendars.map(({ id }) => id)}::integer[])
-      as asked (mandator_id, id)
+    from ${askedFor(calendars)}
     join mail_calendar as calendar using (mandator_id, id)
     cross join lateral (
       select * from mail_item as conflict
@@ -179,8 +182,7 @@ export async function listUnreadable(db: Database, calendars: readonly CalendarS
   const { rows } = await sql<UnreadableItem>`
     select item.id::float8 as id, item.calendar_id as "calendarId", item.uid, item.item_id as "itemId", item.reason,
       item.changed_at as since
-    from unnest(${calendars.map(({ mandatorId }) => mandatorId)}::integer[], ${calendars.map(({ id }) => id)}::integer[])
-      as asked (mandator_id, id)
+    from ${askedFor(calendars)}
     cross join lateral (
       select * from mail_item as unreadable
       where unreadable.mandator_id = asked.mandator_id and unreadable.calendar_id = asked.id
@@ -196,8 +198,7 @@ export async function listStateChanges(db: Database, calendars: readonly Calenda
   const { rows } = await sql<StateChange>`
     select change.id::float8 as id, calendar.id as "calendarId", change.subscription_id as "subscriptionId",
       change.from_state as "from", change.to_state as "to", change.text, change.at
-    from unnest(${calendars.map(({ mandatorId }) => mandatorId)}::integer[], ${calendars.map(({ id }) => id)}::integer[])
-      as asked (mandator_id, id)
+    from ${askedFor(calendars)}
     join mail_calendar as calendar using (mandator_id, id)
     cross join lateral (
       select history.* from (

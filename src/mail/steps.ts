@@ -4,7 +4,13 @@
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { type CalendarPage, type Connector, ServerFault, type Window, withoutVoid } from '../mail-servers/service.ts';
+import {
+  type CalendarPage,
+  type Connector,
+  type ReadingWindow,
+  ServerFault,
+  withoutVoid,
+} from '../mail-servers/service.ts';
 import { markCalendars } from '../mail-subscriptions/service.ts';
 import { dayLength } from '../time/days.ts';
 import { countItems } from './items.ts';
@@ -16,7 +22,7 @@ const itemsOfStep = 2_000;
 const stepWithin = 3_000;
 
 export type Step = {
-  window: Window;
+  window: ReadingWindow;
   pages: CalendarPage[];
   items: number;
   /** What was kept before is void, and the cursor is. */

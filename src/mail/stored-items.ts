@@ -2,13 +2,13 @@
 import { sql } from 'kysely';
 import type { MailOutcome } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
-import type { Window } from '../mail-servers/service.ts';
-import type { Item, Taken } from './items.ts';
+import type { ReadingWindow } from '../mail-servers/service.ts';
+import type { MailItem, TakenReading } from './items.ts';
 import type { Calendar } from './reading.ts';
 import { describeConflict } from './standing.ts';
 
 /** One of them. */
-export type Stored = {
+export type StoredItem = {
   id: number;
   groupId: string;
   occurrence: string;
@@ -24,13 +24,17 @@ export type Stored = {
 };
 
 /** @param of null: all items of the calendar */
-export async function readStored(trx: Transaction, { mandatorId, id }: Calendar, of: Taken | null): Promise<Stored[]> {
+export async function readStored(
+  trx: Transaction,
+  { mandatorId, id }: Calendar,
+  of: TakenReading | null,
+): Promise<StoredItem[]> {
   const ids = of && [...of.groupIds, ...of.removed];
   if (ids?.length === 0) return [];
   const which = ids
     ? sql`and (item.group_id = any (${ids}) or item.item_id = any (${[...(of?.removed ?? [])]}))`
     : sql``;
-  const { rows } = await sql<Stored>`
+  const { rows } = await sql<StoredItem>`
     select item.id, item.group_id as "groupId", item.occurrence, item.item_id as "itemId", item.content_hash as hash,
       item.state, item.booking_id as "bookingId", lower(item.occupied) as start, upper(item.occupied) as end,
       coalesce(upper(item.occupied) <= now(), false) as "hasEnded",
@@ -42,10 +46,10 @@ export async function readStored(trx: Transaction, { mandatorId, id }: Calendar,
 }
 
 /** What became of an item; `item` is null where it is not there any more. */
-type Done = { stored: Stored | undefined; item: Item | null; outcome: MailOutcome };
+type Done = { stored: StoredItem | undefined; item: MailItem | null; outcome: MailOutcome };
 
 export async function writeItems(trx: Transaction, { mandatorId, id }: Calendar, done: readonly Done[]): Promise<void> {
-  const gone = done.flatMap(({ stored, item }) => (item ? [] : (stored as Stored).id));
+  const gone = done.flatMap(({ stored, item }) => (item ? [] : (stored as StoredItem).id));
   if (gone.length > 0)
     await sql`
       update mail_item set state = 'Gone', booking_id = null, reason = null, content_hash = '', changed_at = now()
@@ -94,7 +98,11 @@ export async function writeItems(trx: Transaction, { mandatorId, id }: Calendar,
 /** Days after which an item that has ended is forgotten; its booking stays. */
 const rememberedDays = 30;
 
-export async function forgetOld(trx: Transaction, { mandatorId, id }: Calendar, { start }: Window): Promise<void> {
+export async function forgetOld(
+  trx: Transaction,
+  { mandatorId, id }: Calendar,
+  { start }: ReadingWindow,
+): Promise<void> {
   await sql`
     delete from mail_item where mandator_id = ${mandatorId} and calendar_id = ${id}
       and (upper(occupied) < ${start}::timestamptz - make_interval(days => ${rememberedDays})

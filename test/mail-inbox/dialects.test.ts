@@ -5,14 +5,14 @@ import { acknowledgeEws } from '../../src/mail-inbox/dialects/ews.ts';
 import {
   DialectFault,
   DialectOverflow,
-  type Notification,
-  type Reading,
+  type MailNotification,
+  type ReadNotifications,
 } from '../../src/mail-inbox/dialects/notification.ts';
 import { growthOf } from '../_util/growth.ts';
 import { ewsBody, ewsFault, graphBody, graphItem, stateChange } from '../_util/notifications.ts';
 
-const read = (body: string) => readBody(Buffer.from(body)) as Reading;
-const one = (body: string) => read(body).notifications[0] as Notification;
+const read = (body: string) => readBody(Buffer.from(body)) as ReadNotifications;
+const one = (body: string) => read(body).notifications[0] as MailNotification;
 const keyOf = (body: string) => one(body).dedupeKey?.toString('hex') ?? null;
 
 describe('EWS', () => {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { sql } from 'kysely';
 import { openLog } from '../../src/log.ts';
 import { openInbox } from '../../src/mail-inbox/inbox.ts';
-import type { Row } from '../../src/mail-inbox/recording.ts';
+import type { InboxRow } from '../../src/mail-inbox/recording.ts';
 import { forgetOldNotifications, forgetRefusedNotifications } from '../../src/mail-inbox/retention.ts';
 import { type Server, startServer } from '../../src/server.ts';
 import { type Cable, layCable } from '../_util/cable.ts';
@@ -138,7 +138,7 @@ describe('while the database', () => {
 });
 
 /** A notification for the inbox itself. */
-function row(index: number, fields: Partial<Row> = {}): Row {
+function row(index: number, fields: Partial<InboxRow> = {}): InboxRow {
   return {
     ...{ id: `01a1f8da-707e-77b2-927f-${String(index).padStart(12, '0')}`, dialect: 'Ews', kind: 'Change' },
     ...{ subscriptionId: subscriptions[0]!.id, claim: 'Proven', externalId: null, clientState: null },
@@ -239,7 +239,7 @@ describe('the inbox', () => {
       const release = await lockInbox();
       const inbox = openInbox(service.context.inbox, silent);
       const wrong = { claim: 'Rejected', subscriptionId: null, address: '192.0.2.7' } as const;
-      const send = (from: number, count: number, fields: Partial<Row> = {}) =>
+      const send = (from: number, count: number, fields: Partial<InboxRow> = {}) =>
         Array.from({ length: count }, (_, at) => outcomeOf(inbox.record([row(from + at, fields)])));
       const strangers = send(0, 1_500, wrong);
       const own = send(10_000, 400);

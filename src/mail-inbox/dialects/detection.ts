@@ -3,7 +3,7 @@ import { readEws } from './ews.ts';
 import { readGraph } from './graph.ts';
 import { isStateChange, readStateChange } from './jmap.ts';
 import { readJsonObject } from './json.ts';
-import { DialectFault, type Reading } from './notification.ts';
+import { DialectFault, type ReadNotifications } from './notification.ts';
 
 /** The first character that says something; '' where there is none. */
 function firstOf(body: Buffer): string {
@@ -18,7 +18,7 @@ function firstOf(body: Buffer): string {
  * What a body is by its content, whatever its Content-Type says; 'Object' for JSON of no dialect.
  * @throws DialectFault for everything else; DialectOverflow for more notifications than one request may hold
  */
-export function readBody(body: Buffer): Reading | 'Object' {
+export function readBody(body: Buffer): ReadNotifications | 'Object' {
   const first = firstOf(body);
   if (first === '<') return readXmlBody(body);
   if (first !== '{') throw new DialectFault('The body is neither XML nor a JSON object.');
@@ -27,7 +27,7 @@ export function readBody(body: Buffer): Reading | 'Object' {
   return isStateChange(object) ? readStateChange(object) : 'Object';
 }
 
-function readXmlBody(body: Buffer): Reading {
+function readXmlBody(body: Buffer): ReadNotifications {
   try {
     return readEws(body);
   } catch (error) {

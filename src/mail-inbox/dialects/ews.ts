@@ -4,10 +4,10 @@ import {
   checkCount,
   DialectFault,
   dedupeKeyOf,
-  type Notification,
+  type MailNotification,
   nameOf,
   notification,
-  type Reading,
+  type ReadNotifications,
 } from './notification.ts';
 
 const soap = 'http://schemas.xmlsoap.org/soap/envelope/';
@@ -18,7 +18,7 @@ const types = 'http://schemas.microsoft.com/exchange/services/2006/types';
 const mostNodes = 20_000;
 
 /** @throws XmlFault; DialectFault when it is no SendNotification; DialectOverflow */
-export function readEws(body: Buffer): Reading {
+export function readEws(body: Buffer): ReadNotifications {
   const root = readXml(body, mostNodes);
   const envelope = root.name === 'Envelope' && root.namespace === soap ? root : undefined;
   const sent = childOf(childOf(envelope, soap, 'Body'), messages, 'SendNotification');
@@ -32,7 +32,7 @@ export function readEws(body: Buffer): Reading {
   return { dialect: 'Ews', notifications: responses.map(readResponse) };
 }
 
-function readResponse(response: XmlElement): Notification {
+function readResponse(response: XmlElement): MailNotification {
   const told = childOf(response, messages, 'Notification');
   if (response.attributes.get('ResponseClass') === 'Error' || !told) return readFault(response);
   const externalId = nameOf(textOf(told, types, 'SubscriptionId'));
@@ -52,7 +52,7 @@ function readResponse(response: XmlElement): Notification {
 }
 
 /** Its subscription has ended: against its own schema it has no Notification, and the id stands elsewhere. */
-function readFault(response: XmlElement): Notification {
+function readFault(response: XmlElement): MailNotification {
   const values = childrenOf(childOf(response, messages, 'MessageXml'), types, 'Value');
   const externalId = nameOf(values.find(({ attributes }) => attributes.get('Name') === 'SubscriptionId')?.text.trim());
   const code = /^\w{1,80}$/.exec(textOf(response, messages, 'ResponseCode') ?? '')?.[0] ?? 'an error';

@@ -1,9 +1,16 @@
 /** Microsoft Graph's change and lifecycle notifications: many in one request, of any subscriptions and tenants. */
-import { isObject, type JsonObject } from './json.ts';
-import { checkCount, dedupeKeyOf, type Notification, nameOf, notification, type Reading } from './notification.ts';
+import { isObject, type SentObject } from './json.ts';
+import {
+  checkCount,
+  dedupeKeyOf,
+  type MailNotification,
+  nameOf,
+  notification,
+  type ReadNotifications,
+} from './notification.ts';
 
 /** @throws DialectOverflow */
-export function readGraph(items: readonly unknown[]): Reading {
+export function readGraph(items: readonly unknown[]): ReadNotifications {
   checkCount(items.length);
   return { dialect: 'Graph', notifications: items.map(readItem) };
 }
@@ -14,7 +21,7 @@ function bodyOf(item: unknown): Buffer {
   return Buffer.from(JSON.stringify(kept));
 }
 
-function readItem(item: unknown): Notification {
+function readItem(item: unknown): MailNotification {
   const body = bodyOf(item);
   if (!isObject(item)) return notification({ body });
   const common = {
@@ -25,9 +32,9 @@ function readItem(item: unknown): Notification {
   return 'lifecycleEvent' in item ? readLifecycle(item, common) : readChange(item, common);
 }
 
-type Common = Pick<Notification, 'externalId' | 'clientState' | 'body'>;
+type Common = Pick<MailNotification, 'externalId' | 'clientState' | 'body'>;
 
-function readChange(item: JsonObject, common: Common): Notification {
+function readChange(item: SentObject, common: Common): MailNotification {
   const data = isObject(item['resourceData']) ? item['resourceData'] : {};
   const changeType = nameOf(item['changeType']);
   const version = nameOf(data['@odata.etag']) ?? nameOf(item['id']);
@@ -48,7 +55,7 @@ function readChange(item: JsonObject, common: Common): Notification {
   });
 }
 
-function readLifecycle(item: JsonObject, common: Common): Notification {
+function readLifecycle(item: SentObject, common: Common): MailNotification {
   const event = nameOf(item['lifecycleEvent']);
   const until = nameOf(item['subscriptionExpirationDateTime']);
   const isEnd = event === 'subscriptionRemoved';

@@ -1,14 +1,14 @@
 /** JMAP's StateChange (RFC 8620, 7.1): which kinds of data of which accounts have changed. */
-import { isObject, type JsonObject } from './json.ts';
-import { checkCount, dedupeKeyOf, nameOf, notification, type Reading } from './notification.ts';
+import { isObject, type SentObject } from './json.ts';
+import { checkCount, dedupeKeyOf, nameOf, notification, type ReadNotifications } from './notification.ts';
 
 const calendarTypes = ['CalendarEvent', 'Calendar'] as const;
 
-export const isStateChange = (body: JsonObject) => body['@type'] === 'StateChange' && isObject(body['changed']);
+export const isStateChange = (body: SentObject) => body['@type'] === 'StateChange' && isObject(body['changed']);
 
 /** @throws DialectOverflow */
-export function readStateChange(body: JsonObject): Reading {
-  const changed = Object.entries(body['changed'] as JsonObject);
+export function readStateChange(body: SentObject): ReadNotifications {
+  const changed = Object.entries(body['changed'] as SentObject);
   checkCount(changed.length);
   const states = changed
     .flatMap(([account, byType]) =>

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { DialectFault } from './notification.ts';
 
-export type JsonObject = { readonly [name: string]: unknown };
+export type SentObject = { readonly [name: string]: unknown };
 
 const deepest = 32;
 const [quote, backslash] = Buffer.from('"\\');
@@ -25,11 +25,11 @@ function checkDepth(bytes: Buffer): void {
   }
 }
 
-export const isObject = (value: unknown): value is JsonObject =>
+export const isObject = (value: unknown): value is SentObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** @throws DialectFault when it is no JSON object in UTF-8, or deeper than 32 levels */
-export function readJsonObject(bytes: Buffer): JsonObject {
+export function readJsonObject(bytes: Buffer): SentObject {
   if (!isUtf8(bytes)) throw new DialectFault('The JSON is not in UTF-8.');
   checkDepth(bytes);
   let read: unknown;

@@ -8,7 +8,7 @@ export type Dialect = 'Ews' | 'Graph' | 'Jmap';
 export type NotificationKind = 'Change' | 'Status' | 'Lifecycle' | 'Fault' | 'Handshake' | 'Unknown';
 export type Verdict = 'Accepted' | 'Duplicate' | 'Rejected' | 'Unrecognised' | 'Handshake';
 
-export type Notification = {
+export type MailNotification = {
   kind: NotificationKind;
   /** What the sender calls the subscription; null without one that could be. */
   externalId: string | null;
@@ -31,7 +31,7 @@ export type Notification = {
   body: Buffer | null;
 };
 
-export type Reading = { dialect: Dialect; notifications: Notification[] };
+export type ReadNotifications = { dialect: Dialect; notifications: MailNotification[] };
 
 /** It cannot be a notification; the message is for people and quotes nothing of it. */
 export class DialectFault extends Error {}
@@ -41,7 +41,7 @@ export class DialectOverflow extends Error {}
 
 const mostNotifications = 1_000;
 
-const plain: Notification = {
+const plain: MailNotification = {
   kind: 'Unknown',
   externalId: null,
   dedupeKey: null,
@@ -55,7 +55,7 @@ const plain: Notification = {
   body: null,
 };
 
-export function notification(fields: Partial<Notification>): Notification {
+export function notification(fields: Partial<MailNotification>): MailNotification {
   return { ...plain, ...fields };
 }
 

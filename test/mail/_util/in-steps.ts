@@ -4,9 +4,9 @@ import type {
   CalendarChanges,
   CalendarPage,
   Connector,
+  ReadingStart,
+  ReadingWindow,
   RemoteCalendar,
-  Start,
-  Window,
 } from '../../../src/mail-servers/connector.ts';
 import { mergePages } from '../../../src/mail-servers/pages.ts';
 
@@ -23,13 +23,17 @@ export type InSteps = CalendarChanges & {
 export async function readInSteps(
   open: () => Connector,
   calendar: RemoteCalendar,
-  { cursor = null, window, between }: { cursor?: string | null; window: Window; between?: (step: number) => unknown },
+  {
+    cursor = null,
+    window,
+    between,
+  }: { cursor?: string | null; window: ReadingWindow; between?: (step: number) => unknown },
 ): Promise<InSteps> {
   const pages: CalendarPage[] = [];
   const faults: Error[] = [];
   let continuation: string | null = null;
   for (let steps = 1; steps < 500; steps++) {
-    const from: Start = { cursor, continuation };
+    const from: ReadingStart = { cursor, continuation };
     try {
       for await (const page of open().pages(calendar, from, window, AbortSignal.timeout(20_000))) {
         pages.push(page);
