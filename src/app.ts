@@ -11,7 +11,7 @@ import * as displays from './displays/rest.ts';
 import { NotFound } from './errors.ts';
 import { createGraphqlServer, type GraphqlServer } from './graphql/server.ts';
 import { authenticate, authenticateCall, openIdentity, schemesOf } from './identity/authenticate.ts';
-import { identityRoutes, routes as pinRoutes } from './identity/rest.ts';
+import { identityPaths, identityRoutes, routes as pinRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
 import * as mail from './mail-inbox/rest.ts';
 import * as openingHours from './opening-hours/rest.ts';
@@ -19,6 +19,7 @@ import { handleErrors } from './rest/errors.ts';
 import { type Health, healthRoutes } from './rest/health.ts';
 import { countRequest, limitPairings, limitRequests } from './rest/limits.ts';
 import { describeApi } from './rest/openapi.ts';
+import { healthPaths } from './rest/openapi-health.ts';
 import { identifyRequests } from './rest/request.ts';
 import { mountRoutes } from './rest/route.ts';
 import * as tenants from './tenants/rest.ts';
@@ -52,7 +53,7 @@ const routes = [
 
 /** The OpenAPI document of this program. @param roots how clients see the server */
 export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {
-  return describeApi([...routes, ...displays.pairingRoutes], roots);
+  return describeApi([...routes, ...displays.pairingRoutes], [identityPaths, healthPaths, mail.describedPaths], roots);
 }
 
 /** Headers that keep browsers from trusting an answer too far: made once, as they depend on no request. */

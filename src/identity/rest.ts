@@ -24,6 +24,8 @@ import {
 } from './service.ts';
 import { createdPin, examples, newPin, pinRecord, toCreatedPin, toPinRecord } from './wire.ts';
 
+export { identityPaths } from './openapi-rest.ts';
+
 const tokenPath = '/connect/token';
 const configurationPath = '/.well-known/openid-configuration';
 const keysPath = '/.well-known/openid-configuration/jwks';

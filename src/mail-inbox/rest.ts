@@ -8,6 +8,8 @@ import { markDeprecated } from '../rest/deprecation.ts';
 import { anonymousSender, countNotifications } from '../rest/limits.ts';
 import { findSender, type Inbox, openInbox, openReceiver, receive, webhookPaths } from './service.ts';
 
+export { describedPaths } from './openapi-rest.ts';
+
 const allowed = 'POST';
 
 /** What a process needs to be notified. */

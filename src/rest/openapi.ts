@@ -8,17 +8,16 @@ import {
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
 import { upperFirst } from '../fields.ts';
-import { anonymousPaths } from './openapi-anonymous.ts';
 import {
   commonHeaders,
   headerRefs,
   headers,
+  type PathsAtRoot,
   parameterRefs,
   parameters,
   problemAnswers,
   problemComponents,
 } from './openapi-parts.ts';
-import { webhookPaths } from './openapi-webhook.ts';
 import type { DescribedAnswer, Route } from './route.ts';
 
 const introduction = `Rooms and lessons of schools and universities: lesson jobs are sent and imported in the background.
@@ -168,10 +167,15 @@ function tidy(document: ApiDocument): ApiDocument {
 }
 
 /**
- * Every route below a tenant, the identity provider's endpoints, the webhook and the health checks.
+ * @param routes below a tenant
+ * @param atRoot what stands outside of the tenants
  * @param roots how clients see the server (settings BaseUrl and IdpUrl)
  */
-export function describeApi(routes: readonly Route[], roots: { BaseUrl: string; IdpUrl: string }) {
+export function describeApi(
+  routes: readonly Route[],
+  atRoot: readonly PathsAtRoot[],
+  roots: { BaseUrl: string; IdpUrl: string },
+) {
   const server = (url: string) => ({
     url,
     description: 'This server: production, test or local',
@@ -191,7 +195,7 @@ export function describeApi(routes: readonly Route[], roots: { BaseUrl: string; 
       },
       servers: [server(roots.BaseUrl)],
       tags: tags.filter(({ name }) => name !== 'API 1.0' || routes.some(({ path }) => path.startsWith('/v1.0/'))),
-      paths: { ...pathsOf(routes), ...anonymousPaths(identityServer), ...webhookPaths(identityServer) },
+      paths: Object.assign(pathsOf(routes), ...atRoot.map((describe) => describe(identityServer))),
       components: { headers, parameters, securitySchemes, responses: problemComponents },
     },
     { override: completeSchema },

@@ -1,7 +1,7 @@
 /** The OpenAPI description of where mail servers notify us: no `Route`, as each sender is answered in its own dialect. */
 import { z } from 'zod';
-import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openapi';
-import { type HeaderName, headerRefs, parameterRefs, problemAnswer } from './openapi-parts.ts';
+import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
+import { type HeaderName, headerRefs, type PathsAtRoot, parameterRefs, problemAnswer } from '../rest/openapi-parts.ts';
 
 const ews = z.string().max(1_048_576).meta({ description: 'A SOAP envelope with SendNotification (MS-OXWSPSNTIF).' });
 const anyObject = z.looseObject({}).meta({
@@ -103,15 +103,13 @@ function operation(
   };
 }
 
-/** @param identityServer `servers` of the root that mail servers are given where it is not that of the other routes */
-export function webhookPaths(identityServer: object): ZodOpenApiPathsObject {
-  return {
-    '/api/webhooks/mailserver': { ...identityServer, post: operation('notifyOfMail', []) },
-    '/WebServices/SyncNotification.svc': {
-      post: operation('notifyOfMailLegacy', ['Deprecation', 'Sunset', 'Link'], {
-        deprecated: true,
-        summary: 'Notify of a change in a calendar, at the address of the former product',
-      }),
-    },
-  };
-}
+/** At the root that mail servers are given; the former address at that of the other routes. */
+export const describedPaths: PathsAtRoot = (rootServer) => ({
+  '/api/webhooks/mailserver': { ...rootServer, post: operation('notifyOfMail', []) },
+  '/WebServices/SyncNotification.svc': {
+    post: operation('notifyOfMailLegacy', ['Deprecation', 'Sunset', 'Link'], {
+      deprecated: true,
+      summary: 'Notify of a change in a calendar, at the address of the former product',
+    }),
+  },
+});

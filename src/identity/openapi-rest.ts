@@ -1,7 +1,15 @@
-/** The OpenAPI descriptions of what stands outside of the tenants: no `Route`, and no problems but RFC 6749's. */
+/** The OpenAPI descriptions of the identity provider's own endpoints. */
 import { z } from 'zod';
-import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openapi';
-import { type HeaderName, headerRefs, parameterRefs, problemAnswer } from './openapi-parts.ts';
+import type { ZodOpenApiOperationObject } from 'zod-openapi';
+import {
+  fault,
+  type HeaderName,
+  type PathsAtRoot,
+  parameterRefs,
+  plainAnswer,
+  plainGet,
+  problemAnswer,
+} from '../rest/openapi-parts.ts';
 
 const address = z.url().max(2_000);
 const names = z.array(z.string().max(100)).max(20);
@@ -70,43 +78,8 @@ const keys = z
   })
   .meta({ id: 'KeySet' });
 
-const health = z.enum(['Healthy', 'Unhealthy']);
-const readiness = z
-  .object({
-    Status: z.enum(['Healthy', 'Unhealthy', 'Stopping']),
-    Checks: z.object({
-      Database: health,
-      Migrations: health,
-      Pepper: health,
-      Notifications: health,
-      Worker: health.optional().meta({ description: 'Absent where the process has no worker.' }),
-    }),
-  })
-  .meta({ id: 'Readiness' });
-
-function answer(
-  description: string,
-  schema: z.ZodType,
-  example: unknown,
-  ...more: HeaderName[]
-): ZodOpenApiResponseObject {
-  return {
-    description,
-    headers: headerRefs('X-Request-Id', ...more),
-    content: { 'application/json': { schema, example } },
-  };
-}
-
-const fault = problemAnswer(500, 'Something went wrong on the side of the server; quote the `TraceId`.', [
-  'X-Request-Id',
-]);
-
-function get(operation: Omit<ZodOpenApiOperationObject, 'parameters'>): ZodOpenApiOperationObject {
-  return { ...operation, parameters: parameterRefs('X-Request-Id'), security: [] };
-}
-
 const refusal = (description: string, error: string, text: string, ...more: HeaderName[]) =>
-  answer(description, oauthError, { error, error_description: text }, 'Cache-Control', ...more);
+  plainAnswer(description, oauthError, { error, error_description: text }, 'Cache-Control', ...more);
 
 const requestToken: ZodOpenApiOperationObject = {
   operationId: 'requestToken',
@@ -131,7 +104,7 @@ const requestToken: ZodOpenApiOperationObject = {
     },
   },
   responses: {
-    200: answer(
+    200: plainAnswer(
       'The token.',
       token,
       {
@@ -191,13 +164,13 @@ const requestToken: ZodOpenApiOperationObject = {
   },
 };
 
-const getConfiguration = get({
+const getConfiguration = plainGet({
   operationId: 'getProviderConfiguration',
   summary: 'Tell what the identity provider can do',
   description: 'OpenID Connect discovery, so that standard clients find the token endpoint and the keys.',
   tags: ['Identity'],
   responses: {
-    200: answer(
+    200: plainAnswer(
       'The configuration.',
       configuration,
       {
@@ -217,13 +190,13 @@ const getConfiguration = get({
   },
 });
 
-const getKeys = get({
+const getKeys = plainGet({
   operationId: 'getKeys',
   summary: 'List the public keys that tokens are signed with',
   description: 'A JSON Web Key Set (RFC 7517). A new key signs at once, so do not keep it for longer than it says.',
   tags: ['Identity'],
   responses: {
-    200: answer(
+    200: plainAnswer(
       'The keys.',
       keys,
       { keys: [{ kty: 'RSA', kid: 'nU1f3a', use: 'sig', alg: 'RS256', n: 'xjlCRBqk', e: 'AQAB' }] },
@@ -234,55 +207,8 @@ const getKeys = get({
   },
 });
 
-const getHealth = get({
-  operationId: 'getHealth',
-  summary: 'Tell whether the process serves',
-  description: 'Asks nothing else; it answers as long as the process does.',
-  tags: ['Health'],
-  responses: {
-    200: answer(
-      'It does.',
-      z.object({ Status: z.enum(['Healthy']) }).meta({ id: 'Health' }),
-      { Status: 'Healthy' },
-      'Cache-Control',
-    ),
-    500: fault,
-  },
+export const identityPaths: PathsAtRoot = (rootServer) => ({
+  '/connect/token': { ...rootServer, post: requestToken },
+  '/.well-known/openid-configuration': { ...rootServer, get: getConfiguration },
+  '/.well-known/openid-configuration/jwks': { ...rootServer, get: getKeys },
 });
-
-const ready = {
-  Database: 'Healthy',
-  Migrations: 'Healthy',
-  Pepper: 'Healthy',
-  Notifications: 'Healthy',
-  Worker: 'Healthy',
-};
-
-const getReadiness = get({
-  operationId: 'getReadiness',
-  summary: 'Tell whether the process can do its work',
-  description: 'The database answers, its schema is current, its notifications are heard, and the worker runs.',
-  tags: ['Health'],
-  responses: {
-    200: answer('It can.', readiness, { Status: 'Healthy', Checks: ready }, 'Cache-Control'),
-    500: fault,
-    503: answer(
-      'It cannot, or it is stopping.',
-      readiness,
-      { Status: 'Unhealthy', Checks: { ...ready, Database: 'Unhealthy' } },
-      'Cache-Control',
-      'Retry-After',
-    ),
-  },
-});
-
-/** @param identityServer `servers` of the identity provider where it is not that of the other routes */
-export function anonymousPaths(identityServer: object): ZodOpenApiPathsObject {
-  return {
-    '/connect/token': { ...identityServer, post: requestToken },
-    '/.well-known/openid-configuration': { ...identityServer, get: getConfiguration },
-    '/.well-known/openid-configuration/jwks': { ...identityServer, get: getKeys },
-    '/healthz': { ...identityServer, get: getHealth },
-    '/readyz': { get: getReadiness },
-  };
-}

@@ -1,0 +1,64 @@
+/** The OpenAPI descriptions of the health checks. */
+import { z } from 'zod';
+import { fault, type PathsAtRoot, plainAnswer, plainGet } from './openapi-parts.ts';
+
+const health = z.enum(['Healthy', 'Unhealthy']);
+const readiness = z
+  .object({
+    Status: z.enum(['Healthy', 'Unhealthy', 'Stopping']),
+    Checks: z.object({
+      Database: health,
+      Migrations: health,
+      Pepper: health,
+      Notifications: health,
+      Worker: health.optional().meta({ description: 'Absent where the process has no worker.' }),
+    }),
+  })
+  .meta({ id: 'Readiness' });
+
+const getHealth = plainGet({
+  operationId: 'getHealth',
+  summary: 'Tell whether the process serves',
+  description: 'Asks nothing else; it answers as long as the process does.',
+  tags: ['Health'],
+  responses: {
+    200: plainAnswer(
+      'It does.',
+      z.object({ Status: z.enum(['Healthy']) }).meta({ id: 'Health' }),
+      { Status: 'Healthy' },
+      'Cache-Control',
+    ),
+    500: fault,
+  },
+});
+
+const ready = {
+  Database: 'Healthy',
+  Migrations: 'Healthy',
+  Pepper: 'Healthy',
+  Notifications: 'Healthy',
+  Worker: 'Healthy',
+};
+
+const getReadiness = plainGet({
+  operationId: 'getReadiness',
+  summary: 'Tell whether the process can do its work',
+  description: 'The database answers, its schema is current, its notifications are heard, and the worker runs.',
+  tags: ['Health'],
+  responses: {
+    200: plainAnswer('It can.', readiness, { Status: 'Healthy', Checks: ready }, 'Cache-Control'),
+    500: fault,
+    503: plainAnswer(
+      'It cannot, or it is stopping.',
+      readiness,
+      { Status: 'Unhealthy', Checks: { ...ready, Database: 'Unhealthy' } },
+      'Cache-Control',
+      'Retry-After',
+    ),
+  },
+});
+
+export const healthPaths: PathsAtRoot = (rootServer) => ({
+  '/healthz': { ...rootServer, get: getHealth },
+  '/readyz': { get: getReadiness },
+});
