@@ -53,7 +53,11 @@ const routes = [
 
 /** The OpenAPI document of this program. @param roots how clients see the server */
 export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {
-  return describeApi([...routes, ...displays.pairingRoutes], [identityPaths, healthPaths, mail.describedPaths], roots);
+  return describeApi([...routes, ...displays.pairingRoutes], {
+    atRoot: [identityPaths, healthPaths, mail.describedPaths],
+    problemMembers: bookings.occupiedMembers,
+    roots,
+  });
 }
 
 /** Headers that keep browsers from trusting an answer too far: made once, as they depend on no request. */
@@ -88,7 +92,7 @@ function finish(app: Express, context: Context): Express {
   app.use((request) => {
     throw new NotFound(`There is nothing at ${request.path}.`);
   });
-  app.use(handleErrors(context.log, schemesOf(context.config)));
+  app.use(handleErrors(context.log, { schemes: schemesOf(context.config), membersOf: bookings.toOccupiedMembers }));
   return app;
 }
 

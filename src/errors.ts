@@ -74,36 +74,9 @@ export class NotAcceptable extends DomainError {
   readonly code = 'NotAcceptable';
 }
 
-/** A booking that stands in the way of a wanted one, as far as the caller may see it. */
-export type RoomConflict = {
-  bookingId: number;
-  resourceId: number;
-  kind: string;
-  /** `Belegt` where it is private. */
-  subject: string | null;
-  /** From when to when it occupies the resource, setup and teardown included. */
-  start: Date;
-  end: Date;
-  /** The start of the wanted booking, which for a series is one of many. */
-  wantedStart: Date;
-};
-
-/** Where and when the wanted booking would be possible. */
-export type Alternative = { resourceId: number; resourceName: string; start: Date; end: Date };
-
-/** The present state does not allow it; `conflicts` and `alternatives` are told of bookings (contract 5.2). */
+/** The present state does not allow it. */
 export class Conflict extends DomainError {
   readonly code = 'Conflict';
-  readonly conflicts: readonly RoomConflict[];
-  readonly alternatives: readonly Alternative[];
-  constructor(
-    message: string,
-    { conflicts = [], alternatives = [] }: Partial<Pick<Conflict, 'conflicts' | 'alternatives'>> = {},
-  ) {
-    super(message);
-    this.conflicts = conflicts;
-    this.alternatives = alternatives;
-  }
 }
 
 /** The record is no longer in the version that the change is meant for. */

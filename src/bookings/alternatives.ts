@@ -2,10 +2,10 @@
 import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import type { Alternative } from '../errors.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { dayLength } from '../time/days.ts';
 import { occupiedBy, readOpenness, type Wanted } from './occupation.ts';
+import type { Alternative } from './occupied.ts';
 
 const mostAlternatives = 5;
 const mostResources = 3;

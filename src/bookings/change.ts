@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { checkActor, checkBooker, checkVersion, mayBookAnytime } from '../access.ts';
 import type { Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { Conflict, InvalidInput, PreconditionFailed, type RoomConflict } from '../errors.ts';
+import { Conflict, InvalidInput, PreconditionFailed } from '../errors.ts';
 import { suggestAlternatives } from './alternatives.ts';
 import type { Booking, BookingChanges, ConflictHandling, Scope } from './booking.ts';
 import { checkEndAtDoor, checkIsOn, inReach } from './door.ts';
@@ -19,6 +19,7 @@ import {
   type Wanted,
   writeBookings,
 } from './occupation.ts';
+import type { RoomConflict } from './occupied.ts';
 import { getBooking, readBack } from './reading.ts';
 import { areOnSameDate, atSameClock } from './recurrence.ts';
 import { checkActive, checkApart, checkInOf, checkTimes } from './rules.ts';

@@ -1,13 +1,32 @@
 import type { ObjectRef } from '@pothos/core';
 import { z } from 'zod';
-import { Conflict, Forbidden, InvalidInput, type RoomConflict } from '../errors.ts';
+import { Conflict, Forbidden, InvalidInput } from '../errors.ts';
 import { type Builder, type Types, typeNamed } from '../graphql/builder.ts';
-import { bodyType, readBody } from '../graphql/record.ts';
+import { bodyType, readBody, recordType } from '../graphql/record.ts';
 import { idempotencyKey } from '../input.ts';
-import { type Booking, type Created, createBooking } from './service.ts';
+import { alternative, roomConflict, toAlternativeRecord, toConflictRecord } from './occupied-wire.ts';
+import { type Booking, type Created, createBooking, Occupied, type RoomConflict } from './service.ts';
 import * as wire from './wire.ts';
 
 type Series = NonNullable<Created['series']>;
+
+/** What a conflict tells of bookings (contract 5.2). */
+export function addOccupied(builder: Builder): void {
+  const conflict = recordType(builder, 'RoomConflict', roomConflict, toConflictRecord);
+  const possible = recordType(builder, 'Alternative', alternative, toAlternativeRecord);
+  builder.objectFields(Conflict, (t) => ({
+    conflicts: t.field({
+      type: [conflict],
+      description: 'Of a booking: those in its way, the first 100.',
+      resolve: (error) => (error instanceof Occupied ? [...error.conflicts] : []),
+    }),
+    alternatives: t.field({
+      type: [possible],
+      description: 'Of a booking: where and when it would be possible, at most 5.',
+      resolve: (error) => (error instanceof Occupied ? [...error.alternatives] : []),
+    }),
+  }));
+}
 
 /** What is made of a series, besides its first booking. */
 function addSeries(builder: Builder, booking: ObjectRef<Types, Booking>) {

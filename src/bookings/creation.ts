@@ -5,7 +5,7 @@ import { checkActor, checkOnBehalf, isDisplay, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
-import { type Conflict, type FieldError, InvalidInput, type RoomConflict } from '../errors.ts';
+import { type Conflict, type FieldError, InvalidInput } from '../errors.ts';
 import { suggestAlternatives } from './alternatives.ts';
 import { asSeenBy, type Booking, type NewBooking, type StoredBooking } from './booking.ts';
 import { checkWalkIn } from './door.ts';
@@ -20,6 +20,7 @@ import {
   type Wanted,
   writeBookings,
 } from './occupation.ts';
+import type { RoomConflict } from './occupied.ts';
 import { atSameClock, expandRule } from './recurrence.ts';
 import { checkActive, checkApart, checkInOf, checkTimes } from './rules.ts';
 import { findStored } from './stored.ts';

@@ -6,7 +6,7 @@ import { idArgument, longIdArgument } from '../graphql/ids.ts';
 import { bodyType, enumType, type MemberType, readBody, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { readId, readLongId } from '../input.ts';
-import { addCreation } from './creation-graphql.ts';
+import { addCreation, addOccupied } from './creation-graphql.ts';
 import * as bookings from './service.ts';
 import * as wire from './wire.ts';
 
@@ -281,6 +281,7 @@ export const addTypes: AddTypes = (builder) => {
   const types = addBooking(builder);
   const filter = addFilter(builder, types);
   addQueries(builder, types, filter);
+  addOccupied(builder);
   addCreation(builder, types.booking);
   addChanges(builder, types);
   addSubscription(builder, types, filter);

@@ -9,11 +9,12 @@ import { isDisplay, mayBookAnytime, maySee } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { type Database, stateIn, type Transaction } from '../db/database.ts';
 import { heldByOthers, transactWithin } from '../db/lock-timeout.ts';
-import { type Alternative, Conflict, InvalidInput, type RoomConflict, Unavailable } from '../errors.ts';
+import { Conflict, InvalidInput, Unavailable } from '../errors.ts';
 import { isExcluded, isLockTimeout } from '../flow/database-errors.ts';
 import { transactAgain } from '../flow/retry.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { type BookingKind, occupiedOnly } from './booking.ts';
+import { type Alternative, Occupied, type RoomConflict } from './occupied.ts';
 
 /** A resource, as far as its bookings must know it. */
 export type BookableRoom = {
@@ -166,11 +167,12 @@ export async function findConflicts(
 }
 
 /** For bookings that are in the way of wanted ones; tells of the first 100. */
-export function roomOccupied(conflicts: readonly RoomConflict[], alternatives: readonly Alternative[] = []): Conflict {
+export function roomOccupied(conflicts: readonly RoomConflict[], alternatives: readonly Alternative[] = []): Occupied {
   const count = conflicts.length;
-  return new Conflict(
+  return new Occupied(
     `The resource is occupied: ${count === 1 ? 'a booking is' : `${count} bookings are`} in the way; choose another time or another resource.`,
-    { conflicts: conflicts.slice(0, mostConflicts), alternatives },
+    conflicts.slice(0, mostConflicts),
+    alternatives,
   );
 }
 

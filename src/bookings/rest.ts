@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
-import { roomConflict, toConflictRecord } from '../rest/conflicts.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { id, instant, longId, paging } from '../rest/parameters.ts';
 import { type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
 import { readIfMatch, readOptionalIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as examples from './examples.ts';
+import { roomConflict, toConflictRecord } from './occupied-wire.ts';
 import * as bookings from './service.ts';
 import * as wire from './wire.ts';
+
+export { occupiedMembers, toOccupiedMembers } from './occupied-wire.ts';
 
 const path = '/v1.0/bookings';
 

@@ -30,6 +30,7 @@ export {
   type MailWish,
 } from './mail-items.ts';
 export { type BookableRoom, lockRooms } from './occupation.ts';
+export { Occupied, type RoomConflict } from './occupied.ts';
 export {
   bookingList,
   findBooking,

@@ -1,4 +1,4 @@
-import SchemaBuilder, { type InterfaceRef, type ObjectRef } from '@pothos/core';
+import SchemaBuilder, { type ObjectRef } from '@pothos/core';
 import ComplexityPlugin from '@pothos/plugin-complexity';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import ZodPlugin from '@pothos/plugin-zod';
@@ -6,7 +6,6 @@ import { GraphQLError } from 'graphql';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import {
-  type Alternative,
   Conflict,
   type DomainError,
   type FieldError,
@@ -15,7 +14,6 @@ import {
   LimitExceeded,
   NotFound,
   PreconditionFailed,
-  type RoomConflict,
 } from '../errors.ts';
 import { invalidInput } from '../input.ts';
 import type { Caller } from './holders.ts';
@@ -152,7 +150,11 @@ function addProblems(builder: Builder): void {
       }),
     }),
   });
-  addConflict(builder, problem);
+  builder.objectType(Conflict, {
+    name: 'ConflictProblem',
+    description: 'The present state does not allow it.',
+    interfaces: [problem],
+  });
   builder.objectType(NotFound, {
     name: 'NotFoundProblem',
     description: 'Unknown, or of another tenant.',
@@ -167,59 +169,5 @@ function addProblems(builder: Builder): void {
     name: 'VersionProblem',
     description: 'The record has changed since the version that was named.',
     interfaces: [problem],
-  });
-}
-
-/** What a conflict tells of bookings (contract 5.2). */
-function addConflict(builder: Builder, problem: InterfaceRef<Types, DomainError>): void {
-  const roomConflict = builder.objectRef<RoomConflict>('RoomConflict').implement({
-    description: 'A booking that is in the way of a wanted one.',
-    fields: (t) => ({
-      bookingId: t.exposeID('bookingId', { description: 'The id of the booking in the way.' }),
-      resourceId: t.exposeID('resourceId', { description: 'The resource that it occupies.' }),
-      kind: t.exposeString('kind', { description: 'What it is: Booking, Lesson, MailItem or Block.' }),
-      subject: t.exposeString('subject', {
-        nullable: true,
-        description: 'What it is about; Belegt where it is private.',
-      }),
-      start: t.expose('start', {
-        type: 'DateTime',
-        description: 'From when it occupies the resource, setup included.',
-      }),
-      end: t.expose('end', {
-        type: 'DateTime',
-        description: 'Until when it occupies the resource, teardown included.',
-      }),
-      wantedStart: t.expose('wantedStart', {
-        type: 'DateTime',
-        description: 'The start of the wanted booking that it is in the way of; of a series one of many.',
-      }),
-    }),
-  });
-  const alternative = builder.objectRef<Alternative>('Alternative').implement({
-    description: 'Where and when the wanted booking would be possible.',
-    fields: (t) => ({
-      resourceId: t.exposeID('resourceId', { description: 'The resource.' }),
-      resourceName: t.exposeString('resourceName', { description: 'Its name.' }),
-      start: t.expose('start', { type: 'DateTime', description: 'From when it is free and open.' }),
-      end: t.expose('end', { type: 'DateTime', description: 'Until when the booking would last.' }),
-    }),
-  });
-  builder.objectType(Conflict, {
-    name: 'ConflictProblem',
-    description: 'The present state does not allow it.',
-    interfaces: [problem],
-    fields: (t) => ({
-      conflicts: t.field({
-        type: [roomConflict],
-        description: 'Of a booking: those in its way, the first 100.',
-        resolve: ({ conflicts }) => [...conflicts],
-      }),
-      alternatives: t.field({
-        type: [alternative],
-        description: 'Of a booking: where and when it would be possible, at most 5.',
-        resolve: ({ alternatives }) => [...alternatives],
-      }),
-    }),
   });
 }

@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import {
-  Conflict,
   type DomainError,
   Malformed,
   MethodNotAllowed,
@@ -11,7 +10,6 @@ import {
 } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 import type { Log } from '../log.ts';
-import { toAlternativeRecord, toConflictRecord } from './conflicts.ts';
 import { writeJson } from './json.ts';
 
 function challengesFor(request: Request, schemes: readonly string[]): string {
@@ -19,8 +17,20 @@ function challengesFor(request: Request, schemes: readonly string[]): string {
   return schemes.map((scheme) => `${scheme} realm="roomgate"${scheme === 'Bearer' ? error : ''}`).join(', ');
 }
 
+type ProblemOptions = {
+  /** Those that are taken, which a 401 names. */
+  schemes?: readonly string[];
+  /** What rooms tell of their own errors, in Pascal case. */
+  membersOf?: (error: DomainError) => object;
+};
+
 /** RFC 9457. The standard members keep their lower case; extension members follow the caller's casing. */
-function writeProblem(request: Request, response: Response, error: DomainError, schemes: readonly string[]): void {
+function writeProblem(
+  request: Request,
+  response: Response,
+  error: DomainError,
+  { schemes, membersOf }: Pick<Required<ProblemOptions>, 'schemes' | 'membersOf'>,
+): void {
   const status = statusOfCode[error.code];
   if (status === 401) response.set('WWW-Authenticate', challengesFor(request, schemes));
   if (error instanceof MethodNotAllowed) response.set('Allow', error.allow.join(', '));
@@ -41,12 +51,7 @@ function writeProblem(request: Request, response: Response, error: DomainError, 
     Code: error.code,
     TraceId: response.locals['requestId'],
     ...(errors.length > 0 ? { Errors: errors } : {}),
-    ...(error instanceof Conflict && error.conflicts.length > 0
-      ? {
-          Conflicts: error.conflicts.map(toConflictRecord),
-          Alternatives: error.alternatives.map(toAlternativeRecord),
-        }
-      : {}),
+    ...membersOf(error),
   });
 }
 
@@ -65,9 +70,11 @@ function writeProblemBody(request: Request, response: Response, body: object): v
 
 /**
  * The last handler: domain errors as they are, everything else as a masked 500 that only the log explains.
- * @param schemes that are taken, which a 401 names
  */
-export function handleErrors(log: Log, schemes: readonly string[] = ['Bearer']): ErrorRequestHandler {
+export function handleErrors(
+  log: Log,
+  { schemes = ['Bearer'], membersOf = () => ({}) }: ProblemOptions = {},
+): ErrorRequestHandler {
   return (error, request, response, _next) => {
     const requestId = response.locals['requestId'];
     // The request has lost its socket when its body was not read to the end; the response has not.
@@ -80,7 +87,7 @@ export function handleErrors(log: Log, schemes: readonly string[] = ['Bearer']):
     if (known) {
       if (known !== error)
         log.warn({ requestId, err: String(error?.message) }, 'answered as an error of the caller or the database');
-      writeProblem(request, response, known, schemes);
+      writeProblem(request, response, known, { schemes, membersOf });
       return;
     }
     log.error({ requestId, err: error?.stack ?? String(error) }, 'unexpected error');

@@ -3,7 +3,6 @@ import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type ErrorCode, statusOfCode } from '../errors.ts';
-import { alternative, roomConflict } from './conflicts.ts';
 
 /** Values are those of one story: the demo tenant on the day that it was set up. */
 const exampleRequestId = '6f1c2b0a-9f0e-4c57-9d0b-2f6a5f6f3b1d';
@@ -152,49 +151,42 @@ export function parameterRefs(...names: readonly (keyof typeof parameters)[]) {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-const problem = z
-  .object({
-    type: z.string().max(200).meta({ description: 'Always `about:blank`: the kind is told by `Code`.' }),
-    title: z.string().max(100).meta({ description: 'The name of the status.' }),
-    status: z.int().min(400).max(599),
-    detail: z.string().max(20_000).meta({ description: 'What is wrong and what helps, for people.' }),
-    instance: z.string().max(4_000).meta({ description: 'The path that was called.' }),
-    Code: z
-      .enum([...(Object.keys(statusOfCode) as ErrorCode[]), 'InternalError'])
-      .meta({ description: 'What is wrong, for programs.' }),
-    TraceId: z.string().max(128).meta({ description: 'The `X-Request-Id` of the answer.' }),
-    Errors: z
-      .array(
-        z.object({
-          Field: z.string().max(200).nullable().meta({ description: 'The name on the wire.' }),
-          Pointer: z
-            .string()
-            .max(1_000)
-            .nullable()
-            .meta({ description: 'A JSON pointer (RFC 6901) into the sent body.' }),
-          Code: z.string().max(40),
-          Message: z.string().max(4_000),
-        }),
-      )
-      .max(1_000)
-      .optional()
-      .meta({ description: 'The single faults, where there are some.' }),
-    Conflicts: z
-      .array(roomConflict)
-      .max(100)
-      .optional()
-      .meta({ description: 'Of a 409 about a booking: the bookings in its way, the first 100.' }),
-    Alternatives: z
-      .array(alternative)
-      .max(5)
-      .optional()
-      .meta({ description: 'With `Conflicts`: where and when it would be possible.' }),
-  })
-  .meta({
-    id: 'Problem',
-    description:
-      'An error (RFC 9457). The standard members are always in lower case; the others follow `X-JsonPropertyFormat`.',
-  });
+/** @param members what rooms add, all of them optional */
+export const problemSchema = (members: z.ZodRawShape) =>
+  z
+    .object({
+      type: z.string().max(200).meta({ description: 'Always `about:blank`: the kind is told by `Code`.' }),
+      title: z.string().max(100).meta({ description: 'The name of the status.' }),
+      status: z.int().min(400).max(599),
+      detail: z.string().max(20_000).meta({ description: 'What is wrong and what helps, for people.' }),
+      instance: z.string().max(4_000).meta({ description: 'The path that was called.' }),
+      Code: z
+        .enum([...(Object.keys(statusOfCode) as ErrorCode[]), 'InternalError'])
+        .meta({ description: 'What is wrong, for programs.' }),
+      TraceId: z.string().max(128).meta({ description: 'The `X-Request-Id` of the answer.' }),
+      Errors: z
+        .array(
+          z.object({
+            Field: z.string().max(200).nullable().meta({ description: 'The name on the wire.' }),
+            Pointer: z
+              .string()
+              .max(1_000)
+              .nullable()
+              .meta({ description: 'A JSON pointer (RFC 6901) into the sent body.' }),
+            Code: z.string().max(40),
+            Message: z.string().max(4_000),
+          }),
+        )
+        .max(1_000)
+        .optional()
+        .meta({ description: 'The single faults, where there are some.' }),
+      ...members,
+    })
+    .meta({
+      id: 'Problem',
+      description:
+        'An error (RFC 9457). The standard members are always in lower case; the others follow `X-JsonPropertyFormat`.',
+    });
 
 /** The problems that every operation below a tenant may answer. */
 const commonProblems: Record<number, string> = {
@@ -247,7 +239,7 @@ export function problemAnswer(
   return {
     description,
     headers: headerRefs(...names, ...(extra[status] ? [extra[status]] : [])),
-    content: { 'application/problem+json': { schema: problem, example } },
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' }, example } },
   };
 }
 

@@ -17,6 +17,7 @@ import {
   parameters,
   problemAnswers,
   problemComponents,
+  problemSchema,
 } from './openapi-parts.ts';
 import type { DescribedAnswer, Route } from './route.ts';
 
@@ -168,13 +169,21 @@ function tidy(document: ApiDocument): ApiDocument {
 
 /**
  * @param routes below a tenant
- * @param atRoot what stands outside of the tenants
- * @param roots how clients see the server (settings BaseUrl and IdpUrl)
+ * @param options.atRoot what stands outside of the tenants
+ * @param options.problemMembers what rooms add to problems
+ * @param options.roots how clients see the server (settings BaseUrl and IdpUrl)
  */
 export function describeApi(
   routes: readonly Route[],
-  atRoot: readonly PathsAtRoot[],
-  roots: { BaseUrl: string; IdpUrl: string },
+  {
+    atRoot,
+    problemMembers,
+    roots,
+  }: {
+    atRoot: readonly PathsAtRoot[];
+    problemMembers: z.ZodRawShape;
+    roots: { BaseUrl: string; IdpUrl: string };
+  },
 ) {
   const server = (url: string) => ({
     url,
@@ -196,7 +205,13 @@ export function describeApi(
       servers: [server(roots.BaseUrl)],
       tags: tags.filter(({ name }) => name !== 'API 1.0' || routes.some(({ path }) => path.startsWith('/v1.0/'))),
       paths: Object.assign(pathsOf(routes), ...atRoot.map((describe) => describe(identityServer))),
-      components: { headers, parameters, securitySchemes, responses: problemComponents },
+      components: {
+        schemas: { Problem: problemSchema(problemMembers) },
+        headers,
+        parameters,
+        securitySchemes,
+        responses: problemComponents,
+      },
     },
     { override: completeSchema },
   );

@@ -1,6 +1,6 @@
-/** What a 409 tells of bookings: those in the way, and where else it would be possible (contract 5.2). */
+/** What a 409 tells of bookings, as clients see it (contract 5.2): REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import type { Alternative, RoomConflict } from '../errors.ts';
+import { type Alternative, Occupied, type RoomConflict } from './occupied.ts';
 
 const id = (description: string) => z.int().min(1).meta({ description });
 const instant = (description: string) => z.date().meta({ description });
@@ -41,3 +41,25 @@ export function toConflictRecord(conflict: RoomConflict) {
 export function toAlternativeRecord({ resourceId, resourceName, start, end }: Alternative) {
   return { ResourceId: resourceId, ResourceName: resourceName, Start: start, End: end };
 }
+
+/** The members that an error has beside those of every problem. */
+export const occupiedMembers = {
+  Conflicts: z
+    .array(roomConflict)
+    .max(100)
+    .optional()
+    .meta({ description: 'Of a 409 about a booking: the bookings in its way, the first 100.' }),
+  Alternatives: z
+    .array(alternative)
+    .max(5)
+    .optional()
+    .meta({ description: 'With `Conflicts`: where and when it would be possible.' }),
+};
+
+export const toOccupiedMembers = (error: Error): object =>
+  error instanceof Occupied && error.conflicts.length > 0
+    ? {
+        Conflicts: error.conflicts.map(toConflictRecord),
+        Alternatives: error.alternatives.map(toAlternativeRecord),
+      }
+    : {};
