@@ -48,6 +48,8 @@ export const toFields = <Body extends object>(body: Body): Fields<Body> =>
 /** Makes records of a schema: each member is the field of its name, in the schema's order. */
 export function recordOf<Shape extends z.ZodRawShape>({ shape }: z.ZodObject<Shape>) {
   const names = Object.keys(shape).map((name) => [name, lowerFirst(name)] as const);
-  return (fields: { [Name in keyof Shape as Uncapitalize<Name & string>]: unknown }): Record<string, unknown> =>
-    Object.fromEntries(names.map(([name, field]) => [name, (fields as Record<string, unknown>)[field]]));
+  return (fields: { [Name in keyof Shape as Uncapitalize<Name & string>]: unknown }): z.output<z.ZodObject<Shape>> =>
+    Object.fromEntries(names.map(([name, field]) => [name, (fields as Record<string, unknown>)[field]])) as z.output<
+      z.ZodObject<Shape>
+    >;
 }

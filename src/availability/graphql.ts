@@ -1,19 +1,15 @@
 import { z } from 'zod';
 import type { AddTypes } from '../graphql/builder.ts';
-import { resourceFields, toResourceFilter } from '../graphql/filters.ts';
+import { readFilter, resourceFields } from '../graphql/filters.ts';
 import { idArgument } from '../graphql/ids.ts';
-import { type Members, recordType } from '../graphql/record.ts';
+import { recordType } from '../graphql/record.ts';
 import { readId } from '../input.ts';
 import { listAvailability, mostDays, mostResources } from './service.ts';
 import * as wire from './wire.ts';
 
-/** A record as REST has it, which is the source of its type here. */
-const asItIs = (record: object) => record;
-
 export const addTypes: AddTypes = (builder) => {
-  const timeSpan = recordType(builder, 'TimeSpan', wire.timeSpan, asItIs);
-  const members: Members = new Map([[wire.timeSpan, timeSpan]]);
-  const availability = recordType(builder, 'ResourceAvailability', wire.resourceAvailability, asItIs, members);
+  recordType(builder, 'TimeSpan', wire.timeSpan);
+  const availability = recordType(builder, 'ResourceAvailability', wire.resourceAvailability);
   const input = builder.inputType('AvailabilityInput', {
     description: 'Which resources, and when; members that are left out do not count.',
     fields: (t) => ({
@@ -45,14 +41,13 @@ export const addTypes: AddTypes = (builder) => {
       // All of it is worked out, whatever of it is asked for.
       complexity: { field: 3_000, multiplier: 60 },
       description: `When the active resources can be booked, by their ids; at most ${mostResources} of them.`,
-      resolve: async (_root, { input: wanted }, { context, viewer }) =>
+      resolve: async (_root, { input: { from, to, resourceIds, ...others } }, { context, viewer }) =>
         wire.toAvailabilityRecords(
           await listAvailability(context.db, viewer, {
-            from: wanted.from,
-            to: wanted.to,
-            ...toResourceFilter(wanted),
-            resourceIds: wanted.resourceIds ? [...new Set(wanted.resourceIds.map(readId))] : undefined,
-            durationMinutes: wanted.durationMinutes ?? undefined,
+            ...readFilter(others),
+            from,
+            to,
+            resourceIds: resourceIds ? [...new Set(resourceIds.map(readId))] : undefined,
           }),
         ),
     }),

@@ -1,40 +1,32 @@
-import type { z } from 'zod';
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { readFilter } from '../graphql/filters.ts';
 import { idArgument, longIdArgument } from '../graphql/ids.ts';
-import { bodyType, enumType, type MemberType, readBody, recordFields, recordType } from '../graphql/record.ts';
+import { bodyType, enumType, readBody, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
-import { readId, readLongId } from '../input.ts';
+import { readLongId } from '../input.ts';
 import { addCreation, addOccupied } from './creation-graphql.ts';
 import * as bookings from './service.ts';
 import * as wire from './wire.ts';
 
-/** A record as REST has it, which is the source of its type here. */
-const asItIs = (record: object) => record;
-
 function addBooking(builder: Builder) {
   const status = enumType(builder, wire.bookingStatus);
   const kind = enumType(builder, wire.bookingKind);
-  const members = new Map<z.ZodType, MemberType>([
-    [wire.bookingStatus, status],
-    [wire.bookingKind, kind],
-    [wire.originSystem, enumType(builder, wire.originSystem)],
-    [wire.bookingRecord.shape.CreatedBy.unwrap(), typeNamed('PersonReference')],
-    [bookings.lessonStatus, enumType(builder, bookings.lessonStatus)],
-  ]);
-  const parts: [string, z.ZodObject][] = [
-    ['LessonOrigin', bookings.lessonOrigin],
-    ['Lektion', wire.lektion],
-    ['Organizer', wire.organizer],
-    ['CheckIn', wire.checkIn],
-    ['BookingOrigin', wire.origin],
-  ];
-  for (const [name, schema] of parts) members.set(schema, recordType(builder, name, schema, asItIs, members));
+  enumType(builder, wire.originSystem);
+  enumType(builder, bookings.lessonStatus);
+  const parts = {
+    LessonOrigin: bookings.lessonOrigin,
+    Lektion: wire.lektion,
+    Organizer: wire.organizer,
+    CheckIn: wire.checkIn,
+    BookingOrigin: wire.origin,
+  };
+  for (const [name, schema] of Object.entries(parts)) recordType(builder, name, schema);
   const booking = builder.objectRef<bookings.Booking>('Booking').implement({
     description: wire.bookingRecord.description ?? '',
     fields: (t) => ({
-      ...recordFields(t, wire.bookingRecord, wire.toBookingRecord, members),
+      ...recordFields(t, wire.bookingRecord, wire.toBookingRecord),
       resource: t.field({
         type: typeNamed<Awaited<ReturnType<typeof bookings.getResourceOf>>>('Resource'),
         description: 'What it occupies.',
@@ -88,21 +80,6 @@ function addFilter(builder: Builder, { status, kind }: BookingTypes) {
 
 type FilterType = ReturnType<typeof addFilter>;
 
-function toFilter(wanted: FilterType['$inferInput']): bookings.BookingFilter {
-  const idOf = (text: string | null | undefined, read = readId) => (text == null ? undefined : read(text));
-  return {
-    from: wanted.from ?? undefined,
-    to: wanted.to ?? undefined,
-    resourceId: idOf(wanted.resourceId),
-    locationId: idOf(wanted.locationId),
-    personId: idOf(wanted.personId),
-    seriesId: idOf(wanted.seriesId, readLongId),
-    status: wanted.status ?? undefined,
-    kind: wanted.kind ?? undefined,
-    changedAfter: wanted.changedAfter ?? undefined,
-  };
-}
-
 function addQueries(builder: Builder, { booking }: BookingTypes, filter: FilterType): void {
   const connection = connectionType(builder, booking, bookings.bookingList);
   builder.queryFields((t) => ({
@@ -124,7 +101,7 @@ function addQueries(builder: Builder, { booking }: BookingTypes, filter: FilterT
       description:
         'The bookings that occupy their resources in a window, whatever their status, in the order in which they begin to.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
-        bookings.listBookings(context.db, viewer, toFilter(wanted), pageOf(bookings.bookingList, page)),
+        bookings.listBookings(context.db, viewer, readFilter(wanted), pageOf(bookings.bookingList, page)),
     }),
   }));
 }
@@ -270,7 +247,7 @@ function addSubscription(builder: Builder, { booking }: BookingTypes, filter: Fi
         'A frame at once: with the present cursor, so that whoever then lists bookings misses nothing, or with what has changed since `after`. Then one after each change, and an empty one every 30 seconds. A new booking is told when it fits the filter; a changed one when its resource (the one before or the one after), location, kind and series do, whatever its time, status and person are now: it may have to go from where it is shown.',
       subscribe: (_root, { filter: wanted, after }, call) =>
         call.streams.open(call, [bookings.bookingTopic(call.viewer)], (changes, signal) =>
-          bookings.watchBookings(call.context.db, call.viewer, toFilter(wanted), after, changes, signal),
+          bookings.watchBookings(call.context.db, call.viewer, readFilter(wanted), after, changes, signal),
         ),
       resolve: resolveFrame,
     }),

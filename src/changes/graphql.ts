@@ -1,7 +1,6 @@
-import type { z } from 'zod';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { pageArguments, pageCost } from '../graphql/connection.ts';
-import { enumType, type MemberType, recordFields } from '../graphql/record.ts';
+import { enumType, recordFields } from '../graphql/record.ts';
 import * as changes from './service.ts';
 import { changeAction, changeKind, changePage, changeRecord, toChangeRecord } from './wire.ts';
 
@@ -10,15 +9,13 @@ type Found<Find extends (...args: never[]) => unknown> = NonNullable<Awaited<Ret
 
 /** Rooms that know the feed add the records that they have themselves: `booking`, `batch`. */
 function addChange(builder: Builder) {
-  const members = new Map<z.ZodType, MemberType>([
-    [changeKind, enumType(builder, changeKind)],
-    [changeAction, enumType(builder, changeAction)],
-  ]);
+  enumType(builder, changeKind);
+  enumType(builder, changeAction);
   return builder.objectRef<changes.FeedChange>('Change').implement({
     description: changeRecord.description ?? '',
     fields: (t) => ({
       id: t.exposeID('id', { description: changeRecord.shape.Id.description ?? '' }),
-      ...recordFields(t, changeRecord.omit({ Id: true }), toChangeRecord, members),
+      ...recordFields(t, changeRecord.omit({ Id: true }), toChangeRecord),
       resource: t.field({
         type: typeNamed<Found<typeof changes.findResourceOf>>('Resource'),
         nullable: true,

@@ -1,7 +1,8 @@
 /** Members of inputs that several rooms have. */
 import { z } from 'zod';
-import { readId } from '../input.ts';
+import { readLongId } from '../input.ts';
 import type { Types } from './builder.ts';
+import { given } from './given.ts';
 import { idArgument } from './ids.ts';
 import { textArgument } from './texts.ts';
 
@@ -18,13 +19,10 @@ export const resourceFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'In
   }),
 });
 
-/** What was sent of `resourceFields`. */
-export const toResourceFilter = (sent: {
-  locationId?: string | null | undefined;
-  minCapacity?: number | null | undefined;
-  equipment?: string[] | null | undefined;
-}) => ({
-  locationId: sent.locationId == null ? undefined : readId(sent.locationId),
-  minCapacity: sent.minCapacity ?? undefined,
-  equipment: sent.equipment ?? undefined,
-});
+type Filter<Sent> = { [Name in keyof Sent]?: Name extends `${string}Id` ? number : NonNullable<Sent[Name]> };
+
+/** What was sent of a filter: null counts as left out, and a member named as an id is a number. */
+export const readFilter = <Sent extends object>(sent: Sent | null | undefined): Filter<Sent> =>
+  Object.fromEntries(
+    Object.entries(given(sent)).map(([name, value]) => [name, name.endsWith('Id') ? readLongId(String(value)) : value]),
+  ) as Filter<Sent>;

@@ -1,34 +1,23 @@
 import type { z } from 'zod';
 import { Forbidden, InvalidInput, Malformed, NotFound, PreconditionFailed } from '../errors.ts';
 import type { AddTypes, Builder } from '../graphql/builder.ts';
-import { bodyType, enumType, type Members, type MemberType, recordType } from '../graphql/record.ts';
+import { bodyType, enumType, recordType } from '../graphql/record.ts';
 import { readId, readInput } from '../input.ts';
 import * as hours from './service.ts';
 import * as wire from './wire.ts';
 
-/** A record as REST has it, which is the source of its type here. */
-type Wire = object;
-const asItIs = (record: Wire) => record;
-
 function addRecords(builder: Builder) {
-  const members = new Map<z.ZodType, MemberType>([
-    [wire.intervalSource, enumType(builder, wire.intervalSource)],
-    [wire.timeZoneSource, enumType(builder, wire.timeZoneSource)],
-  ]);
-  const add = (name: string, schema: z.ZodObject) => {
-    const type = recordType(builder, name, schema, asItIs, members as Members);
-    members.set(schema, type);
-    return type;
-  };
-  add('OpeningPeriod', wire.openingPeriod);
-  add('OpeningRule', wire.openingRule);
-  add('OpeningException', wire.openingException);
-  add('OpenInterval', wire.openInterval);
-  add('ResourceHours', wire.resourceHours);
+  enumType(builder, wire.intervalSource);
+  enumType(builder, wire.timeZoneSource);
+  recordType(builder, 'OpeningPeriod', wire.openingPeriod);
+  recordType(builder, 'OpeningRule', wire.openingRule);
+  recordType(builder, 'OpeningException', wire.openingException);
+  recordType(builder, 'OpenInterval', wire.openInterval);
+  recordType(builder, 'ResourceHours', wire.resourceHours);
   return {
-    openingHours: add('OpeningHours', wire.openingHours),
-    ownRules: add('OpeningRuleList', wire.ownRules),
-    ownExceptions: add('OpeningExceptionList', wire.ownExceptions),
+    openingHours: recordType(builder, 'OpeningHours', wire.openingHours),
+    ownRules: recordType(builder, 'OpeningRuleList', wire.ownRules),
+    ownExceptions: recordType(builder, 'OpeningExceptionList', wire.ownExceptions),
   };
 }
 

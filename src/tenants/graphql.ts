@@ -5,8 +5,8 @@ import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from 
 import { type Fields, toFields } from '../fields.ts';
 import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
-import { resourceFields, toResourceFilter } from '../graphql/filters.ts';
-import { bodyType, enumType, type MemberType, readBody, recordFields, recordType } from '../graphql/record.ts';
+import { readFilter, resourceFields } from '../graphql/filters.ts';
+import { bodyType, enumType, readBody, recordFields, recordType } from '../graphql/record.ts';
 import { textArgument } from '../graphql/texts.ts';
 import { readId } from '../input.ts';
 import * as tenants from './service.ts';
@@ -64,17 +64,7 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
       complexity: pageCost,
       description: 'The resources of the tenant by their ids.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
-        tenants.listResources(
-          context.db,
-          viewer,
-          {
-            ...toResourceFilter(wanted ?? {}),
-            kind: wanted?.kind ?? undefined,
-            name: wanted?.name ?? undefined,
-            active: wanted?.active ?? undefined,
-          },
-          pageOf(tenants.resourceList, page),
-        ),
+        tenants.listResources(context.db, viewer, readFilter(wanted), pageOf(tenants.resourceList, page)),
     }),
     resource: t.field({
       type: resource,
@@ -90,8 +80,7 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
 
 function addPerson(builder: Builder) {
   const role = enumType(builder, wire.role);
-  const members = new Map<z.ZodType, MemberType>([[wire.role, role]]);
-  const person = recordType(builder, 'Person', wire.personRecord, wire.toPersonRecord, members);
+  const person = recordType(builder, 'Person', wire.personRecord, wire.toPersonRecord);
   const connection = connectionType(builder, person, tenants.personList);
   const filter = builder.inputType('PersonFilter', {
     description: 'Which persons; members that are left out do not count.',
@@ -116,16 +105,7 @@ function addPerson(builder: Builder) {
       complexity: pageCost,
       description: 'The persons of the tenant by their ids, for Admins.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
-        tenants.listPersons(
-          context.db,
-          viewer,
-          {
-            email: wanted?.email ?? undefined,
-            role: wanted?.role ?? undefined,
-            active: wanted?.active ?? undefined,
-          },
-          pageOf(tenants.personList, page),
-        ),
+        tenants.listPersons(context.db, viewer, readFilter(wanted), pageOf(tenants.personList, page)),
     }),
     person: t.field({
       type: person,
@@ -208,7 +188,7 @@ export const addTypes: AddTypes = (builder) => {
   const location = addLocation(builder);
   const resource = addResource(builder, location);
   const person = addPerson(builder);
-  recordType(builder, 'PersonReference', wire.personReference, (reference: object) => reference);
+  recordType(builder, 'PersonReference', wire.personReference);
   addChanges(
     builder,
     'Location',

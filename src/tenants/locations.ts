@@ -1,11 +1,11 @@
 /** Locations over the API: everybody but displays reads them, Admins make, change and retire them. */
-import { checkAdmin, checkReader, checkVersion, recordAct } from '../access.ts';
+import { checkAdmin, checkReader } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
-import { Conflict, NotFound } from '../errors.ts';
-import { refuseDuplicate } from './duplicates.ts';
+import { Conflict } from '../errors.ts';
+import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
 import { checkTimeZone } from './time-zones.ts';
 
 export type Location = { id: number; name: string; timeZone: string; active: boolean; version: number };
@@ -15,8 +15,11 @@ export type LocationChanges = Partial<Pick<Location, 'name' | 'timeZone' | 'acti
 export const locationList: List<Location> = { name: 'locations', key: idKey, keyOf: ({ id }) => id };
 
 const columns = ['id', 'name', 'time_zone as timeZone', 'active', 'version'] as const;
-const nameTaken = refuseDuplicate('Another location has this name already; choose another.');
-const unknown = () => new NotFound('There is no location of this id.');
+const kind: RecordKind = {
+  table: 'location',
+  columns,
+  taken: 'Another location has this name already; choose another.',
+};
 
 const locationsOf = (db: Database, { mandatorId }: Viewer) =>
   db.selectFrom('location').where('mandator_id', '=', mandatorId).select(columns);
@@ -63,7 +66,7 @@ export async function findLocation(db: Database, viewer: Viewer, id: number): Pr
 /** @throws Forbidden for a display; NotFound, also for another tenant's */
 export async function getLocation(db: Database, viewer: Viewer, id: number): Promise<Location> {
   const found = await findLocation(db, viewer, id);
-  if (!found) throw unknown();
+  if (!found) throw noRecord(kind);
   return found;
 }
 
@@ -71,20 +74,11 @@ export async function getLocation(db: Database, viewer: Viewer, id: number): Pro
 export async function createLocation(
   db: Database,
   act: Act,
-  { name, timeZone }: Pick<Location, 'name' | 'timeZone'>,
+  fields: Pick<Location, 'name' | 'timeZone'>,
 ): Promise<Location> {
   checkAdmin(act.viewer);
-  await checkTimeZone(db, timeZone);
-  return await db.transaction().execute(async (trx) => {
-    const location = await trx
-      .insertInto('location')
-      .values({ mandator_id: act.viewer.mandatorId, name, time_zone: timeZone })
-      .returning(columns)
-      .executeTakeFirstOrThrow()
-      .catch(nameTaken);
-    await recordAct(trx, act, 'create location', location.id);
-    return location;
-  });
+  await checkTimeZone(db, fields.timeZone);
+  return await db.transaction().execute((trx) => insertRecord<Location>(trx, act, kind, fields));
 }
 
 /**
@@ -97,39 +91,15 @@ export async function changeLocation(
   act: Act,
   id: number,
   expected: Versions,
-  { name, timeZone, active }: LocationChanges,
+  changes: LocationChanges,
 ): Promise<Location> {
   checkAdmin(act.viewer);
-  await checkTimeZone(db, timeZone);
-  const { mandatorId } = act.viewer;
-  return await db.transaction().execute(async (trx) => {
-    const found = await trx
-      .selectFrom('location')
-      .where('mandator_id', '=', mandatorId)
-      .where('id', '=', id)
-      .select(columns)
-      .forNoKeyUpdate()
-      .executeTakeFirst();
-    if (!found) throw unknown();
-    checkVersion(found, expected);
-    if (active === false && found.active) await checkDeserted(trx, mandatorId, id);
-    const changes = {
-      ...(name !== undefined && { name }),
-      ...(timeZone !== undefined && { time_zone: timeZone }),
-      ...(active !== undefined && { active }),
-    };
-    if (Object.keys(changes).length === 0) return found;
-    const changed = await trx
-      .updateTable('location')
-      .set(changes)
-      .where('mandator_id', '=', mandatorId)
-      .where('id', '=', id)
-      .returning(columns)
-      .executeTakeFirstOrThrow()
-      .catch(nameTaken);
-    await recordAct(trx, act, 'change location', id);
-    return changed;
-  });
+  await checkTimeZone(db, changes.timeZone);
+  return await db.transaction().execute((trx) =>
+    changeRecord<Location>(trx, act, kind, { id, expected }, changes, async (found) => {
+      if (changes.active === false && found.active) await checkDeserted(trx, act.viewer.mandatorId, id);
+    }),
+  );
 }
 
 /** @throws Conflict */

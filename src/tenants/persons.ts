@@ -1,13 +1,13 @@
 /** Persons over the API: each reads itself, Admins read, make, change and retire all. A tenant keeps an active Admin. */
 import { sql } from 'kysely';
-import { checkAdmin, checkVersion, recordAct } from '../access.ts';
+import { checkAdmin } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { Conflict, NotFound } from '../errors.ts';
-import { refuseDuplicate } from './duplicates.ts';
 import { getMandator, noMandator } from './mandators.ts';
+import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
 import { checkTimeZone } from './time-zones.ts';
 
 export type PersonRecord = {
@@ -34,8 +34,11 @@ export type PersonFilter = {
 export const personList: List<PersonRecord> = { name: 'persons', key: idKey, keyOf: ({ id }) => id };
 
 const columns = ['id', 'name', 'email', 'time_zone as timeZone', 'role', 'active', 'version'] as const;
-const addressTaken = refuseDuplicate('Another person has this e-mail address already.');
-const unknown = () => new NotFound('There is no person of this id.');
+const kind: RecordKind = {
+  table: 'person',
+  columns,
+  taken: 'Another person has this e-mail address already.',
+};
 
 const personsOf = (db: Database, { mandatorId }: Pick<Viewer, 'mandatorId'>) =>
   db
@@ -82,7 +85,7 @@ export async function listPersonsOf(db: Database, mandator: string): Promise<Per
 /** Whose credential this is. */
 export async function getOwnPerson(db: Database, { mandatorId, personId }: Viewer): Promise<PersonRecord> {
   const own = await personById(db, mandatorId, personId);
-  if (!own) throw unknown();
+  if (!own) throw noRecord(kind);
   return own;
 }
 
@@ -95,29 +98,15 @@ export async function findPersonById(db: Database, viewer: Viewer, id: number): 
 /** @throws Forbidden; NotFound, also for another tenant's */
 export async function getPersonById(db: Database, viewer: Viewer, id: number): Promise<PersonRecord> {
   const found = await findPersonById(db, viewer, id);
-  if (!found) throw unknown();
+  if (!found) throw noRecord(kind);
   return found;
 }
 
 /** @throws Forbidden, Conflict; InvalidInput for a zone that PostgreSQL does not know */
-export async function createPerson(
-  db: Database,
-  act: Act,
-  { name, email, timeZone, role }: NewPerson,
-): Promise<PersonRecord> {
+export async function createPerson(db: Database, act: Act, fields: NewPerson): Promise<PersonRecord> {
   checkAdmin(act.viewer);
-  await checkTimeZone(db, timeZone);
-  return await db.transaction().execute(async (trx) => {
-    const person = await trx
-      .insertInto('person')
-      .values({ mandator_id: act.viewer.mandatorId, name, email, time_zone: timeZone, role })
-      .returning(columns)
-      .$narrowType<Pick<PersonRecord, 'role'>>()
-      .executeTakeFirstOrThrow()
-      .catch(addressTaken);
-    await recordAct(trx, act, 'create person', person.id);
-    return person;
-  });
+  await checkTimeZone(db, fields.timeZone);
+  return await db.transaction().execute((trx) => insertRecord<PersonRecord>(trx, act, kind, fields));
 }
 
 /**
@@ -131,13 +120,13 @@ export async function changePerson(
   act: Act,
   id: number,
   expected: Versions,
-  { name, timeZone, role, active }: PersonChanges,
+  changes: PersonChanges,
 ): Promise<PersonRecord> {
   checkAdmin(act.viewer);
-  await checkTimeZone(db, timeZone);
+  await checkTimeZone(db, changes.timeZone);
   const { mandatorId } = act.viewer;
+  const mayDemote = changes.active === false || (changes.role !== undefined && changes.role !== 'Admin');
   return await db.transaction().execute(async (trx) => {
-    const mayDemote = active === false || (role !== undefined && role !== 'Admin');
     // Two Admins must not take the right from each other at one time.
     if (mayDemote)
       await trx
@@ -146,28 +135,9 @@ export async function changePerson(
         .select('id')
         .forNoKeyUpdate()
         .executeTakeFirstOrThrow();
-    // Not more than needed: the audit of another Admin's change only asks that this row stays.
-    const found = await personsOf(trx, act.viewer).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
-    if (!found) throw unknown();
-    checkVersion(found, expected);
-    if (mayDemote) await checkOtherAdmin(trx, mandatorId, id);
-    const changes = {
-      ...(name !== undefined && { name }),
-      ...(timeZone !== undefined && { time_zone: timeZone }),
-      ...(role !== undefined && { role }),
-      ...(active !== undefined && { active }),
-    };
-    if (Object.keys(changes).length === 0) return found;
-    const changed = await trx
-      .updateTable('person')
-      .set(changes)
-      .where('mandator_id', '=', mandatorId)
-      .where('id', '=', id)
-      .returning(columns)
-      .$narrowType<Pick<PersonRecord, 'role'>>()
-      .executeTakeFirstOrThrow();
-    await recordAct(trx, act, 'change person', id);
-    return changed;
+    return await changeRecord<PersonRecord>(trx, act, kind, { id, expected }, changes, async () => {
+      if (mayDemote) await checkOtherAdmin(trx, mandatorId, id);
+    });
   });
 }
 

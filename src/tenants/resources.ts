@@ -1,13 +1,13 @@
 /** Resources over the API: everybody but displays reads them, Admins make, change and retire them. */
 import { sql } from 'kysely';
-import { checkAdmin, checkReader, checkVersion, recordAct } from '../access.ts';
+import { checkAdmin, checkReader } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
-import { Conflict, InvalidInput, NotFound } from '../errors.ts';
-import { refuseDuplicate } from './duplicates.ts';
+import { Conflict, InvalidInput } from '../errors.ts';
+import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
 
 export type Resource = {
   id: number;
@@ -46,8 +46,11 @@ const columns = [
   ...(['id', 'location_id as locationId', 'name', 'kind', 'capacity', 'equipment'] as const),
   ...(['mailbox', 'check_in_minutes as checkInMinutes', 'active', 'version'] as const),
 ] as const;
-const nameTaken = refuseDuplicate('Another resource of this location has this name already; choose another.');
-const unknown = () => new NotFound('There is no resource of this id.');
+const kind: RecordKind = {
+  table: 'resource',
+  columns,
+  taken: 'Another resource of this location has this name already; choose another.',
+};
 
 const resourceById = readById<Resource>('resource by id', (db, asked) =>
   db
@@ -108,7 +111,7 @@ export async function findResource(db: Database, viewer: Viewer, id: number): Pr
 /** @throws Forbidden for a display; NotFound, also for another tenant's */
 export async function getResource(db: Database, viewer: Viewer, id: number): Promise<Resource> {
   const found = await findResource(db, viewer, id);
-  if (!found) throw unknown();
+  if (!found) throw noRecord(kind);
   return found;
 }
 
@@ -135,23 +138,9 @@ async function checkLocation(trx: Transaction, mandatorId: number, locationId: n
 /** @throws Forbidden, InvalidInput, Conflict */
 export function createResource(db: Database, act: Act, fields: NewResource): Promise<Resource> {
   checkAdmin(act.viewer);
-  const { mandatorId } = act.viewer;
-  const { locationId, checkInMinutes, ...others } = fields;
   return db.transaction().execute(async (trx) => {
-    await checkLocation(trx, mandatorId, locationId);
-    const resource = await trx
-      .insertInto('resource')
-      .values({
-        mandator_id: mandatorId,
-        location_id: locationId,
-        check_in_minutes: checkInMinutes,
-        ...others,
-      })
-      .returning(columns)
-      .executeTakeFirstOrThrow()
-      .catch(nameTaken);
-    await recordAct(trx, act, 'create resource', resource.id);
-    return resource;
+    await checkLocation(trx, act.viewer.mandatorId, fields.locationId);
+    return await insertRecord<Resource>(trx, act, kind, fields);
   });
 }
 
@@ -168,29 +157,9 @@ export function changeResource(
   changes: ResourceChanges,
 ): Promise<Resource> {
   checkAdmin(act.viewer);
-  const { mandatorId } = act.viewer;
-  const { checkInMinutes, ...others } = changes;
-  return transactOrGiveUp(db, 'The resource', async (trx) => {
-    const found = await trx
-      .selectFrom('resource')
-      .where('mandator_id', '=', mandatorId)
-      .where('id', '=', id)
-      .select(columns)
-      .forNoKeyUpdate()
-      .executeTakeFirst();
-    if (!found) throw unknown();
-    checkVersion(found, expected);
-    if (changes.active && !found.active) await checkLocation(trx, mandatorId, found.locationId);
-    if (Object.keys(changes).length === 0) return found;
-    const changed = await trx
-      .updateTable('resource')
-      .set({ ...others, ...(checkInMinutes !== undefined && { check_in_minutes: checkInMinutes }) })
-      .where('mandator_id', '=', mandatorId)
-      .where('id', '=', id)
-      .returning(columns)
-      .executeTakeFirstOrThrow()
-      .catch(nameTaken);
-    await recordAct(trx, act, 'change resource', id);
-    return changed;
-  });
+  return transactOrGiveUp(db, 'The resource', (trx) =>
+    changeRecord<Resource>(trx, act, kind, { id, expected }, changes, async (found) => {
+      if (changes.active && !found.active) await checkLocation(trx, act.viewer.mandatorId, found.locationId);
+    }),
+  );
 }

@@ -1,60 +1,98 @@
 import { z } from 'zod';
-import type { Act, Context, Versions } from '../context.ts';
-import { readPage } from '../db/paging.ts';
+import type { Act, Context, Versions, Viewer } from '../context.ts';
+import { type List, type Page, type PageRequest, readPage } from '../db/paging.ts';
 import { type Fields, toFields } from '../fields.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { flag, id, paging, resourceFilter } from '../rest/parameters.ts';
-import { type DescribedAnswer, type Route, route } from '../rest/route.ts';
+import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as examples from './examples.ts';
 import * as tenants from './service.ts';
 import * as wire from './wire.ts';
 
-const forDisplays = { 403: 'A display reads the status of its own resources only.' };
-const forAdmins = { 403: 'Only an Admin manages master data.' };
 const ofName = (most: number, description: string) => z.string().min(1).max(most).optional().meta({ description });
 const active = flag('Only those that are, or are not, active; both when left out.');
 
-const one = (description: string, body: z.ZodType, example: unknown): Record<200, DescribedAnswer> => ({
-  200: { description, body, example, headers: ['ETag'] },
-});
-const many = (noun: string, items: z.ZodType, listId: string, example: unknown) => ({
-  200: {
-    description: `One page of ${noun}.`,
-    body: listOf(items, listId),
-    example: examples.page(example),
-    headers: ['ETag'],
-  } satisfies DescribedAnswer,
-});
-
 type Body = z.ZodType<object>;
-type Create<Record, New extends Body> = (db: Context['db'], act: Act, fields: Fields<z.output<New>>) => Promise<Record>;
-type Change<Record, Changes extends Body> = (
-  db: Context['db'],
-  act: Act,
-  id: number,
-  versions: Versions,
-  changes: Fields<z.output<Changes>>,
-) => Promise<Record>;
 
-/** The routes by which Admins make and change the records of one kind. */
-function adminRoutes<Record extends { id: number }, New extends Body, Changes extends Body>(kind: {
-  path: string;
-  noun: string;
-  rules: { create: string; change: string };
-  conflicts: { create: string; change: string };
-  record: { schema: z.ZodType; example: object; of(record: Record): { Version: number } };
-  create: { schema: New; example: object; run: Create<Record, New> };
-  change: { schema: Changes; example: object; run: Change<Record, Changes> };
-}): Route[] {
-  const { path, noun, rules, conflicts, record, create, change } = kind;
+/** What Admins make and change over REST, and who reads it. */
+type RecordRoutes<Row, Filter extends object, New extends Body, Changes extends Body> = {
+  noun: 'resource' | 'location' | 'person';
+  /** Why a reader is refused. */
+  refusal: string;
+  filter: z.ZodRawShape;
+  list: {
+    description: string;
+    of: List<Row>;
+    run(db: Db, viewer: Viewer, filter: Filter, page: PageRequest): Promise<Page<Row>>;
+  };
+  read: { description?: string; run(db: Db, viewer: Viewer, id: number): Promise<Row> };
+  record: { schema: z.ZodType; example: object; of(row: Row): { Version: number } };
+  create: {
+    description: string;
+    conflict: string;
+    schema: New;
+    example: object;
+    run(db: Db, act: Act, fields: Fields<z.output<New>>): Promise<Row>;
+  };
+  change: {
+    description: string;
+    conflict: string;
+    schema: Changes;
+    example: object;
+    run(db: Db, act: Act, id: number, versions: Versions, changes: Fields<z.output<Changes>>): Promise<Row>;
+  };
+};
+type Db = Context['db'];
+
+function recordRoutes<Row extends { id: number }, Filter extends object, New extends Body, Changes extends Body>({
+  noun,
+  refusal,
+  filter,
+  list,
+  read,
+  record,
+  create,
+  change,
+}: RecordRoutes<Row, Filter, New, Changes>): Route[] {
+  const path = `/v1.0/${noun}s`;
   const params = z.object({ id: id(`The Id of the ${noun}.`) });
+  const tagged = (description: string, body: z.ZodType, example: unknown) => ({
+    200: { description, body, example, headers: ['ETag' as const] },
+  });
+  const listId = `${noun.charAt(0).toUpperCase()}${noun.slice(1)}List`;
+  const problems = { 403: refusal };
+  const forAdmins = { 403: 'Only an Admin manages master data.' };
   return [
+    route({
+      method: 'GET',
+      path,
+      summary: `List ${noun}s`,
+      description: list.description,
+      query: z.strictObject({ ...filter, ...paging }),
+      answers: tagged(`One page of ${noun}s.`, listOf(record.schema, listId), examples.page(record.example)),
+      problems,
+      handle: async ({ db }, { viewer, query }) => {
+        const { Limit, Cursor, ...wanted } = query;
+        const page = readPage(list.of, Limit, Cursor);
+        return listAnswer(await list.run(db, viewer, toFields(wanted) as Filter, page), record.of);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${path}/:id`,
+      summary: `Read a ${noun}`,
+      ...(read.description && { description: read.description }),
+      params,
+      answers: tagged(`The ${noun}.`, record.schema, record.example),
+      problems,
+      handle: async ({ db }, call) => recordAnswer(record.of(await read.run(db, call.viewer, call.params.id))),
+    }),
     route({
       method: 'POST',
       path,
       summary: `Make a ${noun}`,
-      description: rules.create,
+      description: create.description,
       body: create,
       answers: {
         201: {
@@ -64,7 +102,7 @@ function adminRoutes<Record extends { id: number }, New extends Body, Changes ex
           headers: ['Location', 'ETag'],
         },
       },
-      problems: { ...forAdmins, 409: conflicts.create },
+      problems: { ...forAdmins, 409: create.conflict },
       handle: async ({ db, config }, call) => {
         const made = await create.run(db, call, toFields(call.body));
         const location = `${config.BaseUrl}/${call.viewer.mandator}/api${path}/${made.id}`;
@@ -75,199 +113,122 @@ function adminRoutes<Record extends { id: number }, New extends Body, Changes ex
       method: 'PATCH',
       path: `${path}/:id`,
       summary: `Change a ${noun}`,
-      description: `Changes the members that are sent, and only in the version of \`If-Match\`. ${rules.change}`,
+      description: `Changes the members that are sent, and only in the version of \`If-Match\`. ${change.description}`,
       headers: ['If-Match'],
       params,
       body: change,
-      answers: one(`The ${noun} as it is now.`, record.schema, examples.changed(record.example, change.example)),
-      problems: { ...forAdmins, 409: conflicts.change },
+      answers: tagged(`The ${noun} as it is now.`, record.schema, examples.changed(record.example, change.example)),
+      problems: { ...forAdmins, 409: change.conflict },
       handle: async ({ db }, call) => {
         const versions = readIfMatch(call.headers);
-        const changes = toFields(call.body);
-        return recordAnswer(record.of(await change.run(db, call, call.params.id, versions, changes)));
+        return recordAnswer(record.of(await change.run(db, call, call.params.id, versions, toFields(call.body))));
       },
     }),
   ];
 }
 
-const resourceRoutes = [
-  route({
-    method: 'GET',
-    path: '/v1.0/resources',
-    summary: 'List resources',
-    description: 'The resources of the tenant by their ids.',
-    query: z.strictObject({
+const forDisplays = 'A display reads the status of its own resources only.';
+const resourceConflict = 'Another resource of the location has this name, or the location is not active.';
+
+export const routes: Route[] = [
+  ...recordRoutes({
+    noun: 'resource',
+    refusal: forDisplays,
+    filter: {
       LocationId: id('Only those of this location.').optional(),
       Kind: ofName(50, 'Only those of this kind, in whatever case.'),
       ...resourceFilter,
       Name: ofName(200, 'Only those of this name, in whatever case.'),
       Active: active,
-      ...paging,
-    }),
-    answers: many('resources', wire.resourceRecord, 'ResourceList', examples.resource),
-    problems: forDisplays,
-    handle: async ({ db }, { viewer, query }) => {
-      const filter = {
-        locationId: query.LocationId,
-        kind: query.Kind,
-        minCapacity: query.MinCapacity,
-        equipment: query.Equipment,
-        name: query.Name,
-        active: query.Active,
-      };
-      const page = readPage(tenants.resourceList, query.Limit, query.Cursor);
-      return listAnswer(await tenants.listResources(db, viewer, filter, page), wire.toResourceRecord);
     },
-  }),
-  route({
-    method: 'GET',
-    path: '/v1.0/resources/:id',
-    summary: 'Read a resource',
-    params: z.object({ id: id('The Id of the resource.') }),
-    answers: one('The resource.', wire.resourceRecord, examples.resource),
-    problems: forDisplays,
-    handle: async ({ db }, { viewer, params }) =>
-      recordAnswer(wire.toResourceRecord(await tenants.getResource(db, viewer, params.id))),
-  }),
-  ...adminRoutes({
-    path: '/v1.0/resources',
-    noun: 'resource',
-    rules: {
-      create: 'Makes a resource at a location, where its name must be new.',
-      change: 'A resource that is no longer needed is set to inactive; it is never deleted.',
+    list: {
+      description: 'The resources of the tenant by their ids.',
+      of: tenants.resourceList,
+      run: tenants.listResources,
     },
-    conflicts: {
-      create: 'Another resource of the location has this name, or the location is not active.',
-      change: 'Another resource of the location has this name, or the location is not active.',
-    },
+    read: { run: tenants.getResource },
     record: { schema: wire.resourceRecord, example: examples.resource, of: wire.toResourceRecord },
     create: {
+      description: 'Makes a resource at a location, where its name must be new.',
+      conflict: resourceConflict,
       schema: wire.newResource,
       example: examples.newResource,
       run: tenants.createResource,
     },
     change: {
+      description: 'A resource that is no longer needed is set to inactive; it is never deleted.',
+      conflict: resourceConflict,
       schema: wire.resourceChanges,
       example: examples.resourceChanges,
       run: tenants.changeResource,
     },
   }),
-];
-
-const locationRoutes = [
-  route({
-    method: 'GET',
-    path: '/v1.0/locations',
-    summary: 'List locations',
-    description: 'The locations of the tenant by their ids.',
-    query: z.strictObject({ Active: active, ...paging }),
-    answers: many('locations', wire.locationRecord, 'LocationList', examples.location),
-    problems: forDisplays,
-    handle: async ({ db }, { viewer, query }) => {
-      const page = readPage(tenants.locationList, query.Limit, query.Cursor);
-      const found = await tenants.listLocations(db, viewer, { active: query.Active }, page);
-      return listAnswer(found, wire.toLocationRecord);
-    },
-  }),
-  route({
-    method: 'GET',
-    path: '/v1.0/locations/:id',
-    summary: 'Read a location',
-    params: z.object({ id: id('The Id of the location.') }),
-    answers: one('The location.', wire.locationRecord, examples.location),
-    problems: forDisplays,
-    handle: async ({ db }, { viewer, params }) =>
-      recordAnswer(wire.toLocationRecord(await tenants.getLocation(db, viewer, params.id))),
-  }),
-  ...adminRoutes({
-    path: '/v1.0/locations',
+  ...recordRoutes({
     noun: 'location',
-    rules: {
-      create: 'Makes a location; its name must be new.',
-      change:
-        'Another time zone moves the opening hours with it: they are local clock times. A location that is no longer needed is set to inactive, after its resources; it is never deleted.',
+    refusal: forDisplays,
+    filter: { Active: active },
+    list: {
+      description: 'The locations of the tenant by their ids.',
+      of: tenants.locationList,
+      run: tenants.listLocations,
     },
-    conflicts: {
-      create: 'Another location has this name.',
-      change: 'Another location has this name, or the location still has active resources.',
-    },
+    read: { run: tenants.getLocation },
     record: { schema: wire.locationRecord, example: examples.location, of: wire.toLocationRecord },
     create: {
+      description: 'Makes a location; its name must be new.',
+      conflict: 'Another location has this name.',
       schema: wire.newLocation,
       example: examples.newLocation,
       run: tenants.createLocation,
     },
     change: {
+      description:
+        'Another time zone moves the opening hours with it: they are local clock times. A location that is no longer needed is set to inactive, after its resources; it is never deleted.',
+      conflict: 'Another location has this name, or the location still has active resources.',
       schema: wire.locationChanges,
       example: examples.locationChanges,
       run: tenants.changeLocation,
     },
   }),
-];
-
-const personRoutes = [
   route({
     method: 'GET',
     path: '/v1.0/persons/me',
     summary: 'Read oneself',
     description: 'The person whose credential this call carries.',
-    answers: one('The person.', wire.personRecord, examples.person),
+    answers: {
+      200: { description: 'The person.', body: wire.personRecord, example: examples.person, headers: ['ETag'] },
+    },
     handle: async ({ db }, { viewer }) => recordAnswer(wire.toPersonRecord(await tenants.getOwnPerson(db, viewer))),
   }),
-  route({
-    method: 'GET',
-    path: '/v1.0/persons',
-    summary: 'List persons',
-    description: 'The persons of the tenant by their ids, for Admins.',
-    query: z.strictObject({
+  ...recordRoutes({
+    noun: 'person',
+    refusal: 'Only an Admin manages master data.',
+    filter: {
       Email: ofName(254, 'Only the person of this e-mail address, in whatever case.'),
       Role: wire.role.optional().meta({ description: 'Only those of this role.' }),
       Active: active,
-      ...paging,
-    }),
-    answers: many('persons', wire.personRecord, 'PersonList', examples.person),
-    problems: forAdmins,
-    handle: async ({ db }, { viewer, query }) => {
-      const filter = { email: query.Email, role: query.Role, active: query.Active };
-      const page = readPage(tenants.personList, query.Limit, query.Cursor);
-      return listAnswer(await tenants.listPersons(db, viewer, filter, page), wire.toPersonRecord);
     },
-  }),
-  route({
-    method: 'GET',
-    path: '/v1.0/persons/:id',
-    summary: 'Read a person',
-    description: 'A person of the tenant, for Admins.',
-    params: z.object({ id: id('The Id of the person.') }),
-    answers: one('The person.', wire.personRecord, examples.person),
-    problems: forAdmins,
-    handle: async ({ db }, { viewer, params }) =>
-      recordAnswer(wire.toPersonRecord(await tenants.getPersonById(db, viewer, params.id))),
-  }),
-  ...adminRoutes({
-    path: '/v1.0/persons',
-    noun: 'person',
-    rules: {
-      create: 'Makes a person, whose e-mail address must be new. PINs are made apart.',
-      change:
-        'With `Active` false every PIN and token of the person is refused at once, and open streams end. The e-mail address stays. The last active Admin keeps that role and stays active.',
+    list: {
+      description: 'The persons of the tenant by their ids, for Admins.',
+      of: tenants.personList,
+      run: tenants.listPersons,
     },
-    conflicts: {
-      create: 'Another person has this e-mail address.',
-      change: 'The tenant would have no active Admin.',
-    },
+    read: { description: 'A person of the tenant, for Admins.', run: tenants.getPersonById },
     record: { schema: wire.personRecord, example: examples.person, of: wire.toPersonRecord },
     create: {
+      description: 'Makes a person, whose e-mail address must be new. PINs are made apart.',
+      conflict: 'Another person has this e-mail address.',
       schema: wire.newPerson,
       example: examples.newPerson,
       run: tenants.createPerson,
     },
     change: {
+      description:
+        'With `Active` false every PIN and token of the person is refused at once, and open streams end. The e-mail address stays. The last active Admin keeps that role and stays active.',
+      conflict: 'The tenant would have no active Admin.',
       schema: wire.personChanges,
       example: examples.personChanges,
       run: tenants.changePerson,
     },
   }),
 ];
-
-export const routes: Route[] = [...resourceRoutes, ...locationRoutes, ...personRoutes];

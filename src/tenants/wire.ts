@@ -1,6 +1,6 @@
 /** Master data as clients see and send it: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { flag, id, positive, text } from '../fields.ts';
+import { flag, id, positive, recordOf, text } from '../fields.ts';
 import { locationFields, personFields, resourceFields, roles } from './fields.ts';
 import type { Location } from './locations.ts';
 import type { PersonRecord } from './persons.ts';
@@ -130,38 +130,7 @@ export const personChanges = z
   .partial()
   .meta({ id: 'PersonChanges', description: 'What to change.' });
 
-export function toResourceRecord(resource: Resource) {
-  return {
-    Id: resource.id,
-    LocationId: resource.locationId,
-    Name: resource.name,
-    Kind: resource.kind,
-    Capacity: resource.capacity,
-    Equipment: resource.equipment,
-    Mailbox: resource.mailbox,
-    CheckInMinutes: resource.checkInMinutes,
-    Active: resource.active,
-    Version: resource.version,
-  };
-}
-
-export function toLocationRecord({ id: Id, name, timeZone, active, version: Version }: Location) {
-  return { Id, Name: name, TimeZone: timeZone, Active: active, Version };
-}
-
-export function toPersonRecord({ id: Id, name, email, timeZone, version: Version, ...others }: PersonRecord) {
-  return {
-    Id,
-    Name: name,
-    Email: email,
-    TimeZone: timeZone,
-    Role: others.role,
-    Active: others.active,
-    Version,
-  };
-}
-
-export const toPersonReference = ({ personId, displayName }: { personId: number; displayName: string }) => ({
-  PersonId: personId,
-  DisplayName: displayName,
-});
+export const toResourceRecord: (resource: Resource) => z.output<typeof resourceRecord> = recordOf(resourceRecord);
+export const toLocationRecord: (location: Location) => z.output<typeof locationRecord> = recordOf(locationRecord);
+export const toPersonRecord: (person: PersonRecord) => z.output<typeof personRecord> = recordOf(personRecord);
+export const toPersonReference = recordOf(personReference);

@@ -1,0 +1,92 @@
+/** What locations, resources and persons have in common: they are made, and changed in a version, but never deleted. */
+import { checkVersion, recordAct } from '../access.ts';
+import type { Act, Versions } from '../context.ts';
+import type { Transaction } from '../db/database.ts';
+import { Conflict, NotFound } from '../errors.ts';
+import { codeOf } from '../flow/database-errors.ts';
+
+type MasterRecord = { id: number; active: boolean; version: number };
+
+export type RecordKind = {
+  table: 'location' | 'resource' | 'person';
+  /** As Kysely selects them. */
+  columns: readonly string[];
+  /** Tells that a name or an address is taken. */
+  taken: string;
+};
+
+export const noRecord = ({ table }: RecordKind) => new NotFound(`There is no ${table} of this id.`);
+
+/** The fields that are given, by the names of their columns. */
+const toColumns = (fields: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
+  );
+
+/** One of the tables stands for all three: what is done here they have in common. */
+const tableOf = ({ table }: RecordKind) => table as 'location';
+const columnsOf = ({ columns }: RecordKind) => columns as readonly ['id', 'active', 'version'];
+
+const refuseDuplicate =
+  ({ taken }: RecordKind) =>
+  (error: unknown): never => {
+    throw codeOf(error) === '23505' ? new Conflict(taken) : error;
+  };
+
+/** @throws Conflict */
+export async function insertRecord<Row extends MasterRecord>(
+  trx: Transaction,
+  act: Act,
+  kind: RecordKind,
+  fields: Omit<Row, keyof MasterRecord>,
+): Promise<Row> {
+  const row = await trx
+    .insertInto(tableOf(kind))
+    .values({ mandator_id: act.viewer.mandatorId, ...(toColumns(fields) as { name: string; time_zone: string }) })
+    .returning(columnsOf(kind))
+    .executeTakeFirstOrThrow()
+    .catch(refuseDuplicate(kind));
+  await recordAct(trx, act, `create ${kind.table}`, row.id);
+  return row as MasterRecord as Row;
+}
+
+/**
+ * Changes what is given.
+ * @param check refuses the change of the record that it is given, which nobody else changes meanwhile
+ * @throws NotFound, PreconditionFailed, Conflict; whatever `check` throws
+ */
+export async function changeRecord<Row extends MasterRecord>(
+  trx: Transaction,
+  act: Act,
+  kind: RecordKind,
+  { id, expected }: { id: number; expected: Versions },
+  changes: object,
+  check: (found: Row) => Promise<void>,
+): Promise<Row> {
+  const { mandatorId } = act.viewer;
+  const found = await trx
+    .selectFrom(tableOf(kind))
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', id)
+    .select(columnsOf(kind))
+    // Not more than needed: the audit of another Admin's change only asks that the row of that person stays.
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (!found) throw noRecord(kind);
+  checkVersion(found, expected);
+  await check(found as MasterRecord as Row);
+  const columns = toColumns(changes);
+  if (Object.keys(columns).length === 0) return found as MasterRecord as Row;
+  const changed = await trx
+    .updateTable(tableOf(kind))
+    .set(columns)
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', id)
+    .returning(columnsOf(kind))
+    .executeTakeFirstOrThrow()
+    .catch(refuseDuplicate(kind));
+  await recordAct(trx, act, `change ${kind.table}`, id);
+  return changed as MasterRecord as Row;
+}
