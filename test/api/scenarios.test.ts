@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { type GraphQLArgument, getNamedType, isInputObjectType, isListType, isNonNullType } from 'graphql';
 import * as bookings from '../../src/bookings/graphql.ts';
 import { routes as bookingRoutes } from '../../src/bookings/rest.ts';
+import * as changes from '../../src/changes/graphql.ts';
 import { type AddTypes, createBuilder } from '../../src/graphql/builder.ts';
 import * as lessonTypes from '../../src/lessons/graphql.ts';
 import { routes as lessonRoutes } from '../../src/lessons/rest.ts';
@@ -512,9 +513,11 @@ describe('the scenarios use', () => {
         }),
       );
     };
-    // Master data lends the others its types; it has tests of its own.
-    const lent = new Set(namesOf(tenants.addTypes));
-    const names = namesOf(tenants.addTypes, bookings.addTypes, lessonTypes.addTypes).filter((name) => !lent.has(name));
+    // Master data and the feed lend the others their types; they have tests of their own.
+    const lent = new Set(namesOf(tenants.addTypes, changes.addTypes));
+    const names = namesOf(tenants.addTypes, changes.addTypes, bookings.addTypes, lessonTypes.addTypes).filter(
+      (name) => !lent.has(name),
+    );
     expect(names).toContain('Query.batches(filter.mine)');
     expect(names).toContain('Mutation.createBooking(input.recurrenceRule)');
     expect(unused(names)).toEqual([]);
