@@ -16,7 +16,7 @@
  *   about, for a display, only if it made it.
  */
 export { checkIn, countNoShows, releaseBooking, releaseNoShows } from './attendance.ts';
-export { type Booking, type BookingFilter, type BookingKind, isActive } from './booking.ts';
+export { type Booking, type BookingKind, isActive } from './booking.ts';
 export { cancelBooking } from './cancellation.ts';
 export { changeBooking, extendBooking } from './change.ts';
 export { type Created, createBooking } from './creation.ts';
