@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { toFields } from '../fields.ts';
 import { listOf } from '../rest/lists.ts';
 import { id, instant, resourceFilter, whole } from '../rest/parameters.ts';
 import { route } from '../rest/route.ts';
@@ -45,15 +46,7 @@ export const routes = [
     },
     problems: { 403: 'A display reads the status of its own resources only.' },
     handle: async ({ db }, { viewer, query }) => {
-      const found = await listAvailability(db, viewer, {
-        from: query.From,
-        to: query.To,
-        locationId: query.LocationId,
-        resourceIds: query.ResourceIds,
-        minCapacity: query.MinCapacity,
-        equipment: query.Equipment,
-        durationMinutes: query.DurationMinutes,
-      });
+      const found = await listAvailability(db, viewer, toFields(query));
       return { status: 200, body: { Items: toAvailabilityRecords(found), NextCursor: null } };
     },
   }),

@@ -1,26 +1,25 @@
 /** Availability as clients see it: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
+import { id, instant, text } from '../fields.ts';
 import { mostDays, type ResourceAvailability } from './service.ts';
 import type { Spans } from './spans.ts';
 
 /** More than a window of bookings of a minute each. */
 const mostSpans = mostDays * 24 * 60;
 
-const id = (description: string) => z.int().min(1).meta({ description });
-
 export const timeSpan = z
   .object({
-    Start: z.date().meta({ description: 'Its beginning.' }),
-    End: z.date().meta({ description: 'Its end, which is no part of it.' }),
+    Start: instant('Its beginning.'),
+    End: instant('Its end, which is no part of it.'),
   })
   .meta({ id: 'TimeSpan', description: 'A time without gaps.' });
 
 export const resourceAvailability = z
   .object({
     ResourceId: id('The id of the resource.'),
-    ResourceName: z.string().max(200).meta({ description: 'Its name.' }),
+    ResourceName: text(200, 'Its name.'),
     LocationId: id('The location where it is.'),
-    TimeZone: z.string().max(64).meta({ description: 'IANA name of the zone of the location.' }),
+    TimeZone: text(64, 'IANA name of the zone of the location.'),
     Capacity: z
       .int()
       .min(0)

@@ -1,15 +1,13 @@
 /** What a booking tells of its lesson, in the terms of lesson jobs (contract 4.1). */
 import { z } from 'zod';
+import { instant, maybeText, text } from '../fields.ts';
 
 const longestText = 4_000;
 const longestName = 200;
 const mostNames = 1_000;
 
-const name = (description: string) => z.string().max(longestName).meta({ description });
 const maybeNames = (description: string) =>
   z.array(z.string().max(longestName)).max(mostNames).nullable().meta({ description });
-const maybeText = (description: string) => z.string().max(longestText).nullable().meta({ description });
-const instant = (description: string) => z.date().meta({ description });
 
 export const lessonStatus = z.enum(['Geplant', 'Vertretung', 'Entfaellt']).meta({
   id: 'LessonStatus',
@@ -35,9 +33,9 @@ export type Lektion = {
 
 export const lessonOrigin = z
   .object({
-    RessourceName: name('The name of its room.'),
+    RessourceName: text(longestName, 'The name of its room.'),
     Lehrpersonen: maybeNames('Its teachers.'),
-    Fach: maybeText('Its subject.'),
+    Fach: maybeText(longestText, 'Its subject.'),
     Beginn: instant('Its start.'),
     Ende: instant('Its end.'),
   })
@@ -45,7 +43,7 @@ export const lessonOrigin = z
 
 export const lektion = z
   .object({
-    Fach: maybeText('Its subject.'),
+    Fach: maybeText(longestText, 'Its subject.'),
     Klassen: maybeNames('Its classes; of coupled lessons those of all.'),
     Lehrpersonen: maybeNames('Its teachers; of coupled lessons those of all.'),
     Status: lessonStatus.meta({ description: 'Whether it takes place as planned.' }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
+import { toFields } from '../fields.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { id, instant, longId, paging } from '../rest/parameters.ts';
 import { type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
@@ -104,19 +105,9 @@ export const routes = [
     },
     problems: forDisplays,
     handle: async ({ db }, { viewer, query }) => {
-      const filter = {
-        from: query.From,
-        to: query.To,
-        resourceId: query.ResourceId,
-        locationId: query.LocationId,
-        personId: query.PersonId,
-        seriesId: query.SeriesId,
-        status: query.Status,
-        kind: query.Kind,
-        changedAfter: query.ChangedAfter,
-      };
-      const page = readPage(bookings.bookingList, query.Limit, query.Cursor);
-      return listAnswer(await bookings.listBookings(db, viewer, filter, page), wire.toBookingRecord);
+      const { Limit, Cursor, ...filter } = query;
+      const page = readPage(bookings.bookingList, Limit, Cursor);
+      return listAnswer(await bookings.listBookings(db, viewer, toFields(filter), page), wire.toBookingRecord);
     },
   }),
   route({

@@ -1,6 +1,6 @@
 /** Bookings as clients see and send them: REST in Pascal case, GraphQL in camel case (contract 5.2). */
 import { z } from 'zod';
-import { toFields } from '../fields.ts';
+import { flag, id, instant, maybeInstant, maybeText, positive, text, toFields } from '../fields.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
 import {
   type Booking,
@@ -38,13 +38,6 @@ export const conflictHandling = z.enum(conflictHandlings).meta({
     'What happens to a series of which some bookings meet others: nothing is done at all, or those are left as they are.',
 });
 
-const largest = 2 ** 31 - 1;
-const id = (description: string) => z.int().min(1).meta({ description });
-const text = (most: number, description: string) => z.string().max(most).meta({ description });
-const maybeText = (most: number, description: string) => z.string().max(most).nullable().meta({ description });
-const instant = (description: string) => z.date().meta({ description });
-const flag = (description: string) => z.boolean('must be true or false').meta({ description });
-
 const longestSubject = 200;
 const longestDescription = 4_000;
 const mostMinutes = 1_440;
@@ -79,7 +72,7 @@ export const checkIn = z
     Required: z.boolean().meta({ description: 'Whether it is released when nobody checks in.' }),
     From: instant('The first instant at which it can be checked in.'),
     Until: instant('The instant from which it is released as a no-show.'),
-    CheckedInAt: z.date().nullable().meta({ description: 'When it was checked in; null while it is not.' }),
+    CheckedInAt: maybeInstant('When it was checked in; null while it is not.'),
   })
   .meta({ id: 'CheckIn', description: 'When a booking is to be checked in.' });
 
@@ -126,7 +119,7 @@ export const bookingRecord = z
     CreatedAt: instant('When it was made.'),
     CreatedBy: personReference.nullable().meta({ description: 'Who made it; null where it is private.' }),
     ChangedAt: instant('When it was last changed.'),
-    Version: z.int().min(1).max(largest).meta({ description: 'Counts the changes of the booking; its ETag.' }),
+    Version: positive('Counts the changes of the booking; its ETag.'),
   })
   .meta({ id: 'Booking', description: 'A resource, occupied for a time.' });
 

@@ -1,19 +1,17 @@
 /** The tokens of calendar feeds as clients see them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
+import { id, instant, maybeInstant, maybeText, recordOf, sentText, text } from '../fields.ts';
 import type { CalendarToken, CreatedToken } from './service.ts';
 
 const mostLabel = 200;
-
-const id = (description: string) => z.int().min(1).meta({ description });
-const maybeInstant = (description: string) => z.date().nullable().meta({ description });
 
 export const tokenRecord = z
   .object({
     Id: id('The id of the token.'),
     ResourceId: id('The resource whose feed it opens.'),
     PersonId: id('The person who made it and as whom it sees the bookings.'),
-    Label: z.string().max(mostLabel).nullable().meta({ description: 'What it is for.' }),
-    CreatedAt: z.date().meta({ description: 'When it was made.' }),
+    Label: maybeText(mostLabel, 'What it is for.'),
+    CreatedAt: instant('When it was made.'),
     RevokedAt: maybeInstant('When it was ended; null while it counts.'),
     LastUsedAt: maybeInstant('When it was last sent.'),
   })
@@ -21,25 +19,14 @@ export const tokenRecord = z
 
 export const newToken = z
   .strictObject({
-    Label: z
-      .string('must be a text in quotes')
-      .trim()
-      .normalize('NFC')
-      .min(1, 'must not be empty')
-      .max(mostLabel, `must have at most ${mostLabel} characters`)
-      .nullable()
-      .default(null)
-      .meta({ description: 'What it is for.' }),
+    Label: sentText(mostLabel).nullable().default(null).meta({ description: 'What it is for.' }),
   })
   .meta({ id: 'NewCalendarToken', description: 'A token to be made.' });
 
 const told = 'It is told this once and can never be read again.';
 export const createdToken = z
   .object({
-    Token: z
-      .string()
-      .max(100)
-      .meta({ description: `The token. ${told}` }),
+    Token: text(100, `The token. ${told}`),
     Url: z
       .url()
       .max(2_000)
@@ -48,17 +35,7 @@ export const createdToken = z
   })
   .meta({ id: 'CreatedCalendarToken', description: 'A token that was made.' });
 
-export function toTokenRecord({ id: Id, resourceId, personId, label, ...instants }: CalendarToken) {
-  return {
-    Id,
-    ResourceId: resourceId,
-    PersonId: personId,
-    Label: label,
-    CreatedAt: instants.createdAt,
-    RevokedAt: instants.revokedAt,
-    LastUsedAt: instants.lastUsedAt,
-  };
-}
+export const toTokenRecord: (token: CalendarToken) => z.output<typeof tokenRecord> = recordOf(tokenRecord);
 
 export const toCreatedRecord = ({ token, url, record }: CreatedToken) => ({
   Token: token,

@@ -1,6 +1,7 @@
 /** Changes as clients see them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { longestCursor, mostPerPage } from '../db/paging.ts';
+import { recordOf } from '../fields.ts';
 import { type ChangePage, changeActions, changeKinds, type FeedChange } from './service.ts';
 
 export const changeKind = z.enum(changeKinds).meta({ id: 'ChangeKind', description: 'What has changed.' });
@@ -23,12 +24,10 @@ export const changeRecord = z
   })
   .meta({ id: 'Change', description: 'That something has changed; read it to know how it is now.' });
 
-export const toChangeRecord = ({ kind, id, action, resourceId, at }: FeedChange) => ({
-  Kind: kind,
-  Id: kind === 'Batch' ? id : Number(id),
-  Action: action,
-  ResourceId: resourceId,
-  At: at,
+const toRecord = recordOf(changeRecord);
+export const toChangeRecord = (change: FeedChange) => ({
+  ...toRecord(change),
+  Id: change.kind === 'Batch' ? change.id : Number(change.id),
 });
 
 export const changePage = z

@@ -3,6 +3,7 @@
  * them may.
  */
 import { z } from 'zod';
+import { id, toFields } from '../fields.ts';
 import { isStorable } from '../storable.ts';
 import type { OpeningException, OpeningRule, Period } from './local-hours.ts';
 import { findOverlaps } from './overlaps.ts';
@@ -12,7 +13,6 @@ const mostRules = 200;
 const mostExceptions = 1_000;
 const week = 7;
 
-const id = (description: string) => z.int().min(1).meta({ description });
 export const date = (description: string) => z.iso.date('must be a date such as 2026-12-24').meta({ description });
 
 export const clocks = {
@@ -144,26 +144,14 @@ export const hoursMembers = {
 };
 export type WrittenHours = z.output<z.ZodObject<typeof hoursMembers>>;
 
-const toPeriod = ({ Opens, Closes }: z.output<typeof openingPeriod>): Period => ({ opens: Opens, closes: Closes });
+const toPeriod: (period: z.output<typeof openingPeriod>) => Period = toFields;
 
-export function toNewRule(rule: z.output<typeof newRule>): OpeningRule {
-  return {
-    weekdays: rule.Weekdays,
-    ...toPeriod(rule),
-    validFrom: rule.ValidFrom,
-    validTo: rule.ValidTo,
-  };
-}
+export const toNewRule: (rule: z.output<typeof newRule>) => OpeningRule = toFields;
 
 /** An exception, and why it is there, for people. */
 export type NewException = OpeningException & { reason: string | null };
 
-export function toNewException(exception: z.output<typeof newException>): NewException {
-  return {
-    fromDate: exception.FromDate,
-    toDate: exception.ToDate,
-    closed: exception.Closed,
-    periods: exception.Periods.map(toPeriod),
-    reason: exception.Reason,
-  };
-}
+export const toNewException = (exception: z.output<typeof newException>): NewException => ({
+  ...toFields(exception),
+  periods: exception.Periods.map(toPeriod),
+});

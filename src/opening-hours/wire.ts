@@ -1,13 +1,11 @@
 /** Opening hours as clients see and send them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
+import { id, recordOf, text } from '../fields.ts';
 import type { OpenInterval, Period } from './local-hours.ts';
 import { clocks, date, exceptionFields, listOfExceptions, listOfRules, owner, ruleFields } from './schema.ts';
 import type { LocationHours, OwnHours, StoredException, StoredRule } from './service.ts';
 
 export { newException, newRule, openingPeriod } from './schema.ts';
-
-const id = (description: string) => z.int().min(1).meta({ description });
-const text = (most: number, description: string) => z.string().max(most).meta({ description });
 
 export const openingRule = z
   .object({ ...owner, ...ruleFields })
@@ -115,43 +113,21 @@ export const exceptionsBody = bodyOf(
 
 const toPeriodRecord = ({ opens, closes }: Period) => ({ Opens: opens, Closes: closes });
 
-const toOwner = ({ id, locationId, resourceId }: StoredRule | StoredException) => ({
-  Id: id,
-  LocationId: locationId,
-  ResourceId: resourceId,
+const toRuleRecord: (rule: StoredRule) => object = recordOf(openingRule);
+const toException = recordOf(openingException);
+const toExceptionRecord = (exception: StoredException) => ({
+  ...toException(exception),
+  Periods: exception.periods.map(toPeriodRecord),
 });
-
-function toRuleRecord(rule: StoredRule) {
-  return {
-    ...toOwner(rule),
-    Weekdays: rule.weekdays,
-    ...toPeriodRecord(rule),
-    ValidFrom: rule.validFrom,
-    ValidTo: rule.validTo,
-  };
-}
-
-function toExceptionRecord(exception: StoredException) {
-  return {
-    ...toOwner(exception),
-    FromDate: exception.fromDate,
-    ToDate: exception.toDate,
-    Closed: exception.closed,
-    Periods: exception.periods.map(toPeriodRecord),
-    Reason: exception.reason,
-  };
-}
-
-function toIntervalRecord(interval: OpenInterval) {
-  return {
-    LocalDate: interval.localDate,
-    ...toPeriodRecord(interval),
-    Start: interval.start,
-    End: interval.end,
-    Source: interval.source,
-    ClockChange: interval.clockChange,
-  };
-}
+/** Member by member: a year of many rooms has tens of thousands. */
+const toIntervalRecord = (interval: OpenInterval) => ({
+  LocalDate: interval.localDate,
+  ...toPeriodRecord(interval),
+  Start: interval.start,
+  End: interval.end,
+  Source: interval.source,
+  ClockChange: interval.clockChange,
+});
 
 /** The record of contract 5.1. */
 export function toOpeningHours(hours: LocationHours) {
