@@ -40,14 +40,14 @@ type Post = WaitingPost & {
 
 /** Statements of this process: while one is committed, the next one is at work. */
 const mostAtOnce = 2;
-const patience = 2_500;
-const checkEvery = 100;
+const recordWithinMs = 2_500;
+const checkEveryMs = 100;
 const mostWaiting = 32 * 1024 * 1024;
 const mostTogether = { rows: 256, bytes: 4 * 1024 * 1024 };
 /** Subscriptions whose tenant is remembered. */
 const mostTenants = 50_000;
 /** Milliseconds from a failure to the marking of all calendars, and from one marking to the next. */
-const recovery = { first: 1_000, next: 30_000 };
+const recoveryMs = { first: 1_000, next: 30_000 };
 
 /** Whether the same notification could be recorded later. */
 const isPassing = (error: unknown) => isOutage(error) || isSchemaMissing(error);
@@ -155,8 +155,8 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
 
   async function recover(): Promise<void> {
     const options = { signal: closing.signal, ref: false };
-    const wait = Math.max(recovery.first, markedAt + recovery.next - performance.now());
-    for (let pause = wait; !closing.signal.aborted; pause = recovery.first) {
+    const wait = Math.max(recoveryMs.first, markedAt + recoveryMs.next - performance.now());
+    for (let pause = wait; !closing.signal.aborted; pause = recoveryMs.first) {
       await sleep(pause, undefined, options).catch(() => {});
       if (closing.signal.aborted) return;
       try {
@@ -185,11 +185,11 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
         notifications: rows,
         rows: rows.length,
         bytes: rows.reduce((sum, { body }) => sum + body.length, 0),
-        deadline: performance.now() + patience,
+        deadline: performance.now() + recordWithinMs,
         answer: Promise.withResolvers<RecordedNotification[]>(),
       };
       for (const lost of lanes.add(post)) refuse(lost, busy());
-      timer ??= setInterval(expire, checkEvery).unref();
+      timer ??= setInterval(expire, checkEveryMs).unref();
       runSoon();
       return await post.answer.promise;
     },

@@ -1,6 +1,6 @@
 /**
- * What waits to be recorded, in a lane for each sender, of which each gets its turn: whoever sends much waits behind
- * itself. When too much waits, the longest lane loses its newest, and those that prove nothing lose theirs first.
+ * Requests that wait to be recorded, in a lane for each sender. Lanes are served in turn, so that a sender waits behind its
+ * own requests only. When too much waits, the longest lane loses its newest, lanes of unproven senders first.
  */
 export type WaitingPost = {
   /** Of what it waits with: a tenant, or an address. */

@@ -1,4 +1,4 @@
-/** What becomes of one request of a mail server: read, proven, recorded, and answered as its sender expects. */
+/** Handles one request of a mail server: reads, proves and records it, and answers as its sender expects. */
 import { hash } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { Malformed, TooLarge } from '../errors.ts';
@@ -18,7 +18,7 @@ import {
   notification,
   type ReadNotifications,
 } from './dialects/notification.ts';
-import { makeId } from './ids.ts';
+import { openIds } from './ids.ts';
 import type { Inbox } from './inbox.ts';
 import { type InboxRow, keptBytes, type RecordedNotification } from './recording.ts';
 
@@ -42,6 +42,7 @@ export type Acknowledgement = { status: 200 | 202; headers: Record<string, strin
 export type Sender = { subscriptionId: number } | { address: string };
 
 type Receiver = {
+  makeId: () => string;
   secrets: Secrets;
   inbox: Inbox;
   /**
@@ -52,7 +53,7 @@ type Receiver = {
 };
 
 export function openReceiver(config: Config, inbox: Inbox, count: Receiver['count']): Receiver {
-  return { secrets: openSecrets(config), inbox, count };
+  return { makeId: openIds(), secrets: openSecrets(config), inbox, count };
 }
 
 const longestToken = 2_048;
@@ -107,7 +108,12 @@ const keep = (body: Buffer): Kept => ({
 });
 
 /** The parts of a row that are of the request, and what is recorded of it when nothing is known of it. */
-function rowOf(post: Post, of: Partial<Omit<InboxRow, keyof Kept>>, kept = keep(post.body)): InboxRow {
+function rowOf(
+  { makeId }: Receiver,
+  post: Post,
+  of: Partial<Omit<InboxRow, keyof Kept>>,
+  kept = keep(post.body),
+): InboxRow {
   const { contentType, address, requestId } = post;
   return {
     ...notification({}),
@@ -132,7 +138,7 @@ async function readPost(receiver: Receiver, post: Post): Promise<ReadNotificatio
   } catch (error) {
     if (error instanceof DialectOverflow) throw new TooLarge(error.message);
     if (!(error instanceof DialectFault)) throw error;
-    await receiver.inbox.record([rowOf(post, {})]);
+    await receiver.inbox.record([rowOf(receiver, post, {})]);
     throw new Malformed(error.message);
   }
 }
@@ -160,7 +166,7 @@ async function shakeHands(
   const token = checkToken(query.tokens);
   const claim = caller === undefined ? 'Rejected' : 'Proven';
   await receiver.inbox.record([
-    rowOf(post, { dialect: 'Graph', kind: 'Handshake', claim, subscriptionId: caller ?? null }),
+    rowOf(receiver, post, { dialect: 'Graph', kind: 'Handshake', claim, subscriptionId: caller ?? null }),
   ]);
   return {
     status: 200,
@@ -169,9 +175,9 @@ async function shakeHands(
   };
 }
 
-/** JSON of no dialect, such as JMAP's PushVerification: it is kept, and that is all. */
+/** JSON of no dialect, such as JMAP's PushVerification, is stored and has no effect. */
 async function receiveObject(receiver: Receiver, post: Post): Promise<Acknowledgement> {
-  const row = rowOf(post, {});
+  const row = rowOf(receiver, post, {});
   await receiver.inbox.record([row]);
   return received(row.id);
 }
@@ -211,11 +217,12 @@ async function receiveReading(
     }
     // What they share is kept once: there may be a thousand in a megabyte.
     const kept = one.body === null && rows.length > 0 ? { ...whole, body: nothing } : keptOf(one);
-    rows.push(rowOf(post, { ...one, dialect, subscriptionId, claim: 'Proven' }, kept));
+    rows.push(rowOf(receiver, post, { ...one, dialect, subscriptionId, claim: 'Proven' }, kept));
   }
   const [first] = unproven;
-  if (first) rows.push(rowOf(post, { ...first, dialect, claim: 'Rejected', count: unproven.length }, keptOf(first)));
-  if (rows.length === 0) rows.push(rowOf(post, { dialect }, whole));
+  if (first)
+    rows.push(rowOf(receiver, post, { ...first, dialect, claim: 'Rejected', count: unproven.length }, keptOf(first)));
+  if (rows.length === 0) rows.push(rowOf(receiver, post, { dialect }, whole));
   const recorded = await receiver.inbox.record(rows);
   if (dialect === 'Graph') return { status: 202, headers: {}, body: '' };
   if (dialect === 'Jmap') return received((rows[0] as InboxRow).id);
@@ -226,7 +233,7 @@ async function receiveReading(
   };
 }
 
-/** Only an answer ends a subscription of Exchange: one that we gave up, or that is nobody's for some time. */
+/** Exchange ends a subscription only when a notification is answered so: one that we gave up, or have not known for ten minutes. */
 function isUnwanted({ state, isStale }: RecordedNotification): boolean {
   return isStale || state === 'Dead' || state === 'Failed' || state === 'Replaced' || state === 'Disabled';
 }

@@ -4,7 +4,7 @@ import { runPrepared, type Statement } from '../db/prepared.ts';
 import { moveHeard, type SubscriptionState } from '../mail-subscriptions/service.ts';
 import type { Dialect, MailNotification, Verdict } from './dialects/notification.ts';
 
-/** A notification with all that is known of it before the database is asked. */
+/** A notification as it is to be stored. */
 export type InboxRow = MailNotification & {
   /** UUIDv7. */
   id: string;
@@ -42,7 +42,7 @@ const live = `('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect')`;
 
 type Column = readonly [name: string, type: string, read: (row: InboxRow) => unknown];
 
-/** What both statements store; `body_from` is made of the bodies before. */
+/** What both statements store; `body_from` follows from the lengths of the bodies before. */
 const stored: readonly Column[] = [
   ['id', 'uuid', (row) => row.id],
   ['subscription_id', 'integer', (row) => row.subscriptionId],
@@ -67,7 +67,7 @@ const asked: readonly Column[] = [
   ['ends', 'text', (row) => row.ends],
 ];
 
-/** The parameters behind one another: bodies, hashes and dedupe keys of all rows each as one, then a column each. */
+/** The parameters: the bodies, the hashes and the dedupe keys of all rows, each concatenated; then an array for each column. */
 const [bodies, hashes, keys] = ['$1::bytea', '$2::bytea', '$3::bytea'];
 const packed = 3;
 const tableOf = (columns: readonly (readonly [name: string, type: string, ...unknown[]])[]) =>

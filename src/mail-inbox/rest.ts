@@ -12,7 +12,7 @@ export { describedPaths } from './openapi-rest.ts';
 
 const allowed = 'POST';
 
-/** What a process needs to be notified. */
+/** The webhook of one process. */
 export type Webhook = {
   router: Router;
   /** For /metrics. */

@@ -46,7 +46,7 @@ const absolute = (path: string, { settings }: Place) => new URL(path, settings.U
 /** How servers say that they have no such thing, or do not do this. */
 const unable = [400, 404, 405, 415, 501];
 
-/** Undefined where there is nothing of calendars. @throws ServerFault */
+/** Undefined where there is nothing of calendars. */
 async function describe(place: Place, path: string): Promise<DavResource | undefined> {
   const address = absolute(path, place);
   const body = rootElement('D:propfind', principalProperties);
@@ -71,7 +71,7 @@ async function findEntrance(place: Place): Promise<DavResource> {
 const homeOf = (principal: DavResource | undefined, { settings }: Place) =>
   principal && hrefOf(principal, calDavNamespace, 'calendar-home-set', settings.Url);
 
-/** The calendar home of the room. @throws ServerFault */
+/** The calendar home of the room. */
 async function findHome(place: Place): Promise<string> {
   const { settings, mailbox } = place;
   const { origin } = new URL(settings.Url);

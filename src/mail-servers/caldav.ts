@@ -29,7 +29,7 @@ import {
   sendQuestion,
 } from './dav.ts';
 import { faultOf, quote, TimedOut } from './faults.ts';
-import { type AskServer, openHttp, readDeadline } from './http.ts';
+import { type AskServer, openHttp, readDeadlineMs } from './http.ts';
 import { type ObjectReader, readCalendarObject } from './ical.ts';
 import { readPlace } from './places.ts';
 import { boundId } from './values.ts';
@@ -39,10 +39,10 @@ const pageSize = 500;
 const mostLists = 1_000;
 const mostObjects = 50_000;
 const usualBatch = 50;
-/** Milliseconds for a list, which cannot be asked for in parts: Radicale looks at each object when it lists them for the first time. */
-const listDeadline = 120_000;
-/** Milliseconds for which others may have to wait. */
-const longestTurn = 20;
+/** Of a list, which cannot be asked for in parts: Radicale looks at each object when it lists them for the first time. */
+const listDeadlineMs = 120_000;
+/** For which the event loop may be held. */
+const longestTurnMs = 20;
 
 export function openCalDav(settings: MailServerSettings, log: Log): Connector {
   const ask = openHttp(settings, log);
@@ -199,12 +199,12 @@ async function readPage(reading: Reading, address: string, token: string): Promi
   };
 }
 
-const list = { method: 'REPORT', depth: 0, what: 'REPORT sync-collection', deadline: listDeadline } as const;
+const list = { method: 'REPORT', depth: 0, what: 'REPORT sync-collection', deadlineMs: listDeadlineMs } as const;
 const objects = {
   method: 'REPORT',
   depth: 1,
   what: 'REPORT calendar-multiget',
-  deadline: readDeadline,
+  deadlineMs: readDeadlineMs,
 } as const;
 
 /** Statuses by which servers refuse a token or a limit; the body says which it was. */
@@ -248,7 +248,7 @@ async function readObjects(reading: Reading, address: string, paths: string[]): 
     if (isGone) found.gone.push(key);
     else if (text === null) found.groups.push(unreadable(key));
     else found.groups.push(readCalendarObject(boundId(key), text, reader));
-    if (performance.now() - turn > longestTurn) {
+    if (performance.now() - turn > longestTurnMs) {
       await setImmediate();
       turn = performance.now();
     }

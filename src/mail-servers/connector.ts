@@ -1,4 +1,4 @@
-/** What every mail server is asked, however it speaks. */
+/** What every mail server is asked, whatever its protocol. */
 
 export const serverKinds = ['Ews', 'Graph', 'CalDav'] as const;
 export type ServerKind = (typeof serverKinds)[number];
@@ -63,7 +63,7 @@ export type CalendarChanges = {
   address: string | null;
 };
 
-/** A part of a reading: later ones count more. */
+/** A part of a reading; of what several pages tell, the last counts. */
 export type CalendarPage = Omit<CalendarChanges, 'whole' | 'cursor'> & {
   /** Of the reading: whether its pages are all there is. */
   whole: boolean;
@@ -93,7 +93,7 @@ export type Connector = {
   kind: ServerKind;
   /** Null where the mail server's operator sets up the push (CalDav). */
   subscriptions: null | {
-    /** Whether it must be heard of regularly. */
+    /** Whether the server sends a sign of life at regular times. */
     heartbeat: boolean;
     /** Resolves when the server has promised; with Graph its handshake has come before. */
     subscribe(calendar: RemoteCalendar, terms: SubscriptionTerms, signal: AbortSignal): Promise<GrantedSubscription>;
@@ -110,7 +110,6 @@ export type Connector = {
    * What has changed in a calendar since a cursor, or all of the window without one, page by page: each may be kept, and the
    * reading go on after it at another time, in another process. After a request that was not answered in time an empty page may
    * come before the fault, from which on less is asked for at once.
-   * @throws ServerFault
    */
   pages(
     calendar: RemoteCalendar,

@@ -1,4 +1,4 @@
-/** As whom a mail server is asked: with a password, or with a token of its tenant's token endpoint. */
+/** Signs in to a mail server: with a password, or with a token of the token endpoint. */
 import * as oidc from 'openid-client';
 import type { MailServerSettings } from '../config.ts';
 import { fetchSafely } from '../http/safe-fetch.ts';
@@ -6,7 +6,7 @@ import { ServerFault } from './connector.ts';
 import { AccountRefused, faultOf, networkFault, quote } from './faults.ts';
 
 export type ServerCredentials = {
-  /** The value of the header Authorization. @throws ServerFault */
+  /** The value of the header Authorization. */
   authorization(): Promise<string>;
   /** The server does not take it: whether another one can be had. */
   isRenewable(refused: string): boolean;
@@ -15,7 +15,7 @@ export type ServerCredentials = {
 type Token = { authorization: string; until: number };
 
 const timeoutSeconds = 15;
-const [minute, fallbackLife] = [60_000, 300_000];
+const [minuteMs, fallbackLifeMs] = [60_000, 300_000];
 const graphScope = 'https://graph.microsoft.com/.default';
 
 /** Nothing is asked before the first use. */
@@ -69,10 +69,10 @@ async function fetchToken(settings: MailServerSettings, clientId: string): Promi
   if (!/^[\x21-\x7e]+$/.test(answer.access_token))
     throw new ServerFault('Unreadable', `${endpoint.origin} gives a token that cannot be sent.`);
   const seconds = answer.expires_in;
-  const life = seconds === undefined ? fallbackLife : seconds * 1_000;
+  const life = seconds === undefined ? fallbackLifeMs : seconds * 1_000;
   return {
     authorization: `Bearer ${answer.access_token}`,
-    until: performance.now() + Math.max(life - 5 * minute, life / 2),
+    until: performance.now() + Math.max(life - 5 * minuteMs, life / 2),
   };
 }
 

@@ -26,7 +26,7 @@ export type DavQuestion = {
   depth: 0 | 1;
   body: string;
   what?: string;
-  deadline?: number;
+  deadlineMs?: number;
 };
 
 /** An element of the namespaces D (`DAV:`) and C (CalDAV). `inner` is XML. */
@@ -40,8 +40,6 @@ export function hrefs(paths: readonly string[]): string {
 }
 
 const mostElements = 400_000;
-
-/** @throws ServerFault */
 function readAnswer({ bytes, address }: ServerAnswer): XmlElement {
   try {
     return readXml(bytes, mostElements);
@@ -79,8 +77,6 @@ function readResource(response: XmlElement, address: string): DavResource {
     properties: found.flatMap((propstat) => [...(childOf(propstat, davNamespace, 'prop')?.children ?? [])]),
   };
 }
-
-/** @throws ServerFault */
 export async function askResources(ask: AskServer, question: DavQuestion, signal: AbortSignal): Promise<DavResources> {
   const answer = await sendQuestion(ask, question, signal);
   return readResources(answer);
@@ -96,8 +92,6 @@ export async function sendQuestion(
   const headers = { 'content-type': 'application/xml; charset=utf-8', depth: `${depth}` };
   return ask({ ...question, headers, reads }, signal);
 }
-
-/** @throws ServerFault */
 export function readResources(answer: ServerAnswer): DavResources {
   const { status, headers, address } = answer;
   const { origin } = new URL(address);
@@ -132,7 +126,7 @@ export function propertyOf(resource: DavResource, namespace: string, name: strin
   return resource.properties.find((property) => property.name === name && property.namespace === namespace);
 }
 
-/** The path that a property holds as a `D:href`; undefined without one. @throws ServerFault */
+/** The path that a property holds as a `D:href`; undefined without one. */
 export function hrefOf(resource: DavResource, namespace: string, name: string, address: string): string | undefined {
   const href = textOf(propertyOf(resource, namespace, name), davNamespace, 'href');
   return href === undefined ? undefined : pathOf(href, address);

@@ -2,7 +2,7 @@
 import type { MailServerSettings } from '../config.ts';
 import { ServerFault } from './connector.ts';
 import { faultOf, quote, restUntil, ServerFailed } from './faults.ts';
-import { type AskServer, readDeadline, type ServerAnswer } from './http.ts';
+import { type AskServer, readDeadlineMs, type ServerAnswer } from './http.ts';
 import { childOf, escapeXml, readXml, textOf, type XmlElement, XmlFault } from './xml.ts';
 
 export const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
@@ -68,7 +68,7 @@ export function openEwsCalls(settings: MailServerSettings, ask: AskServer): Call
         },
         body: envelope(mailbox, element),
         what: operation,
-        deadline: readDeadline,
+        deadlineMs: readDeadlineMs,
         reads: [500],
       },
       signal,

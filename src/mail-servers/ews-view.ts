@@ -15,14 +15,14 @@ const itemsAtOnce = 50;
 const [mostOrganizers, organizersFor] = [20_000, dayLength];
 
 export type EwsView = {
-  /** The items of the window from a place on, slice by slice. @throws ServerFault */
+  /** The items of the window from a place on, slice by slice. */
   find(
     mailbox: string,
     window: ReadingWindow,
     place: SlicePlace,
     signal: AbortSignal,
   ): AsyncIterable<TimeSlice<FoundItem>>;
-  /** Some of what has changed since `state`; without one, of everything. @throws ServerFault */
+  /** Some of what has changed since `state`; without one, of everything. */
   sync(
     mailbox: string,
     state: string | null,

@@ -28,18 +28,18 @@ export class AccountRefused extends ServerFault {
   }
 }
 
-const [second, hour] = [1_000, 3_600_000];
+const [secondMs, hourMs] = [1_000, 3_600_000];
 const longestQuote = 200;
 
 /** When a server that asks for `milliseconds` of rest may be asked again: at least a second, at most an hour from now. */
 export function restUntil(milliseconds: number): Date {
-  return new Date(Date.now() + Math.min(hour, Math.max(second, milliseconds)));
+  return new Date(Date.now() + Math.min(hourMs, Math.max(secondMs, milliseconds)));
 }
 
 /** Of Retry-After (RFC 9110, 10.2.3), in seconds or as a date; null where there is none that can be read. */
 function retryAtOf(headers: Headers): Date | null {
   const text = headers.get('retry-after')?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(text)) return restUntil(Number(text) * second);
+  if (/^\d+(\.\d+)?$/.test(text)) return restUntil(Number(text) * secondMs);
   const date = Date.parse(text);
   return Number.isNaN(date) ? null : restUntil(date - Date.now());
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
 import { ServerFault } from './connector.ts';
 import { faultOf } from './faults.ts';
-import { type AskServer, readDeadline } from './http.ts';
+import { type AskServer, readDeadlineMs } from './http.ts';
 
 export type GraphQuestion = {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -11,21 +11,20 @@ export type GraphQuestion = {
   address: string;
   prefer?: string;
   body?: object;
-  deadline?: number;
+  deadlineMs?: number;
   /** It is a cursor that may have become unusable. */
   isCursor?: boolean;
-  /** It may be about something else than it asks for (400), which is not there either. */
+  /** The id may be of something else (400), which counts as not there (404). */
   isGuess?: boolean;
 };
 export type GraphAnswer = { status: number; body: unknown };
 
 export type GraphApi = {
   origin: string;
-  /** 404 for what is not there; every other refusal is a fault. @throws ServerFault */
+  /** 404 for what is not there; every other refusal is a fault. */
   call(question: GraphQuestion, signal: AbortSignal): Promise<GraphAnswer>;
   /**
    * A page, with fewer values than wanted if it has too many bytes. Undefined when it is not there (404).
-   * @throws ServerFault
    */
   readPage(
     question: GraphQuestion & { pageSize: number },
@@ -34,7 +33,6 @@ export type GraphApi = {
   /**
    * Follows nextLink; `take` gets what each page holds, and answers whether it wants another.
    * @returns the last page, or undefined when the first is not there (404)
-   * @throws ServerFault
    */
   readPages(
     question: GraphQuestion & { pageSize: number },
@@ -75,7 +73,7 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
   const { origin } = new URL(base);
 
   async function call(question: GraphQuestion, signal: AbortSignal): Promise<GraphAnswer> {
-    const { method = 'GET', address, prefer, body, deadline, isCursor = false, isGuess = false } = question;
+    const { method = 'GET', address, prefer, body, deadlineMs, isCursor = false, isGuess = false } = question;
     const answer = await ask(
       {
         method,
@@ -87,7 +85,7 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
         },
         ...(body && { body: JSON.stringify(body) }),
         what: whatOf(method, address),
-        deadline: deadline ?? readDeadline,
+        deadlineMs: deadlineMs ?? readDeadlineMs,
         reads: read,
         words: (bytes) =>
           Object.values(errorOf(parse(bytes)))

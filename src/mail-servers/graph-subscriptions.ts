@@ -6,16 +6,16 @@ import type { GraphApi } from './graph-api.ts';
 import { readInstant } from './values.ts';
 
 /** Of at most 7 days that Graph gives (10,080 minutes). */
-const life = 6 * dayLength;
+const lifeMs = 6 * dayLength;
 /** Graph calls back twice before it answers, and waits 10 s each time. */
-const deadline = 30_000;
+const deadlineMs = 30_000;
 const pageSize = 100;
 
 const granted = z.object({ id: z.string().min(1).max(1_000), expirationDateTime: z.string() });
 const listed = z.object({ id: z.string().min(1).max(1_000), notificationUrl: z.string() });
 
 const addressOf = (externalId: string) => `/subscriptions/${encodeURIComponent(externalId)}`;
-const expiry = () => new Date(Date.now() + life).toISOString();
+const expiry = () => new Date(Date.now() + lifeMs).toISOString();
 
 /** A mailbox as a part of an address. */
 export const pathOf = (mailbox: string) => `users/${encodeURIComponent(mailbox).replaceAll('%40', '@')}`;
@@ -40,7 +40,7 @@ export function openGraphSubscriptions({ call, readPages, origin }: GraphApi): N
         clientState,
         latestSupportedTlsVersion: 'v1_2',
       } satisfies Subscription;
-      const answer = await call({ method: 'POST', address: '/subscriptions', body, deadline }, signal);
+      const answer = await call({ method: 'POST', address: '/subscriptions', body, deadlineMs }, signal);
       if (answer.status === 404) throw new ServerFault('AccessLost', `${origin} knows no mailbox ${mailbox}.`);
       const { id, expiresAt } = readGranted(answer.body);
       return { externalId: id, expiresAt, watermark: null };

@@ -132,7 +132,7 @@ function during({ start, end }: ReadingWindow): string {
 
 type Changes = { place: GraphPlace; singles: ReadOfGroup[]; removed: string[] };
 
-/** Page by page what has changed, up to where it goes on another time. @throws ServerFault */
+/** Page by page what has changed, up to where it goes on another time. */
 async function* readChanges(
   { readPage, origin }: GraphApi,
   from: GraphPlace,
@@ -182,7 +182,7 @@ function noPage(origin: string, isCursor: boolean, isLater: boolean): ServerFaul
   return new ServerFault('AccessLost', `${origin} knows no such mailbox or calendar.`);
 }
 
-/** Of a page the last word on each event. @throws ServerFault */
+/** Of a page the last word on each event. */
 function sortChanges(events: readonly unknown[], origin: string): Omit<Changes, 'place'> & { series: string[] } {
   const singles = new Map<string, ReadOfGroup>();
   const series = new Set<string>();
@@ -200,7 +200,7 @@ function sortChanges(events: readonly unknown[], origin: string): Omit<Changes, 
   return { singles: [...singles.values()], series: [...series], removed: [...removed] };
 }
 
-/** Series of which something has changed, and ids that may be of some. @throws ServerFault */
+/** Series of which something has changed, and ids that may be of some. */
 async function readAllSeries(
   api: GraphApi,
   { room, window, series, doubtful }: { room: string; window: ReadingWindow; series: string[]; doubtful: string[] },
@@ -249,7 +249,7 @@ function readEvents(values: readonly unknown[], origin: string, seriesMasterId?:
   });
 }
 
-/** The items of a window from a place on, slice by slice. @throws ServerFault */
+/** The items of a window from a place on, slice by slice. */
 function viewSlices(
   api: GraphApi,
   room: string,

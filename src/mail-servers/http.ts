@@ -21,21 +21,19 @@ export type ServerQuestion = {
   reads?: readonly number[];
   /** What the server says itself of a refused account. */
   words?: (bytes: Buffer) => string;
-  /** For people who wonder what has taken so long. */
+  /** Names the request in messages about its time. */
   what?: string;
-  /** Milliseconds; 15 s. */
-  deadline?: number;
+  /** 15 s if it is left out. */
+  deadlineMs?: number;
 };
 
 export type ServerAnswer = { status: number; headers: Headers; bytes: Buffer; address: string };
-
-/** @throws ServerFault and nothing else */
 export type AskServer = (question: ServerQuestion, signal: AbortSignal) => Promise<ServerAnswer>;
 
 const mostBytes = 16 * 1_048_576;
-const usualDeadline = 15_000;
+const usualDeadlineMs = 15_000;
 /** Of what reads many items at once, which a server may be slow to find. */
-export const readDeadline = 30_000;
+export const readDeadlineMs = 30_000;
 /** Of one mail server: Exchange lets an account have 27 at once. */
 const mostAtOnce = 8;
 const mostRedirects = 3;
@@ -58,13 +56,13 @@ export function openHttp(settings: MailServerSettings, log: Log): AskServer {
   }
 
   async function send(url: URL, question: ServerQuestion, authorization: string, signal: AbortSignal) {
-    const { method = 'GET', headers, body, what = method, deadline = usualDeadline } = question;
+    const { method = 'GET', headers, body, what = method, deadlineMs = usualDeadlineMs } = question;
     const since = performance.now();
     const init = {
       method,
       headers: { ...headers, authorization },
       ...(body !== undefined && { body }),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(deadline)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
     };
     try {
       const answer = await fetchBounded(url, init, mostBytes);

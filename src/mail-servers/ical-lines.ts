@@ -17,7 +17,7 @@ export type IcalComponent = {
   readonly components: readonly IcalComponent[];
 };
 
-/** It is not read; the message is for people. */
+/** Thrown by everything here that reads iCalendar, for what it does not read; the message is for people. */
 export class Unreadable extends Error {}
 
 const mostCharacters = 1024 * 1024;
@@ -40,8 +40,6 @@ const parameterOfDate = /;([\w-]+)=("[^"]*"|[^";]*)(?:,"[^"]*")*/y;
 function unquote(text: string): string {
   return text.startsWith('"') ? text.slice(1, -1) : text;
 }
-
-/** @throws Unreadable */
 function readProperty(name: string, rest: string): IcalProperty {
   const isDate = ofDates.has(name);
   const form = isDate ? parameterOfDate : parameter;
@@ -62,7 +60,7 @@ function readProperty(name: string, rest: string): IcalProperty {
 
 type Open = { name: string; properties: IcalProperty[]; components: IcalComponent[] };
 
-/** The lines without their folds. @throws Unreadable */
+/** The lines without their folds. */
 function unfold(text: string): string[] {
   if (text.length > mostCharacters) throw new Unreadable(`it has more than ${mostCharacters} characters`);
   const lines = text.replace(/\r?\n[ \t]/g, '').split(/\r\n|\n|\r/);
@@ -72,7 +70,6 @@ function unfold(text: string): string[] {
 
 /**
  * The VCALENDAR of a text, with the properties that this service knows.
- * @throws Unreadable
  */
 export function readComponents(text: string): IcalComponent {
   const root: Open = { name: '', properties: [], components: [] };

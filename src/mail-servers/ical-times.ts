@@ -25,8 +25,6 @@ export type IcalSpan = { start: number; end: number };
 
 /** How the end of an occurrence follows from its start. */
 export type IcalLength = { days: number; exact: number };
-
-/** @throws Unreadable */
 export function readMoment({ name, parameters, value }: IcalProperty, zones: IcalZones): IcalMoment {
   if (parameters.get('VALUE')?.toUpperCase() === 'DATE' || /^\d{8}$/.test(value))
     return { wall: readWall(value.slice(0, 8)), zone: null, isFloating: false };
@@ -40,8 +38,6 @@ export function readMoment({ name, parameters, value }: IcalProperty, zones: Ica
 export function instantOf({ wall, zone }: IcalMoment): number {
   return zone === null ? wall : zone.instantOf(wall);
 }
-
-/** @throws Unreadable */
 function readDuration(text: string): IcalLength {
   const found = /^([+-]?)P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/.exec(
     text,
@@ -58,7 +54,7 @@ function readDuration(text: string): IcalLength {
   return { days: sign * (7 * weeks + days), exact: sign * ((hours * 60 + minutes) * 60 + seconds) * 1000 };
 }
 
-/** Null where the component does not say. @throws Unreadable */
+/** Null where the component does not say. */
 export function readLength(component: IcalComponent, start: IcalMoment, zones: IcalZones): IcalLength | null {
   const end = propertyOf(component, 'DTEND');
   if (end) {
@@ -85,7 +81,7 @@ function alignTo(series: IcalMoment, moment: IcalMoment): IcalMoment {
   return moment.isFloating ? { ...series, wall: moment.wall } : moment;
 }
 
-/** The original start of what an exception replaces, and whether of all that follow, too (3.2.13). @throws Unreadable */
+/** The original start of what an exception replaces, and whether of all that follow, too (3.2.13). */
 export function readOriginal(
   property: IcalProperty,
   series: IcalMoment | null,
@@ -113,7 +109,7 @@ const mostDates = 2_000;
 
 type Dated = { moment: IcalMoment; length: () => IcalLength | null };
 
-/** Of EXDATE or RDATE, as the series counts. @throws Unreadable */
+/** Of EXDATE or RDATE, as the series counts. */
 function readDates(component: IcalComponent, name: 'EXDATE' | 'RDATE', series: IcalMoment, zones: IcalZones): Dated[] {
   const texts = propertiesOf(component, name).flatMap(({ value, ...property }) =>
     value.split(',', mostDates + 1).map((text) => ({ ...property, value: text.trim() })),
@@ -122,7 +118,7 @@ function readDates(component: IcalComponent, name: 'EXDATE' | 'RDATE', series: I
   return texts.filter(({ value }) => value !== '').map((each) => readDate(each, series, zones));
 }
 
-/** A date, a time, or a period (3.3.9), which has a length of its own. @throws Unreadable */
+/** A date, a time, or a period (3.3.9), which has a length of its own. */
 function readDate(property: IcalProperty, series: IcalMoment, zones: IcalZones): Dated {
   const [start = '', end] = property.value.split('/', 2);
   if (end === undefined) return { moment: alignTo(series, readMoment(property, zones)), length: () => null };
@@ -137,7 +133,7 @@ function withoutValue(parameters: ReadonlyMap<string, string>): ReadonlyMap<stri
   return new Map([...parameters].filter(([name]) => name !== 'VALUE'));
 }
 
-/** The last wall of a rule, and the last instant. @throws Unreadable */
+/** The last wall of a rule, and the last instant. */
 function readUntil(rule: Rule, start: IcalMoment): { wall: Wall; instant: number } {
   const never = Number.POSITIVE_INFINITY;
   if (rule.until === null) return { wall: never, instant: never };
@@ -147,8 +143,6 @@ function readUntil(rule: Rule, start: IcalMoment): { wall: Wall; instant: number
   if (start.zone === null) return { wall: Math.floor(wall / dayLength + 0.5) * dayLength, instant: never };
   return rule.until.endsWith('Z') ? { wall: never, instant: wall } : { wall, instant: never };
 }
-
-/** @throws Unreadable */
 function checkClock(rule: Rule, start: IcalMoment): void {
   if (start.zone === null) return;
   const at = new Date(start.wall);
@@ -157,7 +151,7 @@ function checkClock(rule: Rule, start: IcalMoment): void {
     throw new Unreadable('it repeats at other times of the day than its start');
 }
 
-/** Whether a series leaves out its occurrence of an original start. @throws Unreadable */
+/** Whether a series leaves out its occurrence of an original start. */
 export function readExcluded(
   component: IcalComponent,
   start: IcalMoment,
@@ -191,7 +185,6 @@ const firstYear = Date.UTC(1900, 0);
 /**
  * The occurrences of a series that begin from `from` to `to`, both walls, by their original starts with
  * those that exceptions replace and EXDATE leaves out.
- * @throws Unreadable
  */
 export function listOccurrences(
   component: IcalComponent,

@@ -23,8 +23,6 @@ function readOffset(observance: IcalComponent, name: string): number {
   const [, sign, hours, minutes, seconds = '0'] = found;
   return Number(`${sign}1`) * (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
 }
-
-/** @throws Unreadable */
 function onsetsOf(observance: IcalComponent, window: ReadingWindow): Onset[] {
   const [from, to] = [readOffset(observance, 'TZOFFSETFROM'), readOffset(observance, 'TZOFFSETTO')];
   const start = readWall(contentOf(observance, 'DTSTART') ?? '');
@@ -75,7 +73,7 @@ function defineZone(timeZone: IcalComponent, window: ReadingWindow): Zone {
   });
 }
 
-/** The local time of `20261201T093000` or the midnight of `20261201`. @throws Unreadable */
+/** The local time of `20261201T093000` or the midnight of `20261201`. */
 export function readWall(text: string): Wall {
   const wall = findWall(text);
   if (wall === null) throw new Unreadable('it has a date that is not in the calendar');

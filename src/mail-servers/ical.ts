@@ -53,8 +53,6 @@ export function readCalendarObject(id: string, text: string, reader: ObjectReade
     throw error;
   }
 }
-
-/** @throws Unreadable */
 function readItems(id: string, text: string, reader: ObjectReader): RemoteItem[] {
   const calendar = readComponents(text);
   const events = calendar.components.filter(({ name }) => name === 'VEVENT');
@@ -83,8 +81,6 @@ function isNewer(event: IcalComponent, than: IcalComponent): boolean {
   const stamp = (each: IcalComponent) => contentOf(each, 'DTSTAMP') ?? '';
   return sequence(event) === sequence(than) ? stamp(event) >= stamp(than) : sequence(event) > sequence(than);
 }
-
-/** @throws Unreadable */
 function* listParts(events: IcalComponent[], zones: IcalZones, window: ReadingWindow): Iterable<Part> {
   let master: IcalComponent | undefined;
   for (const event of events)
@@ -116,7 +112,7 @@ type Exception = {
   length: IcalLength | null;
 };
 
-/** By their original starts. @throws Unreadable */
+/** By their original starts. */
 function readExceptions(
   events: IcalComponent[],
   series: { start: IcalMoment | null; length: IcalLength | null },
@@ -173,8 +169,6 @@ function* listOwn(series: Series, zones: IcalZones, window: ReadingWindow): Iter
 }
 
 const movedBy = ({ at, start }: Exception) => instantOf(start) - at;
-
-/** @throws Unreadable */
 function readStart(event: IcalComponent, zones: IcalZones): IcalMoment {
   const property = propertyOf(event, 'DTSTART');
   if (!property) throw new Unreadable('it has no DTSTART');
@@ -202,7 +196,7 @@ function makeItem(id: string, { event, occurrence, span, isDate }: Part, mailbox
   };
 }
 
-/** Of years beyond those that an ISO date and the database have room for. @throws Unreadable */
+/** Of years beyond those that an ISO date and the database have room for. */
 function dateOf(instant: number): Date {
   if (!(instant > Date.UTC(0, 0) - 2_000 * 366 * dayLength && instant < Date.UTC(9999, 0)))
     throw new Unreadable('it lasts beyond the calendar');

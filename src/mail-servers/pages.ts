@@ -46,7 +46,7 @@ function readsOf({ id: group, items, unreadable }: RemoteGroup): ReadOfGroup[] {
   return items.map((item) => ({ group, id: item.id, item }));
 }
 
-/** A reading to its end, from a cursor on. @throws ServerFault */
+/** A reading to its end, from a cursor on. */
 export async function readAll(
   { pages }: Connector,
   calendar: RemoteCalendar,

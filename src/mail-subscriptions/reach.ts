@@ -6,7 +6,7 @@ import { AnswerTooLarge, fetchBounded } from '../http/safe-fetch.ts';
 import type { ServerKind } from '../mail-servers/service.ts';
 import { type CallbackSettings, callbackUrl } from './callback-url.ts';
 
-const answerTimeout = 5_000;
+const answerWithinMs = 5_000;
 const mostBytes = 65_536;
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8);
@@ -23,10 +23,10 @@ for (const [network, bits] of [
 inner.addSubnet('fc00::', 7, 'ipv6');
 inner.addSubnet('fe80::', 10, 'ipv6');
 
-type Place = 'this machine' | 'a private network' | 'anywhere';
+type Reach = 'this machine' | 'a private network' | 'anywhere';
 
 /** Judged by the name alone: on other machines it may resolve to another address. */
-function placeOf({ hostname }: URL): Place {
+function reachOf({ hostname }: URL): Reach {
   const host = hostname.replace(/^\[|\]$/g, '');
   const family = isIPv6(host) ? 'ipv6' : 'ipv4';
   if (host === 'localhost' || host.endsWith('.localhost') || loopback.check(host, family)) return 'this machine';
@@ -45,8 +45,8 @@ function judge(
   setting: string,
   { Kind, Url }: Pick<MailServerSettings, 'Kind' | 'Url'>,
 ): Omit<Finding, 'check'> | undefined {
-  if (placeOf(new URL(Url)) === 'this machine') return undefined;
-  const place = placeOf(callback);
+  if (reachOf(new URL(Url)) === 'this machine') return undefined;
+  const place = reachOf(callback);
   const remedy = `Set ${setting} to an https URL that the mail server reaches.`;
   if (place === 'this machine')
     return {
@@ -71,7 +71,7 @@ const certificateFault = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|ERR_TLS/;
 async function call(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'check'>> {
   const remedy = `Publish the path ${callback.pathname} on the proxy, and look there what becomes of a GET.`;
   try {
-    const answer = await fetchBounded(callback, { signal: AbortSignal.timeout(answerTimeout) }, mostBytes);
+    const answer = await fetchBounded(callback, { signal: AbortSignal.timeout(answerWithinMs) }, mostBytes);
     const isOurs = answer.status === 405 && answer.headers.get('content-type')?.startsWith('application/problem+json');
     if (isOurs) return { level: 'ok', text: 'answers' };
     return { level: 'fault', text: `does not lead here: GET answers ${answer.status}`, remedy };

@@ -1,4 +1,4 @@
-/** Items whose room was occupied get their bookings as soon as it is free, or only those have it that come after them. */
+/** Books items whose room was occupied, as soon as it is free or held only by items that they precede. */
 import { sql } from 'kysely';
 import { bookMailItems, lockRooms } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';

@@ -1,4 +1,4 @@
-/** What items of a calendar come to here. Pure: what the mail server says is not to be trusted with anything but its room. */
+/** Items of a mail server as bookings. Pure. Anybody who invites a room writes them: they may affect that room alone. */
 import { createHash } from 'node:crypto';
 import type { MailBooking } from '../bookings/service.ts';
 import {
@@ -48,7 +48,7 @@ export type ItemSurroundings = {
 
 /** What stands for a group that cannot be read; no occurrence of any is called so. */
 const wholeGroup = '!';
-const longestItem = 366 * dayLength;
+const longestItemMs = 366 * dayLength;
 const longest = { uid: 1_000, email: 254, reason: 500 };
 
 /** The instants of an item; of whole days those at which they begin on the clocks of the room, however short they are. */
@@ -70,7 +70,7 @@ function faultOf(instants: { start: Date; end: Date } | null): string | undefine
   const length = instants.end.getTime() - instants.start.getTime();
   if (length < 0) return 'It ends before it begins.';
   if (length === 0) return 'It ends when it begins.';
-  if (length > longestItem) return 'It is longer than 366 days.';
+  if (length > longestItemMs) return 'It is longer than 366 days.';
   return undefined;
 }
 

@@ -45,7 +45,7 @@ export type Calendar = {
 /** `place` is the connector's; `marks` those of the calendar when the reading began, and our own since. */
 export type Continuation = { place: string; marks: number };
 
-/** What of the calendar has changed since its reading began: another one was faster, or the settings are others. */
+/** The calendar has changed since its reading began: another reading was faster, or the settings have changed. */
 export class Overtaken extends Error {}
 
 /** Whether a calendar is as it was when its reading began. */

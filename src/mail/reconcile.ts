@@ -116,7 +116,7 @@ async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly St
 }
 
 /** What is found so long after it has changed there should have been pushed. */
-const pushIsLate = 5 * 60_000;
+const pushIsLateMs = 5 * 60_000;
 
 /** A subscription that was Active while something changed, of which nobody has told us, may be dead. */
 async function doubtPush(
@@ -126,7 +126,7 @@ async function doubtPush(
 ): Promise<void> {
   if (dirtyBy !== 'Poll' || cursor === null) return;
   const times = steps.flatMap(({ item }) => item?.changedAt?.getTime() ?? []);
-  const late = times.filter((time) => time < Date.now() - pushIsLate);
+  const late = times.filter((time) => time < Date.now() - pushIsLateMs);
   if (late.length === 0) return;
   await doubtSubscription(trx, mandatorId, id, new Date(Math.max(...late)));
 }

@@ -1,4 +1,4 @@
-/** Items of a calendar as they are kept, which ask for their places again: another one, or another answer, may come first. */
+/** Stored items that compete for their room again, because one that precedes them has come, has changed or is gone. */
 import { type RawBuilder, sql } from 'kysely';
 import type { InTheWay, MailBooking, MailOutcome, MailWish } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';

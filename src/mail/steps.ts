@@ -17,9 +17,9 @@ import { countItems } from './items.ts';
 import { type Calendar, type Continuation, forgetSteps, isUnchanged, noFault, Overtaken } from './reading.ts';
 
 const mostItems = 20_000;
-/** After so many items, or milliseconds, a step ends with the next page: soon enough for a quick turn. */
+/** After so many items, or so long, a step ends with the next page: soon enough for a quick turn. */
 const itemsOfStep = 2_000;
-const stepWithin = 3_000;
+const stepWithinMs = 3_000;
 
 export type Step = {
   window: ReadingWindow;
@@ -33,7 +33,7 @@ export type Step = {
 
 export const isComplete = ({ pages }: Step): boolean => pages.at(-1)?.isLast === true;
 
-/** Whether what the steps before have brought does not count, if there are any. */
+/** Whether there are no earlier steps, or what they have brought is void. */
 export const isFirst = ({ continuation }: Calendar, { isAnew, pages }: Step): boolean =>
   isAnew || continuation === null || pages[0]?.restarts === true;
 
@@ -43,7 +43,7 @@ export function itemsSoFar(calendar: Calendar, step: Step): number {
 }
 
 /**
- * Asks for what has changed, or for all there is when the mail server has lost the thread. Throws nothing.
+ * Asks for what has changed, or for all there is when the mail server no longer knows the cursor. Never throws.
  * @param answered called with each page
  */
 export async function readStep(
@@ -54,7 +54,7 @@ export async function readStep(
   answered: () => void,
 ): Promise<Step> {
   const { cursor, continuation, windowStart, windowEnd } = calendar;
-  const until = performance.now() + stepWithin;
+  const until = performance.now() + stepWithinMs;
   const isOver = ({ items }: Step) => items >= itemsOfStep || performance.now() >= until;
 
   async function read(step: Step): Promise<Step> {

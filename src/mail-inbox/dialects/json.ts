@@ -8,7 +8,7 @@ const [quote, backslash] = Buffer.from('"\\');
 const opening = new Set(Buffer.from('[{'));
 const closing = new Set(Buffer.from(']}'));
 
-/** Before it is parsed: what is deep cannot be written again. */
+/** Before it is parsed, as deep values cannot be written as JSON again. */
 function checkDepth(bytes: Buffer): void {
   let depth = 0;
   let isText = false;
