@@ -9,6 +9,9 @@ export default {
   testSequencer: '<rootDir>/test/_util/longest-first.js',
   // More than the two cores they are meant for: many of them wait for processes that start and stop.
   maxWorkers: 3,
+  // Jest keeps the modules of every file that a worker has run: past this a fresh worker is cheaper than collecting garbage,
+  // and one that is larger takes longer to end than Jest waits.
+  workerIdleMemoryLimit: '500MB',
   // Longer than the busiest machine needs: tests wait for conditions, and only a hang reaches it.
   testTimeout: 120_000,
 };

@@ -24,7 +24,7 @@ let service: Service;
 let admin: ReturnType<typeof masterData>;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ Role: 'Web' });
   admin = masterData(service, await service.signIn(service.tenant, 'Admin'));
 });
 afterAll(() => service.stop());

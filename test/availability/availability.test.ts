@@ -25,7 +25,7 @@ let user: MasterData;
 let display: MasterData;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ Role: 'Web' });
   admin = masterData(service, await service.signIn(service.tenant, 'Admin'));
   user = masterData(service, await service.signIn());
   display = masterData(service, await service.signIn(service.tenant, 'Display'));

@@ -419,7 +419,7 @@ describe('over REST and GraphQL', () => {
   let second: Device;
   let room: number;
   beforeAll(async () => {
-    service = await startService();
+    service = await startService({ Role: 'Web' });
     admin = masterData(service, await service.signIn(service.tenant, 'Admin'));
     first = await pairDevice(service, admin, { MayBook: true });
     second = await pairDevice(service, admin, { MayBook: true });

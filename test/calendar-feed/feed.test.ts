@@ -41,7 +41,7 @@ async function addUser(name: string): Promise<{ id: number; caller: MasterData }
 }
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ Role: 'Web' });
   const { tenant } = service;
   admin = masterData(service, await service.signIn(tenant, 'Admin'));
   user = masterData(service, await service.signIn());

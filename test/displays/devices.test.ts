@@ -19,7 +19,7 @@ let display: Device;
 let rooms: number[];
 
 beforeAll(async () => {
-  service = await startService({}, ['R001', 'R002', 'R003']);
+  service = await startService({ Role: 'Web' }, ['R001', 'R002', 'R003']);
   const { tenant } = service;
   admin = masterData(service, await service.signIn(tenant, 'Admin'));
   user = masterData(service, await service.signIn());

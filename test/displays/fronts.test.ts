@@ -14,7 +14,7 @@ let admin: MasterData;
 let sign: Device;
 
 beforeAll(async () => {
-  service = await startService({}, ['R1', 'R2']);
+  service = await startService({ Role: 'Web' }, ['R1', 'R2']);
   admin = masterData(service, await service.signIn(service.tenant, 'Admin'));
   sign = await pairDevice(service, admin, { Privacy: 'Organizer' });
 });

@@ -15,7 +15,7 @@ let stranger: MasterData;
 let rooms: number[];
 
 beforeAll(async () => {
-  service = await startService({}, ['R001', 'R002', 'Twin']);
+  service = await startService({ Role: 'Web' }, ['R001', 'R002', 'Twin']);
   const { tenant, context } = service;
   admin = masterData(service, await service.signIn(tenant, 'Admin'));
   user = masterData(service, await service.signIn());

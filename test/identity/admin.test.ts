@@ -11,7 +11,7 @@ let display: MasterData;
 let pins: string;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ Role: 'Web' });
   const { tenant } = service;
   admin = masterData(service, await service.signIn(tenant, 'Admin'));
   user = masterData(service, await service.signIn());

@@ -41,7 +41,7 @@ beforeAll(async () => {
     silent: {},
     unverified: { ...ada, email_verified: false },
   });
-  service = await startService({ ...settingsFor(provider.issuer), TrustProxy: '1' });
+  service = await startService({ ...settingsFor(provider.issuer), Role: 'Web', TrustProxy: '1' });
   await makeTenant(service.context.db, { code: 'stranger' });
 });
 

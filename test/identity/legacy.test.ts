@@ -23,9 +23,9 @@ let both: Service;
 let strict: Service;
 
 beforeAll(async () => {
-  none = await startService({ IdentityProvider__Mode: 'None', TrustProxy: '1' });
-  both = await startService({ LegacyApiKeyEnabled: 'true' });
-  strict = await startService();
+  none = await startService({ Role: 'Web', IdentityProvider__Mode: 'None', TrustProxy: '1' });
+  both = await startService({ Role: 'Web', LegacyApiKeyEnabled: 'true' });
+  strict = await startService({ Role: 'Web' });
 });
 
 afterAll(async () => {

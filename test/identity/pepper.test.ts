@@ -19,7 +19,7 @@ let service: Service;
 let foreign: Context & { close(): Promise<void> };
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ Role: 'Web' });
   foreign = await openContext(testConfig(service.databaseUrl, { Pepper: another }), silent);
 });
 afterAll(async () => {

@@ -19,7 +19,7 @@ let locations: Record<string, number>;
 let token: string;
 
 beforeAll(async () => {
-  service = await startService({}, ['Room']);
+  service = await startService({ Role: 'Web' }, ['Room']);
   const { tenant, context } = service;
   const rule = { Weekdays: [1, 2, 3, 4, 5, 6, 7], Opens: '22:00', Closes: '06:00' };
   const file = {

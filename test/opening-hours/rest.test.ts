@@ -29,7 +29,7 @@ const everyDay = [1, 2, 3, 4, 5, 6, 7];
 const daily = (Opens: string, Closes: string) => ({ Weekdays: everyDay, Opens, Closes });
 
 beforeAll(async () => {
-  service = await startService({}, ['Day', 'Night', 'Retired']);
+  service = await startService({ Role: 'Web' }, ['Day', 'Night', 'Retired']);
   const { db } = service.context;
   const { tenant } = service;
   other = await makeTenant(db, { code: 'other', timeZone: 'Asia/Kathmandu' });

@@ -10,7 +10,7 @@ let user: MasterData;
 let display: MasterData;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ Role: 'Web' });
   const { tenant } = service;
   admin = masterData(service, await service.signIn(tenant, 'Admin'));
   user = masterData(service, await service.signIn());

@@ -14,7 +14,7 @@ let display: MasterData;
 let foreign: Awaited<ReturnType<typeof makeTenant>>;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ Role: 'Web' });
   const { tenant } = service;
   admin = masterData(service, await service.signIn(tenant, 'Admin'));
   user = masterData(service, await service.signIn());

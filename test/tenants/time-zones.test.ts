@@ -18,7 +18,7 @@ let service: Service;
 let admin: MasterData;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ Role: 'Web' });
   admin = masterData(service, await service.signIn(service.tenant, 'Admin'));
 });
 afterAll(() => service.stop());

@@ -20,7 +20,7 @@ describeInBrowser('A board in a browser', () => {
     board.page.getByRole('listitem').filter({ has: board.page.getByRole('heading', { name: room, exact: true }) });
 
   beforeAll(async () => {
-    [service, browser] = await Promise.all([startService(), launchBrowser()]);
+    [service, browser] = await Promise.all([startService({ Role: 'Web' }), launchBrowser()]);
     school = await openSchool(service, 'haus', 12, rooms);
     const { token } = await school.pair({ LocationId: school.locationId });
     cable = await layCable(service.url);

@@ -9,7 +9,7 @@ const folder = path.join(import.meta.dirname, '..', '..', 'src', 'web', 'display
 let service: Service;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ Role: 'Web' });
 });
 afterAll(() => service.stop());
 
