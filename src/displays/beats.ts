@@ -1,6 +1,6 @@
 /** Things that happen once in a period, for each id at another moment of it, so that thousands do not happen at once. */
 
-/** Always the same for an id. */
+/** When in its period an id beats; the same in every process. */
 export const phaseOf = (id: number, periodMs: number) => Math.floor(((id * 0.618_033_988_75) % 1) * periodMs);
 
 export type Beats = { start(): void; stop(): void };
@@ -12,7 +12,7 @@ export function openBeats(id: number, periodMs: number, beat: () => void): Beats
     const rest = periodMs - ((((Date.now() - phase) % periodMs) + periodMs) % periodMs);
     timer = setTimeout(
       () => {
-        // A timer may be early: it must not beat again at the right moment.
+        // A timer may fire early; it must not beat twice.
         wait(periodMs / 2);
         beat();
       },

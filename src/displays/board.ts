@@ -1,27 +1,26 @@
-/** The rooms of a location that somebody watches on one board, as this process knows them. */
+/** The rooms of a location that is watched as a whole, as this process knows them. */
 import { openBeats } from './beats.ts';
 import type { DisplayHeartbeat } from './display.ts';
 import { type DisplayPace, sharedForMs, type WatchedRoom } from './room.ts';
 import { toHeartbeat } from './snapshot.ts';
 
-/** Told when the location may have other rooms, and at each heartbeat. */
+/** `tell` is called when the location may have other rooms, and at each heartbeat. */
 export type BoardReader = { tell(): void; end(): void };
 
 export type Board = {
   readonly locationId: number;
   readonly isWatched: boolean;
-  /** Which rooms it has has been read. */
+  /** Whether its rooms have been read. */
   readonly isKnown: boolean;
-  /** Counts the heartbeats. */
   readonly beats: number;
-  /** The ids of the rooms that the location has, in order of their names. */
+  /** The ids of its rooms, in order of their names. */
   readonly resourceIds: readonly number[];
   roomOf(id: number): WatchedRoom;
-  /** Says until when all that is shown of it was known to be right; the same object for all who ask at about the same time. */
+  /** With `asOf` of all that is shown; the same object for all readers at about the same time. */
   heartbeat(): DisplayHeartbeat;
-  /** It may have other rooms. */
+  /** The location may have other rooms. */
   touch(): void;
-  /** A read begins of which rooms it has; what it has found is published by what this returns. */
+  /** Begins a read of its rooms. @returns publishes what the read has found */
   beginRead(): (ids: readonly number[]) => void;
   join(reader: BoardReader): void;
   leave(reader: BoardReader): void;
@@ -89,7 +88,7 @@ export function openBoard(locationId: number, surroundings: BoardSurroundings): 
     beginRead() {
       const [read, seeing, at] = [++reads, changes, Date.now()];
       return (ids) => {
-        // Of two reads that overlap the later one may be done first.
+        // Of two overlapping reads the later one may end first.
         if (read < shownRead) return;
         shownRead = read;
         seenChanges = seeing;

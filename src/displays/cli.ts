@@ -14,7 +14,6 @@ type PairOptions = TenantOption & {
   privacy?: string;
 };
 
-/** The largest unit of which there is one. */
 function formatAge(seconds: number | null): string {
   if (seconds === null) return 'never';
   const units = [
@@ -39,7 +38,7 @@ const roomsOf = ({ resources }: displays.Display) => {
     : names.join(', ');
 };
 
-/** The page that a device has open is of one room, and stays so when its display is given others. */
+/** A warning when the page that the device has open is of a room that its display does not show. */
 function otherPage(asked: displays.AskedRoom | null, { resources }: displays.Display, pages: string): string | null {
   if (!asked || resources.some(({ id }) => id === asked.id)) return null;
   const right = resources[0] ? `; open ${pages}/${resources[0].id} on it` : '';

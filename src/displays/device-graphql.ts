@@ -1,4 +1,4 @@
-/** Devices over GraphQL: how Admins pair, list, change and revoke them, and what they tell of themselves. */
+/** Devices over GraphQL: Admins pair, list, change and revoke them; devices report their health. */
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
 import { toFields } from '../fields.ts';
 import type { AddTypes, Builder } from '../graphql/builder.ts';

@@ -1,4 +1,4 @@
-/** Devices over REST: how they are paired, what Admins do with them, and what they tell of themselves. */
+/** Devices over REST: Admins pair, list, change and revoke them; devices report their health. */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
@@ -16,7 +16,7 @@ const params = z.object({ id: id('The Id of the display.') });
 const forAdmins = { 403: 'Only an Admin manages displays.' };
 const forDevices = { 403: 'Only a paired display is known as one.' };
 const retired = 'A room or the location is not active.';
-/** Its ETag begins with the version, for If-Match, and goes on with what changes without one, for If-None-Match. */
+/** The ETag is the version, for If-Match, and a hash of the record, which also changes without a new version. */
 function answerOf(display: displays.Display, more: { status?: number; location?: string } = {}): Answer {
   const body = wire.toDisplayRecord(display);
   const etag = `"${body.Version}-${hash('sha1', JSON.stringify(body), 'base64url')}"`;
@@ -34,7 +34,7 @@ const one = (description: string, example: object = wire.examples.display): Desc
   headers: ['ETag'],
 });
 
-/** Before the door, because who asks has no credential yet. */
+/** Called without a credential. */
 export const pairingRoutes: Route[] = [
   anonymousRoute({
     method: 'POST',
@@ -83,7 +83,6 @@ const ownRoutes = [
   }),
 ];
 
-/** What Admins do with displays, and displays with themselves. */
 export const deviceRoutes: Route[] = [
   ...ownRoutes,
   route({

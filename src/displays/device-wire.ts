@@ -19,7 +19,7 @@ import { mostResources } from './rooms.ts';
 
 const anId = z.int('must be a whole number').min(1, 'must be 1 or more');
 const longestName = 200;
-/** What a location may have. */
+/** The most rooms of a location. */
 const mostShown = 10_000;
 
 const whole = (least: number, most: number, description: string) =>

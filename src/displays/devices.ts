@@ -1,4 +1,4 @@
-/** Paired devices over the API: Admins list, change and revoke them; each knows itself. */
+/** Paired devices: Admins list, change and revoke them; each reads itself. */
 import { sql } from 'kysely';
 import { checkAdmin, checkVersion, recordAct } from '../access.ts';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
@@ -16,7 +16,7 @@ export const displayList: List<Display> = { name: 'displays', key: idKey, keyOf:
 
 const unknown = () => new NotFound('There is no display of this id.');
 
-/** @throws Forbidden for whoever is no paired device */
+/** @throws Forbidden for callers that are no paired device */
 function ownId({ display }: Viewer): number {
   if (!display)
     throw new Forbidden('Only a paired display is known as one; pair a device and call with its own token.');
@@ -38,7 +38,7 @@ const selectDevices = (db: Database, { mandatorId }: Viewer) =>
       sql<number[]>`array(
         select resource_id from display_resource as given
         where given.mandator_id = display.mandator_id and given.display_id = display.id order by 1)`.as('resourceIds'),
-      // Beside those, all that its location has now.
+      // And all rooms that its location has now.
       sql<Display['resources']>`(
         select coalesce(jsonb_agg(jsonb_build_object('id', room.id, 'name', room.name) order by room.name_key, room.id), '[]')
         from resource as room
@@ -70,7 +70,7 @@ export async function listDevices(db: Database, viewer: Viewer, { limit, after }
   return toPage(displayList, rows.map(toDisplay), limit);
 }
 
-/** All of them. @throws Forbidden */
+/** @throws Forbidden */
 export async function listAllDevices(db: Database, viewer: Viewer): Promise<Display[]> {
   checkAdmin(viewer);
   const rows = await selectDevices(db, viewer).orderBy('display.id').execute();
@@ -101,7 +101,7 @@ export async function findOwnDevice(context: Context, viewer: Viewer): Promise<D
   return viewer.display ? await getOwnDevice(context, viewer) : null;
 }
 
-/** Keeps what a device tells of itself. @throws Forbidden for whoever is none */
+/** Stores the health that a device reports. @throws Forbidden for callers that are no device */
 export async function reportHealth(context: Context, viewer: Viewer, health: DeviceHealth): Promise<Display> {
   const id = ownId(viewer);
   hear(context, viewer);
@@ -115,7 +115,7 @@ export async function reportHealth(context: Context, viewer: Viewer, health: Dev
 }
 
 /**
- * Changes what is given. What a display may no longer do it cannot do at once, on every process: the database announces it.
+ * Changes what is given. The database announces the change, so that every process applies it at once.
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for unknown rooms, or where none would be left; Conflict for
  * retired rooms and a revoked display
  */
@@ -157,7 +157,7 @@ export function changeDevice(
   });
 }
 
-/** Makes others who change this display wait. @throws NotFound */
+/** Locks the display against other changes. @throws NotFound */
 async function hold(trx: Transaction, mandatorId: number, id: number): Promise<void> {
   const held = await trx
     .selectFrom('display')
@@ -187,7 +187,7 @@ async function giveResources(
 }
 
 /**
- * Ends a display: its token and its streams, on every process, and its person; again is no error.
+ * Ends a display, its token, its streams and its person, on every process. Repeating it is no error.
  * @throws Forbidden; NotFound, also for another tenant's
  */
 export function revokeDevice(db: Database, act: Act, id: number): Promise<Display> {

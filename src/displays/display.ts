@@ -1,4 +1,4 @@
-/** What a sign is, and what it is shown, here and on the wire (contract 8 and 9). */
+/** Displays, and the frames that they are sent (contract 8 and 9). */
 import type { DisplayGrant } from '../context.ts';
 import type { PlannedSlot, RoomStatus, SlotChange } from './state.ts';
 
@@ -12,7 +12,7 @@ export type Display = {
   personId: number;
   /** The rooms that it was given one by one. */
   resourceIds: number[];
-  /** The location whose active rooms it shows besides those. */
+  /** The location whose active rooms it also shows. */
   locationId: number | null;
   /** All that it shows now, by name. */
   resources: { id: number; name: string }[];
@@ -23,28 +23,25 @@ export type Display = {
   revokedAt: Date | null;
   /** When it last called. */
   heardAt: Date | null;
-  /** How long ago that was. */
   ageSeconds: number | null;
-  /** Since when it has not called though it should have. */
+  /** Since when it has not called although it should have. */
   silentSince: Date | null;
   health: DeviceHealth | null;
   version: number;
 };
 
-/** What a device tells of itself. */
+/** What a device reports about itself. */
 export type DeviceHealth = {
-  /** Of the page, or of another program. */
   program: string;
   /** Width x height in CSS pixels. */
   screen: string | null;
-  /** By how many seconds its clock is ahead of the server's. */
   clockAheadSeconds: number | null;
   /** Percent. */
   battery: number | null;
   /** How often it has lost the stream since it was started. */
   reconnects: number | null;
   startedAt: Date | null;
-  /** What it wants the operators to read. */
+  /** For the operators. */
   note: string | null;
 };
 
@@ -58,19 +55,19 @@ export const slotChangeKinds = [
 
 export type DisplaySlot = PlannedSlot & { bookingId: number; checkedInAt: number | null };
 
-/** All that a sign knows of its room; the same object for everybody who sees the same. */
+/** What a sign shows of its room; the same object for all readers of one level of privacy. */
 export type RoomSnapshot = {
   kind: 'snapshot';
-  /** Names this content: the same content has the same cursor, in every process. */
+  /** A hash of the content, the same in every process. */
   cursor: string;
   serverTime: number;
-  /** Until when all of this was known to be right. */
+  /** The latest instant at which all of this was known to be right. */
   asOf: number;
   staleAfterSeconds: number;
-  /** From then on nobody should rely on it any more. */
+  /** From then on it should no longer be relied on. */
   trustUntil: number;
   timeZone: string;
-  /** The offsets of that zone, each from an instant on: for devices whose own rules are old. */
+  /** The offsets of that zone, each from an instant on: for devices with outdated zone rules. */
   zoneOffsets: { from: number; offsetMinutes: number }[];
   resource: {
     id: number;
@@ -87,28 +84,28 @@ export type RoomSnapshot = {
   /** In order of `from`: from today, at the location, for at least 48 hours. */
   schedule: DisplaySlot[];
   open: { start: number; end: number }[];
-  /** The first instant that the schedule holds, and the first that it does not. */
+  /** The schedule covers [start, end). */
   start: number;
   end: number;
   nextChangeAt: number | null;
 };
 
-/** Says that the stream lives and, while the server itself is sure, that what was sent is still right. */
+/** Says that the stream lives, and until when what was sent was known to be right. */
 export type DisplayHeartbeat = {
   kind: 'heartbeat';
-  /** Of the snapshot that is still right; empty on a board, which shows several. */
+  /** Of the present snapshot; empty on a board, which shows several rooms. */
   cursor: string;
   serverTime: number;
   asOf: number;
   trustUntil: number;
 };
 
-/** The last frame of a stream that ends before its client wants it to. */
+/** The last frame of a stream that the server ends. */
 export type DisplayEnded = {
   kind: 'ended';
   reason: 'Expired' | 'Revoked' | 'Restarting';
   serverTime: number;
-  /** When to come back; null: not with this credential. */
+  /** Null: the same credential will not be taken again. */
   retryAfterSeconds: number | null;
 };
 

@@ -1,4 +1,4 @@
-/** What the documentation of REST shows. */
+/** The example of the REST documentation. */
 const day = '2027-03-01';
 const at = (time: string) => `${day}T${time}:00.000Z`;
 

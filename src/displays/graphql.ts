@@ -53,7 +53,7 @@ function addFrame(builder: Builder, snapshot: ReturnType<typeof addSnapshot>) {
   });
 }
 
-/** The last frame of a stream that `error` has ended. @throws whatever is no end that a sign can do something about */
+/** The last frame of a stream that `error` has ended. @throws any other error than those a sign can act on */
 function endOf(error: Error, expiresAt: Date): displays.DisplayEnded {
   const serverTime = Date.now();
   const cause = asDomainError(error);
@@ -100,7 +100,7 @@ function addStreams(builder: Builder, frame: ReturnType<typeof addFrame>): void 
       async () => displays.hearReader(call.context, call.viewer, await open(call.context)),
       (error) => endOf(error, call.viewer.expiresAt),
     );
-  // Nothing below a frame depends on who looks: what may be shown was decided when it was made.
+  // The fields of a frame do not depend on the reader: its level of privacy was applied when it was made.
   const extensions = { sharesFrames: true };
   builder.subscriptionFields((t) => ({
     display: t.field({

@@ -1,6 +1,6 @@
 /**
- * Which displays are heard of. Each process keeps in memory whom it has heard and writes it down every few seconds, for
- * all of them in one statement; what a crash loses, the next call of the device brings again.
+ * When displays were last heard of. Each process collects the calls of displays in memory and writes them every few seconds
+ * in one statement; what a crash loses, the next call of the device brings again.
  *
  * A display counts for 90 days after it was last heard of. It is **silent** when it has not been heard of for ten minutes
  * after it should have been: the feed of changes then tells of it, and again when it is back.
@@ -18,13 +18,13 @@ const silentAfterMinutes = 10;
 const usualCallSeconds = 60;
 const readersHeardEveryMs = 10_000;
 const flushEveryMs = 3_000;
-/** Displays that a sweep takes at a time, and that its line in the log names. */
+/** Displays that a sweep handles at a time, and that it names in the log. */
 const [mostAtOnce, mostNamed] = [1_000, 20];
 
-/** Instants of this machine's clock, in milliseconds. `byReading`: only because it takes the frames of a stream. */
+/** Instants of this machine's clock, in milliseconds. `byReading`: heard only by taking the frames of a stream. */
 type Heard = { mandatorId: number; at: number; dueAt: number; byReading: boolean };
 
-/** Whom this process has heard and not yet written down. */
+/** The calls that this process has not written yet. */
 function openEar({ db, log, notifications }: Context) {
   let heard = new Map<number, Heard>();
   let timer: NodeJS.Timeout | undefined;
@@ -35,7 +35,7 @@ function openEar({ db, log, notifications }: Context) {
     heard = new Map();
     if (some.size === 0) return;
     await writeHeard(db, some).catch((error: Error) => {
-      // They will call again.
+      // The displays will call again.
       log.warn({ err: error.message, displays: some.size }, 'displays heard of were not written down');
     });
   }
@@ -68,7 +68,7 @@ export function hear(
   if (display) context.once(openEar).hear(display.displayId, { mandatorId, byReading, dueInSeconds });
 }
 
-/** Writes down now who was heard. */
+/** Writes the collected calls now. */
 export const flushHeard = (context: Context): Promise<void> => context.once(openEar).flush();
 
 /**
@@ -91,12 +91,12 @@ export function hearReader<T>(context: Context, viewer: Viewer, source: Source<T
   };
 }
 
-/** Ages, not instants, so that only the database's clock counts. Rows that hardly change stay as they are. */
+/** Sends ages instead of instants, so that only the database's clock counts. Rows that hardly change are not written. */
 async function writeHeard(db: Database, heard: ReadonlyMap<number, Heard>): Promise<void> {
   const now = Date.now();
   const all = [...heard];
   const seconds = (milliseconds: number) => milliseconds / 1_000;
-  // In the order of the ids, so that two processes do not wait for each other.
+  // In order of the ids, so that two processes cannot deadlock.
   await sql`
     with sent as (
       select mandator_id, id, now() - make_interval(secs => age) as at, now() + make_interval(secs => due_in) as due, by_reading
@@ -115,14 +115,14 @@ async function writeHeard(db: Database, heard: ReadonlyMap<number, Heard>): Prom
     )
     update display set
       heard_at = held.at, due_at = greatest(display.due_at, held.due), silent_since = null,
-      -- Once a day is enough.
+      -- Written once a day.
       expires_at = case
         when expires_at < held.at + make_interval(days => ${daysUnheard - 1})
         then held.at + make_interval(days => ${daysUnheard}) else expires_at end
     from held where display.mandator_id = held.mandator_id and display.id = held.id`.execute(db);
 }
 
-/** Finds the displays that have become silent, and says so. @returns how many */
+/** Marks the displays that have become silent, which the feed of changes reports. @returns how many */
 export async function findSilent(db: Database, log: Log): Promise<number> {
   const { rows } = await sql<{ id: number; name: string; mandator: string }>`
     with late as materialized (
@@ -140,7 +140,7 @@ export async function findSilent(db: Database, log: Log): Promise<number> {
   return rows.length;
 }
 
-/** Removes the codes that nobody has confirmed in time. */
+/** Deletes expired codes. */
 export async function forgetPairings(db: Database): Promise<void> {
   await sql`
     delete from display_pairing where ctid = any (array(
@@ -160,7 +160,6 @@ const countDisplays = async (db: Database, silentOnly: boolean) => {
   return count;
 };
 
-/** What operators watch of the displays of all tenants. */
 export const displayFigures = {
   roomgate_displays: { help: 'Paired displays', read: (db: Database) => countDisplays(db, false) },
   roomgate_displays_silent: {

@@ -1,7 +1,6 @@
 /**
- * What this process watches: of each tenant the rooms and boards that somebody looks at. Changes are heard of over the one
- * LISTEN connection; the rooms that have changed while a read ran are read together by the next. Everything is forgotten
- * when nobody looks at it any more.
+ * The rooms and boards that this process watches, by tenant. Changes arrive over the one LISTEN connection; rooms that
+ * change while a read runs are read together by the next one. What nobody watches any more is dropped.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../context.ts';
@@ -15,12 +14,12 @@ import { resourcesIn } from './slots.ts';
 
 export type Hub = {
   /**
-   * Runs `use` with a room that has been read, and that is kept while it runs.
-   * @param anew whether it must have been read after this call
+   * Runs `use` with a room that has been read.
+   * @param anew whether it must be read after this call
    * @returns undefined when the tenant has no such room
    */
   withRoom<T>(mandatorId: number, id: number, anew: boolean, use: (room: WatchedRoom) => T): Promise<T | undefined>;
-  /** The same of a location whose rooms are known; they themselves may not have been read yet. */
+  /** The same for a location whose rooms are known; the rooms themselves may not have been read yet. */
   withBoard<T>(mandatorId: number, locationId: number, anew: boolean, use: (board: Board) => T): Promise<T | undefined>;
   /** Reads since the start of the process; rooms that are watched now, and that are kept besides those. */
   readonly figures: { statements: number; roomsRead: number; watched: number; kept: number };
@@ -40,7 +39,7 @@ type WatchedTenant = {
   readonly rooms: Map<number, WatchedRoom>;
   readonly boards: Map<number, Board>;
   readonly subscriptions: Subscription[];
-  /** Fulfilled when every change is heard of. */
+  /** Fulfilled when all changes of the tenant are listened to. */
   ready: Promise<unknown>;
   isReady: boolean;
   readonly queue: ReadQueue;
@@ -109,7 +108,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
     hear().catch((error: Error) => log.error({ err: error.stack, topic }, 'displays hear of no more changes'));
   }
 
-  // What a room shows is not known while it is read: then all that it may show counts.
+  // While a room is stale, what it shows is not known: then any change may concern it.
   /** Whether a room shows something of one of these resources. */
   const shows = ({ id, plan, isStale }: WatchedRoom, ids: ReadonlySet<number>) =>
     ids.has(id) || isStale || !plan || resourcesIn(plan.stored).some((named) => ids.has(named));
@@ -168,7 +167,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
       }
     }
   }
-  /** Reads which rooms the boards of a tenant have, after this call; who calls before it begins shares it. */
+  /** Reads the rooms of all boards of a tenant. Calls of the same turn share one read. */
   function readBoards(tenant: WatchedTenant): Promise<void> {
     tenant.boardsRead ??= (async () => {
       await nextTurn();
@@ -190,7 +189,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
         if (!tenant.isReady) await tenant.ready;
         if (anew || !room.plan || room.plan.stored.midnight <= Date.now())
           await reading.readOnce(tenant.queue, room, anew);
-        // What is known may be old, and says so.
+        // The known plan may be outdated; its `asOf` says so.
         else if (!isListening()) room.touch();
         return room.plan && use(room);
       } finally {

@@ -1,4 +1,4 @@
-/** Rooms as they are now and as they change, for signs, boards and whoever else may see them (contract 8 and 9). */
+/** Rooms as they are now and as they change (contract 8 and 9). */
 import { mayShow, mayShowSome } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Source } from '../db/notifications.ts';
@@ -33,8 +33,8 @@ export async function readSnapshot(context: Context, viewer: Viewer, resourceId:
 }
 
 /**
- * A snapshot at once, or a heartbeat when `after` is its cursor; then a snapshot whenever the room looks different, and
- * every 30 s a heartbeat. Who is slow gets the latest.
+ * A snapshot at once, or a heartbeat when `after` is its cursor; then a snapshot whenever the room looks different, and a
+ * heartbeat every 30 s. A slow reader gets the latest only.
  * @throws NotFound, also for a room that the viewer may not see
  */
 export async function watchRoom(
@@ -72,8 +72,8 @@ export async function readLocation(context: Context, viewer: Viewer, locationId:
 }
 
 /**
- * The same rooms as `watchRoom` has them, with one heartbeat for all. A room that is retired or goes elsewhere is shown
- * once more, as it is then; a room that comes is shown from then on.
+ * The rooms of a location, each as in `watchRoom`, with one heartbeat for all. A room that is retired or moves to another
+ * location is sent once more; a new one is sent from then on.
  * @throws NotFound as `readLocation` does
  */
 export async function watchLocation(

@@ -1,7 +1,4 @@
-/**
- * When rooms are open, and what the clocks of their locations show: kept per location until somebody may have changed it
- * or the day is over there.
- */
+/** When rooms are open, and the zone offsets of their locations: cached by location until they may have changed, or the day is over. */
 import type { Database } from '../db/database.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { zoneFor } from '../time/zones.ts';
@@ -10,10 +7,10 @@ import type { StoredPlan } from './plan.ts';
 type OpenTime = { start: number; end: number };
 type ZoneOffset = { from: number; offsetMinutes: number };
 
-/** All that is known of a room, whoever looks. */
+/** All that is known of a room, before any level of privacy is applied. */
 export type RoomPlan = {
   stored: StoredPlan;
-  /** Within the plan: in order, with nothing between two that touch. */
+  /** Within the plan, in order; adjacent times are merged. */
   open: OpenTime[];
   /** The offsets of its zone, each from an instant on. */
   zoneOffsets: ZoneOffset[];
@@ -34,11 +31,11 @@ function listOffsets(timeZone: string, start: number, end: number): ZoneOffset[]
 }
 
 export type LocalDays = {
-  /** Adds to these plans of a tenant what is known of their days; a room without known hours is open throughout. */
+  /** Adds open times and zone offsets to these plans of a tenant; a room without known hours is always open. */
   complete(mandatorId: number, plans: readonly StoredPlan[]): Promise<RoomPlan[]>;
-  /** Of a location, or of all of the tenant; what is being read now is not kept either. */
+  /** Drops what is known of a location, or of the tenant; a read that runs is not cached either. */
   forget(mandatorId: number, locationId?: number): void;
-  /** When a room is open is read again. */
+  /** Drops the open times of a room. */
   forgetRoom(mandatorId: number, resourceId: number): void;
 };
 
@@ -59,7 +56,7 @@ export function keepLocalDays(db: Database): LocalDays {
 
   return {
     async complete(mandatorId, plans) {
-      // What is forgotten while this reads is forgotten for the next: this one holds on to the days that it has begun with.
+      // What is dropped while this reads stays valid for this call.
       const known = plans.map((stored) => ({ stored, days: daysOf(mandatorId, stored) }));
       const missing = known.filter(({ stored, days }) => !days.open.has(stored.resourceId));
       const sameDays = Map.groupBy(missing, ({ days: { start, end } }) => `${start} ${end}`);

@@ -1,4 +1,4 @@
-/** For commands that the operator runs without a credential: they act as the tenant's first Admin, and name things. */
+/** For the operator's commands: they act as the tenant's first Admin, and name rooms and locations. */
 import { sql } from 'kysely';
 import type { Act } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -11,9 +11,8 @@ export async function openOffice(db: Database, mandator: string): Promise<Act> {
 }
 
 /**
- * An active room by its name, or its location's and its own with a slash between them: trimmed, in NFC and in whatever
- * case, as names are everywhere.
- * @throws NotFound; InvalidInput naming the locations where several are called so
+ * An active room by its name or by `location/name`, in any case.
+ * @throws NotFound; InvalidInput with the locations when several rooms have the name
  */
 export async function findRoomNamed(db: Database, mandatorId: number, name: string): Promise<number> {
   const found = await db
@@ -36,7 +35,7 @@ export async function findRoomNamed(db: Database, mandatorId: number, name: stri
   return first.id;
 }
 
-/** An active location by its name, compared in the same way. @throws NotFound */
+/** An active location by its name, in any case. @throws NotFound */
 export async function findLocationNamed(db: Database, mandatorId: number, name: string): Promise<number> {
   const found = await db
     .selectFrom('location')

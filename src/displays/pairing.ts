@@ -1,6 +1,6 @@
 /**
- * Pairing (contract 9): a device asks for a **code** and shows it; an Admin who stands before it confirms the code, and
- * from then on the token that the device has kept counts. Whether there is such a tenant shows only to its own Admins.
+ * Pairing (contract 9): a device asks for a **code** and shows it; an Admin confirms the code, and from then on the token of
+ * the device is valid. The answer to a device does not reveal whether its tenant exists.
  */
 import { randomBytes } from 'node:crypto';
 import { ipKeyGenerator } from 'express-rate-limit';
@@ -16,13 +16,12 @@ import type { Display, Privacy } from './display.ts';
 import { daysUnheard } from './hearing.ts';
 import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';
 
-/** What the device shows and what it keeps. */
+/** The device shows the code and keeps the token. */
 export type Pairing = { code: string; token: string; expiresAt: Date };
 
-/** The room of the page that a device has open; without a name where no active one has this id. */
+/** The room whose page a device has open; `name` is null where no active room has this id. */
 export type AskedRoom = { id: number; name: string | null };
 
-/** What an Admin gives a device with its code. */
 export type NewDisplay = {
   code: string;
   /** Null: called after its rooms. */
@@ -36,30 +35,30 @@ export type NewDisplay = {
 
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const codeLength = 8;
-/** Seconds between two looks of a device whether it has been paired. */
+/** How often a device asks whether it has been paired. */
 export const pollSeconds = 5;
-/** Minutes for which a code counts. */
+/** How long a code is valid. */
 export const codeMinutes = 10;
 
 /** Codes that wait at one time. */
 const mostOfNetwork = 100;
 const mostOfTenant = 1_000;
-/** Of IPv6, of which a customer of a provider has that much. */
+/** Of IPv6: what a provider gives one customer. */
 const networkBits = 48;
 
 /** 40 bits, in characters that are hard to confuse. */
 const makeCode = () => Array.from(randomBytes(codeLength), (byte) => crockford[byte & 31]).join('');
 const shown = (code: string) => `${code.slice(0, codeLength / 2)}-${code.slice(codeLength / 2)}`;
 
-/** The same code however a person writes it. */
+/** The same code in any spelling. */
 const normalizeCode = (code: string) =>
   code.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1');
 
 /**
- * A code and a token for a device that nobody knows yet.
- * @param mandator as the device calls its tenant, which need not exist
+ * A code and a token for an unknown device.
+ * @param mandator the name of the tenant, which need not exist
  * @param address of the device
- * @throws NotFound where that can be no tenant's name
+ * @throws NotFound when no tenant can have this name
  */
 export async function requestPairing(
   { db, config }: Context,
@@ -93,8 +92,8 @@ export async function requestPairing(
 }
 
 /**
- * Whoever asks is a stranger, so nobody is refused: when too many wait, the oldest of the same network gives way, or the
- * oldest of the network that has most of this tenant.
+ * Devices are unknown, so none is refused: when too many codes wait, the oldest code of the same network is dropped, or the
+ * oldest of the network with most codes of this tenant.
  */
 async function makePlace(db: Database, mandator: string, network: string): Promise<void> {
   await sql`
@@ -113,8 +112,8 @@ async function makePlace(db: Database, mandator: string, network: string): Promi
 
 /**
  * Makes a display of the device that shows the code, and a person of role Display as whom it acts.
- * @throws Forbidden; InvalidInput for a code that no device of this tenant shows (any more), for unknown rooms, or without
- * any; Conflict for retired ones
+ * @throws Forbidden; InvalidInput for a code that no device of this tenant shows, for unknown rooms, or without rooms;
+ * Conflict for retired ones
  */
 export function pairDisplay(db: Database, act: Act, wanted: NewDisplay): Promise<Display> {
   checkAdmin(act.viewer);
@@ -158,8 +157,8 @@ export function pairDisplay(db: Database, act: Act, wanted: NewDisplay): Promise
 }
 
 /**
- * The room that the device behind a code has named, whether or not there is one; null where it has named none, or no device
- * of this tenant shows the code.
+ * The room that the device behind a code has named, which need not exist; null where it has named none, or no device of this
+ * tenant shows the code.
  */
 export async function findAskedRoom(db: Database, { viewer }: Act, code: string): Promise<AskedRoom | null> {
   const asked = await db
@@ -179,7 +178,7 @@ export async function findAskedRoom(db: Database, { viewer }: Act, code: string)
   return asked ? { id: Number(asked.id), name: asked.name } : null;
 }
 
-/** Whoever takes it has it alone; what then fails gives it back. @throws InvalidInput */
+/** Takes the code; a rollback gives it back. @throws InvalidInput */
 async function takePairing(
   trx: Transaction,
   { viewer }: Act,

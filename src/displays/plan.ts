@@ -1,4 +1,4 @@
-/** What is stored of a room's next days, read for many rooms at once; the same for everybody who may see the room. */
+/** The stored plans of rooms for three days, read for many rooms at once, before any level of privacy is applied. */
 import { sql } from 'kysely';
 import type { BookingKind } from '../bookings/service.ts';
 import type { Database } from '../db/database.ts';
@@ -11,11 +11,11 @@ export type StoredLesson = {
   status: string;
   klassen: string[] | null;
   lehrpersonen: string[] | null;
-  /** As it was before its first change; the names are those of that time. */
+  /** As it was before its first change, with the names of that time. */
   before: { room: string; teachers: string[] | null; start: number; end: number } | null;
-  /** The room that it was in before its first change; null where that is not known. */
+  /** The id of that room; null where it is not known. */
   originId: number | null;
-  /** The present name of that room. */
+  /** Its present name. */
   originName: string | null;
 };
 
@@ -26,7 +26,7 @@ export type StoredSlot = {
   kind: BookingKind;
   isActive: boolean;
   isTentative: boolean;
-  /** The lesson takes place elsewhere now; then the instants are those at which it was to be here. */
+  /** The lesson has moved to another room; the instants are those at which it was planned here. */
   isAway: boolean;
   from: number;
   to: number;
@@ -65,16 +65,16 @@ export type StoredPlan = {
 };
 
 const millis = (instant: string) => `(extract(epoch from ${instant}) * 1000)::float8`;
-/** As the instants of an origin are written. */
+/** In the format of the instants of an Ursprung. */
 const text = (instant: string) => `to_char((${instant}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** Around $3 all that the three days of any zone can reach, of which each may have changes of the clocks. */
+/** Around $3, wide enough for the three days of any zone with changes of the clocks. */
 const [windowStart, windowEnd] = ["($3::timestamptz - interval '28 hours')", "($3::timestamptz + interval '76 hours')"];
 
 /**
- * $1 tenant, $2 resources, $3 now. No zone is computed with here: a name that PostgreSQL did not know would fail the rooms
- * of all other locations, and its rules may be of another release. Room by room: what occupies it by the index of the exclusion constraint, cancelled lessons
- * by that of inactive bookings, and those that have gone elsewhere by their origin. No lesson lasts longer than a day.
+ * $1 tenant, $2 resources, $3 now. Zones are not computed here: a zone that PostgreSQL does not know would fail the rooms of
+ * all locations. Each room takes three index scans: its active bookings, its cancelled lessons, and the lessons that have
+ * moved away from it. No lesson lasts longer than a day.
  */
 const plans = `
 select resource.id as "resourceId", resource.name, resource.kind, resource.capacity, resource.equipment,

@@ -1,6 +1,6 @@
 /**
- * Reads rooms for all who watch them: those of a tenant that have changed while a read ran are read together by the next.
- * A read that fails is tried again for as long as somebody watches.
+ * Reads rooms for all their readers. Rooms of a tenant that change while a read runs are read together by the next one. A
+ * read that fails is repeated as long as the room is watched.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../context.ts';
@@ -12,10 +12,10 @@ import type { DisplayPace, WatchedRoom } from './room.ts';
 export type ReadQueue = {
   readonly mandatorId: number;
   readonly wanted: Set<WatchedRoom>;
-  /** Being read, and who waits for that; then who waits for the read after it. */
+  /** The rooms being read, with the answer of that read; then those whose next read is waited for. */
   readonly running: Map<WatchedRoom, PromiseWithResolvers<void>>;
   readonly waiting: Map<WatchedRoom, PromiseWithResolvers<void>>;
-  /** Reads that have failed one after the other; no other begins while `isPaused`. */
+  /** Consecutive failures; no read begins while `isPaused`. */
   failures: number;
   isPaused: boolean;
 };
@@ -34,10 +34,10 @@ export type RoomReading = {
   want(queue: ReadQueue, room: WatchedRoom): void;
   /**
    * Fulfilled by a read that begins after this call.
-   * @param anew false: of a room that was never read, the one that runs is as good
+   * @param anew false: a running read also does, for a room that was never read
    */
   readOnce(queue: ReadQueue, room: WatchedRoom, anew: boolean): Promise<void>;
-  /** Nobody watches the room any more; who waits for it is still answered. */
+  /** Drops the room; who waits for it is still answered. */
   forget(queue: ReadQueue, room: WatchedRoom): void;
   /** Counted from the start of the process. */
   readonly figures: { readonly statements: number; readonly roomsRead: number };
@@ -46,17 +46,17 @@ export type RoomReading = {
 /** Rooms of one read, and reads at a time. */
 const mostRooms = 200;
 const mostReads = 2;
-/** Rooms that are published before others have their turn. */
+/** Rooms that are published in one turn of the event loop. */
 const publishedAtOnce = 20;
 
-/** A promise whose failure is no fault when nobody waits for it. */
+/** A promise whose rejection need not be handled. */
 function promised(): PromiseWithResolvers<void> {
   const made = Promise.withResolvers<void>();
   made.promise.catch(() => {});
   return made;
 }
 
-/** @param isGone told of a room that its tenant does not have */
+/** @param isGone called for a room that its tenant does not have */
 export function openReading(
   { db, log, notifications }: Context,
   days: LocalDays,
@@ -68,7 +68,7 @@ export function openReading(
   let reads = 0;
   let isScheduled = false;
 
-  /** Soon, so that what changes with one COMMIT is read together. */
+  /** Deferred, so that all changes of one COMMIT are read together. */
   function schedule(): void {
     if (isScheduled) return;
     isScheduled = true;
@@ -89,9 +89,9 @@ export function openReading(
 
   function start(queue: ReadQueue): void {
     if (queue.isPaused) return;
-    // Who is being read is read again after that, or the older of two plans might be published last.
+    // Rooms being read wait for the next read, or the older of two plans might be published last.
     const rooms = [...queue.wanted].filter((room) => !queue.running.has(room)).slice(0, mostRooms);
-    // The next time it is another tenant's turn first.
+    // Moves the tenant to the end of the line.
     hungry.delete(queue);
     for (const room of rooms) queue.wanted.delete(room);
     if (rooms.length === 0) return;
@@ -107,7 +107,7 @@ export function openReading(
   async function read(queue: ReadQueue, rooms: readonly WatchedRoom[]): Promise<void> {
     const { mandatorId, running, waiting } = queue;
     for (const room of rooms) {
-      // Who waits for it wants all of it as it is now; without LISTEN nobody says what has changed.
+      // A caller who waits wants current data; without LISTEN no cached day can be trusted.
       if (waiting.has(room) || !notifications.listening) days.forgetRoom(mandatorId, room.id);
       running.set(room, waiting.get(room) ?? promised());
       waiting.delete(room);
@@ -122,7 +122,7 @@ export function openReading(
       queue.failures = 0;
       for (const room of rooms) {
         answered(room)?.resolve();
-        // It may be there by now: the next read finds that out.
+        // A waiting read will see whether the room has come back.
         if (!found.has(room.id) && !waiting.has(room)) isGone(room, mandatorId);
       }
     } catch (error) {
@@ -135,7 +135,7 @@ export function openReading(
     }
   }
 
-  /** Reads the rooms and shows them to their readers. @returns the ids of those that there are */
+  /** Reads the rooms and publishes them. @returns the ids of those that exist */
   async function publish(mandatorId: number, rooms: readonly WatchedRoom[]): Promise<Set<number>> {
     const publishing = new Map(rooms.map((room) => [room.id, room.beginRead()]));
     figures.statements++;

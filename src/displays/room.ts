@@ -1,4 +1,4 @@
-/** A room that somebody watches, or has watched a moment ago, as this process knows it. */
+/** A room that is watched, or was until a moment ago, as this process knows it. */
 import { openBeats, phaseOf } from './beats.ts';
 import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
 import type { RoomPlan } from './local-days.ts';
@@ -7,18 +7,17 @@ import { stateAt } from './state.ts';
 
 export type DisplayPace = {
   heartbeatMs: number;
-  /** How long a room is kept that nobody watches any more: who comes back finds it as it is. */
+  /** How long a room is kept after its last reader has left. */
   keepMs: number;
-  /** Over how long the rooms of a location are read again after its midnight. */
+  /** The period after midnight over which the rooms of a location are read again. */
   midnightSpreadMs: number;
-  /** Before a read that has failed is tried again; it doubles each time, up to the second. */
+  /** The pause after a failed read; it doubles each time, up to `most`. */
   retryMs: readonly [first: number, most: number];
 };
 
-/** Told when there may be something new of the room; what it is, it asks for itself. */
+/** `tell` is called when there may be something new; the reader asks for it. */
 export type RoomReader = {
   tell(room: WatchedRoom): void;
-  /** The room is no more. */
   end(room: WatchedRoom): void;
 };
 
@@ -27,13 +26,12 @@ export type WatchedRoom = {
   /** Undefined before the first read. */
   readonly plan: RoomPlan | undefined;
   readonly isWatched: boolean;
-  /** It may have changed since the last read that succeeded began. */
+  /** It may have changed since the last successful read began. */
   readonly isStale: boolean;
-  /** Counts the heartbeats. */
   readonly beats: number;
-  /** Until when its content is known to have been right. */
+  /** The latest instant at which its content is known to have been right. */
   asOf(now: number): number;
-  /** What there is to be shown; the same object for all who ask at about the same time. */
+  /** What a level shows; the same object for all readers at about the same time. */
   cursor(level: Privacy): string;
   snapshot(level: Privacy): RoomSnapshot;
   heartbeat(level: Privacy): DisplayHeartbeat;
@@ -41,7 +39,7 @@ export type WatchedRoom = {
   leave(reader: RoomReader): void;
   /** It may have changed. */
   touch(): void;
-  /** A read begins, which sees all changes up to now; what it has found is published by what this returns. */
+  /** Begins a read, which sees all changes up to now. @returns publishes what the read has found */
   beginRead(): (plan: RoomPlan) => void;
   /** Ends its readers too. */
   close(): void;
@@ -49,17 +47,16 @@ export type WatchedRoom = {
 
 export type RoomSurroundings = {
   pace: DisplayPace;
-  /** Whether changes are heard of. */
+  /** Whether changes are listened to. */
   isListening(): boolean;
-  /** The room wants to be read: because it may have changed, or because somebody comes who does not know it yet. */
+  /** The room must be read: it may have changed, or (`isFirst`) a reader has come while it was stale. */
   wantsRead(room: WatchedRoom, isFirst: boolean): void;
-  /** Nobody needs it any more. */
   isDone(room: WatchedRoom): void;
 };
 
-/** For so many milliseconds a frame that was made for one reader is good for another. */
+/** For how long a frame is shared by readers. */
 export const sharedForMs = 250;
-/** By so many milliseconds a timer may be early. */
+/** How early a timer may fire. */
 const earlinessMs = 50;
 
 type View = { content: Content; snapshot?: RoomSnapshot; heartbeat?: DisplayHeartbeat };
@@ -83,7 +80,7 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
     for (const reader of readers) reader.tell(room);
   };
 
-  /** Works out anew what depends on the time. */
+  /** Computes what depends on the time. */
   function renew(now: number): void {
     views.clear();
     renewedAt = now;
@@ -99,13 +96,13 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
     ({ nextChangeAt } = stateAt({ isActive: stored.isActive, slots, open, end: stored.end }, now));
   }
 
-  /** When the day is over at the location, and the plan wants to be read again. */
+  /** When the day ends at the location, and the plan must be read again. */
   const tomorrow = () =>
     isOverdue || !plan
       ? Number.POSITIVE_INFINITY
       : plan.stored.midnight + earlinessMs + phaseOf(id, pace.midnightSpreadMs);
 
-  /** Waits for the next instant at which the room looks different by itself. */
+  /** Waits for the next instant at which the state of the room changes with the time. */
   function waitToTurn(): void {
     clearTimeout(turning);
     if (readers.size === 0) return;
@@ -115,7 +112,7 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
 
   function turn(due: number): void {
     const now = Date.now();
-    // Unless the clock was set back meanwhile.
+    // The clock may have been set back meanwhile.
     if (due <= now + earlinessMs) {
       if (tomorrow() <= now + earlinessMs) {
         isOverdue = true;
@@ -138,7 +135,7 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
     if (nextChangeAt !== null && nextChangeAt <= now) renew(now);
     let view = views.get(level);
     if (!view) {
-      // A timer that was early has turned it to what is right in a moment.
+      // A timer that fired early has computed the state of a moment later.
       const at = now < renewedAt && renewedAt <= now + earlinessMs ? renewedAt : now;
       views.set(level, (view = { content: toContent(plan, level, at) }));
     }
@@ -181,7 +178,7 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
     join(reader) {
       clearTimeout(leaving);
       readers.add(reader);
-      // Also what was to be read again when nobody watched it any more, and could not be.
+      // Also after a failed read that was not repeated, because nobody watched the room.
       if (room.isStale) surroundings.wantsRead(room, true);
       if (readers.size > 1) return;
       beating.start();
@@ -201,7 +198,6 @@ export function openRoom(id: number, surroundings: RoomSurroundings): WatchedRoo
       const [seeing, at] = [changes, Date.now()];
       return (found) => {
         seenChanges = seeing;
-        // Whether changes since then are heard of, the next frame asks.
         knownAt = Math.max(knownAt, at);
         plan = found;
         isOverdue = false;

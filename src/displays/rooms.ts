@@ -1,11 +1,11 @@
-/** The rooms that a display is given: they are the tenant's own, and in use. */
+/** Checks of the rooms that a display is given. */
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { Conflict, InvalidInput } from '../errors.ts';
 
 type NamedPlace = { name: string; timeZone: string };
 
-/** More than one sign shows; for all rooms of a location there is the location. */
+/** The most rooms given one by one; a location gives all of its rooms. */
 export const mostResources = 100;
 
 /** @throws InvalidInput */
@@ -16,8 +16,8 @@ export function checkSomeRoom(resourceIds: readonly number[], locationId: number
 }
 
 /**
- * The rooms in the order of their ids; none of them goes before the transaction ends.
- * @throws InvalidInput naming those that the tenant does not have; Conflict for retired ones
+ * The rooms in order of their ids, locked until the transaction ends.
+ * @throws InvalidInput naming unknown ones; Conflict for retired ones
  */
 export async function checkResources(
   trx: Transaction,
@@ -49,7 +49,7 @@ export async function checkResources(
   return found;
 }
 
-/** @throws InvalidInput for a location that the tenant does not have; Conflict for a retired one */
+/** @throws InvalidInput for an unknown location; Conflict for a retired one */
 export async function checkLocation(trx: Transaction, mandatorId: number, id: number): Promise<NamedPlace> {
   const found = await trx
     .selectFrom('location')

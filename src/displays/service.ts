@@ -1,5 +1,5 @@
 /**
- * Door signs: what a room's display shows, and who may see it (contract 8 and 9).
+ * Door signs and boards: what they show, and to whom (contract 8 and 9).
  *
  * Terms: a **display** is a paired device; it acts as a person of role Display, within its **grant**: rooms, whether it may
  * book, and a level of **privacy**. A **plan** is what is stored of a room for three days at its location: a row of
@@ -9,8 +9,8 @@
  * Invariants:
  * - What a frame says was true at its `asOf`, and `asOf` moves on only while changes are heard of and reads succeed.
  * - The same content has the same cursor in every process; the same frame is the same object for all readers of a level.
- * - A change is read once per process and room, however many watch it; nobody's reader holds up another's.
- * - A private booking says at no level more than that, and until when, the room is taken.
+ * - A change is read once per process and room, however many watch it; no reader delays another.
+ * - Of a private booking every level shows only that, and until when, the room is taken.
  * - A display sees the rooms of its grant; every other room is answered as one that does not exist.
  */
 export {

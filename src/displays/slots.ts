@@ -3,14 +3,14 @@ import type { DisplaySlot, Privacy } from './display.ts';
 import type { StoredLesson, StoredPlan, StoredSlot } from './plan.ts';
 import type { SlotChange } from './state.ts';
 
-/** What a level shows; nothing of what is private at any. */
+/** What each level shows; a private booking is shown as BusyOnly at every level. */
 const shown = {
   Title: { subject: true, people: true },
   Organizer: { subject: false, people: true },
   BusyOnly: { subject: false, people: false },
 } satisfies Record<Privacy, { subject: boolean; people: boolean }>;
 
-/** All that coupled lessons have, each once and in its order; null where none says any. */
+/** The distinct entries of coupled lessons, in order; null where no lesson has a list. */
 function together(lists: readonly (string[] | null)[]): string[] | null {
   const said = lists.filter((list) => list !== null);
   return said.length > 0 ? [...new Set(said.flat())] : null;
@@ -19,7 +19,7 @@ function together(lists: readonly (string[] | null)[]): string[] | null {
 const isSame = (one: readonly string[] | null, other: readonly string[] | null) =>
   JSON.stringify(one ?? []) === JSON.stringify(other ?? []);
 
-/** How the lessons of a booking differ from what was first planned; of coupled ones the first that does counts. */
+/** How a booking's lessons differ from the first plan; of coupled lessons the first changed one counts. */
 function changeOf(slot: StoredSlot, lessons: readonly StoredLesson[]): SlotChange | null {
   const lesson = lessons.find(({ before }) => before !== null) ?? lessons[0];
   const before = lesson?.before;
@@ -85,11 +85,10 @@ function toSlot(stored: StoredSlot, level: Privacy): DisplaySlot {
   };
 }
 
-/** A room's plan as a level shows it, in its order. */
 export const toSlots = ({ slots }: StoredPlan, level: Privacy): DisplaySlot[] =>
   slots.map((stored) => toSlot(stored, level));
 
-/** The resources that a plan names besides its own: when one of them gets another name, it says something else. */
+/** The resources that a plan names besides its own: when one of them is renamed, the plan changes. */
 export const resourcesIn = ({ resourceId, slots }: StoredPlan): number[] =>
   slots
     .flatMap(({ roomId, lessons }) => [roomId, ...(lessons ?? []).map(({ originId }) => originId)])

@@ -1,4 +1,4 @@
-/** Snapshots and heartbeats, made of what is known of a room. Pure. */
+/** Makes snapshots and heartbeats. Pure. */
 import { hash } from 'node:crypto';
 import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
 import type { RoomPlan } from './local-days.ts';
@@ -8,7 +8,7 @@ import { stateAt } from './state.ts';
 const staleAfterSeconds = 90;
 const trustedForMs = 15 * 60_000;
 
-/** What a snapshot says of the room; the rest of it is when that was said, and until when it was known to be right. */
+/** The part of a snapshot that is about the room, without the times of the message itself. */
 export type Content = Omit<RoomSnapshot, 'kind' | 'serverTime' | 'asOf' | 'trustUntil' | 'staleAfterSeconds'>;
 
 /** What a level of privacy shows of a room at an instant. */
@@ -51,7 +51,6 @@ export const toSnapshot = (content: Content, serverTime: number, asOf: number): 
   ...content,
 });
 
-/** @param cursor of the snapshot that is still right; empty on a board */
 export const toHeartbeat = (cursor: string, serverTime: number, asOf: number): DisplayHeartbeat => ({
   kind: 'heartbeat',
   cursor,

@@ -1,6 +1,6 @@
 /**
- * What readers of rooms get, each at their own pace: the latest of a room and never a queue. There may be thousands of
- * them in a process, so each is little more than what it has seen last.
+ * The sources that readers of rooms read at their own pace: the latest of each room, never a queue. A process may have
+ * thousands of them, so each keeps little more than what was sent last.
  */
 import type { Source } from '../db/notifications.ts';
 import type { Board } from './board.ts';
@@ -9,7 +9,7 @@ import type { RoomReader, WatchedRoom } from './room.ts';
 
 export type RoomFrame = RoomSnapshot | DisplayHeartbeat;
 
-/** A source of what `take` has; `wake` says that it may have something. */
+/** A source of what `take` returns; `wake` says that there may be something to take. */
 function sourceOf<T>(take: () => T | undefined, close: () => void): Source<T> & { wake(): void } {
   let isClosed = false;
   let waiting: ((frame: T | undefined) => void) | undefined;
@@ -41,14 +41,13 @@ function sourceOf<T>(take: () => T | undefined, close: () => void): Source<T> & 
 }
 
 /**
- * A snapshot at once and whenever the room looks different, a heartbeat at each beat, and at once instead of what
- * the reader has already.
- * @param room that has been read
+ * A snapshot at once and whenever the room looks different, and a heartbeat at each beat. A reader that has the present
+ * snapshot gets a heartbeat at once.
+ * @param room must have been read
  * @param seen the cursor that the reader has
  */
 export function readRoom(room: WatchedRoom, level: Privacy, seen: string | undefined): Source<RoomFrame> {
   let cursor = seen;
-  // A reader that has the present snapshot is greeted with a heartbeat.
   let beats = -1;
   const source = sourceOf<RoomFrame>(
     () => {
@@ -67,16 +66,16 @@ export function readRoom(room: WatchedRoom, level: Privacy, seen: string | undef
 }
 
 /**
- * The same of the rooms of a location, as it has them: of each a snapshot at once and whenever it looks different, the last
- * one when it has been retired or is elsewhere; and the heartbeats of the board.
- * @param board whose rooms are known
+ * The same for the rooms of a location, with the heartbeats of the board. A room that is retired or moves away is sent once
+ * more.
+ * @param board must know its rooms
  * @param mayShow whether the reader may see a room
  */
 export function readBoard(board: Board, level: Privacy, mayShow: (resourceId: number) => boolean): Source<RoomFrame> {
-  /** By room: the cursor of what was shown of it; null as long as nothing was. */
+  /** The cursor last sent of each room; null before the first. */
   const shown = new Map<WatchedRoom, string | null>();
   const pending = new Set<WatchedRoom>();
-  // Who has nothing else to be shown is greeted with a heartbeat.
+  // A reader of a board without rooms gets a heartbeat at once.
   let beats = board.resourceIds.some(mayShow) ? board.beats : -1;
 
   function leave(room: WatchedRoom): void {
@@ -93,7 +92,7 @@ export function readBoard(board: Board, level: Privacy, mayShow: (resourceId: nu
     const isNews = present !== seen && (isHere || seen !== null);
     shown.set(room, isNews ? present : seen);
     const snapshot = isNews ? room.snapshot(level) : undefined;
-    // What is about to be read again may be here by then.
+    // A stale room is about to be read again, and may be here then.
     if (!isHere && !room.isStale) leave(room);
     return snapshot;
   }

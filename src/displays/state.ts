@@ -1,19 +1,18 @@
 /**
- * The state of a room, computed from its schedule. Pure and without imports, because the server and the browsers of the
- * signs run this same file: a sign turns at the minute, with the network cut too. Instants are milliseconds since 1970.
+ * The state of a room, computed from its schedule. The server and the pages of the signs run this same file, so that a sign
+ * without network still changes on time; it is pure and imports nothing. Instants are milliseconds since 1970.
  */
 
 export type RoomStatus = 'FREE' | 'BUSY' | 'CHECK_IN_DUE' | 'ENDING_SOON' | 'CLOSED' | 'OUT_OF_SERVICE';
 
 export type TimedSlot = {
-  /** Whether it keeps others out; a lesson that is cancelled or has moved away is shown, and does not. */
+  /** False for a lesson that is shown only because it was cancelled or has moved away. */
   occupies: boolean;
-  /** Keeps the room from being used at all. */
   isBlock: boolean;
   /** Half-open, setup and teardown included. */
   from: number;
   to: number;
-  /** Null where nobody has to check in. */
+  /** Null where no check-in is needed. */
   checkIn: { from: number; until: number; isDone: boolean } | null;
 };
 
@@ -48,9 +47,9 @@ export type Schedule<Slot extends TimedSlot = TimedSlot> = {
   isActive: boolean;
   /** In order of `from`. */
   slots: readonly Slot[];
-  /** When the room is open: in order, with nothing between two that touch. */
+  /** When the room is open, in order; adjacent times are merged. */
   open: readonly { start: number; end: number }[];
-  /** As far as the schedule reaches. */
+  /** The end of the schedule. */
   end: number;
 };
 
@@ -60,14 +59,13 @@ export type RoomState<Slot extends TimedSlot = TimedSlot> = {
   until: number | null;
   /** What occupies the room, or what is to be checked in. */
   current: Slot | undefined;
-  /** What occupies it after that. */
   next: Slot | undefined;
-  /** Before this instant the state stays as it is, unless the schedule changes. */
+  /** Until then the state only changes with the schedule. */
   nextChangeAt: number | null;
 };
 
 const minute = 60_000;
-/** For as long before its end a room that is free afterwards is "ending soon". */
+/** How long before its end a booking is "ending soon". */
 export const endsSoon = 10 * minute;
 
 const waits = ({ checkIn }: TimedSlot, now: number) =>
@@ -96,13 +94,13 @@ export function stateAt<Slot extends TimedSlot>(schedule: Schedule<Slot>, now: n
   const open = schedule.open.find(({ start, end }) => start <= now && now < end);
   if (!open) {
     const opens = schedule.open.find(({ start }) => start > now)?.start ?? schedule.end;
-    // Also before it opens somebody may have booked it.
+    // A booking may begin before the room opens.
     return state('CLOSED', Math.min(opens, next?.from ?? opens));
   }
   return state('FREE', Math.min(open.end, next?.from ?? open.end));
 }
 
-/** Where the first of these, and those that follow without a gap, end. */
+/** The end of the first slot and of those that follow it without a gap. */
 function endOfStretch(occupying: readonly TimedSlot[]): number {
   let end = 0;
   for (const { from, to } of occupying) {
@@ -112,7 +110,7 @@ function endOfStretch(occupying: readonly TimedSlot[]): number {
   return end;
 }
 
-/** The next instant at which anything that a state is made of begins or ends. */
+/** The next instant at which a part of the state begins or ends. */
 function nextEdge({ slots, open }: Schedule, now: number): number | null {
   let next = Number.POSITIVE_INFINITY;
   const meet = (edge: number) => {

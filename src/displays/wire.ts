@@ -1,4 +1,4 @@
-/** What signs are shown, as clients see it: REST in Pascal case, GraphQL in camel case (contract 8 and 9). */
+/** Snapshots and heartbeats as clients see them: REST in Pascal case, GraphQL in camel case (contract 8 and 9). */
 import { z } from 'zod';
 import { bookingKind, checkInRecord } from '../bookings/service.ts';
 import { flag, id, instant, maybeInstant, maybeText, positive, text } from '../fields.ts';
@@ -18,7 +18,7 @@ export const slotChangeKind = z.enum(slotChangeKinds).meta({
     'What became of a lesson: cancelled, moved to this room, moved to another one, at another time, or with other teachers.',
 });
 
-/** More bookings than fit into three days, each with what was there before. */
+/** More slots than three days can hold. */
 const mostSlots = 10_000;
 const maybeNames = (description: string) => z.array(z.string().max(200)).max(1_000).nullable().meta({ description });
 
@@ -133,7 +133,7 @@ export const displayHeartbeat = z
   })
   .meta({ id: 'DisplayHeartbeat', description: 'Says that the stream lives.' });
 
-/** Instants are written as texts: nearly all are written many times. */
+/** Instants are made texts here, once for all readers. */
 const written = (millis: number) => new Date(millis).toISOString();
 const maybeWritten = (millis: number | null) => (millis === null ? null : written(millis));
 

@@ -33,7 +33,7 @@ function identify(identity: Identity, { authorization, apiKey, address }: Creden
   if (pin && !schemes.includes('APIKEY')) throw refuse('The header APIKEY is not taken here');
   if (pin) return viewerOfPin(identity, pin, address);
   const token = bearer.exec(header)?.[1];
-  // They need no identity provider, so every mode takes them.
+  // Displays need no identity provider, so every mode takes their tokens.
   if (token && isDisplayToken(token)) return viewerOfDisplay(identity, token, address);
   if (header && !schemes.includes('Bearer')) throw refuse('There is no identity provider here');
   if (!token) throw refuse(schemes.includes('Bearer') ? 'This needs one bearer token' : 'This needs a PIN');
@@ -57,7 +57,7 @@ export async function authenticateCall(
   return viewer;
 }
 
-/** Of a header sent twice, `request.headers` would hide the second; and `headersDistinct` looks at all there are. */
+/** All values of a header; `request.headers` hides repeated ones, and `headersDistinct` parses every header. */
 function valuesOf({ rawHeaders }: Request, name: string): string[] | undefined {
   const values: string[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2)
@@ -75,9 +75,8 @@ function credentialsOf(request: Request): Credentials {
 }
 
 /**
- * For routers mounted below `/:mandator`: whoever passes is `response.locals.viewer`, by its `credentials`;
- * `viewerNow` asks who that is later.
- * A call by the header APIKEY is told that it is deprecated (contract 10).
+ * For routers mounted below `/:mandator`: sets `viewer`, `credentials` and `viewerNow` (who the caller is by then) in
+ * `response.locals`. A call with the header APIKEY is told that it is deprecated (contract 10).
  */
 export function authenticate(identity: Identity): RequestHandler {
   const { config } = identity.context;
@@ -88,7 +87,7 @@ export function authenticate(identity: Identity): RequestHandler {
   const takesPins = schemesOf(config).includes('APIKEY');
   const varies = takesPins ? 'Authorization, APIKEY' : 'Authorization';
   return async (request, response, next) => {
-    // Let in already, by a token that opens this one address.
+    // A calendar token has let the call in already.
     if (response.locals['viewer']) return next();
     const credentials = credentialsOf(request);
     response.setHeader('Vary', varies);

@@ -1,11 +1,11 @@
-/** The programs that may ask for tokens: records of the settings (specification 2.6), and the checks of what they send. */
+/** The clients that may ask for tokens, out of the settings (specification 2.6), and the checks of their requests. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Client } from '../config.ts';
 import { apiScope } from './tokens.ts';
 
 export const grantType = 'apikey';
 
-/** A refusal of the token endpoint in the words of RFC 6749, section 5.2. */
+/** An error of the token endpoint (RFC 6749, section 5.2). */
 export class OAuthError extends Error {
   readonly code: string;
   readonly status: number;
@@ -19,7 +19,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** The parameters of the token endpoint, absent ones undefined, and where they came from. */
+/** The parameters of the token endpoint, and the address of the caller. */
 export type TokenRequest = {
   grantType: string | undefined;
   scope: string | undefined;
@@ -30,10 +30,7 @@ export type TokenRequest = {
   address: string;
 };
 
-/**
- * Everything about a request but whether its PIN counts.
- * @throws OAuthError
- */
+/** Checks everything but the PIN. @throws OAuthError */
 export function checkRequest(clients: readonly Client[], request: TokenRequest): { clientId: string; apiKey: string } {
   checkGrantType(request);
   const client = findClient(clients, request);

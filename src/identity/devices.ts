@@ -1,6 +1,6 @@
 /**
  * Displays as callers (contract 9): a paired device calls with a token of its own, in every mode of the identity provider.
- * It counts for as long as nobody has revoked the display, it is heard of now and then, and its person is active.
+ * The token is valid until the display is revoked, is not heard of for too long, or its person becomes inactive.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { ipKeyGenerator } from 'express-rate-limit';
@@ -16,7 +16,7 @@ import { deriveKey } from './tokens.ts';
 const prefix = 'rgd_';
 /** 256 bits. */
 const tokenBytes = 32;
-/** Wrong ones of an address, of IPv6 the /64. */
+/** Wrong tokens of an address, of IPv6 the /64. */
 const wrongPerMinute = 300;
 
 /** Whether a bearer token is, or pretends to be, a display's. */
@@ -24,7 +24,7 @@ export const isDisplayToken = (token: string) => token.startsWith(prefix);
 
 export const makeDisplayToken = () => prefix + randomBytes(tokenBytes).toString('base64url');
 
-/** All that is stored of a token. */
+/** What is stored of a token. */
 export function hashDisplayToken(config: Context['config'], token: string): Buffer {
   return createHmac('sha256', deriveKey(pepperOf(config), 'display token'))
     .update(token)
@@ -54,7 +54,7 @@ const statement = {
     where token_hash = any ((select $1::bytea[])::bytea[])`,
 };
 
-/** Reads displays by the hashes of their tokens: after a restart thousands of them come back within seconds. */
+/** Reads displays by the hashes of their tokens, many at once: after a restart thousands come back within seconds. */
 function openReader({ db }: Context): (hash: Buffer) => Promise<DisplayRow | undefined> {
   const keyOf = (hash: Buffer) => hash.toString('base64');
   const gather = openGathering<Buffer, DisplayRow | undefined>(async (hashes) => {
@@ -67,13 +67,12 @@ function openReader({ db }: Context): (hash: Buffer) => Promise<DisplayRow | und
 
 export type Devices = {
   /**
-   * Whom a display's token lets in now: its person, in the role Display whatever that person may otherwise do.
-   * @throws NotAuthenticated; LimitExceeded after too many wrong tokens from there
+   * The viewer of a display's token, always in the role Display.
+   * @throws NotAuthenticated; LimitExceeded after too many wrong tokens from this address
    */
   viewerOf(token: string, ip: string): Promise<Viewer>;
 };
 
-/** The way of displays through the door, in this process. */
 export function openDevices(context: Context): Devices {
   const { db, config, rates, log } = context;
   const read = openReader(context);
@@ -88,7 +87,7 @@ export function openDevices(context: Context): Devices {
     return found !== undefined;
   }
 
-  /** A token that was made here is no guess, and must not lock out the other displays of its building. */
+  /** Counts unknown tokens only: a revoked display must not lock out the others of its building. */
   function countWrong(ip: string): void {
     const address = normalizeAddress(ip);
     const { used, resetsAt } = rates.count(`wrong-displays ${ipKeyGenerator(address, 64)}`);

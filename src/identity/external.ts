@@ -1,6 +1,6 @@
 /**
- * An outside OpenID provider (contract 3, `IdentityProvider.Mode=External`): found by discovery when it is first needed,
- * and asked again now and then. Its JWTs are checked here with its public keys, its opaque tokens by asking it.
+ * An outside OpenID provider (contract 3, `IdentityProvider.Mode=External`). Its metadata is discovered on the first token
+ * and refreshed. Its JWTs are verified here with its public keys, its opaque tokens by introspection.
  */
 import { ipKeyGenerator } from 'express-rate-limit';
 import { createRemoteJWKSet, customFetch, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
@@ -15,10 +15,10 @@ import { storableText } from '../storable.ts';
 import { howToSignIn } from './modes.ts';
 import { apiScope } from './tokens.ts';
 
-/** Of whom an outside token speaks: a person by mandator and e-mail address, both in any case. */
+/** The person that an outside token names: by mandator and e-mail address, both in any case. */
 export type Assertion = { tenant: string; email: string; expiresAt: Date };
 
-/** Where a token comes from, and whether it was good when it was last checked. */
+/** Where a token comes from, and whether its last check succeeded. */
 type TokenSender = { address: string; isProven: boolean };
 
 export type Provider = {
@@ -35,18 +35,18 @@ type Metadata = {
 const timeoutMs = 5_000;
 const clockToleranceSeconds = 5;
 const [minute, hour] = [60_000, 3_600_000];
-/** What the provider says of itself is asked again after this, and in an outage of it believed this long. */
+/** When metadata is refreshed, and how long it is used while the provider does not answer. */
 const [freshForMs, usableForMs] = [10 * minute, hour];
 const [firstPauseMs, longestPauseMs] = [250, 5_000];
-/** Milliseconds between two reads of the keys that unknown key ids may cause. */
+/** Unknown key ids cause no more reads of the keys than one in this time. */
 const readKeysEveryMs = 1_000;
-/** Questions about opaque tokens that have proven nothing yet: of all addresses, and of one. */
+/** Introspections of tokens that have not been valid before: of all addresses, and of one. */
 const [introspectionsPerSecond, introspectionsPerAddress] = [100, 20];
 const refusedForMs = 4_000;
 
-/** Those whose verification needs no secret that we would share with the provider. */
+/** Algorithms that are verified with a public key. */
 const asymmetric = /^(RS|PS|ES|Ed|ML-DSA)/;
-/** RFC 9068, and what providers wrote before it. An ID token falls by its audience and scope. */
+/** RFC 9068, and what older providers write. An ID token is refused by its audience and scope. */
 const types = /^((application\/)?at\+jwt|jwt)$/i;
 
 const list = z.union([z.string().transform((text) => text.split(' ')), z.array(z.string())]);
@@ -72,10 +72,9 @@ const claimsSchema = z.object({
     .optional(),
 });
 
-/** Whatever is wrong with a token: one word for all of it. */
+/** The token is not valid, for whatever reason. */
 class TokenRefused extends Error {}
 
-/** Opens the way to the provider of the settings; nothing is asked of it before the first token. */
 export function openProvider({ config: settings, log }: Context): Provider {
   const { Authority = '', Audience, TenantClaim, EmailClaim } = settings.IdentityProvider;
   const refused = new LRUCache<string, true>({ max: 1_000, ttl: refusedForMs });
@@ -137,8 +136,8 @@ export function openProvider({ config: settings, log }: Context): Provider {
   }
 
   /**
-   * Refusals are remembered for a moment, and the provider is asked only so often: junk must not become its load, nor
-   * stand in the way of tokens that are in use.
+   * Refusals are cached for a moment and introspections are limited, so that invalid tokens neither load the provider nor
+   * delay valid ones.
    */
   async function introspect(token: string, { address, isProven }: TokenSender): Promise<object> {
     if (refused.has(token)) throw new TokenRefused();
@@ -183,12 +182,11 @@ export function openProvider({ config: settings, log }: Context): Provider {
   };
 }
 
-/** How many questions of this second are left. */
+/** The introspections that are left in this second. */
 function openBudget() {
   const asked = new Map<string, number>();
   let [second, total] = [0, 0];
   return {
-    /** @returns whether this network may ask one more */
     take(network: string): boolean {
       const now = Math.floor(performance.now() / 1_000);
       if (now !== second) {
@@ -204,12 +202,11 @@ function openBudget() {
   };
 }
 
-/** @throws whatever fails on the way */
 async function discover(settings: Config['IdentityProvider']): Promise<Metadata> {
   const { Authority = '', Audience, ClientId = Audience, ClientSecret } = settings;
   const authority = new URL(Authority);
   const guarded = fetchSafely(authority.origin);
-  // What every provider takes of a client with a secret (RFC 6749, 2.3.1).
+  // Every provider must support it (RFC 6749, 2.3.1).
   const clientAuth = ClientSecret ? oidc.ClientSecretBasic(ClientSecret) : oidc.None();
   const config = await oidc.discovery(authority, ClientId, undefined, clientAuth, {
     timeout: timeoutMs / 1_000,
@@ -221,7 +218,7 @@ async function discover(settings: Config['IdentityProvider']): Promise<Metadata>
   const keys = createRemoteJWKSet(new URL(jwks_uri), {
     timeoutDuration: timeoutMs,
     cooldownDuration: readKeysEveryMs,
-    // They are made anew with the metadata.
+    // The keys are replaced with the metadata.
     cacheMaxAge: Number.POSITIVE_INFINITY,
     [customFetch]: guarded,
   });
@@ -230,7 +227,7 @@ async function discover(settings: Config['IdentityProvider']): Promise<Metadata>
   return { config, keys, algorithms };
 }
 
-/** Whether an error says something of the token, and not of the way to the provider. */
+/** Whether an error is about the token, not about the provider. */
 function speaksOfToken(error: unknown): boolean {
   if (error instanceof TokenRefused || error instanceof z.ZodError) return true;
   const ofProvider = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID'];

@@ -1,8 +1,7 @@
 /**
- * The exchange of a PIN for its holder, where guessing is made hopeless (contract 3): wrong PINs of a source are counted
- * on all processes together, and past the limit even a right one is not looked at. A PIN that was made here and no longer
- * counts is no guess: a program that keeps sending it must not lock out its neighbours. A **source** is a client and an
- * address, of IPv6 the /64.
+ * The exchange of a PIN for its holder, with a limit on guesses (contract 3). Wrong PINs of a source are counted across all
+ * processes; past the limit no PIN is checked. A revoked or expired PIN does not count as a guess, so that a program that
+ * keeps sending it does not lock out its neighbours. A **source** is a client and an address, of IPv6 the /64.
  */
 import net from 'node:net';
 import { ipKeyGenerator } from 'express-rate-limit';
@@ -13,20 +12,20 @@ import { hashPin, isGuessable, pepperOf, usablePins } from './pins.ts';
 
 export type PinHolder = { mandator: string; personId: number; pinId: number };
 
-/** Whose PIN it is; or nobody's, with the seconds to wait where it was not looked at. */
+/** The holder of a valid PIN; or the seconds to wait when the PIN was not checked. */
 type Exchanged = { holder?: PinHolder | undefined; throttledFor?: number };
 
 type GuessSource = { clientId: string; network: string };
 
-/** An IPv4 caller on a socket for both families is an IPv4 caller. */
+/** An IPv4 address on a dual-stack socket is written as IPv4. */
 export function normalizeAddress(ip = ''): string {
   const [address = ''] = ip.replace(/^::ffff:(?=\d+\.)/i, '').split('%', 1);
   return net.isIP(address) ? address : '0.0.0.0';
 }
 
 /**
- * A process's way to exchange PINs. The requests of a source wait for each other, so that many at once are not more
- * guesses: here in turn, so that they hold one connection and not all of them, and in the database with other processes.
+ * Requests of a source are handled one after another, so that parallel requests give no more guesses: in this process by a
+ * queue, which also keeps them to one connection, and among processes by a lock.
  */
 export function openExchange({ db, config, log }: Context) {
   const turns = new Map<string, Promise<unknown>>();
@@ -63,7 +62,7 @@ export function openExchange({ db, config, log }: Context) {
   };
 }
 
-/** Those of the last 15 minutes, and in how many seconds the oldest will no longer count. */
+/** The failures of the last 15 minutes, and the seconds until the oldest no longer counts. */
 async function recentFailures(
   trx: Transaction,
   { clientId, network }: GuessSource,
@@ -80,7 +79,7 @@ async function recentFailures(
     .executeTakeFirstOrThrow();
 }
 
-/** @param hash of a PIN that nobody guesses: if it is stored, the failure is written for the same work, too old to count */
+/** @param hash of a PIN too long to guess: when it is stored, the failure is written too old to count, at the same cost */
 async function recordFailure(
   trx: Transaction,
   { clientId, network }: GuessSource,
@@ -89,14 +88,14 @@ async function recordFailure(
   const isStored = sql`exists (select from pin where hash = ${hash ?? null})`;
   const at = sql<Date>`case when ${isStored} then now() - interval '15 minutes' else now() end`;
   await trx.insertInto('pin_failure').values({ client_id: clientId, address: network, at }).execute();
-  // Each failure removes more old ones than it adds, and none that another process is removing.
+  // Each failure deletes some old ones, so that the table stays small.
   await sql`
     delete from pin_failure where ctid = any (array(
       select ctid from pin_failure where at < now() - interval '15 minutes' order by at limit 100
       for update skip locked))`.execute(trx);
 }
 
-/** Whose usable PIN this is, with the use written down at most once a minute. */
+/** The holder of a usable PIN; the use is recorded at most once a minute. */
 async function useOf(trx: Transaction, hash: Buffer): Promise<PinHolder | undefined> {
   const found = await usablePins(trx)
     .where('pin.hash', '=', hash)

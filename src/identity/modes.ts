@@ -11,7 +11,7 @@ export function schemesOf({ IdentityProvider, LegacyApiKeyEnabled }: Settings): 
   return LegacyApiKeyEnabled ? ['Bearer', 'APIKEY'] : ['Bearer'];
 }
 
-/** Where tokens come from, if from anywhere. */
+/** The URL where tokens come from. */
 export function tokenSource({ IdentityProvider: { Mode, Authority }, IdpUrl }: Settings): string | undefined {
   if (Mode === 'None') return undefined;
   return Mode === 'External' ? Authority : `${IdpUrl}/connect/token`;

@@ -1,6 +1,6 @@
 /**
- * Whether a process has the Pepper that the secrets of its database were made with. A backup that is restored beside another
- * one would look well and let nobody in: PINs, tokens, displays, calendar feeds and the callbacks of mail servers all hang on it.
+ * Whether a process has the Pepper of its database. With a wrong one no PIN, token, display, calendar feed or callback of a
+ * mail server would work, for example after a backup was restored to another installation.
  */
 import { createHmac } from 'node:crypto';
 import type { Context } from '../context.ts';
@@ -13,10 +13,10 @@ async function findHash(db: Database): Promise<Buffer | undefined> {
   return (await db.selectFrom('pepper').select('hash').executeTakeFirst())?.hash;
 }
 
-/** Undecided: nothing is stored that hangs on a Pepper. */
+/** Undecided: nothing is stored that depends on a Pepper. */
 type PepperVerdict = 'right' | 'wrong' | 'undecided';
 
-/** Without a check value the newest signing key tells; a database that has none is new, or was never asked for a token. */
+/** Without a check value the newest signing key decides. */
 async function judgeByKeys(db: Database, pepper: string): Promise<PepperVerdict> {
   const newest = await db
     .selectFrom('signing_key')
@@ -39,12 +39,12 @@ async function judge({ db, config }: PepperContext): Promise<PepperVerdict> {
   return known.equals(hashOf(pepper)) ? 'right' : 'wrong';
 }
 
-/** Only looks: whoever asks how a process is must not decide which Pepper counts from then on. */
+/** Only reads: a health check must not claim a Pepper. */
 export async function hasRightPepper(held: PepperContext): Promise<boolean> {
   return (await judge(held)) !== 'wrong';
 }
 
-/** As `hasRightPepper`, of who makes secrets: the first one leaves the check value by which all others are judged. */
+/** As `hasRightPepper`, before secrets are made: the first process stores the check value. */
 export async function claimPepper({ db, config }: PepperContext): Promise<boolean> {
   if (!(await hasRightPepper({ db, config }))) return false;
   await db
@@ -74,6 +74,6 @@ const findings: Record<PepperVerdict, Finding> = {
   },
 };
 
-/** What the doctor tells of it. */
+/** For doctor. */
 export const examinePepper = (context: PepperContext): Promise<Finding[]> =>
   findingsOf(check, async () => findings[await judge(context)]);

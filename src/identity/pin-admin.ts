@@ -1,6 +1,6 @@
 /**
- * PINs over the API, for Admins (contract 5.2). A PIN is told once: an Idempotency-Key that comes again makes no second
- * one and does not tell the first again either, for then it would have to be stored.
+ * PINs over the API, for Admins (contract 5.2). A PIN is shown once: a repeated Idempotency-Key makes no second one, and
+ * cannot show the first again, because only its hash is stored.
  */
 import { createHash } from 'node:crypto';
 import { checkAdmin, recordAct } from '../access.ts';

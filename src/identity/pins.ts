@@ -1,4 +1,4 @@
-/** PINs, the API keys of persons (specification 5.1): how they are made, kept and ended, and which of them count. */
+/** PINs, the API keys of persons (specification 5.1): made, stored and revoked here, and which of them are valid. */
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
@@ -20,29 +20,28 @@ const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const madeLength = 20;
 const leastFixedPin = 8;
 
-/** The key of PIN hashes and signing keys. */
 export function pepperOf(config: Config): string {
   if (!config.Pepper) throw new Error('Pepper: is missing; set it to a secret of at least 32 characters');
   return config.Pepper;
 }
 
-/** 20 characters that are hard to confuse, grouped for reading: 100 bits. */
+/** 20 characters that are hard to confuse, in groups: 100 bits. */
 function makePin(): string {
   const characters = Array.from(randomBytes(madeLength), (byte) => crockford[byte & 31]).join('');
   return characters.replace(/.{5}(?=.)/g, '$&-');
 }
 
-/** The same PIN however a person writes it. */
+/** The same PIN in any spelling. */
 function normalizePin(pin: string): string {
   return pin.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1');
 }
 
-/** Whether a PIN is shorter than those that are made here, so that a guess could meet one. */
+/** Whether a PIN is shorter than generated ones, and so could be a guess. */
 export function isGuessable(pin: string): boolean {
   return normalizePin(pin).length < madeLength;
 }
 
-/** What is stored of a PIN, and all that is ever remembered of one. */
+/** All that is stored of a PIN. */
 export function hashPin(pepper: string, pin: string): Buffer {
   return createHmac('sha256', deriveKey(pepper, 'PIN')).update(normalizePin(pin)).digest();
 }
@@ -92,7 +91,6 @@ export async function listPins(db: Database, mandatorId: number, personId?: numb
   return await query.execute();
 }
 
-/** The query of `listPins`. */
 export const selectPins = (db: Database, mandatorId: number) =>
   db
     .selectFrom('pin')
@@ -117,12 +115,12 @@ export async function revokePin(db: Database, mandatorId: number, pinId: number,
   if (numUpdatedRows === 0n) throw new NotFound(`There is no PIN ${pinId}.`);
 }
 
-/** Removes a PIN, and with it its tokens and streams, as if it had never been made. */
+/** Deletes a PIN, and with it its tokens and streams. */
 export async function deletePin(db: Database, mandatorId: number, pinId: number): Promise<void> {
   await db.deleteFrom('pin').where('mandator_id', '=', mandatorId).where('id', '=', pinId).execute();
 }
 
-/** The PINs that count now, with their person and tenant. */
+/** The PINs that are valid now, with their person and tenant. */
 export const usablePins = (db: Database) =>
   db
     .selectFrom('pin')

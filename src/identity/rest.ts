@@ -1,4 +1,4 @@
-/** The identity provider's own endpoints (contract 3): RFC 6749 in and out, for standard clients; and the PINs of persons. */
+/** The endpoints of the identity provider (contract 3), as in RFC 6749; and the PINs of persons. */
 import { type ErrorRequestHandler, type Request, Router } from 'express';
 import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
@@ -30,7 +30,7 @@ const tokenPath = '/connect/token';
 const configurationPath = '/.well-known/openid-configuration';
 const keysPath = '/.well-known/openid-configuration/jwks';
 
-/** The token endpoint, discovery and the public keys; where another provider or none is used, only the way to it. */
+/** The token endpoint, discovery and the public keys; in other modes of IdentityProvider, only a 404 that says how to sign in. */
 export function identityRoutes(identity: Identity): Router {
   const router = Router();
   const { config } = identity.context;
@@ -73,7 +73,7 @@ export function identityRoutes(identity: Identity): Router {
       id_token_signing_alg_values_supported: ['RS256'],
     });
   });
-  // Kept by caches for less long than anyone would wait: a new key signs at once.
+  // Cached for a short time only: a new key signs at once.
   router.get(keysPath, async (_request, response) => {
     const keys = await identity.keys.publicKeys();
     response.set('Cache-Control', 'public, max-age=60').json({ keys });
@@ -84,7 +84,7 @@ export function identityRoutes(identity: Identity): Router {
   return router;
 }
 
-/** The parameters come from the body and the Basic header, never from the address. */
+/** Parameters come from the body and the Basic header, never from the URL. */
 function readRequest(request: Request, form: ReadonlyMap<string, string>): TokenRequest {
   const basic = readBasic(request.get('authorization'));
   const [id, secret] = [form.get('client_id'), form.get('client_secret')];
@@ -156,7 +156,6 @@ const pinPath = '/v1.0/persons/:id/pins';
 const personId = id('The Id of the person.');
 const forAdmins = { 403: 'Only an Admin manages PINs.' };
 
-/** What Admins do with the PINs of persons. */
 export const routes: Route[] = [
   route({
     method: 'GET',

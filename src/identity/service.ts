@@ -42,14 +42,14 @@ export type Identity = {
   verified: LRUCache<string, Verified>;
 };
 
-/** What a credential has proven, and how to read whom that lets in now. */
+/** What a credential has proven, and how to read its viewer. */
 type Proof = { provenUntil: number; read(): Promise<Viewer> };
 
 type Verified = {
   viewer: Promise<Viewer>;
   checkAgainAt: number;
   proof: Proof | undefined;
-  /** The viewer as it was last known. */
+  /** The viewer as last read. */
   last: Viewer | undefined;
 };
 
@@ -58,7 +58,7 @@ const believedMs = 4_000;
 /** The client under which wrong PINs of the header APIKEY are counted. */
 const headerClient = 'APIKEY';
 
-/** Opens the room in this process; what has changed is checked again as it is announced. */
+/** Opens the room in this process. Credentials are checked again when a change is announced. */
 export function openIdentity(context: Context): Identity {
   const identity: Identity = {
     context,
@@ -77,7 +77,7 @@ async function forgetChanged({ context: { notifications }, verified }: Identity)
   notifications.stopping.addEventListener('abort', () => subscription.close(), { once: true });
   for (let change = await subscription.next(); change; change = await subscription.next())
     for (const known of verified.values()) {
-      // The keys do not say of what they are; who is checked once too often loses nothing.
+      // The ids of four tables are compared alike; an unneeded check does no harm.
       const { pinId, personId, mandatorId, display } = known.last ?? {};
       const ids = [pinId, personId, mandatorId, display?.displayId];
       const isMeant = ids.some((id) => change.keys.has(String(id)));
@@ -86,8 +86,9 @@ async function forgetChanged({ context: { notifications }, verified }: Identity)
 }
 
 /**
- * Who a credential lets in. Cached, yet within 5 s of its end it is refused even if the announcement was lost.
- * @param prove is asked for what the credential proves, when that is not known yet or no longer; `isProven`: it has been
+ * The viewer of a credential. Cached, but a credential that has ended is refused within 5 s, even if the announcement was
+ * lost.
+ * @param prove finds out what the credential proves, when that is not known or has run out; `isProven`: it was before
  */
 function viewerBy({ verified }: Identity, key: string, prove: (isProven: boolean) => Promise<Proof>): Promise<Viewer> {
   const known = verified.get(key);
@@ -110,7 +111,7 @@ function viewerBy({ verified }: Identity, key: string, prove: (isProven: boolean
   verified.set(key, entry);
   entry.viewer.catch((error: unknown) => {
     entry.checkAgainAt = 0;
-    // An outage takes nothing back that was proven.
+    // In an outage, what was proven stays proven.
     const isProven = entry.proof && !(error instanceof NotAuthenticated);
     if (!isProven && verified.get(key) === entry) verified.delete(key);
   });
@@ -118,7 +119,7 @@ function viewerBy({ verified }: Identity, key: string, prove: (isProven: boolean
 }
 
 /**
- * Who a bearer token speaks for, by our own signature or an outside provider's word.
+ * The viewer of a bearer token, of our own or of an outside provider.
  * @throws NotAuthenticated; Unavailable while an outside provider cannot be asked
  */
 export function viewerOfToken(identity: Identity, token: string, ip: string): Promise<Viewer> {
@@ -127,7 +128,7 @@ export function viewerOfToken(identity: Identity, token: string, ip: string): Pr
     const credential = createHash('sha256').update(token).digest('base64url').slice(0, 22);
     if (context.config.IdentityProvider.Mode === 'External') {
       const assertion = await provider.verify(token, { address: normalizeAddress(ip), isProven });
-      // Its keys and its opinion of an opaque token may change at any time.
+      // The provider may change its keys, or revoke an opaque token, at any time.
       return { provenUntil: 0, read: () => readPerson(context, credential, assertion) };
     }
     const { tenant, sub, pin, exp } = await keys.verify(token);
@@ -137,14 +138,11 @@ export function viewerOfToken(identity: Identity, token: string, ip: string): Pr
   });
 }
 
-/**
- * Which paired display calls.
- * @throws NotAuthenticated; LimitExceeded after too many wrong tokens
- */
+/** @throws NotAuthenticated; LimitExceeded after too many wrong tokens */
 export function viewerOfDisplay(identity: Identity, token: string, ip: string): Promise<Viewer> {
   const read = () => identity.devices.viewerOf(token, ip);
   return viewerBy(identity, token, async () => {
-    // A token proves itself by being read.
+    // The first read is also the proof.
     let proven: Viewer | undefined = await read();
     return {
       provenUntil: Number.POSITIVE_INFINITY,
@@ -158,8 +156,8 @@ export function viewerOfDisplay(identity: Identity, token: string, ip: string): 
 }
 
 /**
- * Whose PIN a call carries in the header APIKEY. Wrong ones are throttled as at the token endpoint; a PIN that this
- * address has proven here goes on like a token that was issued before.
+ * The viewer of a PIN in the header APIKEY. Wrong PINs are limited as at the token endpoint; a PIN that this address has
+ * proven before is not.
  * @throws NotAuthenticated, LimitExceeded
  */
 export function viewerOfPin(identity: Identity, pin: string, ip: string): Promise<Viewer> {

@@ -24,16 +24,16 @@ import { signingKeyLock } from '../flow/locks.ts';
 import { howToSignIn } from './modes.ts';
 
 export const tokenLifetimeSeconds = 3600;
-/** The one scope there is, and the audience of its tokens. */
+/** The only scope, and the audience of tokens. */
 export const apiScope = 'service_api';
 
 const algorithm = 'RS256';
 const type = 'at+jwt';
 const hour = 3_600_000;
 const signsForMs = 90 * 24 * hour;
-/** The lifetime of a token, and as much again for clocks that differ. */
+/** Longer by the lifetime of a token, and as much again for clocks that differ. */
 const verifiesForMs = signsForMs + 2 * hour;
-/** Milliseconds between two reads of the keys that unknown key ids may cause. */
+/** Unknown key ids cause no more reads of the keys than one in this time. */
 const readEveryMs = 250;
 
 const claimsSchema = z.object({
@@ -43,7 +43,7 @@ const claimsSchema = z.object({
   tenant: z.string(),
   /** The PIN's id. */
   pin: z.number().int(),
-  /** Seconds since 1970; a token without an end is none of ours. */
+  /** Seconds since 1970. */
   exp: z.number(),
 });
 
@@ -57,7 +57,7 @@ export type TokenKeys = {
   publicKeys(): Promise<JWK[]>;
 };
 
-/** A key for one purpose; `pepper` is the only secret that is kept outside the database. */
+/** A key for one purpose, derived from the Pepper, the only secret outside of the database. */
 export function deriveKey(pepper: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', pepper, '', `roomgate ${purpose}`, 32));
 }
@@ -108,7 +108,6 @@ type ParsedKey = { kid: string; publicJwk: JWK; publicKey: KeyObject; sealed: Bu
 const mayStillSign = (key: ParsedKey | undefined): key is ParsedKey =>
   key !== undefined && Date.now() - key.createdAt.getTime() < signsForMs;
 
-/** The shared signing keys, read when they are first needed. */
 export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
   /** Newest first. */
   let keys: ParsedKey[] = [];
@@ -131,7 +130,7 @@ export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
     });
   }
 
-  /** A read that begins after this call, but never sooner than `readEveryMs` after the one before: made-up key ids cost no more. */
+  /** A read that begins after this call, and at least `readEveryMs` after the one before. */
   function readSoon(): Promise<void> {
     nextRead ??= (async () => {
       await sleep(Math.max(0, lastRead + readEveryMs - performance.now()));
@@ -142,7 +141,7 @@ export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
     return nextRead;
   }
 
-  /** Finds the key that signs now, or makes it; of many processes one does. */
+  /** Finds the key that signs now, or makes it, in one process only. */
   async function renew(): Promise<void> {
     await read();
     if (mayStillSign(keys[0])) return;

@@ -1,4 +1,4 @@
-/** What a batch is: its states, its record, and how that is read. */
+/** A batch: its states, its record and the queries that read it. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -88,14 +88,13 @@ export type Running = BatchKey & {
   onConflict: ConflictRule;
   createdBy: number;
   attempts: number;
-  /** Of this start: what is written beside its session says so only while there is no later one. */
+  /** Counts the starts: what is written outside of the batch's session is ignored once a later start has begun. */
   fence: number;
   jobCount: number;
   requestId: string;
   cancelRequested: boolean;
 };
 
-/** Batches with who sent them and their place in the queue. */
 export function selectBatches(db: Database) {
   return db
     .selectFrom('batch')
@@ -131,7 +130,6 @@ export function selectBatches(db: Database) {
     .$castTo<Omit<Batch, 'createdBy'> & Batch['createdBy']>();
 }
 
-/** The query of a page of batches, newest first. */
 export function selectBatchPage(db: Database, viewer: Viewer, filter: BatchFilter, page: PageRequest) {
   const { importStatus = openStatuses, operation, createdAfter, createdBefore, mine, jobID } = filter;
   return selectBatches(db)

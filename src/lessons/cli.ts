@@ -44,7 +44,7 @@ async function readHead(file: string): Promise<string> {
   }
 }
 
-/** The file as a body to send, after the mistakes that need no server to be seen. */
+/** The file as a request body. @throws CommandFailed for mistakes that need no server to be found */
 async function openLessonFile(file: string): Promise<Blob> {
   const head = await readHead(file).catch((error: NodeJS.ErrnoException) => {
     throw unreadableFile(file, error);
@@ -71,7 +71,6 @@ function describeBatch(batch: BatchRecord): string {
   );
 }
 
-/** What came of a batch that has not failed. */
 function describeSuccess(batch: BatchRecord, { onConflict }: ImportOptions): string {
   const { Operation, ValidateOnly, WarningCount, CreatedCount, LessonCount } = batch;
   const warnings =
@@ -129,7 +128,7 @@ async function describeFindings(
   return `${table}\n... and ${more} more${unkept}`;
 }
 
-/** Adds `import` and `batches`: what they do they do through the REST API (contract 1). */
+/** Adds `import` and `batches`, which work through the REST API (contract 1). */
 export function addCommands(program: Command, action: RemoteAction): void {
   program
     .command('import')

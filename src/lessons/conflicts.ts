@@ -1,6 +1,6 @@
 /**
- * Rooms that are needed twice. A **claim** is what the plan wants of a room: the place of a booking that it inserts or
- * changes. Claims may neither overlap each other nor a booking that the plan leaves where it is.
+ * Conflicts over rooms. A **claim** is a room and time that the plan needs for a booking it inserts or changes. A claim may
+ * overlap neither another claim nor a booking that the plan does not touch.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
@@ -8,8 +8,8 @@ import type { BatchKey, Running } from './batch.ts';
 import { live, planBookings } from './plan.ts';
 
 /**
- * The claims of the present plan in `room_claim`, each under the row of the lesson that leads its booking; one `stays`
- * when its booking is there already.
+ * Writes the claims of the present plan to `room_claim`, each under the row of the lesson that leads its booking. A claim
+ * `stays` when its booking has that room and time already.
  */
 export async function stageClaims(trx: Transaction, { mandatorId }: BatchKey): Promise<void> {
   await sql`create index if not exists booking_plan_id on booking_plan (id)`.execute(trx);
@@ -28,8 +28,8 @@ export async function stageClaims(trx: Transaction, { mandatorId }: BatchKey): P
 }
 
 /**
- * From and where: the bookings in the way of a place, which the plan leaves where they are. To be asked place by place
- * (`limit` or `offset 0`): who joins all places to all bookings of their rooms compares each with each.
+ * The `from` and `where` of a query for the bookings that overlap a room and time and that the plan does not touch. Add
+ * `limit` or `offset 0`, so that each claim is looked up by the index: a join would compare all claims with all bookings.
  */
 export const bookingsInTheWay = (
   { mandatorId }: BatchKey,
@@ -41,14 +41,14 @@ export const bookingsInTheWay = (
     and booking.status in ('Confirmed', 'Tentative') and booking.occupied && ${occupied}
     and not exists (select from booking_plan where booking_plan.id = booking.id)`;
 
-/** Changes a plan that meets conflicts as its batch wants it: manual bookings go, or the lessons in question stay out. */
+/** Applies OnConflict to the plan: Displace cancels manual bookings, Skip leaves the conflicting lessons out. */
 export async function settleConflicts(trx: Transaction, batch: Running): Promise<void> {
   await stageClaims(trx, batch);
   if (batch.onConflict === 'Displace') await displaceBookings(trx, batch);
   else await skipLessons(trx, batch);
 }
 
-/** The displacing row stands beside the booking, for the warning. */
+/** The row of the displacing lesson is kept beside the booking, for the warning. */
 async function displaceBookings(trx: Transaction, batch: BatchKey): Promise<void> {
   await sql`
     insert into booking_plan (id, row, fate)
@@ -61,12 +61,13 @@ async function displaceBookings(trx: Transaction, batch: BatchKey): Promise<void
     order by way.id, claim.row`.execute(trx);
 }
 
-/** Rounds of leaving lessons out, and of taking them back: each changes what is in the way of others. */
+/** Rounds of leaving lessons out, and of taking them back: each changes which other lessons conflict. */
 const mostRounds = 10;
 
 /**
- * Of two lessons that want the same, the one that has it already keeps it, else the first in the body gets it. Who loses
- * keeps its place, and may so be in the way of the next; who was left out for one that was left out later is taken back.
+ * Of two lessons that claim the same, the one that has it already wins, else the first in the body. The loser keeps its
+ * stored room and time, and may conflict there with a third lesson. A lesson that lost to one that was left out later is
+ * taken back.
  */
 async function skipLessons(trx: Transaction, batch: BatchKey): Promise<void> {
   const planAgain = async () => {
@@ -77,11 +78,11 @@ async function skipLessons(trx: Transaction, batch: BatchKey): Promise<void> {
   for (let round = 1; round < mostRounds && (await takeBack(trx, batch)); round++) await planAgain();
 }
 
-/** Claims that are granted in order, each unless it overlaps one before. */
+/** A table that takes claims in order and refuses those that overlap an earlier one. */
 const claimsInOrder = sql`(row integer, resource_id integer, occupied tstzrange,
   exclude using gist (resource_id with =, occupied with &&)) on commit drop`;
 
-/** @param all leaves out whatever moves at all, to come to an end @returns whether any was left out */
+/** @param all leaves out every lesson that moves, to end the rounds @returns whether any was left out */
 async function leaveOut(trx: Transaction, batch: BatchKey, all: boolean): Promise<boolean> {
   await stageDominoes(trx, batch);
   await sql`drop table if exists granted_claim`.execute(trx);
@@ -106,12 +107,12 @@ async function leaveOut(trx: Transaction, batch: BatchKey, all: boolean): Promis
   return (numAffectedRows ?? 0n) > 0n;
 }
 
-/** @returns whether any is back that had been left out */
+/** @returns whether any lesson was taken back */
 async function takeBack(trx: Transaction, batch: BatchKey): Promise<boolean> {
   const place = sql`tstzrange(staged.beginn, staged.ende)`;
   await sql`drop table if exists free_claim`.execute(trx);
   await sql`create temporary table free_claim ${claimsInOrder}`.execute(trx);
-  // Each place is asked by itself: joined, all would be compared with all.
+  // One subquery per lesson, as for `bookingsInTheWay`.
   await sql`
     insert into free_claim
     select row, resource_id, ${place} from staged_lesson as staged
@@ -133,7 +134,7 @@ async function takeBack(trx: Transaction, batch: BatchKey): Promise<boolean> {
   return (numAffectedRows ?? 0n) > 0n;
 }
 
-/** `domino`: when the claim `row` is refused, and its lessons keep their places, then so is `next`, which wants one of them. */
+/** `domino`: when claim `row` is refused, its lessons keep their stored places, and claim `next`, which needs one, is refused too. */
 async function stageDominoes(trx: Transaction, { mandatorId }: BatchKey): Promise<void> {
   await sql`drop table if exists domino`.execute(trx);
   await sql`

@@ -3,11 +3,11 @@ import type { Transaction } from '../db/database.ts';
 import type { BatchKey } from './batch.ts';
 
 /**
- * What a booking says that coupled lessons share: the subject of the first of its lessons, whoever was written last, and
- * private as soon as one of them is. One that gets, loses or keeps a lesson that has changed is another version.
- * @param bookings a query of the ids of those in question
- * @param touched a query of the ids of those whose lessons are others now, or say something else
- * @param isRenewed whether a booking's Version has grown in this batch already
+ * Describes the bookings that coupled lessons share: with the subject of the first lesson, and private when any of them is.
+ * A booking that gains, loses or keeps a changed lesson gets a new version.
+ * @param bookings a query of the ids of these bookings
+ * @param touched a query of the ids of those whose lessons have changed
+ * @param isRenewed whether this batch has raised the version already
  */
 export async function describeShared(
   trx: Transaction,

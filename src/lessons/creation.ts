@@ -1,6 +1,6 @@
 /**
- * New lessons straight from the body into their tables, a slice at a time, in the hope that all is right, as it mostly
- * is: the tables' constraints do the checking.
+ * The fast path of Create: lessons go straight from the body into their tables, a slice at a time, and the tables'
+ * constraints check them. Most batches are free of faults; the others are rolled back and planned.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
@@ -18,7 +18,7 @@ export async function insertJobs(trx: Transaction, batch: Running): Promise<void
     from staged_job`.execute(trx);
 }
 
-/** Coupled lessons of one room and time share the booking of the first one, or one that is there already. */
+/** Coupled lessons of one room and time share the booking of the first of them, or one that exists already. */
 function bookedLessons(batch: Running, slice: LessonSlice): RawBuilder<unknown> {
   return sql`
     parsed as materialized (
@@ -44,11 +44,8 @@ function bookedLessons(batch: Running, slice: LessonSlice): RawBuilder<unknown> 
     )`;
 }
 
-/**
- * What is noticed while inserting: with `refused` the batch must be given up, `remarkable` asks for warnings, `coupled`
- * for a look at shared bookings.
- */
-export type Noticed = {
+/** `refused`: the fast path must be given up; `remarkable`: there are warnings; `coupled`: bookings are shared. */
+type Noticed = {
   refused: boolean;
   remarkable: boolean;
   coupled: boolean;

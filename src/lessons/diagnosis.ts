@@ -1,4 +1,4 @@
-/** What `roomgate doctor` tells of the batches of all tenants: this is the operator's view of the installation. */
+/** What `roomgate doctor` reports about the batches of all tenants. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { type Finding, findingsOf } from '../finding.ts';
@@ -7,10 +7,10 @@ import { isWorkedOn } from './next.ts';
 import { remedyFor } from './setbacks.ts';
 
 const check = 'Batches';
-/** Tenants whose trouble is told one by one; an outage may trouble them all. */
+/** Tenants that are reported one by one; an outage affects all of them. */
 const mostTold = 5;
 
-/** The batch whose turn it is in a tenant, once a start of it has come to nothing; null while a worker is on it. */
+/** The first open batch of a tenant, when a start of it has failed; `next` is null while a worker is on it. */
 type Troubled = {
   batch: string;
   starts: number;
@@ -33,7 +33,7 @@ function describe({ batch, starts, trouble, since, next, isWorkedOn, behind }: T
   return {
     check,
     level: 'warning',
-    // While it is worked on, what is written down is not yet how the start before ended.
+    // A start that is under way has replaced the reason of the one before.
     text: `${batch} has come to nothing ${starts} ${starts === 1 ? 'time' : 'times'} since ${toSecond(since)}${isWorkedOn ? '' : `, the last time because ${trouble}`}; ${again}${others}`,
     remedy: `${isWorkedOn ? remedyFor() : remedyFor(trouble)} It goes on by itself; cancel it if the others are not to wait.`,
   };
@@ -58,7 +58,7 @@ async function listTroubled(db: Database): Promise<Troubled[]> {
   return rows;
 }
 
-/** Those that have been open for long and are not, nor wait behind, one that has met trouble. */
+/** Batches that have been open for long, besides those of tenants whose first batch has failed starts. */
 async function examineAge(db: Database, troubled: readonly Troubled[]): Promise<Finding> {
   const tenants = troubled.map(({ batch }) => batch.slice(0, batch.indexOf('/')));
   const { rows } = await sql<{ open: number; old: string[] | null }>`
@@ -81,7 +81,6 @@ async function examineAge(db: Database, troubled: readonly Troubled[]): Promise<
   };
 }
 
-/** Why batches wait: which, what keeps failing since when, when they are tried again, and what is to be done. */
 export const examineBatches = (db: Database): Promise<Finding[]> =>
   findingsOf(check, async () => {
     const troubled = await listTroubled(db);

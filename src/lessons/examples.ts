@@ -1,4 +1,4 @@
-/** Answers as the documentation shows them: one story of a job that is sent, processed, changed, and read. */
+/** The answers that the documentation shows: one job that is sent, processed, changed and read. */
 
 const batchId = '01a1f8da-707e-77b2-927f-0b8eb9707a33';
 const sender = { PersonId: 1, DisplayName: 'Stundenplan-Import' };

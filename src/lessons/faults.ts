@@ -1,6 +1,6 @@
 /**
- * What can be wrong with a staged batch: each kind is a query that yields rows (severity, index, lektion_index, rank,
- * field, code, message). Where one of several would do, the same one is always told.
+ * The errors of a staged batch: each kind is a query of rows (severity, index, lektion_index, rank, field, code, message).
+ * The same batch always gives the same messages.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { BatchKey, JobOperation, Running } from './batch.ts';
@@ -11,12 +11,12 @@ export type FaultQuery = RawBuilder<unknown>;
 
 export const severity = { error: sql`'Error' as severity`, warning: sql`'Warning' as severity` };
 export const none = sql`null::bigint as lektion_index`;
-/** A name as messages show it: cut, and never null, which would swallow the message. */
+/** A name as messages show it: cut, and never null, since null would make the whole message null. */
 export const named = (text: RawBuilder<unknown>) => sql`coalesce(left(${text}, 80), '(none)')`;
 const span = (range: RawBuilder<unknown>) =>
   sql`to_char(lower(${range}), 'YYYY-MM-DD HH24:MI') || '-' || to_char(upper(${range}), 'HH24:MI') || ' UTC'`;
 
-/** What an operation wants of the list of a job: when it is missing, and what to say then. */
+/** When the LektionList of a job is missing in an operation, and the message for a missing or empty one. */
 const lists: Record<JobOperation, { missing: FaultQuery; remedy: string; empty: string }> = {
   Create: {
     missing: sql`coalesce(list, 'null') = 'null'`,
@@ -95,7 +95,7 @@ const duplicateErrors = ({ mandatorId, operation }: Running): FaultQuery[] => [
 
 const wantedRoom = sql`${named(sql`lesson.ressource_name`)}`;
 
-/** Where a claim overlaps an earlier one; the sweep by time finds it in one pass. */
+/** Claims that overlap an earlier claim, found in one pass in order of time. */
 const overlappingClaims = sql`
   select lesson.index, lesson.lektion_index, ${wantedRoom} || ' is needed twice: with lesson ' || ${named(sql`other.lektion_id`)}
     || ' of job ' || ${named(sql`job.job_id`)} || ', ' || ${span(sql`way.occupied`)} as message
@@ -115,7 +115,7 @@ const overlappingClaims = sql`
   left join staged_job as job on job.index = other.index
   where claim.beginn < taken_until`;
 
-/** What is in the way of a lesson at the place that it wants, other than its `own` booking: of which booking and job. */
+/** The first booking, other than `own`, in a room and time that a lesson needs: a message, and the job it belongs to. */
 export const occupant = (
   batch: BatchKey,
   resource: RawBuilder<unknown>,
@@ -139,7 +139,7 @@ export const occupant = (
 const conflictErrors = (batch: Running): FaultQuery[] => [
   sql`select ${severity.error}, index, lektion_index, 3, 'RessourceName', 'ResourceConflict', message
       from (${overlappingClaims}) as overlap`,
-  // A job that is there already is a duplicate; that its own lessons are in the way says nothing more.
+  // A job that is stored already is reported as a duplicate, not as a conflict with its own lessons.
   sql`select ${severity.error}, lesson.index, lesson.lektion_index, 3, 'RessourceName', 'ResourceConflict', ${wantedRoom} || way.message
       from room_claim as claim
       join staged_lesson as lesson using (row)
@@ -148,7 +148,6 @@ const conflictErrors = (batch: Running): FaultQuery[] => [
       where way.job_id is distinct from job.job_id or ${batch.operation !== 'Create'}`,
 ];
 
-/** Every kind of error that an operation may meet. */
 export function errorsOf(batch: Running): FaultQuery[] {
   const { operation } = batch;
   return [

@@ -2,12 +2,12 @@ import { type RawBuilder, sql } from 'kysely';
 import type { JobOperation } from './batch.ts';
 
 /**
- * The fields of contract 4.1 and, for each, how SQL reads and judges it: staging and diagnosis ask the same, and the
- * documentation of REST and GraphQL is made of it.
+ * The fields of contract 4.1, and the SQL that reads and checks each of them. Staging, the messages of faults and the
+ * documentation of REST and GraphQL are made of this one table.
  */
 export type Kind = 'text' | 'key' | 'name' | 'time' | 'integer' | 'boolean' | 'texts' | 'status';
 
-/** What must be there: a field that names its record always, others only in a record that is new. */
+/** `always`: the field names its record. `new`: only a new record needs it. */
 type Required = 'always' | 'new' | false;
 
 export type Field = { name: string; column: string; kind: Kind; required: Required; description: string };
@@ -51,7 +51,6 @@ export const lessonFields: readonly Field[] = [
 ];
 
 const listField = 'LektionList';
-/** Update: whether the list is the whole truth about the job. */
 export const replaceField = field(
   'ReplaceLektionList',
   'replace_list',
@@ -59,14 +58,14 @@ export const replaceField = field(
   'Whether LektionList is the whole truth about the job: its other lessons are deleted.',
 );
 
-/** The fields that an operation reads, and the members that it knows: those of a job as it was created are no surprise. */
+/** The fields that an operation reads. */
 export const fieldsOf: Record<JobOperation, { job: readonly Field[]; lesson: readonly Field[] }> = {
   Create: { job: jobFields, lesson: lessonFields },
   Update: { job: [...jobFields, replaceField], lesson: lessonFields },
   Delete: { job: jobFields.slice(0, 1), lesson: lessonFields.slice(0, 1) },
 };
 
-/** The spellings that a request may use: the first letter in either case; JobId also reads as JobID. */
+/** The spellings that a request may use: the first letter in either case, and JobId for JobID. */
 function spellings(name: string): string[] {
   const names = name === 'JobID' ? ['JobID', 'JobId'] : [name];
   return names.flatMap((spelling) => [spelling, spelling.charAt(0).toLowerCase() + spelling.slice(1)]);
@@ -79,12 +78,12 @@ export const knownJobMembers = (operation: JobOperation) =>
   known(jobFields, listField, ...(operation === 'Update' ? [replaceField.name] : []));
 export const knownLessonMembers = known(lessonFields);
 
-/** The member of a jsonb object, in whichever spelling it was sent. */
+/** The member of a jsonb object, in any spelling. */
 export function member(object: RawBuilder<unknown>, name: string): RawBuilder<unknown> {
   return sql`coalesce(${sql.join(spellings(name).map((spelling) => sql`${object} -> ${sql.lit(spelling)}`))})`;
 }
 
-/** The spelling in which the member named by the column `name` was sent; its first one when it is not there. */
+/** The spelling in which the member `name` was sent; the first one when it is missing. */
 export function sentName(object: RawBuilder<unknown>, name: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`coalesce((
     select spelling from unnest(case ${name}
@@ -93,7 +92,7 @@ export function sentName(object: RawBuilder<unknown>, name: RawBuilder<unknown>)
     where ${object} ? spelling limit 1), ${name})`;
 }
 
-/** `fields` of a jsonb object as columns that still are jsonb. */
+/** First step: the fields of a jsonb object as jsonb columns. */
 export function rawColumns(object: RawBuilder<unknown>, fields: readonly Field[]): RawBuilder<unknown> {
   return sql.join(fields.map(({ name, column }) => sql`${member(object, name)} as ${sql.id(column)}`));
 }
@@ -149,7 +148,7 @@ const isAbsent = (column: RawBuilder<unknown>) => sql`coalesce(${column}, 'null'
 
 const isTextual = ({ kind }: Field) => ['key', 'name', 'text', 'time', 'status'].includes(kind);
 
-/** Second step: the texts of the raw columns, as `…_text`; null where there is none. */
+/** Second step: the texts of the raw columns, as `…_text`; null where the value is no text. */
 export function textColumns(fields: readonly Field[], table: string): RawBuilder<unknown> {
   return sql.join(
     fields.filter(isTextual).map(({ column }) => {
@@ -186,7 +185,7 @@ export function valueColumns(fields: readonly Field[], table: string): RawBuilde
   return sql.join(fields.map((field) => sql`${typedValue(field, table)} as ${sql.id(`${field.column}_value`)}`));
 }
 
-/** Last step: the values under their own names; of a time only what is a date-time of ISO 8601. */
+/** Last step: the values under their own names; a time must be a date-time of ISO 8601. */
 export function finalColumns(fields: readonly Field[], table: string): RawBuilder<unknown> {
   return sql.join(fields.map((field) => sql`${finalValue(field, table)} as ${sql.id(field.column)}`));
 }
@@ -196,7 +195,7 @@ function finalValue({ column, kind }: Field, table: string): RawBuilder<unknown>
   return kind === 'time' ? sql`iso_instant(${sql.ref(`${table}.${column}_text`)}, ${value})` : value;
 }
 
-/** Last step of a change: what was not sent stays as it is stored. */
+/** Last step of an update: a field that was not sent keeps its stored value. */
 export function mergedColumns(fields: readonly Field[], table: string, stored: string): RawBuilder<unknown> {
   return sql.join(
     fields.map((field) => {
@@ -208,7 +207,7 @@ export function mergedColumns(fields: readonly Field[], table: string, stored: s
 }
 
 /**
- * Whether a field was sent but has no value, or must have one and has none; times show it by being null at the end.
+ * Whether any field was sent without a usable value, or is required and missing. Times are checked by `finalValue`.
  * @param isNew whether the record is a new one
  */
 export function anyFault(
@@ -228,10 +227,7 @@ export function anyFault(
   return sql`(${sql.join(faults, sql` or `)})`;
 }
 
-/**
- * Rows (rank, field, code, message) of one object's fields; code is null where nothing is wrong.
- * @param isNew whether the object stands for a new record
- */
+/** Rows (rank, field, code, message) of one object's fields; code is null where nothing is wrong. */
 export function fieldFindings(
   fields: readonly Field[],
   table: string,

@@ -1,7 +1,7 @@
 /**
- * What is wrong with a staged batch (errors), or worth knowing (warnings): each kind is one query that yields rows
- * (severity, index, lektion_index, rank, field, code, message). The first ones in the order of the body are numbered and
- * stored in one statement; of the others, of which a small body may have half a million, is told how many there are.
+ * The errors and warnings of a staged batch. Each kind is one query of rows (severity, index, lektion_index, rank, field,
+ * code, message). One statement numbers and stores the first of them in the order of the body; the others, of which a
+ * small body may have half a million, are only counted.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
@@ -11,7 +11,7 @@ import { errorsOf, type FaultQuery, named, none, occupant, severity } from './fa
 import { fieldsOf, knownJobMembers, knownLessonMembers, lessonList, rawColumns, sentName } from './fields.ts';
 import { outsideOpeningHours } from './hours.ts';
 
-/** The body once more, as sent: only where something has to be said about it. */
+/** The body as it was sent; staged only for batches with errors or warnings. */
 async function stageBody(trx: Transaction, batch: Running): Promise<void> {
   const fields = fieldsOf[batch.operation];
   await sql`
@@ -32,7 +32,7 @@ async function stageBody(trx: Transaction, batch: Running): Promise<void> {
   await sql`analyze body_job, body_lesson`.execute(trx);
 }
 
-/** Members of one object that are told; a body could be full of them. */
+/** Unknown members that are reported per object. */
 const unknownShown = 20;
 const unknownNames = (object: RawBuilder<unknown>, known: string[]) => sql`
   cross join lateral (
@@ -64,7 +64,7 @@ const outsideOpeningHoursWarning: FaultQuery = sql`
   from staged_lesson ${outsideOpeningHours('staged_lesson')}
   where not refused and not skipped and action <> 'delete' and status is distinct from 'Entfaellt'`;
 
-/** One that others share is in the way of who wants to leave it, as any other is. */
+/** A shared booking conflicts with a lesson that leaves it, as any other does. */
 const ownBooking = sql`case when not stored_shared then stored_booking end`;
 
 const settledConflictWarnings = (batch: Running): FaultQuery[] => [
@@ -79,10 +79,10 @@ const settledConflictWarnings = (batch: Running): FaultQuery[] => [
       from booking_plan join staged_lesson using (row) where fate = 'displace'`,
 ];
 
-/** Of a member, as it is told. */
+/** Of the name of a member, as it is stored. */
 const longestName = 200;
 
-/** Errors of one batch that are kept, and warnings: more than anybody reads. */
+/** Errors of one batch that are stored, and as many warnings. */
 export const mostKept = 10_000;
 
 export type Counts = { errors: number; warnings: number; omitted: Omission[] };
@@ -90,14 +90,15 @@ export type Counts = { errors: number; warnings: number; omitted: Omission[] };
 const all = (kinds: readonly FaultQuery[]) => sql.join(kinds, sql` union all `);
 const order = sql`index, lektion_index nulls first, rank, field, code`;
 
-/** The first of `kinds`, sorted without more of them in memory. */
+/** The first findings of these kinds; the limit keeps the sort small. */
 const first = (kinds: readonly FaultQuery[]) => sql`
   (select * from (${all(kinds)}) as found (severity, index, lektion_index, rank, field, code, message)
    order by ${order} limit ${sql.lit(mostKept)})`;
 
 /**
- * Works out what there is to say of `staged_lesson`: every warning, and with `diagnose` every error.
- * @param wanted.hours whether opening hours are laid out; `settled` whether conflicts were, which is to be told
+ * Stores every warning of `staged_lesson`, and with `diagnose` every error.
+ * @param wanted.hours whether opening hours are staged
+ * @param wanted.settled whether OnConflict was applied, which gives warnings
  */
 export async function recordFindings(
   trx: Transaction,
@@ -125,7 +126,7 @@ export async function recordFindings(
         left(field, ${sql.lit(longestName)}), code, message,
         '/' || finding.index
         || case when finding.lektion_index is null then '' else '/' || job.list_name || '/' || finding.lektion_index end
-        -- To a member with a name beyond all measure there is no pointer: half of one would lead elsewhere.
+        -- A name that is cut has no pointer: it would lead to another member.
         || case when length(field) > ${sql.lit(longestName)} then '' else coalesce('/' || replace(replace(case
              when code = 'UnknownField' then field
              when finding.lektion_index is null then ${sentName(sql`job.body`, sql`field`)}
@@ -153,7 +154,7 @@ export async function recordFindings(
 const sum = (tallies: readonly Omission[], severity: Omission['severity']) =>
   tallies.reduce((sum, tally) => sum + (tally.severity === severity ? tally.count : 0), 0);
 
-/** How many there are of each code, none of which is put together. */
+/** How many there are of each code. */
 async function countFindings(trx: Transaction, kinds: readonly FaultQuery[]): Promise<Omission[]> {
   const { rows } = await sql<Omission>`
     select severity, code, count(*)::int as count

@@ -1,14 +1,14 @@
-/** Opening hours beside the lessons of a batch: a lesson outside of them is worth a warning. */
+/** The opening hours for the lessons of a batch: a lesson outside of them gives a warning. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import * as openingHours from '../opening-hours/service.ts';
 import { dayLength } from '../time/days.ts';
 import type { BatchKey } from './batch.ts';
 
-/** Opening hours are looked up this many days around today; lessons beyond are not warned about. */
+/** Opening hours are read for so many days around today; lessons beyond give no warning. */
 const horizonDays = 800;
 
-/** Lays the rooms' opening hours beside the lessons. @returns whether any are known */
+/** Stages the opening hours of the rooms. @returns whether any are known */
 export async function layOpeningHours(
   trx: Transaction,
   batch: BatchKey,
@@ -31,10 +31,9 @@ export async function layOpeningHours(
   return true;
 }
 
-/** A list of the times that some rooms are open. */
 type OpenList = { resourceIds: number[]; intervals: readonly { start: Date; end: Date }[] };
 
-/** Lays opening hours beside the lessons: `open_interval` by list and UTC day, `open_room` says which list a room keeps. */
+/** `open_interval` holds the lists of open times by UTC day, `open_room` which list applies to a room. */
 async function stageOpeningHours(trx: Transaction, lists: OpenList[], from: Date, to: Date): Promise<void> {
   const rooms = lists.flatMap(({ resourceIds }, list) => resourceIds.map((id) => ({ id, list })));
   const times = lists.flatMap(({ intervals }, list) => intervals.map(({ start, end }) => ({ list, start, end })));
@@ -54,7 +53,7 @@ async function stageOpeningHours(trx: Transaction, lists: OpenList[], from: Date
   await sql`analyze open_room, open_interval`.execute(trx);
 }
 
-/** Joins and keeps the rows of a table of lessons whose room is known not to be open all the time. */
+/** A join that keeps the lessons whose room has known hours and is not open all the time. */
 export function outsideOpeningHours(lesson: string): RawBuilder<unknown> {
   const of = (column: string) => sql.ref(`${lesson}.${column}`);
   return sql`join open_room on open_room.id = ${of('resource_id')}
@@ -65,7 +64,7 @@ export function outsideOpeningHours(lesson: string): RawBuilder<unknown> {
         and opens <= ${of('beginn')} and closes >= ${of('ende')})`;
 }
 
-/** Whether any lesson that this batch has staged, or else has inserted, lies outside the opening hours laid out. */
+/** Whether a lesson that this batch has staged, or else inserted, lies outside of the staged opening hours. */
 export async function anyOutsideOpeningHours(
   trx: Transaction,
   { mandatorId }: BatchKey,

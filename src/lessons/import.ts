@@ -1,4 +1,4 @@
-/** One batch, from its stored body to its lessons and bookings or its errors, in one transaction. */
+/** The import of one batch in one transaction: from its stored body to lessons and bookings, or to errors. */
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
@@ -28,7 +28,7 @@ const chunkSize = 5_000;
 
 type BatchOutcome = 'LessonsCreated' | 'LessonsImportFailed';
 
-/** A batch at work: `counts` is how many lessons each of its jobs lists. */
+/** A batch at work; `counts` is how many lessons each job lists. */
 type BatchWork = { trx: Transaction; batch: Running; counts: readonly number[]; jobs: StagedJobs; stage: Stage };
 
 /** @throws Cancelled, HandedOver, ConflictGone; anything else is a technical reason to try again */
@@ -37,8 +37,8 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   const listed = counts.reduce((sum, count) => sum + count, 0);
   const tooMuch = exceededLimits(context.config.Limits, batch.jobCount, listed);
   if (tooMuch.length > 0) return await failLimits(trx, batch, tooMuch);
-  // Foreign keys are checked by plans that the session keeps: one made while there were few bookings may read all that this
-  // batch has written, for each of its lessons.
+  // The session caches the plans that check foreign keys. One made while the tables were small would scan, for each lesson,
+  // all that this batch has written.
   await sql`discard plans`.execute(trx);
   const jobs = await stageJobs(trx, batch);
   const lessonCount = listed + (batch.operation === 'Delete' ? await countUnlisted(trx, batch) : 0);
@@ -56,7 +56,7 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   return 'LessonsCreated';
 }
 
-/** The tables that not every batch needs, each made when it is asked for. */
+/** The staging tables that not every batch needs, each made on demand. */
 function openStage(trx: Transaction, batch: Running, listed: number) {
   let lessons: Promise<void> | undefined;
   let plan: Promise<void> | undefined;
@@ -72,7 +72,7 @@ function openStage(trx: Transaction, batch: Running, listed: number) {
   };
   async function makePlan(): Promise<void> {
     await stage.lessons();
-    // What is found to be free or occupied from here on stays so.
+    // From here on nobody else changes which rooms are free.
     await lockResources(
       trx,
       batch.mandatorId,
@@ -95,7 +95,7 @@ class Refused extends Error {}
 async function publish(progress: ImportProgress, work: BatchWork): Promise<Published | undefined> {
   const { trx, batch, stage } = work;
   if (batch.operation === 'Create') {
-    // Kept when the attempt is undone: what was in the way is still there when it is told.
+    // The locks outlive the savepoint, so that a conflict still exists when it is reported.
     await lockResources(trx, batch.mandatorId, sql`select id from staged_room`);
     const published = await attempt(progress, work, () => create(progress, work));
     if (published || batch.onConflict === 'Fail') return published;
@@ -108,7 +108,7 @@ async function publish(progress: ImportProgress, work: BatchWork): Promise<Publi
 
 const violations = new Set(['23P01', '23505']);
 
-/** Undone when it is refused, and when the batch only validates. @returns undefined when it is refused */
+/** Runs `write` in a savepoint, rolled back when it is refused or the batch only validates. @returns undefined when refused */
 async function attempt<T>(
   progress: ImportProgress,
   { trx, batch }: BatchWork,
@@ -129,7 +129,7 @@ async function attempt<T>(
   }
 }
 
-/** Straight from the body. */
+/** The fast path: see creation. */
 async function create(progress: ImportProgress, { trx, batch, counts, jobs }: BatchWork): Promise<Published> {
   const { resourceIds } = jobs;
   let published: Published = { inserted: 0, remarkable: false, earliest: null, latest: null, resourceIds };
@@ -155,7 +155,7 @@ async function create(progress: ImportProgress, { trx, batch, counts, jobs }: Ba
   return published;
 }
 
-/** Cuts the body into slices of about `chunkSize` lessons: whole jobs together, a job that is larger in parts. */
+/** Cuts the body into slices of at most `chunkSize` lessons: of whole jobs, or of parts of a larger one. */
 export function* cutSlices(counts: readonly number[], chunkSize: number): Generator<LessonSlice & { lessons: number }> {
   let firstJob = 0;
   let gathered = 0;
@@ -176,7 +176,7 @@ export function* cutSlices(counts: readonly number[], chunkSize: number): Genera
     yield { firstJob, lastJob: counts.length - 1, firstLesson: 0, lastLesson: chunkSize, lessons: gathered };
 }
 
-/** Over the stored lessons, or around occupied rooms. */
+/** The planned path: over stored lessons, or around occupied rooms. */
 async function carryOutPlan(progress: ImportProgress, { trx, batch }: BatchWork): Promise<Published> {
   const plan = await describePlan(trx);
   if (batch.operation === 'Create') await insertJobs(trx, batch);

@@ -1,12 +1,15 @@
-/** The bodies of lesson jobs, as documented. They are judged by SQL out of the same table: every fault is the batch's. */
+/**
+ * The bodies of lesson jobs, as documented. They are not checked against these schemas: SQL made of the same fields checks
+ * them, and each fault is recorded with the batch.
+ */
 import { z } from 'zod';
 import { lessonStatus } from '../bookings/service.ts';
 import type { JobOperation } from './batch.ts';
 import { type Field, fieldsOf, type Kind, longestKey, longestName, longestText, mostTexts } from './fields.ts';
 
-/** As far as a pattern can tell; staging also knows the 30th of February. */
+/** A first check; staging also refuses dates that do not exist. */
 const dateTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?([Zz]|[+-]\d\d(:?\d\d)?)?$/;
-/** What the settings allow at most; how much of it this server takes is theirs to say. */
+/** The upper bounds of the settings. */
 const mostLessons = 10_000_000;
 const mostJobs = 1_000_000;
 const lessonsPerBatch = 'A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default.';
@@ -23,7 +26,7 @@ export const valueSchemas: Record<Kind, z.ZodType> = {
   status: lessonStatus,
 };
 
-/** What is not required may be left out, or be null: an update clears it then. */
+/** A member that is not required may be left out or null; in an update null clears it. */
 function members(fields: readonly Field[], operation: JobOperation): Record<string, z.ZodType> {
   const asSent = ({ kind, required }: Field) => {
     if (required === 'always' || (required === 'new' && operation === 'Create')) return valueSchemas[kind];
@@ -90,7 +93,7 @@ const lesson = {
   RessourceName: 'HS 101',
 };
 
-/** What a job route takes, with an example that the demo tenant understands. */
+/** The body of each job route, with an example that works in the demo tenant. */
 export const bodies: Record<JobOperation, { schema: z.ZodType; example: unknown }> = {
   Create: {
     schema: bodyOf('Create'),
@@ -117,7 +120,7 @@ export const bodies: Record<JobOperation, { schema: z.ZodType; example: unknown 
   },
 };
 
-/** Jobs as the bytes of a body: absent and null members as they were given. */
+/** Jobs as the bytes of a JSON body. */
 export async function* asBody(jobs: unknown): AsyncGenerator<Uint8Array> {
   yield Buffer.from(JSON.stringify(jobs));
 }

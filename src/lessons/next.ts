@@ -1,4 +1,4 @@
-/** Which batch of a tenant is next, whether its time has come, and in which lane it runs. */
+/** The next batch of a tenant: whether it is due, and in which lane it runs. */
 import { sql } from 'kysely';
 import { heldLocks } from '../db/advisory-locks.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -6,20 +6,17 @@ import { lockClasses } from '../flow/locks.ts';
 import type { BatchKey } from './batch.ts';
 import { lessonList, member, replaceField } from './fields.ts';
 
-/**
- * A batch is short up to this weight (see submission), if it also deletes no more lessons with whole jobs than that: a
- * second's work.
- */
+/** The greatest weight of a short batch, about a second's work: see submission. Lessons that go with whole jobs count too. */
 const shortUpTo = 1_000;
 
-/** Whether a batch waits for nothing but a worker; whom it waits for after trouble does not keep it from being cancelled. */
+/** Whether a batch waits for nothing but a worker. The pause after a failed start does not delay a cancellation. */
 export const isDue = sql<boolean>`(cancel_requested or coalesce(not_before <= now(), true))`;
 
 /** Whether a worker is on a batch of the tenant `mandator_id`. */
 export const isWorkedOn = sql<boolean>`exists (
   select from ${heldLocks(lockClasses.batches)} as held where number = mandator_id)`;
 
-/** Jobs that lose lessons which their batch does not list. */
+/** Whether a job loses the lessons that its batch does not list. */
 const isWhole = sql`case operation
   when 'Delete' then coalesce(${lessonList}, 'null') = 'null'
   when 'Update' then ${member(sql`body`, replaceField.name)} = 'true' else false end`;

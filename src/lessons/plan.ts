@@ -1,7 +1,7 @@
 /**
- * Brings `staged_lesson` into the tables, whatever it takes: the end state alone must be free of conflicts, so lessons
- * may take each other's rooms and times. What happens with each booking is planned first: `lesson_plan` says which
- * booking a lesson shall have, `booking_plan` what is to be done with one (insert, change, cancel, displace).
+ * Brings `staged_lesson` into the tables. Only the end state must be free of conflicts, so lessons may swap rooms and times.
+ * What happens to each booking is planned first: `lesson_plan` gives the booking of each lesson, `booking_plan` what is
+ * done with a booking (insert, change, cancel, displace).
  */
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
@@ -9,17 +9,16 @@ import type { BatchKey, Running } from './batch.ts';
 import { describeShared } from './coupling.ts';
 import { bookingStatus, couplingId, insertBookings, insertLessonRows } from './insertion.ts';
 
-/** Rows that are carried out. */
+/** The rows that are written. */
 export const live = sql`not staged.refused and not staged.skipped`;
 const isCancelled = sql`staged.status is not distinct from 'Entfaellt'`;
 
 /**
- * A lesson keeps its booking wherever it goes. Coupled lessons share one (the first of them leads): one that stays at their
- * place, or one that all its sharers leave for that place, or a new one. A booking that nobody is left in is cancelled.
+ * A lesson keeps its booking when it moves. Coupled lessons share one booking, and the first of them leads: a booking that is
+ * at their room and time already, or one whose sharers all move there, or a new one. A booking without lessons is cancelled.
  */
 export async function planBookings(trx: Transaction, { mandatorId }: BatchKey): Promise<void> {
   await sql`drop table if exists coupled_lesson, lesson_plan, booking_plan`.execute(trx);
-  // Sharers are found by their key.
   await sql`create index if not exists staged_lesson_key on staged_lesson (job, lektion_id)`.execute(trx);
   await sql`
     create temporary table coupled_lesson on commit drop as
@@ -104,9 +103,9 @@ export async function describePlan(trx: Transaction): Promise<DescribedPlan> {
   return rows[0] as DescribedPlan;
 }
 
-/** The jobs of the batch; and the bookings that go, before others take their places. */
+/** Updates the jobs, and cancels the bookings that go before others take their places. */
 export async function beginPlan(trx: Transaction, batch: Running): Promise<void> {
-  // Until the end: lessons may swap places in any order.
+  // Lessons may swap places in any order.
   await sql`set constraints booking_no_overlap deferred`.execute(trx);
   if (batch.operation === 'Update')
     await sql`
@@ -123,7 +122,7 @@ export async function beginPlan(trx: Transaction, batch: Running): Promise<void>
     update booking set status = 'Cancelled', version = version + 1, changed_at = now()
     from booking_plan
     where booking.mandator_id = ${batch.mandatorId} and booking.id = booking_plan.id and fate in ('cancel', 'displace')
-      -- One that was in the way may have been released meanwhile: that is final. One that loses its lessons tells less from now on.
+      -- A displaced booking may have been released meanwhile, which is final.
       and (fate = 'cancel' or booking.status in ('Confirmed', 'Tentative'))`.execute(trx);
 }
 
@@ -158,7 +157,7 @@ export async function carryOut(trx: Transaction, batch: Running, first: number, 
       and action = 'delete'`.execute(trx);
 }
 
-/** The last word is the constraint's. */
+/** Checks the deferred constraint last. */
 export async function endPlan(trx: Transaction, batch: Running): Promise<void> {
   if (batch.operation === 'Delete') {
     const ofJob = (whole: boolean) => sql`

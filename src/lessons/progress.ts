@@ -1,4 +1,4 @@
-/** How far a running batch is: told to the world, which may answer that it shall end. */
+/** Publishes how far a running batch is, and learns whether it shall be cancelled. */
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -6,14 +6,13 @@ import type { Running } from './batch.ts';
 
 export type ImportContext = Context & { work: Database; signal: AbortSignal; runner: string };
 
-/** Somebody has asked for the end of the batch. */
 export class Cancelled extends Error {}
-/** The process is stopping; the batch starts again elsewhere. */
+/** The process is stopping; another one starts the batch again. */
 export class HandedOver extends Error {}
-/** What was in the way has gone before it could be told. */
+/** The conflict was gone before it could be reported. */
 export class ConflictGone extends Error {}
 
-/** @throws Cancelled when somebody has asked for that; progress that cannot be told is no reason to fail */
+/** @throws Cancelled when that was requested; a failure to publish is only logged */
 async function tellProgress({ work, log }: ImportContext, batch: Running, processed: number): Promise<void> {
   const told = await work
     .updateTable('batch')
@@ -31,12 +30,12 @@ async function tellProgress({ work, log }: ImportContext, batch: Running, proces
 export function openProgress(context: ImportContext, batch: Running, lessonCount: number) {
   let reported: Promise<void> = Promise.resolve();
   return {
-    /** Reports in the background; fulfilled when the report before has arrived. */
+    /** Reports in the background; fulfilled when the previous report has arrived. */
     async report(processed: number): Promise<void> {
       await reported;
       if (context.signal.aborted) throw new HandedOver();
       reported = tellProgress(context, batch, Math.min(processed, lessonCount));
-      // Whoever awaits it next gets the error; nobody may have to.
+      // The next await gets the error, if there is one.
       reported.catch(() => {});
     },
     settled: () => reported,

@@ -1,8 +1,7 @@
 /**
- * Runs a tenant's batches, oldest first, one at a time: short ones in a lane of their own, so that long ones of others do not
- * hold them up. The tenant's advisory lock and the work are on one database session: when the worker dies both vanish
- * together, and another worker starts the batch again from its stored body. What is beside that session uses the worker's
- * own connections too, so that a busy web server cannot hold up an import.
+ * Runs a tenant's batches, oldest first, one at a time. Short batches have a lane of their own, so that long ones of other
+ * tenants do not delay them. The tenant's advisory lock and the work are on one database session: when the worker dies both
+ * end together, and another worker starts the batch again from its stored body.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
@@ -25,8 +24,8 @@ import { giveUp, isSetback, mostAttempts, pauseAfter, recordTrouble, unheard } f
 const cancelledByUs = '57014';
 
 /**
- * Works on the tenant's oldest open batch, unless another worker does or it has to wait, and queues the next run if more
- * are open. In the lane of short ones, a long one goes to its own.
+ * Works on the tenant's oldest open batch, unless another worker does or it is not due, and queues the next run if more are
+ * open. The short lane passes a long batch to the long one.
  */
 export async function runNextBatch(context: ImportContext, mandatorId: number, lane: 'short' | 'long'): Promise<void> {
   const done = await context.work.connection().execute(async (session) => {
@@ -39,16 +38,16 @@ export async function runNextBatch(context: ImportContext, mandatorId: number, l
       if (batch) await runBatch(context, session, batch);
       return 'worked';
     } finally {
-      // Should the connection be gone, so is the lock.
+      // A lost connection has lost the lock too.
       await unlockAll(session).catch(() => {});
     }
   });
-  // Only now: who takes this up at once finds the lock free, and who was turned away at it before has its batch seen here.
+  // After the unlock: the next run finds the lock free, and a batch whose run was turned away at the lock is found here.
   if (done === 'moved') await context.work.transaction().execute((trx) => nudge(trx, mandatorId, 'long'));
   if (done === 'worked') await nudgeOpen(context.work, mandatorId);
 }
 
-/** Until the session gives its locks up, or ends: by itself, or with its runner, whatever it is in. */
+/** Held until the session unlocks or ends; it ends with its runner. */
 async function tryLock(session: Kysely<DB>, mandatorId: number, runner: string): Promise<boolean> {
   await workFor(session, runner);
   const { rows } = await sql<{
@@ -64,10 +63,10 @@ async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
   });
 }
 
-/** Ended batches that one sweep forgets; each may have many errors. */
+/** Ended batches that one sweep deletes; each may have many errors. */
 const forgottenAtOnce = 20;
 
-/** Forgets batches that ended long ago, with their errors; what they imported stays. */
+/** Deletes batches that ended long ago, with their errors; what they imported stays. */
 export async function forgetOldBatches({ work, config }: Pick<ImportContext, 'work' | 'config'>): Promise<void> {
   await sql`
     delete from batch where (mandator_id, id) in (
@@ -76,7 +75,7 @@ export async function forgetOldBatches({ work, config }: Pick<ImportContext, 'wo
       order by finished_at limit ${forgottenAtOnce} for update skip locked)`.execute(work);
 }
 
-/** Queues again the tenants whose next batch is due while no worker is on it: its process died, or its job was lost. */
+/** Queues the tenants whose next batch is due and has no worker: its process died, or its job was lost. */
 export async function recoverBatches(db: Database): Promise<void> {
   await dropExpiredKeys(db);
   const { rows } = await sql<{ mandatorId: number }>`
@@ -93,7 +92,7 @@ export async function recoverBatches(db: Database): Promise<void> {
 async function startBatch(session: Kysely<DB>, next: BatchKey): Promise<Running | undefined> {
   const { rows } = await sql<Running>`
     update batch set attempts = attempts + 1, fence = fence + 1, started_at = coalesce(started_at, now()), trouble = ${unheard},
-      -- Should it end without a word: the troubles of an outage that may be over do not count.
+      -- For a start whose process dies: only the attempts count, not the setbacks of an outage that may be over.
       not_before = now() + ${pauseAfter(sql`(attempts + 1)`)}
     where mandator_id = ${next.mandatorId} and id = ${next.id}
       -- It may have been cancelled since it was found.
@@ -111,7 +110,7 @@ async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Runn
     mandatorId: batch.mandatorId,
     requestId: batch.requestId,
   });
-  // The starts before have ended with their processes, which could not say so.
+  // The earlier starts ended with their processes, which could not record why.
   if (batch.attempts > mostAttempts) {
     log.error('batch given up');
     return await session.transaction().execute((trx) => giveUp(trx, batch));
@@ -121,7 +120,7 @@ async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Runn
     const outcome = await untilStopped(context, session, batch, () =>
       session.transaction().execute(async (trx) => {
         const outcome = await importBatch(context, trx, batch);
-        // From here on a cancellation waits for this transaction, and then comes too late.
+        // A later cancellation waits for this transaction, and is then refused.
         if (await isCancelRequested(trx, batch)) throw new Cancelled();
         return outcome;
       }),
@@ -144,7 +143,7 @@ async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Runn
   }
 }
 
-/** Over seconds in which nobody can be told, no longer: then the start counts as an attempt, and its own pause applies. */
+/** Tries for about two seconds while the database does not answer. After that the start counts as an attempt. */
 async function record({ work }: ImportContext, batch: Running, error: unknown): Promise<void> {
   for (const pause of [100, 400, 1_500, 0]) {
     try {
@@ -156,13 +155,13 @@ async function record({ work }: ImportContext, batch: Running, error: unknown): 
   }
 }
 
-/** Milliseconds between two looks at whether a batch shall end; it looks by itself too, between its statements. */
+/** Between two looks at whether a batch shall be cancelled; the import also looks between its statements. */
 const lookEveryMs = 1_000;
 
 /**
- * Does the work on this session. When the process is asked to stop, or the batch to end, the statement that it is in is
- * cancelled, until it has ended: it may take minutes, or wait for somebody's lock.
- * @throws HandedOver, Cancelled when it was cut short
+ * Does the work on this session. When the process stops or the batch is cancelled, the running statement is cancelled, again
+ * until the work has ended: a statement may take minutes or wait for a lock.
+ * @throws HandedOver, Cancelled when the work was cut short
  */
 async function untilStopped<T>(
   context: ImportContext,

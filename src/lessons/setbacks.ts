@@ -1,6 +1,7 @@
 /**
- * What a start leaves that came to nothing. Its batch waits, longer each time, and goes on waiting after a restart, for the
- * row says so. What is wrong around the service is no attempt of the batch; either way it is given up only after hours.
+ * Failed starts of a batch. The batch waits, longer each time; the row keeps until when, so that a restart changes nothing.
+ * A failure of the database or the network is a **setback** and does not count as an attempt of the batch. Either way a
+ * batch is given up only after hours.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
@@ -9,19 +10,19 @@ import { type BatchKey, openStatuses, type Running } from './batch.ts';
 import { fail } from './lifecycle.ts';
 import { ConflictGone } from './progress.ts';
 
-/** Starts of one batch that its own faults, or the ends of its processes, may use up: with their pauses, more than two hours. */
+/** Attempts of one batch: with their pauses, more than two hours. */
 export const mostAttempts = 25;
-/** And starts that may end because a statement takes longer than it may: the next one would, too, after as many minutes. */
+/** Attempts that may end in a statement timeout: the next one would most likely take as long. */
 const mostTimeouts = 3;
-/** The least that trouble around the service must have gone on for, and have happened, before a batch is given up. */
+/** A batch is given up after setbacks for so long, and so many of them. */
 const longestTrouble = sql`interval '12 hours'`;
 const mostSetbacks = 25;
 
-/** Half a second after the first start, doubled after each further one up to ten minutes, give or take a quarter. */
+/** Half a second after the first start, doubled after each further one up to ten minutes, plus or minus a quarter. */
 export const pauseAfter = (starts: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`make_interval(secs => least(600, 0.25 * 2 ^ least(${starts}, 20)) * (0.75 + random() / 2))`;
 
-/** Until a start has said how it ended. */
+/** The reason until a start has recorded how it ended. */
 export const unheard = 'the process that worked on it ended';
 
 type Trouble = { states: RegExp; words: string; remedy: string };
@@ -74,10 +75,10 @@ const troubles: readonly Trouble[] = [
 const stateOf = (error: unknown) => String((error as { code?: unknown }).code ?? '');
 
 const isTimeout = (error: unknown) => stateOf(error) === '57014';
-/** SQLSTATE crash_shutdown: what the batch has asked for may be what PostgreSQL crashed at. */
+/** SQLSTATE crash_shutdown: a statement of this batch may have crashed PostgreSQL. */
 const isCrash = (error: unknown) => stateOf(error) === '57P02';
 
-/** Whether what ended a start was wrong around the batch, and may be over the next time. */
+/** Whether the cause lies outside of the batch, and may be gone at the next start. */
 export const isSetback = (error: unknown) =>
   error instanceof ConflictGone || (isOutage(error) && !isTimeout(error) && !isCrash(error));
 
@@ -87,11 +88,10 @@ function describe(error: unknown): string {
   return troubles.find(({ states }) => states.test(stateOf(error)))!.words;
 }
 
-/** What an operator can do about the trouble that a batch has met. */
 export const remedyFor = (trouble?: string): string =>
   troubles.find(({ words }) => words === trouble)?.remedy ?? 'Look for its BatchId in the logs of the workers.';
 
-/** Writes down why a start came to nothing, and when the next one may be; gives the batch up when that has gone on for long. */
+/** Records why a start failed and when the next one may be, or gives the batch up. */
 export async function recordTrouble(db: Database, batch: Running, error: unknown): Promise<void> {
   const setback = isSetback(error) ? 1 : 0;
   await db.transaction().execute(async (trx) => {
@@ -106,7 +106,7 @@ export async function recordTrouble(db: Database, batch: Running, error: unknown
   });
 }
 
-/** Ends a batch whose starts have all come to nothing, with the reason of the last one. */
+/** Fails the batch with the reason of its last start. */
 export async function giveUp(trx: Transaction, batch: BatchKey): Promise<void> {
   const { starts, hours, trouble } = await trx
     .selectFrom('batch')

@@ -1,11 +1,11 @@
 /**
- * Finds groups of whole elements in the bytes of a JSON array of objects while they arrive, and keeps none of them:
- * PostgreSQL parses the JSON. Only what PostgreSQL cannot see is checked here: the outer array, depth, size, UTF-8.
+ * Splits the bytes of a JSON array of objects into groups of whole objects as they arrive, without keeping them. PostgreSQL
+ * parses the JSON; only what it cannot check is checked here: the outer array, depth, size, UTF-8.
  */
 import { isUtf8 } from 'node:buffer';
 import { Malformed, TooLarge } from '../errors.ts';
 
-/** Jobs from index `first` on, with the commas between them, which lie at `at` of the body. */
+/** `count` jobs from index `first` on: their bytes, with the commas between them, begin at byte `at` of the body. */
 export type JobSpan = { first: number; count: number; at: number; length: number };
 
 const deepest = 32;
@@ -32,10 +32,10 @@ const remedies: Record<Expected, string> = {
 };
 
 /**
- * `take` is given the bytes of a body, inflated, as they come, and tells the groups that they end; `end` tells the last.
- * Both throw Malformed naming the byte, when the body is not a JSON array of objects or nested too deeply.
- * @param mostBytes past them: TooLarge
- * @param groupSize bytes that a group gathers before it is handed on
+ * `take` reads the next bytes of a body, decompressed, and returns the groups that they complete; `end` returns the last
+ * group. Both throw Malformed, naming the byte, when the body is not a JSON array of objects or is nested too deeply.
+ * @param mostBytes a longer body is TooLarge
+ * @param groupSize the least bytes of a group
  */
 export function openSplitter(mostBytes: number, groupSize = 512 * 1024) {
   let expected: Expected = 'array';
@@ -44,7 +44,7 @@ export function openSplitter(mostBytes: number, groupSize = 512 * 1024) {
   let escaped = false;
   /** Bytes of the body before the current chunk. */
   let before = 0;
-  /** Where the group starts, and just behind its last whole job. */
+  /** Where the group starts, and where its last whole job ends. */
   let start = 0;
   let end = 0;
   let first = 0;
@@ -112,7 +112,7 @@ export function openSplitter(mostBytes: number, groupSize = 512 * 1024) {
 /** @param json an array of the jobs. @throws Malformed naming the byte, when it is not UTF-8 */
 export function checkEncoding(json: Buffer, { at }: JobSpan): void {
   if (isUtf8(json)) return;
-  // The array's bracket is not of the body.
+  // The bracket was added to the bytes of the body.
   throw new Malformed(`Byte ${at + firstInvalid(json) - 1} of the body: not UTF-8; encode the body as UTF-8.`);
 }
 
@@ -122,7 +122,7 @@ function firstInvalid(json: Buffer): number {
   let bad = json.length;
   while (bad - good > 1) {
     const middle = (good + bad) >> 1;
-    // A cut inside a character is no fault: look up to three bytes further back.
+    // A cut inside a character is no fault: try up to three bytes less.
     const valid = [0, 1, 2, 3].some((back) => middle - back > good && isUtf8(json.subarray(0, middle - back)));
     if (valid) good = middle;
     else bad = middle;
@@ -130,7 +130,7 @@ function firstInvalid(json: Buffer): number {
   return good;
 }
 
-/** Bytes that may be parsed without holding up other requests; only a group of one huge job is larger. */
+/** Bytes that may be parsed without delaying other requests; only a group of one huge job is larger. */
 const mostExplained = 2 * 1024 * 1024;
 
 /**

@@ -1,4 +1,4 @@
-/** Where a large body waits until all of it is here: a file that has no name, and so is gone with the process. */
+/** Holds a large body until all of it has arrived: a temporary file without a name, which ends with the process. */
 import { randomUUID } from 'node:crypto';
 import fs, { type FileHandle } from 'node:fs/promises';
 import os from 'node:os';
@@ -9,7 +9,7 @@ import type { Log } from '../log.ts';
 
 export type Spool = {
   append(bytes: Uint8Array): Promise<void>;
-  /** Fills `into` with what lies from `at` on. */
+  /** Fills `into` with the bytes from `at` on. */
   read(into: Uint8Array, at: number): Promise<void>;
   close(): Promise<void>;
 };
@@ -34,7 +34,7 @@ async function fill(file: FileHandle, into: Uint8Array, at: number): Promise<voi
   }
 }
 
-/** @throws Unavailable, as everything of it does, when there is no room for temporary files; the log tells why */
+/** @throws Unavailable, as all of its functions do, when temporary files cannot be written; the log names the cause */
 export async function openSpool(log: Log): Promise<Spool> {
   const directory = os.tmpdir();
   async function tried<T>(work: Promise<T>): Promise<T> {
@@ -59,7 +59,7 @@ export async function openSpool(log: Log): Promise<Spool> {
   };
 }
 
-/** For doctor: whether the folder takes a file at all. */
+/** For doctor: whether the folder takes a file. */
 export async function examineSpool(): Promise<Finding> {
   const check = 'Temporary files';
   const directory = os.tmpdir();

@@ -1,6 +1,6 @@
 /**
- * `staged_lesson`: every lesson that a batch is about, as it shall be, beside what is stored of it. Not made for a batch
- * that goes straight from its body into the tables.
+ * `staged_lesson`: every lesson of a batch as it shall be, beside what is stored of it. The fast path of a Create does
+ * without it.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
@@ -12,18 +12,18 @@ const storedLesson = ({ mandatorId }: BatchKey) =>
   sql`left join lesson as stored on stored.mandator_id = ${mandatorId} and stored.job = job.job and stored.lektion_id = typed.lektion_id_value`;
 
 const ownFields = lessonFields.filter(({ name }) => !name.startsWith('Ressource'));
-/** What Ursprung remembers. */
+/** What Ursprung keeps. */
 const place = ['resource_id', 'lehrpersonen', 'fach', 'beginn', 'ende'];
 const content = [...place, 'titel', 'klassen', 'bemerkung', 'kopplung_id'];
 const utc = (instant: RawBuilder<unknown>) =>
   sql`to_char(${instant} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** Whether these columns of a lesson are not what is stored. */
+/** Whether these columns of a lesson differ from what is stored. */
 const differs = (columns: readonly string[], ...more: RawBuilder<unknown>[][]) => sql`
   (${sql.join([...columns.map((column) => sql.ref(`lesson.${column}`)), ...more.map(([own]) => own)])}) is distinct from
   (${sql.join([...columns.map((column) => sql`(stored).${sql.id(column)}`), ...more.map(([, stored]) => stored)])})`;
 
-/** The listed lessons over what is stored of them: what was not sent stays as it is. */
+/** The listed lessons merged with what is stored: a member that was not sent stays as it is. */
 function changedLessons(batch: Running): RawBuilder<unknown> {
   return sql`
     select *, faulty or ${isUnfit} or job is null or ((stored).job is null and not whole) as refused,
@@ -53,15 +53,15 @@ function changedLessons(batch: Running): RawBuilder<unknown> {
     ) as lesson`;
 }
 
-/** Up to here, finding the stored ones by key costs less than reading all that is stored. */
+/** Up to so many, looking stored lessons up by key costs less than reading all of them. */
 const fewLessons = 2_000;
 
 const isShared = (stored: RawBuilder<unknown>) =>
   sql`coalesce(${stored}.kopplung_id is not null and ${stored}.status <> 'Entfaellt', false)`;
 
 /**
- * All lessons that the batch is about in `staged_lesson`, as they shall be: those of the body, and those that go because
- * the body does not list them. `action` is insert, update, keep (nothing differs) or delete.
+ * Fills `staged_lesson` with the lessons of the body, and with those that are deleted because the body does not list them.
+ * `action` is insert, update, keep (nothing differs) or delete.
  * @param listed how many lessons the body lists
  */
 export async function stageLessons(trx: Transaction, batch: Running, listed: number): Promise<void> {
@@ -109,7 +109,6 @@ export async function stageLessons(trx: Transaction, batch: Running, listed: num
   if (batch.operation !== 'Create') await stageUnlisted(trx, batch);
 }
 
-/** Whether anything of `staged_lesson` is wrong by itself. */
 export async function anyRefused(trx: Transaction): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`
     select exists (select from staged_lesson where refused) as found`.execute(trx);

@@ -1,7 +1,7 @@
 /**
- * The body of a batch as typed rows, in temporary tables that live as long as the import's transaction: `staged_job` and
- * `staged_room` (each room's name once). A row in which something is not in order is marked `faulty` or `refused`; what
- * exactly is wrong, everywhere and all at once, is only worked out when something is.
+ * The body of a batch as typed rows, in temporary tables of the import's transaction: `staged_job` and `staged_room` (each
+ * room's name once). A row with a fault is marked `faulty` or `refused`; the faults themselves are worked out later, and
+ * only for a batch that has any.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
@@ -28,7 +28,7 @@ const ofBatch = ({ mandatorId, id }: BatchKey) => sql`mandator_id = ${mandatorId
 const unknownMembers = (object: RawBuilder<unknown>, known: string[]) =>
   sql`jsonb_typeof(${object}) = 'object' and ${object} - ${sql.lit(`{${known.join(',')}}`)}::text[] <> '{}'`;
 
-/** A run of lessons in the order of the body: whole jobs, or a part of one large job. */
+/** Consecutive lessons of the body: of whole jobs, or a part of one large job. */
 export type LessonSlice = { firstJob: number; lastJob: number; firstLesson: number; lastLesson: number };
 
 export const everything: LessonSlice = {
@@ -38,7 +38,7 @@ export const everything: LessonSlice = {
   lastLesson: 2 ** 31 - 1,
 };
 
-/** How many lessons each job lists, without looking at them. */
+/** How many lessons each job lists. */
 export async function countLessons(trx: Transaction, batch: BatchKey): Promise<number[]> {
   const { rows } = await sql<{ counts: number[] | null }>`
     select array_agg(jsonb_array_length(${listOrEmpty}) order by index) as counts
@@ -46,13 +46,13 @@ export async function countLessons(trx: Transaction, batch: BatchKey): Promise<n
   return rows[0]?.counts ?? [];
 }
 
-/** Objects with their fields as sent, as text and as value; fenced by `offset 0`, so that everything is worked out once. */
+/** Objects with their fields as sent, as text and as value. `offset 0` makes PostgreSQL compute each step once. */
 const typedRows = (raw: RawBuilder<unknown>, fields: readonly Field[]) => sql`
   select texts.*, ${valueColumns(fields, 'texts')}
   from (select raw.*, ${textColumns(fields, 'raw')} from (${raw} offset 0) as raw offset 0) as texts
   offset 0`;
 
-/** Whether a list of lessons is not as the operation wants it. */
+/** Whether a list of lessons is not valid for the operation. */
 const listFaults: Record<JobOperation, RawBuilder<unknown>> = {
   Create: sql`coalesce(jsonb_typeof(list), '') <> 'array' or list = '[]'`,
   Update: sql`(list is null and replace_list_value) or (list is not null and (jsonb_typeof(list) <> 'array' or list = '[]'))`,
@@ -73,7 +73,7 @@ export type StagedJobs = { faulty: boolean; unknown: boolean; resourceIds: numbe
  */
 export async function stageJobs(trx: Transaction, batch: Running): Promise<StagedJobs> {
   const { operation, mandatorId } = batch;
-  // Sorting and hashing in memory; a time without an offset is UTC; no compiled plan is worth its compilation here.
+  // Sort and hash in memory; read a time without an offset as UTC; compiling these plans costs more than it gains.
   await sql`select set_config('work_mem', '64MB', true), set_config('timezone', 'UTC', true), set_config('jit', 'off', true)`.execute(
     trx,
   );
@@ -106,7 +106,7 @@ export async function stageJobs(trx: Transaction, batch: Running): Promise<Stage
   return found[0] as StagedJobs;
 }
 
-/** Each name once, with what it stands for: there are fewer names than lessons by far. */
+/** Each name of a room once, with the resource it names: there are far fewer names than lessons. */
 async function stageRooms(trx: Transaction, batch: Running): Promise<void> {
   const standort = batch.operation === 'Delete' ? sql`''::text` : sql`coalesce(job.standort, '')`;
   await sql`
@@ -150,7 +150,7 @@ export const isUnfit = sql`beginn is null or ende is null or ende <= beginn or e
 export const roomOf = (name: RawBuilder<unknown>) =>
   sql`left join staged_room as room on room.name = ${name} and room.standort = coalesce(job.standort, '')`;
 
-/** The lessons of a slice that are to be created, `refused` where something is wrong with one by itself. */
+/** The lessons of a slice that are to be created; `refused` marks a lesson with a fault of its own. */
 export function newLessons(batch: Running, slice: LessonSlice): RawBuilder<unknown> {
   return sql`
     select *, faulty or ${isUnfit} as refused
@@ -167,7 +167,7 @@ export function newLessons(batch: Running, slice: LessonSlice): RawBuilder<unkno
     ) as lesson`;
 }
 
-/** How many stored lessons go because whole jobs are deleted. */
+/** How many stored lessons are deleted with whole jobs. */
 export async function countUnlisted(trx: Transaction, { mandatorId }: BatchKey): Promise<number> {
   const { rows } = await sql<{ lessons: number }>`
     select count(*)::int as lessons
@@ -177,7 +177,7 @@ export async function countUnlisted(trx: Transaction, { mandatorId }: BatchKey):
 }
 
 /**
- * Takes rooms in a fixed order, as every writer of bookings does, so that none waits for the other in a circle.
+ * Locks rooms in the order of their ids, as every writer of bookings does, which rules out deadlocks.
  * @param ids a query of their ids
  */
 export async function lockResources(trx: Transaction, mandatorId: number, ids: RawBuilder<unknown>): Promise<void> {
@@ -186,7 +186,7 @@ export async function lockResources(trx: Transaction, mandatorId: number, ids: R
     order by id for no key update`.execute(trx);
 }
 
-/** Nobody can tell the planner how many lessons a body holds: it would join the many one by one. */
+/** The planner cannot know how many lessons a body holds, and would choose nested loops for thousands. */
 export async function joinByHash(trx: Transaction, on: boolean): Promise<void> {
   await sql`select set_config('enable_nestloop', ${on ? 'off' : 'on'}, true)`.execute(trx);
 }

@@ -1,4 +1,4 @@
-/** Taking a request body in: a small one in memory, a large one in a file until all of it is here, then into the database. */
+/** Takes a request body in: a small one into memory, a large one into a file, and once it is complete into the database. */
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
@@ -9,25 +9,25 @@ import { listOrEmpty, member } from './fields.ts';
 import { checkEncoding, explainRefusal, type JobSpan, openSplitter } from './split-jobs.ts';
 import { openSpool, type Spool } from './spool.ts';
 
-/** `weight` foretells the work: the jobs and the lessons that they list, or KiB of body where that is more. */
+/** `weight` estimates the work: the number of jobs and lessons, or of KiB of the body where that is more. */
 export type BodySize = { jobCount: number; weight: number };
 
 export type OpenBody = {
-  /** Whether the whole body is here already; else `receive` brings the rest. */
+  /** Whether the whole body has arrived; else `receive` waits for the rest. */
   complete: boolean;
-  /** Waits for the client until the body has ended, holding nothing but a file. @throws as `openBody` */
+  /** Waits for the end of the body, holding only a file. @throws as `openBody` */
   receive(): Promise<void>;
-  /** @returns its size. @throws Malformed for what PostgreSQL refuses. @param store false: only counts */
+  /** @param store false: only counts @throws Malformed for what PostgreSQL refuses */
   store(trx: Transaction, batch: BatchKey, options: { store: boolean }): Promise<BodySize>;
-  /** Of `purpose` and every byte; once all is here. */
+  /** Of `purpose` and all bytes of a complete body. */
   fingerprint(): Buffer;
-  /** What has not been read by now is read past. */
+  /** Discards what has not been read. */
   close(): Promise<void>;
 };
 
 type IntakeLimits = {
   mostBytes: number;
-  /** Past them jobs are counted, not kept: the batch fails anyway. */
+  /** Further jobs are counted and not stored: the batch fails anyway. */
   mostJobs: number;
   sender: BodySender;
   /** As `openMemory` wants it. */
@@ -36,7 +36,7 @@ type IntakeLimits = {
 };
 
 /**
- * Reads the beginning of a body, and nothing more until it is told to.
+ * Reads the beginning of a body.
  * @throws Malformed, TooLarge as `openSplitter`; LimitExceeded, Unavailable as `openMemory`; what `bytes` throws
  */
 export async function openBody(
@@ -108,14 +108,14 @@ export async function openBody(
     fingerprint: () => hash.digest(),
     async close() {
       beginning.clear();
-      // Not awaited: what is still to come is read past while the client hears what was wrong.
+      // Not awaited: the rest is discarded while the client is answered.
       chunks.return(undefined).catch(() => {});
       await spool?.close();
     },
   };
 }
 
-/** SQLSTATEs of a text that is not JSON, or holds what jsonb cannot keep. */
+/** SQLSTATEs of a text that is not JSON, or that jsonb cannot hold. */
 const refusals = new Set(['22P02', '22P05', '22021', '22003', '54000', '54001']);
 
 /** @returns how many lessons its jobs list */

@@ -1,4 +1,4 @@
-/** The timetable as it has been imported: jobs and their lessons, read by contract 4. */
+/** The imported timetable: jobs and their lessons (contract 4). */
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import { checkBatchUser, maySeePrivate } from '../access.ts';
@@ -26,8 +26,8 @@ export type LessonJob = {
 export const jobList: List<LessonJob> = { name: 'jobs', key: longIdKey, keyOf: ({ id }) => id };
 
 /**
- * Beginn in microseconds, the job's id, LektionId: beginnings coincide, and a LektionId is unique in its job only. The
- * microseconds are a text, for from 2255 on they are more than a number holds.
+ * Beginn in microseconds, the job's id and the LektionId, which is unique in its job only. The microseconds are a text,
+ * because from the year 2255 on they exceed a number.
  */
 export type LessonKey = [beginn: string, job: number, lektionId: string];
 
@@ -64,14 +64,14 @@ export const lessonList: List<Lesson, LessonKey> = {
 
 export type LessonFilter = {
   jobID?: string | undefined;
-  /** Compared as everywhere; may name rooms of several locations. */
+  /** In any case; may name rooms of several locations. */
   ressourceName?: string | undefined;
   /** Lessons that overlap [from, to). */
   from?: Date | undefined;
   to?: Date | undefined;
 };
 
-/** What others see in the place of a private lesson's content, as of a private booking (contract 5.2). */
+/** What others see of a private lesson, as of a private booking (contract 5.2). */
 const occupiedOnly = {
   titel: 'Belegt',
   fach: null,
@@ -95,7 +95,6 @@ export async function listJobs(
   return toPage(jobList, jobs, page.limit);
 }
 
-/** The query of `listJobs`. */
 export function selectJobs(
   db: Database,
   { mandatorId }: Viewer,
@@ -162,13 +161,13 @@ export function selectLessons(
   const order = sql`lesson.beginn, lesson.job, lesson.lektion_id`;
   const room = sql`room.mandator_id = ${mandatorId}
     ${ressourceName === undefined ? sql`` : sql`and room.name_key = name_key(${ressourceName})`}`;
-  // No lesson lasts longer than 24 hours: that bounds where to look for those that have begun before.
+  // No lesson lasts longer than 24 hours, which bounds the search for those that have begun earlier.
   const wanted = sql`
     ${from ? sql`and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - interval '24 hours'` : sql``}
     ${to ? sql`and lesson.beginn < ${to}` : sql``}
     ${after ? sql`and (${order}) > (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint, ${after[2]})` : sql``}`;
   const ofRoom = sql`from lesson where lesson.mandator_id = room.mandator_id and lesson.resource_id = room.id ${wanted}`;
-  // Of many rooms the page ends long before most of their lessons: as many as it holds begin up to this instant.
+  // Of many rooms a page holds only the earliest lessons: a page full of them begins up to this instant.
   const horizon = sql`and lesson.beginn <= coalesce((
     select early.beginn from resource as room
     cross join lateral (

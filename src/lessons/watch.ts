@@ -1,4 +1,4 @@
-/** Watching batches: what a stream reads at the start, and again at each notification (docs/architecture.md#three-flows). */
+/** Watching batches: a stream reads at its start, and again at each notification (docs/architecture.md#three-flows). */
 import { isDeepStrictEqual } from 'node:util';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -8,10 +8,10 @@ import { outlast } from '../flow/retry.ts';
 import { type Batch, type BatchFilter, type ImportStatus, isTerminal } from './batch.ts';
 import { findBatch, getBatch, listBatches } from './batches.ts';
 
-/** Where every insert and update of a tenant's batches is announced, with the BatchId as key. */
+/** The topic that announces each insert and update of a tenant's batches, with the BatchId as key. */
 export const batchTopic = (viewer: Viewer) => `batch:${viewer.mandatorId}`;
 
-/** Seconds after which a poller should look again, by the age of a batch in seconds (specification section 8). */
+/** How long a poller should wait, by the age of a batch in seconds (specification section 8). */
 const pollingSteps = [
   { belowSeconds: 10, waitSeconds: 2 },
   { belowSeconds: 30, waitSeconds: 5 },
@@ -20,7 +20,7 @@ const pollingSteps = [
 ];
 const longestWaitSeconds = 30;
 
-/** Until the soonest of those that have not ended is worth another look; undefined when all have. */
+/** Until the first of these batches should be polled again; undefined when all have ended. */
 export function secondsToWait(batches: readonly Batch[]): number | undefined {
   const waits = batches
     .filter(({ importStatus }) => !isTerminal(importStatus))
@@ -52,7 +52,7 @@ export async function waitForBatch(
     for (let change = await changes.next(); change; change = await changes.next()) {
       if (!change.all && !change.keys.has(batch.id)) continue;
       const now = await getBatch(context.db, await viewerNow(), batchId);
-      // What was notified may have been read already.
+      // The notified change may have been read already.
       if (!isDeepStrictEqual(now, batch)) return now;
     }
     return await getBatch(context.db, await viewerNow(), batchId);
@@ -61,7 +61,7 @@ export async function waitForBatch(
   }
 }
 
-/** The batch now and after each visible change, until it has ended, or `signal` says that the watching has. */
+/** The batch now and after each visible change, until it has ended or `signal` aborts. */
 export async function* watchBatch(
   db: Database,
   viewer: Viewer,
@@ -71,7 +71,7 @@ export async function* watchBatch(
 ): AsyncGenerator<Batch> {
   let last: Batch | undefined;
   for await (const { all, keys } of changes) {
-    // The end of another batch moves this one up in the queue.
+    // When another batch ends, this one may move up in the queue.
     if (!all && !keys.has(id) && (last?.queuePosition ?? 0) <= 1) continue;
     const batch = await outlast(signal, () => getBatch(db, viewer, id));
     if (!isDeepStrictEqual(batch, last)) yield batch;
@@ -91,7 +91,7 @@ export async function* watchBatches(
   const list = (importStatus: BatchFilter['importStatus'], limit = mostPerPage) =>
     outlast(signal, async () => (await listBatches(db, viewer, { importStatus }, { limit, after: undefined })).items);
   const isWanted = ({ importStatus }: Batch) => (states ? states.includes(importStatus) : !isTerminal(importStatus));
-  // Every batch begins in the one state, and has its LessonCount from the other one on.
+  // Every batch was in AwaitingLessonCreation, and in AwaitingLessonProcessing if it has a LessonCount.
   const wasWanted = ({ lessonCount }: Batch) =>
     !states ||
     states.includes('AwaitingLessonCreation') ||
@@ -101,7 +101,7 @@ export async function* watchBatches(
   for await (const { all, keys } of changes) {
     const isFirst = newestAtStart === undefined;
     newestAtStart ??= (await list('All', 1))[0]?.arrival ?? 0;
-    // The running ones are few, and their places in the queue move together.
+    // Open batches are few, and their places in the queue change together.
     const batches = await list(isFirst ? states : all ? 'All' : undefined);
     const listed = new Set(batches.map(({ id }) => id));
     const open = watched.values().filter(({ importStatus }) => !isTerminal(importStatus));
@@ -116,7 +116,7 @@ export async function* watchBatches(
       watched.set(batch.id, batch);
       if (!isDeepStrictEqual(batch, last)) yield batch;
     }
-    // Ended ones are kept as long as a list may bring them up again.
+    // Ended batches are remembered as long as a list may return them again.
     const ended = [...watched.values()].filter(({ importStatus }) => isTerminal(importStatus));
     for (const { id } of ended.slice(0, -mostPerPage)) watched.delete(id);
   }

@@ -113,7 +113,7 @@ export const batchRecord = z
   })
   .meta({ id: 'Batch', description: 'One import request: all of its jobs, or nothing.' });
 
-/** Fields of the table as they are answered: null where they may have no value. */
+/** The fields of an answer: nullable where they may have no value. */
 function answered(fields: readonly Field[]): Record<string, z.ZodType> {
   const hasAlways = ({ kind, required }: Field) => required || ['integer', 'status', 'boolean'].includes(kind);
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** What browsers get of us: read once, kept in memory with its ETag and its gzip, and under a strict content policy. */
+/** Files for browsers: read once, kept in memory with ETag and gzip, and sent under a strict content policy. */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -7,7 +7,7 @@ import { MethodNotAllowed } from '../errors.ts';
 
 const compress = promisify(gzip);
 
-/** No script or style but ours, and no call to anywhere else; images may stand in the page as data. */
+/** Only our own scripts, styles and calls; images may be data URLs. */
 export const contentPolicy = [
   `default-src 'none'`,
   `script-src 'self'`,
@@ -34,13 +34,13 @@ export async function makeWebFile(type: string, content: string | Buffer): Promi
   return { type, bytes, gzipped: await compress(bytes, { level: 9 }), hash };
 }
 
-/** Not Express's own, which takes a `Cache-Control: no-cache` for a wish to get it again: fetch adds that by itself. */
+/** Unlike Express's `request.fresh`, ignores `Cache-Control: no-cache`, which fetch adds by itself. */
 function isFresh(request: Request, response: Response): boolean {
   const known = request.get('If-None-Match')?.split(',') ?? [];
   return known.some((tag) => tag.trim().replace(/^W\//, '') === response.get('ETag'));
 }
 
-/** Answers a GET or HEAD: 200, compressed where that is accepted, or 304; browsers ask each time whether it is still so. */
+/** Answers a GET or HEAD with 200, compressed where that is accepted, or 304; browsers revalidate each time. */
 export function sendWebFile(request: Request, response: Response, file: WebFile): void {
   const small = request.acceptsEncodings('gzip') === 'gzip' && file.gzipped.length < file.bytes.length;
   const body = small ? file.gzipped : file.bytes;
@@ -57,7 +57,6 @@ export function sendWebFile(request: Request, response: Response, file: WebFile)
   response.set('Content-Length', String(body.length)).end(body);
 }
 
-/** For what can only be read. */
 export const refuseMethod: RequestHandler = (request) => {
   throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
 };

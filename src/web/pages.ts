@@ -1,6 +1,6 @@
 /**
- * The pages of the door signs and of the boards (contract 9), and the files that they load. They are the same bytes for
- * every tenant and room and hold no data: what they show they read with the token of their device.
+ * The pages of the door signs and boards (contract 9), and the files that they load. They are the same for every tenant and
+ * room and hold no data: a page reads what it shows with the token of its device.
  */
 import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';
@@ -11,14 +11,14 @@ import { contentPolicy, makeWebFile, refuseMethod, sendWebFile, type WebFile } f
 
 const source = path.join(import.meta.dirname, '..');
 const folder = 'web/display';
-/** Where the pages take files from, besides their own folder. */
+/** Files that the pages load from other folders. */
 const shared = ['displays/state.ts'];
 
-/** What a kiosk needs is allowed to the page itself, and what it never needs to nobody. */
+/** The page may use what a kiosk needs, and nothing else. */
 const permissions =
   'screen-wake-lock=(self), fullscreen=(self), camera=(), microphone=(), geolocation=(), payment=(), usb=()';
 
-/** Texts never become markup or code by accident, whatever a script of the page does with them; but its worker's address. */
+/** Trusted types keep texts from becoming markup or code; only the address of the worker is exempt. */
 const pagePolicy = `${contentPolicy}; require-trusted-types-for 'script'; trusted-types worker`;
 
 type Files = {
@@ -32,7 +32,7 @@ const withoutIndents = (text: string) => text.replace(/^\s+/gm, '');
 
 const strings = /'[^'\\]*'|"[^"\\]*"/g;
 
-/** Spaces around signs; but in strings, templates and regular expressions they may mean something. */
+/** Removes spaces around operators, except in lines with templates, regular expressions or open strings. */
 function withoutSpaces(line: string): string {
   if (/['"`/\\]/.test(line.replace(strings, ''))) return line;
   const parts = new RegExp(`${strings.source}| ?([=,:?(){}[\\]<>&|!*]) ?`, 'g');
@@ -40,11 +40,11 @@ function withoutSpaces(line: string): string {
 }
 
 /**
- * Types, comments and layout are for us; browsers get the rest. The compiler ends each statement with a semicolon, and the
- * texts of several lines are GraphQL: neither needs its line breaks.
+ * Strips types, comments and layout. Line breaks can go, because the compiler ends each statement with a semicolon, and texts
+ * of several lines are GraphQL.
  */
 async function stripScript(text: string): Promise<string> {
-  // When the first page is asked for: a process that shows none needs no compiler.
+  // Loaded with the first page: most processes need no compiler.
   const { transformSync } = await import('amaro');
   const { code } = transformSync(text, { mode: 'transform' });
   return withoutIndents(code)
@@ -70,8 +70,7 @@ async function readAsset(name: string): Promise<WebFile> {
 }
 
 /**
- * The folder holds pages, styles and scripts. All are read at once, so that a page and what it loads are of one version;
- * `{{version}}` in a page is the hash of all.
+ * Reads all pages, styles and scripts at once, so that they are of one version; `{{version}}` in a page is the hash of all.
  */
 async function readFiles(): Promise<Files> {
   const own = (await fs.readdir(path.join(source, folder))).sort().map((name) => `${folder}/${name}`);
@@ -90,11 +89,11 @@ async function readFiles(): Promise<Files> {
   return { assets, pages };
 }
 
-/** `/{mandator}/door-sign/{resourceId}`, `/{mandator}/board/{locationId}` and `/assets/…`, for everybody. */
+/** `/{mandator}/door-sign/{resourceId}`, `/{mandator}/board/{locationId}` and `/assets/…`, without a credential. */
 export function pageRoutes(): Router {
   const router = Router({ strict: true, caseSensitive: true });
   let files: Promise<Files> | undefined;
-  /** A failure is tried again by who asks next. */
+  /** A failure is tried again by the next request. */
   const read = () =>
     (files ??= readFiles().catch((error: unknown) => {
       files = undefined;
@@ -118,7 +117,7 @@ export function pageRoutes(): Router {
     const { assets } = await read();
     const asset = assets.get(request.params.name.join('/'));
     if (!asset) throw new NotFound(`There is nothing at ${request.path}.`);
-    // It is for the pages, which lie elsewhere.
+    // Its scope is the pages, outside of its own folder.
     if (request.path.endsWith('/worker.ts')) response.set('Service-Worker-Allowed', '/');
     sendWebFile(request, guard(response), asset);
   });

@@ -21,7 +21,7 @@ async function readAsset(name: string, folder: string): Promise<WebFile> {
   return await makeWebFile(path.extname(name), await fs.readFile(path.join(folder, name)));
 }
 
-/** How a PIN signs in: for a token by a client that needs no secret, for a page can keep none; or as it is; or not at all. */
+/** How the page signs in with a PIN: through a client without a secret, with the PIN itself, or (empty) not at all. */
 function signInWith({ IdentityProvider, Clients }: Config): { scheme: string; client: string } {
   if (IdentityProvider.Mode === 'None') return { scheme: 'APIKEY', client: '' };
   const client = Clients.find(
@@ -39,9 +39,9 @@ async function renderPage(config: Config): Promise<WebFile> {
 }
 
 /**
- * The page, its files and the OpenAPI document; nothing of it comes from elsewhere, and it holds no data: its calls need a
- * credential, as any others.
- * @param describe makes the document; called once, when it is first asked for
+ * The page, its files and the OpenAPI document. It loads nothing from other hosts, and its calls need a credential as any
+ * others.
+ * @param describe makes the document; called once, on the first request
  */
 export function swaggerRoutes(config: Config, describe: () => object): Router {
   const router = Router({ strict: true });
@@ -53,7 +53,7 @@ export function swaggerRoutes(config: Config, describe: () => object): Router {
     page ??= renderPage(config);
     sendWebFile(request, response.set('Content-Security-Policy', contentPolicy), await page);
   });
-  // The page names its files from one level above, so that it also works below a path prefix of a proxy.
+  // The page's links are relative to the parent, so that it also works below a path prefix of a proxy.
   router.get('/swagger/', (_request, response) => response.redirect('../swagger'));
   router.get('/swagger/openapi.json', (_request, response) => {
     response.json((document ??= describe()));

@@ -1,5 +1,4 @@
-/** Does what is tapped, once, however often the network fails, and takes it back. */
-
+/** Performs what is tapped, exactly once even when the network fails, and undoes it. */
 import type { Text } from './german.ts';
 import type { Offer } from './offers.ts';
 
@@ -10,13 +9,13 @@ export type ActResult =
   | { kind: 'conflict' }
   | { kind: 'refused' }
   | { kind: 'failed' }
-  /** It may or may not have happened. */
+  /** Whether it happened is not known. */
   | { kind: 'noAnswer' };
 
 const problems = '... on Problem { code } __typename';
 const booking = '... on Booking { id version }';
 
-/** The mutation of an offer; the same variables again do nothing twice. */
+/** The mutation of an offer; repeated with the same variables it has no second effect. */
 export function mutationOf(offer: Offer, room: string, now: number, key: string, text: Text) {
   if (offer.act === 'book' || offer.act === 'bookUntil') {
     return {
@@ -73,7 +72,7 @@ export async function perform(
       const response = await post(call);
       if (response.status < 500) return read((await response.json()) as ActAnswer);
     } catch {
-      // As if the server had failed.
+      // Treated as a failure of the server.
     }
     if (attempt > 0) return { kind: 'noAnswer' };
     await pause(1_000);

@@ -1,5 +1,4 @@
-/** A bar of time on the screen. */
-
+/** Draws a bar of time. */
 import type { ZoneOffsets } from './clock.ts';
 import type { Bar, BarPart } from './day-bar.ts';
 import { make } from './dom.ts';
@@ -13,7 +12,7 @@ function block(kind: string, { left, width }: BarPart): HTMLElement {
   return element;
 }
 
-/** What a bar shows, short enough to be compared. */
+/** A short key of what a bar shows, for `show`. */
 export const barKey = ({ start, end, slots, open, now }: Bar) => [
   start,
   end,
@@ -22,7 +21,7 @@ export const barKey = ({ start, end, slots, open, now }: Bar) => [
   slots.map(({ left, width, slot }) => [left, width, slot.kind, slot.isTentative]),
 ];
 
-/** @param label for who does not see it */
+/** @param label for screen readers */
 export function drawBar(bar: Bar, label: string): HTMLElement[] {
   const track = make('div', { class: 'track' });
   for (const open of bar.open) track.append(block('open', open));

@@ -19,7 +19,7 @@ let order: Intl.Collator;
 const root = document.documentElement;
 const shownHours = 8;
 const turnEveryMs = 15_000;
-/** Who has stopped it may have left. */
+/** Then the pages turn again by themselves. */
 const pauseForMs = 300_000;
 
 let page = 0;
@@ -61,7 +61,7 @@ function tile(room: ShownRoom, now: number): HTMLElement {
   );
 }
 
-/** What a tile is made of, short enough to be compared each second. */
+/** A short key of what a tile shows, for `show`. */
 function tileKey(room: ShownRoom, now: number): unknown {
   const { status, until, current, next, age } = lookAt(room, now);
   return [
@@ -146,7 +146,6 @@ function draw(): void {
 async function main(): Promise<void> {
   const session = await openSession();
   ({ text } = session);
-  // Numbers by their value.
   order = new Intl.Collator(session.language, { numeric: true });
   watch = startWatch({
     session,

@@ -1,18 +1,18 @@
 /**
- * The room's time, whatever the device's clock and its zone rules say. Instants are milliseconds since 1970, ticks are
+ * The room's time, independent of the device's clock and zone rules. Instants are milliseconds since 1970, ticks are
  * milliseconds that only go forward.
  */
 
 export type Clock = {
-  /** Undefined until the server, or a memory of it, has said what time it is. */
+  /** Undefined until the time of the server is known. */
   now(): number | undefined;
-  /** The server's clock has read `serverTime` at some instant of the last `slack` milliseconds. */
+  /** The server's clock showed `serverTime` at some instant of the last `slack` milliseconds. */
   hear(serverTime: number, slack: number): void;
   /** The ticks have stood still for so many milliseconds. */
   skip(milliseconds: number): void;
 };
 
-/** How long a frame that comes by itself may have been under way. */
+/** How long a frame of a stream may have been on its way. */
 export const pushSlackMs = 4_000;
 
 export function makeClock(ticks: () => number): Clock {
@@ -44,12 +44,12 @@ function offsetAt(offsets: ZoneOffsets, instant: number): number {
 
 const day = 86_400_000;
 
-/** Counts the local days: the same for all instants of one. */
+/** The number of the local day. */
 export function localDay(offsets: ZoneOffsets, instant: number): number {
   return Math.floor((instant + offsetAt(offsets, instant)) / day);
 }
 
-/** The instant at which the clocks of the room show this; where they skip or repeat it, one hour may lie between. */
+/** The instant at which the clocks of the room show this; an hour off where they skip or repeat it. */
 export function instantOf(offsets: ZoneOffsets, localDay: number, minutes: number): number {
   const local = localDay * day + minutes * 60_000;
   return local - offsetAt(offsets, local - offsetAt(offsets, local));

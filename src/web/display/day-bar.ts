@@ -1,4 +1,4 @@
-/** Where things stand on a bar of time. Places are percent of its length. */
+/** Positions on a bar of time, in percent of its length. */
 import { clockTime, instantOf, localDay, localTime } from './clock.ts';
 import type { ShownRoom, ShownSlot } from './frames.ts';
 
@@ -44,7 +44,7 @@ export function nextHoursBar(snapshot: ShownRoom, now: number, hours: number): B
   return makeBar(snapshot, start, start + hours * hour, now);
 }
 
-/** Whole by the room's clock, whose zone may be half an hour aside. */
+/** A whole hour by the room's clock, whose offset may not be whole hours. */
 function wholeHour({ zoneOffsets }: ShownRoom, instant: number, up: number): number {
   const aside = localTime(zoneOffsets, instant).getTime() - instant;
   return Math.floor((instant + aside + up) / hour) * hour - aside;
@@ -58,7 +58,7 @@ function makeBar({ zoneOffsets, slots, open }: ShownRoom, start: number, end: nu
   const hours: Bar['hours'] = [];
   for (let n = 0; n <= count; n += step) {
     const at = start + n * hour;
-    // The end of a day is no 00:00 of the same.
+    // The end of the bar has no label: 00:00 would be the next day.
     const label = n === count ? '' : clockTime(zoneOffsets, at).slice(0, 2);
     if (label) hours.push({ left: place(at), label: String(Number(label)) });
   }

@@ -1,4 +1,4 @@
-/** What a device does besides showing: it stays awake, tells how it is, and takes a new version of the page. */
+/** What a device does besides showing rooms: it stays awake, reports its health, and loads new versions of the page. */
 import { documents } from './frames.ts';
 import { type Session, within } from './session.ts';
 
@@ -31,7 +31,7 @@ export function stayAwake(): void {
   const ask = () => {
     if (document.visibilityState === 'visible')
       (navigator as WakeLocks).wakeLock?.request('screen').then(
-        // A battery that runs low takes it back.
+        // A device with a low battery releases the lock.
         (lock) => lock.addEventListener('release', () => setTimeout(ask, 60_000), { once: true }),
         () => {},
       );
@@ -63,7 +63,7 @@ export async function reportHealth(session: Session, now: number, reconnects: nu
   await callGraphql(session, documents.health, { input }).catch(() => {});
 }
 
-/** Every 5 to 15 minutes, for all signs of a house were started, or lost their server, at one moment. */
+/** Every 5 to 15 minutes at random: all signs of a house may have started at one moment. */
 const nextLook = () => performance.now() + 600_000 * (0.5 + Math.random());
 let lookAt = nextLook();
 let isOld = false;
@@ -90,27 +90,27 @@ const trusting = { createScriptURL: (address: string) => address };
 let rules: typeof trusting | undefined;
 let isKept = false;
 
-/** Has the page and its files kept for a start without the network; where that is not possible, nothing is lost. */
+/** Caches the page and its files for a start without network, where the browser can. */
 export async function keepPage(): Promise<void> {
   const { serviceWorker } = navigator;
   if (isKept || !serviceWorker || serviceWorker.controller) return;
   isKept = true;
-  // The network may go meanwhile, and comes back.
+  // After a failure of the network it is tried again.
   await keepFiles(serviceWorker).catch(() => (isKept = false));
 }
 
 async function keepFiles(workers: ServiceWorkerContainer): Promise<void> {
   const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
-  // There may be one of a name.
+  // A policy's name may be used once.
   rules ??= trustedTypes ? trustedTypes.createPolicy('worker', trusting) : trusting;
   await workers.register(rules.createScriptURL(new URL('./worker.ts', import.meta.url).href), {
     scope: './',
   });
-  // They were loaded before there was a worker to keep them.
+  // These files were loaded before the worker could cache them.
   const files = await caches.open('roomgate pages');
   const loaded = performance.getEntriesByType('resource').map(({ name }) => name);
   const names = [location.pathname, ...loaded.filter((name) => /\/assets\//.test(name))];
-  // Calls that lead nowhere would keep others from the server: browsers open few connections to one.
+  // Calls that hang would block others: browsers open few connections to a server.
   const signal = within(20_000);
   await files.addAll(names.map((name) => new Request(name, { signal })));
 }

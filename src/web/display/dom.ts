@@ -1,5 +1,4 @@
-/** Elements without markup in strings: what comes from bookings stays text. */
-
+/** Makes elements without markup in strings, so that texts of bookings stay text. */
 import { icons } from './icons.ts';
 
 type Child = Node | string | false | null | undefined;
@@ -18,9 +17,8 @@ function add(element: Element, children: Child[]): void {
 const shown = new WeakMap<Element, string>();
 
 /**
- * Shows what `children` makes, unless it shows that already.
- * @param key says what they are made of
- * @returns whether they are new
+ * Replaces the content of an element, unless `key` is the same as last time.
+ * @returns whether it was replaced
  */
 export function show(element: Element, key: unknown, children: () => Child[]): boolean {
   const text = JSON.stringify(key);
@@ -37,7 +35,7 @@ export function byId(id: string): HTMLElement {
   return document.getElementById(id) as HTMLElement;
 }
 
-/** Gives the type of a box the biggest of these scales with which nothing sticks out of it, and breaks words at last. */
+/** Scales the type of a box to the largest of these factors that fits; below a limit words may break. */
 export function scale(box: HTMLElement, most = 1, least = 0): void {
   for (const factor of [1.4, 1.2, 1, 0.92, 0.84, 0.76, 0.68, 0.6, 0.52]) {
     if (factor > most || factor < least) continue;

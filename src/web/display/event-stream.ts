@@ -1,8 +1,8 @@
-/** Server-sent events, which EventSource reads only from a GET without headers. */
+/** Parses server-sent events; EventSource cannot send a POST or headers. */
 
 export type ServerEvent = { event: string; data: string };
 
-/** @returns takes the bytes as they come, cut anywhere, and gives the events that they complete */
+/** @returns a function that takes bytes, cut anywhere, and returns the events that they complete */
 export function makeEventParser(): (bytes: Uint8Array) => ServerEvent[] {
   const decoder = new TextDecoder();
   let rest = '';
@@ -11,7 +11,7 @@ export function makeEventParser(): (bytes: Uint8Array) => ServerEvent[] {
   return (bytes) => {
     const events: ServerEvent[] = [];
     rest += decoder.decode(bytes, { stream: true });
-    // A carriage return at the very end may be half of a line's end.
+    // A final carriage return may be the first half of a line end.
     const lines = rest.split(/\r\n|\n|\r(?!$)/);
     rest = lines.pop() ?? '';
     for (const line of lines) {

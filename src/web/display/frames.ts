@@ -1,4 +1,4 @@
-/** What the server is asked, and its answers as the page works with them: instants are milliseconds since 1970. */
+/** The GraphQL documents, and their answers as the page uses them: instants are milliseconds since 1970. */
 import type { PlannedSlot, Schedule } from '../../displays/state.ts';
 
 export type ShownSlot = PlannedSlot & { bookingId: string };
@@ -51,7 +51,7 @@ export const documents = {
 
 const instantNames = /^(serverTime|asOf|trustUntil|from|to|start|end|until|checkedInAt|startBefore|endBefore)$/;
 
-/** Every instant inside becomes a number. */
+/** Parses JSON with every instant as a number. */
 export function parseInstants(text: string): unknown {
   return JSON.parse(text, (key, value) =>
     typeof value === 'string' && instantNames.test(key) ? Date.parse(value) : value,

@@ -3,16 +3,17 @@
 export type Grid = {
   columns: number;
   rows: number;
-  pages: number /** Font size in CSS pixels. */;
+  pages: number;
+  /** Font size in CSS pixels. */
   type: number;
 };
 
-/** A tile in multiples of its font size: name, state, two lines and a bar; narrower it is hard to read. */
+/** The least size of a tile, in multiples of its font size. */
 const tile = { width: 16, height: 7.6 };
 const smallest = 14;
 const biggest = 40;
 
-/** The biggest type with which all fit; with the smallest they go on several pages. */
+/** The largest type with which all tiles fit on one page; with the smallest type there may be several pages. */
 export function spread(count: number, width: number, height: number): Grid {
   for (let type = biggest; type >= smallest; type--) {
     const columns = Math.max(1, Math.floor(width / (tile.width * type)));

@@ -1,4 +1,4 @@
-/** On a grid of 24 x 24; each shape differs from the others without its colour. */
+/** Paths on a grid of 24 x 24; the shapes differ without colour. */
 export const icons = {
   FREE: 'M12 2a10 10 0 1 0 0 20 10 10 0 0 0 0-20zM7 12.5l3.5 3.5L17 9',
   BUSY: 'M12 2a10 10 0 1 0 0 20 10 10 0 0 0 0-20zM7 12h10',

@@ -31,7 +31,7 @@ export function dayLine(text: Text, offsets: ZoneOffsets, instant: number, now: 
   return days === 1 ? text.tomorrow : dateLine(text, offsets, instant);
 }
 
-/** What stands below the word of the state. */
+/** The line below the state. */
 export function untilLine(text: Text, offsets: ZoneOffsets, sight: Sight, asOf: number, now: number): string {
   const { status, until, current } = sight;
   const at = (instant: number) => instantLine(text, offsets, instant, now);
@@ -47,7 +47,7 @@ export function timesLine(text: Text, offsets: ZoneOffsets, { start, end }: { st
   return text.range(clockTime(offsets, start), clockTime(offsets, end));
 }
 
-/** What it is about; where that may not be shown, what it is. */
+/** The subject, or the kind where the subject may not be shown. */
 export function titleLine(text: Text, slot: ShownSlot): string {
   return slot.subject || text.kinds[slot.kind];
 }
@@ -58,7 +58,7 @@ export function peopleLine({ classes, teachers, organizer, change }: ShownSlot):
   return [...(classes ?? []), ...leaders].join(' · ');
 }
 
-/** What is not as it was planned; empty where all is. */
+/** What has changed since the first plan; empty where nothing has. */
 export function changeLine(text: Text, offsets: ZoneOffsets, slot: ShownSlot): string {
   const { change } = slot;
   if (!change) return '';

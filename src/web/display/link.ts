@@ -1,6 +1,6 @@
 /**
- * The connection to the server: a stream that is taken up again whenever it breaks, and polling where a stream does not
- * come through. It decides when; what the frames mean is the caller's.
+ * The connection to the server: a stream that is reopened whenever it breaks, and polling where streams do not come through.
+ * The caller interprets the frames.
  */
 import { pushSlackMs } from './clock.ts';
 import { makeEventParser } from './event-stream.ts';
@@ -33,15 +33,19 @@ export type LinkFeed = {
   token: string;
   documents: { stream: string; poll: string };
   variables(): Record<string, unknown>;
-  /** @param slack milliseconds within which the frame's serverTime was read; `first` of its connection; false: it does not fit to what is known, and all is to be sent anew */
+  /**
+   * @param slack milliseconds within which the frame's serverTime was read
+   * @param first whether it is the first frame of its connection
+   * @returns false when it does not fit what is known, and all must be sent again
+   */
   take(frame: ReceivedFrame, slack: number, first: boolean): boolean;
   turn(state: LinkState): void;
 };
 
 export type ServerLink = {
-  /** Tries at once what it would have tried later: the network is back, or somebody waits. */
+  /** Tries at once what it would have tried later. */
   hurry(): void;
-  /** Takes what is open for lost, and what was learnt of the network for outdated. @param isOffline the device says so */
+  /** Drops the open connection and starts anew, after a change of the network. @param isOffline as the device reports */
   drop(isOffline?: boolean): void;
   close(): void;
   /** How often a connection was lost. */
@@ -51,9 +55,9 @@ export type ServerLink = {
 const firstFrameWithinMs = 15_000;
 const silenceUntilDroppedMs = 45_000;
 const pollEveryMs = 30_000;
-/** For so long it polls before it tries a stream again. */
+/** How long it polls before it tries a stream again. */
 const pollForMs = 300_000;
-/** A connection that has lived so long was a good one. */
+/** After so long a connection counts as good, and the back-off begins anew. */
 const settledMs = 10_000;
 
 /** Full jitter: soon at first, then from 1 s up to 30 s. */
@@ -64,14 +68,14 @@ export function backOff(attempt: number, random: number): number {
 
 type Outcome =
   | { kind: 'lost' | 'silent' | 'refused' | 'missing' }
-  /** It asked to come back no sooner than that. */
+  /** The server asked to wait so long. */
   | { kind: 'later'; seconds: number };
 
 /** What an answer without frames means: of HTTP, or of GraphQL within it. */
 function judge(status: number, text: string, retryAfter: string | null = null): Outcome {
   const code = /"code":\s*"(\w+)"/i.exec(text)?.[1] ?? '';
   if (/^(NOT_FOUND|FORBIDDEN|NotFound|Forbidden)$/.test(code)) return { kind: 'missing' };
-  // A page of something between us and the server has no code, and says nothing about our token.
+  // An answer of a proxy has no code, and says nothing about our token.
   if (code === 'NOT_AUTHENTICATED' || (status === 401 && code)) return { kind: 'refused' };
   const seconds = Number(retryAfter);
   return seconds > 0 ? { kind: 'later', seconds: Math.min(seconds, 60) } : { kind: 'lost' };
@@ -84,7 +88,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
   let wake = () => {};
   let isUrgent = false;
   let attempt = 0;
-  /** Streams have not come through, and are not tried before this. */
+  /** Streams have not come through, and are tried again from then on. */
   let streamsFrom = Number.NEGATIVE_INFINITY;
   let state: LinkState | undefined;
 
@@ -181,7 +185,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       const slack = ports.ticks() - asked;
       for (const one of sent) feed.take({ kind: 'snapshot', snapshot: readSnapshot(one) }, slack, one === sent[0]);
       const last = sent.at(-1);
-      // As on a stream: what a board was not told of by now is none of its rooms any more.
+      // As on a stream: a room that was not sent by now is no longer on the board.
       if (Array.isArray(now) && last) feed.take({ ...last, kind: 'heartbeat' }, slack, false);
       turn('polling');
       return undefined;
@@ -208,7 +212,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       let outcome: Outcome = started < streamsFrom ? { kind: 'silent' } : await follow();
       if (outcome.kind === 'silent' && !closed) {
         outcome = (await poll()) ?? outcome;
-        // Where nothing comes through, it is not for the streams.
+        // Polling works where streams do not.
         if (outcome.kind === 'silent') {
           streamsFrom = Math.max(streamsFrom, started + pollForMs);
           outcome = await pollOn();
@@ -219,7 +223,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       if (ports.ticks() - started > settledMs) attempt = 0;
       if (outcome.kind === 'lost') losses++;
       if (outcome.kind === 'missing') turn('missing');
-      // The first try comes within a second: until then nobody needs to know.
+      // The first retry comes within a second, and is not shown.
       else if (attempt > 0 || (state !== 'live' && state !== 'polling')) turn('offline');
       const least = outcome.kind === 'later' ? outcome.seconds * 1_000 * ports.random() : 0;
       await pause(Math.max(least, outcome.kind === 'missing' ? pollEveryMs : backOff(attempt++, ports.random())));
@@ -233,7 +237,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
     drop(isOffline = false) {
       attempt = 0;
       streamsFrom = Number.NEGATIVE_INFINITY;
-      // A call that leads nowhere would not say so for long; one that does takes it back.
+      // Shown at once: a call without network may hang for long.
       if (isOffline) turn('offline');
       abort.abort();
       hurry();

@@ -1,10 +1,10 @@
-/** What can be done at the door at this moment. */
+/** What can be done at the door now. */
 import type { ShownRoom, ShownSlot } from './frames.ts';
 import type { Sight } from './sight.ts';
 
 export type Offer =
   | { act: 'book'; minutes: number; end: number }
-  /** Until whatever comes next, or closing. */
+  /** Until the next booking, or closing. */
   | { act: 'bookUntil'; end: number }
   | { act: 'checkIn'; slot: ShownSlot }
   | { act: 'extend'; slot: ShownSlot; minutes: number }
@@ -12,7 +12,6 @@ export type Offer =
 
 const minute = 60_000;
 const longest = 240 * minute;
-/** Shorter than this nobody books. */
 const shortest = 5 * minute;
 
 /** In the order in which they are shown. */

@@ -1,4 +1,4 @@
-/** The link of e-paper: it asks as seldom as the server allows, and says nothing that is not new. */
+/** The link of e-paper: it polls as seldom as the server allows. */
 import { parseInstants, readSnapshot, type SentSnapshot } from './frames.ts';
 import { backOff, type LinkFeed, type Ports, type ServerLink } from './link.ts';
 
@@ -18,7 +18,7 @@ export function openPaperLink(
   async function once(mine: number): Promise<number | undefined> {
     const asked = ports.ticks();
     const response = await ask(etag);
-    // Another has been asked for since.
+    // A later request has been sent since.
     if (mine !== round) return undefined;
     const slack = () => ports.ticks() - asked;
     if (response.status === 401) return feed.turn('refused') as undefined;
@@ -45,7 +45,7 @@ export function openPaperLink(
   async function run(attempt: number): Promise<void> {
     cancel();
     const mine = ++round;
-    // An answer that never comes is none.
+    // Without an answer, the next request is sent.
     cancel = ports.after(60_000, () => void run(attempt + 1));
     const wait = await once(mine).catch(() => null);
     if (mine !== round) return;
@@ -57,7 +57,7 @@ export function openPaperLink(
     }
     const soon = backOff(attempt, ports.random());
     cancel = ports.after(
-      // Each call costs it some of its battery.
+      // Each call costs battery.
       wait ?? (attempt < 6 ? soon : Math.max(soon, seconds * (500 + 500 * ports.random()))),
       () => void run(wait === null ? attempt + 1 : 0),
     );

@@ -1,10 +1,10 @@
-/** The page's address, the device's token, and how it gets one. */
+/** The page's address and the device's token; pairs the device when it has none. */
 import { byId, make, show } from './dom.ts';
 import { chooseLanguage, loadText } from './language.ts';
 
 export type Session = Awaited<ReturnType<typeof openSession>>;
 
-/** The memory of the browser, where it has one. */
+/** The local storage of the browser, where it has one. */
 export const memory = {
   get(key: string): string | null {
     try {
@@ -19,19 +19,18 @@ export const memory = {
       if (value === null) localStorage.removeItem(key);
       else localStorage.setItem(key, value);
     } catch {
-      // Full, or forbidden: then it lives as long as the page.
+      // Full or forbidden: the value lives as long as the page.
     }
   },
 };
 
-/** A network that is cut may never say so. */
+/** A deadline: a call without network may hang forever. */
 export function within(milliseconds: number): AbortSignal {
   const abort = new AbortController();
   setTimeout(() => abort.abort(), milliseconds);
   return abort.signal;
 }
 
-/** Everything below the tenant, wherever a proxy has put it. */
 export async function openSession() {
   const tenant = new URL('..', location.href).pathname.toLowerCase();
   const parameters = new URLSearchParams(location.search);
@@ -58,7 +57,7 @@ export async function openSession() {
     },
     set token(value: string | null) {
       const stored = memory.get(key);
-      // Another tab may have been paired anew meanwhile.
+      // Another tab may have been paired meanwhile.
       token = value === null && stored !== token ? stored : value;
       memory.set(key, token);
     },
@@ -78,7 +77,7 @@ export async function openSession() {
 
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
 
-/** Shows a text in place of everything else; `null` shows the page again. */
+/** Shows a card in place of the page; `null` shows the page again. */
 export function showCard(
   session: Session,
   card: { title: string; lines: (string | Node)[]; key: unknown } | null,
@@ -92,8 +91,8 @@ export function showCard(
 
 /**
  * Shows codes until an Admin has confirmed one; the device then has a token.
- * @param room the resource that the Admin is proposed
- * @param why what to say besides
+ * @param room the resource that is suggested to the Admin
+ * @param why a reason to show
  */
 export async function pair(session: Session, room: string | null, why: string | null): Promise<void> {
   const { text } = session;
@@ -139,7 +138,7 @@ async function askForCode(session: Session, room: string | null): Promise<Code |
   });
   if (!response.ok) return null;
   const { code, token, expiresAt, pollSeconds } = await response.json();
-  // By the server's clock on both sides, as ours may be wrong.
+  // Both instants are of the server's clock; the device's may be wrong.
   const left = Date.parse(expiresAt) - Date.parse(response.headers.get('date') ?? '');
   return { code, token, pollSeconds, validFor: left > 0 && left < 3_600_000 ? left : 600_000 };
 }

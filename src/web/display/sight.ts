@@ -1,4 +1,4 @@
-/** What may be said of a room, given what is known of it and how old that is. */
+/** What may be shown of a room, given the age of what is known. */
 import { type RoomStatus, stateAt } from '../../displays/state.ts';
 import type { ShownRoom, ShownSlot } from './frames.ts';
 
@@ -9,7 +9,7 @@ export type Sight = {
   until: number | null;
   current: ShownSlot | undefined;
   next: ShownSlot | undefined;
-  /** Stale: to be shown with its age. Lost: nobody should rely on it, and least of all on the room being free. */
+  /** Stale: shown with its age. Lost: not reliable; a room is never shown as free. */
   age: 'fresh' | 'stale' | 'lost';
 };
 
@@ -18,7 +18,7 @@ export function lookAt(snapshot: ShownRoom, now: number): Sight {
   const sight = { status, until, current, next };
   if (now < snapshot.trustUntil && now < snapshot.end)
     return { ...sight, age: now - snapshot.asOf > snapshot.staleAfterSeconds * 1_000 ? 'stale' : 'fresh' };
-  // What was booked is most likely still so, and is no promise.
+  // A booking most likely still stands.
   if (status === 'OUT_OF_SERVICE' || status === 'CLOSED') return { ...sight, age: 'lost' };
   if (current && current.from <= now) return { ...sight, status: 'BUSY', age: 'lost' };
   return { status: 'UNKNOWN', until: null, current: undefined, next: next ?? current, age: 'lost' };

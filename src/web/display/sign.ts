@@ -21,7 +21,7 @@ let touch: Touch;
 let watch: Watch;
 const root = document.documentElement;
 
-/** What sizes depend on: after a turn of the device all is measured anew. */
+/** Part of the keys: after a turn of the device all is measured again. */
 const size = () => [innerWidth, innerHeight];
 
 function drawHead(room: ShownRoom, now: number): void {
@@ -36,10 +36,10 @@ function drawHead(room: ShownRoom, now: number): void {
   ]) && scale(byId('title'));
 }
 
-/** How old it is, and why: by words, one for each reason. */
+/** The age of what is shown, and the reason. */
 function drawNotice(room: ShownRoom, { age, status, until }: Sight, now: number): void {
   const isOffline = watch.state === 'offline' || watch.state === 'connecting';
-  // Paper asks seldom, and shows when it was painted.
+  // Paper polls seldom, and always shows its age.
   const isOld = age === 'lost' || (age === 'stale' && !isPaper);
   const stand = isOld || isPaper ? text.asOf(instantLine(text, room.zoneOffsets, room.asOf, now)) : '';
   const reason = isOffline ? text.offline : isOld ? text.stale : '';
@@ -61,7 +61,7 @@ function details(room: ShownRoom, slot: ShownSlot): (HTMLElement | false)[] {
   ];
 }
 
-/** The present: what occupies the room, and what would have, had it not moved away. */
+/** The present booking, and lessons that were cancelled or have moved away. */
 function drawState(room: ShownRoom, sight: Sight, now: number): void {
   const { zoneOffsets } = room;
   const { status, current } = sight;
@@ -82,13 +82,13 @@ function drawState(room: ShownRoom, sight: Sight, now: number): void {
     ),
   ]);
   document.title = `${[word, until].filter(Boolean).join(' ')} – ${room.resource.name}`;
-  // Said only when it changes, so that nobody hears it with each minute.
+  // For screen readers, only when it changes.
   show(byId('said'), [status, until], () => [`${word} ${until}`]);
   root.dataset['status'] = status;
   if (!isNew) return;
   const box = byId('now');
   scale(box, 1.4);
-  // Better without the last line than with half of it.
+  // Rather no last line than half of one.
   const people = box.querySelectorAll('.people');
   for (let n = people.length; n-- > 0 && box.scrollHeight > box.clientHeight + 1; ) people[n]?.remove();
 }
@@ -122,7 +122,7 @@ function drawNext(room: ShownRoom, sight: Sight, now: number): void {
     return rows;
   });
   if (!isNew) return;
-  // Where subjects are cut off, bigger type would cut off more.
+  // Larger type would cut long subjects off.
   if (coming.every((slot) => titleLine(text, slot).length < 36)) scale(list, 1.4, 1);
   else list.style.removeProperty('--fit');
   shorten(list);

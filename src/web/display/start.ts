@@ -1,4 +1,4 @@
-/** Loads the page anew when it has not come to life: a part of it may have been missing while a new version was laid out. */
+/** Reloads a page that has not started: a file may have been missing during an update. */
 setTimeout(
   () => {
     if (!document.documentElement.dataset['link']) location.reload();

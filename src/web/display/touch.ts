@@ -1,4 +1,4 @@
-/** The buttons of a sign, what they are doing, and what has come of it. */
+/** The buttons of a sign, and the results of their actions. */
 import { type ActResult, type DoneAct, mutationOf, perform, undoOf } from './acts.ts';
 import { clockTime, type ZoneOffsets } from './clock.ts';
 import { callGraphql } from './device.ts';
@@ -16,7 +16,7 @@ type Phase =
 export type Touch = {
   /** @param off why nothing can be done now */
   draw(offers: Offer[], now: number, offsets: ZoneOffsets, off: string | null): void;
-  /** Whether somebody is at it. */
+  /** Whether somebody is using it. */
   isBusy(): boolean;
 };
 
@@ -77,7 +77,7 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
     return text.booked(clockTime(offsets, offer.end));
   }
 
-  /** What stands on a button, and what it is for. */
+  /** The text of a button, and its purpose for screen readers. */
   function label(offer: Offer, offsets: ZoneOffsets): [string, string] {
     if (offer.act === 'book') return [text.minutes(offer.minutes), text.bookNow];
     if (offer.act === 'bookUntil') return [text.bookUntil(clockTime(offsets, offer.end)), text.bookNow];
@@ -103,7 +103,7 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
       show(box, [phase, off, labels], () => {
         if (phase.kind === 'said') return said(phase);
         const working = phase.kind === 'working' ? phase.what : null;
-        // The room may show what was done before the answer comes.
+        // The stream may show the result before the answer comes.
         if (working && !offers.some((offer) => keyOf(offer) === working))
           return [make('p', { class: 'line', role: 'status' }, text.working)];
         if (offers.length === 0) return [];
@@ -116,7 +116,7 @@ export function makeTouch(session: Session, box: HTMLElement, changed: () => voi
           if (working === key) button.setAttribute('aria-busy', 'true');
           else if (purpose) button.setAttribute('aria-label', `${purpose}: ${short}`);
           if (off || working) button.setAttribute('disabled', '');
-          // The moment of the tap counts, not the one at which the button was drawn.
+          // Uses the time of the tap, not of the drawing.
           button.addEventListener('click', () => tapped(index));
           return button;
         });

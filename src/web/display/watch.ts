@@ -1,4 +1,4 @@
-/** Keeps what is known of one room, or of all rooms of a location, as true as it can be. */
+/** Keeps what is known of a room, or of all rooms of a location, up to date. */
 import { type Clock, makeClock } from './clock.ts';
 import { callGraphql, keepPage, renewPage, reportHealth, version } from './device.ts';
 import { make } from './dom.ts';
@@ -28,19 +28,19 @@ const ports: Ports = {
 export type Watching = {
   session: Session;
   kind: 'sign' | 'board';
-  /** Something is known that was not before. */
+  /** Called when something has changed. */
   changed(): void;
-  /** Whether nobody would mind if the page was loaded anew. */
+  /** Whether the page may be reloaded now. */
   isIdle(): boolean;
   /** E-paper: no stream, and calls as seldom as possible. */
   isPaper: boolean;
 };
 
 const keptForMs = 86_400_000;
-/** Flash memory wears off. */
+/** Seldom, because flash memory wears out. */
 const keepEveryMs = 300_000;
 
-/** As it was written by this version of the page. */
+/** What this version of the page has stored. */
 function parseKept(text: string | null): { snapshot?: ShownRoom; ahead?: number } {
   try {
     const kept = JSON.parse(text ?? '{}');
@@ -60,7 +60,7 @@ export function startWatch(watching: Watching): Watch {
   /** Of this connection. */
   let sent = new Set<string>();
 
-  /** A board hears of all its rooms first: what it was not told of by then is none of them any more. */
+  /** A board is sent all of its rooms first: a room that was not sent by then is no longer one of them. */
   function dropUnsent(): void {
     const mine = (sent = new Set<string>());
     setTimeout(() => {
@@ -70,7 +70,7 @@ export function startWatch(watching: Watching): Watch {
     }, 3_000);
   }
 
-  /** What was known before the page was loaded, as long as the device's clock makes sense of it. */
+  /** Restores what was known before the page was loaded, unless the device's clock makes no sense of it. */
   function recall(): void {
     const { snapshot, ahead } = parseKept(memory.get(kept));
     if (!snapshot || ahead === undefined) return;
@@ -80,7 +80,7 @@ export function startWatch(watching: Watching): Watch {
       return;
     }
     clock.hear(now, 0);
-    // Not all devices have a clock that goes on without power: with this one alone a room is not promised to be free.
+    // The clock may have stopped without power, so the room is not shown as free until the server answers.
     watch.rooms.set(session.id, { ...snapshot, trustUntil: snapshot.asOf });
   }
 
@@ -113,7 +113,7 @@ export function startWatch(watching: Watching): Watch {
     const { cursor, asOf, trustUntil } = frame;
     const known = rooms.get(session.id);
     if (kind === 'sign' && known?.cursor !== cursor) {
-      // Then it names no cursor when it asks again, and is sent all.
+      // Without a cursor, all is sent again.
       if (known) rooms.set(session.id, { ...known, cursor: '' });
       return false;
     }
@@ -137,7 +137,7 @@ export function startWatch(watching: Watching): Watch {
   }
 
   let isTold = false;
-  /** Not all signs of a house at once when their server is back; but who is new has to know what it may do. */
+  /** At a random moment when the server is back, but at once for a new device, which must learn what it may do. */
   function comeBack(): void {
     setTimeout(() => void tell(), isTold ? Math.random() * 15_000 : 0);
     isTold = true;
@@ -145,7 +145,7 @@ export function startWatch(watching: Watching): Watch {
     void keepPage();
   }
 
-  /** Until the token does not count any more. */
+  /** Fulfilled when the token is refused. */
   async function follow(): Promise<void> {
     const paper = watching.isPaper ? await import('./paper.ts') : null;
     await new Promise<void>((resolve) => {
@@ -191,7 +191,7 @@ export function startWatch(watching: Watching): Watch {
       if (watch.rooms.size) showCard(session, null);
       else showCard(session, { title: session.text.connecting, lines: [], key: 'connecting' });
       await follow();
-      // Who answers for the devices has to say so too, before a device is taken for unpaired.
+      // A device counts as unpaired only when REST refuses its token too.
       const response = await session.ask('self').catch(() => null);
       if (response && response.status === 401) {
         session.token = null;
@@ -203,9 +203,9 @@ export function startWatch(watching: Watching): Watch {
     }
   }
 
-  // After its caller has got the watch that it works with.
+  // After the caller has received the watch.
   queueMicrotask(() => void run());
-  // E-paper tells whenever it has asked.
+  // E-paper does this after each poll.
   setInterval(() => {
     if (watching.isPaper) return;
     if (watch.state !== 'live' && watch.state !== 'polling') return;
@@ -217,12 +217,12 @@ export function startWatch(watching: Watching): Watch {
   return watch;
 }
 
-/** Looks after the connection when the device itself knows more about it. */
+/** Reacts to what the device reports about the network and its clock. */
 function mind(watch: Watch): void {
-  // What is said of the network comes a little before it is so.
+  // The events come a little early.
   addEventListener('offline', () => setTimeout(() => watch.link?.drop(!navigator.onLine), 1_000));
   addEventListener('online', () => {
-    // Not all signs of a house at once.
+    // At random, so that not all signs of a house call at once.
     setTimeout(() => watch.link?.drop(), 200 + Math.random() * 2_000);
   });
   const aside = () => Date.now() - performance.now();
@@ -231,14 +231,13 @@ function mind(watch: Watch): void {
     const slept = aside() - before;
     before += slept;
     if (Math.abs(slept) < 3_000) return;
-    // The device has slept, and its ticks with it, or somebody has set its clock. What we know is taken for as old as it
-    // may be, until the server says what time it is.
+    // The device has slept, or its clock was set. Until the server answers, the greatest possible age is assumed.
     if (slept > 0) watch.clock.skip(slept);
     watch.link?.drop();
   }, 1_000);
 }
 
-/** The room is not, or not any more, among those of this device. */
+/** Shows that the room is not one of this device's, with links to those that are. */
 async function showMissing(session: Session, isStill: () => boolean): Promise<void> {
   const { text } = session;
   const response = await session.ask('self').catch(() => null);

@@ -1,6 +1,6 @@
 /**
- * Keeps the files of the pages, so that a kiosk that starts without the network shows its sign and not an error. What the
- * network gives always comes first, and no answer of an API is kept.
+ * Caches the files of the pages, so that a kiosk that starts without network shows its sign. The network comes first, and no
+ * answer of an API is cached.
  */
 type FetchEvent = Event & { request: Request; respondWith(answer: Promise<Response>): void };
 
@@ -8,15 +8,15 @@ const isFile = ({ method, url }: Request) =>
   method === 'GET' &&
   /\/(door-sign|board)\/\d+$|\/assets\/(web\/display|displays)\/[\w.-]+$/.test(new URL(url).pathname);
 
-/** A network that is cut may never say so. */
+/** A call without network may hang forever. */
 const patienceMs = 5_000;
-/** Where nothing is kept; what leads nowhere for longer keeps other calls from the server. */
+/** For files that are not cached. */
 const longPatienceMs = 20_000;
-/** What is kept is given at once for a while after that, or each file would wait anew. */
+/** How long cached files are used without asking, after a timeout. */
 const unaskedMs = 30_000;
 let cutUntil = 0;
 
-/** A portal, or a proxy whose server is away, answers for us with pages of its own. */
+/** A captive portal or a proxy may answer with pages of its own. */
 async function isOurs(response: Response): Promise<boolean> {
   if (!response.ok || response.redirected) return false;
   if (!/html/.test(response.headers.get('content-type') ?? '')) return true;
@@ -45,7 +45,7 @@ async function answer(request: Request): Promise<Response> {
   }
 }
 
-// A new one does not wait until no sign is open: that is never.
+// A new worker need not wait until no sign is open, which never happens.
 addEventListener('install', () => (globalThis as unknown as { skipWaiting(): void }).skipWaiting());
 addEventListener('fetch', (event) => {
   const { request } = event as FetchEvent;
