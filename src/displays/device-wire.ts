@@ -43,41 +43,33 @@ export const displayPrivacy = z.enum(privacyLevels, 'must be Title, Organizer or
     'What a display shows of bookings: all; their organizers only; or only that there are some. Of private ones it shows no more than that.',
 });
 
-const longest = { program: 200, screen: 40, note: 500 };
-const healthTexts = {
-  Program: 'Which program it runs.',
-  Screen: 'Width x height of its screen in CSS pixels.',
-  ClockAheadSeconds: 'By how many seconds its clock is ahead of that of the server.',
-  Battery: 'Percent of its battery.',
-  Reconnects: 'How often it has lost the stream since it was started.',
-  StartedAt: 'When it was started.',
-  Note: 'What it wants the operators to read.',
-};
-const healthNumbers = {
-  ClockAheadSeconds: whole(-mostId, mostId, healthTexts.ClockAheadSeconds).nullable(),
-  Battery: whole(0, 100, healthTexts.Battery).nullable(),
-  Reconnects: whole(0, mostId, healthTexts.Reconnects).nullable(),
-};
-
 export const healthRecord = z
   .object({
-    Program: text(longest.program, healthTexts.Program),
-    Screen: maybeText(longest.screen, healthTexts.Screen),
-    ...healthNumbers,
-    StartedAt: maybeInstant(healthTexts.StartedAt),
-    Note: maybeText(longest.note, healthTexts.Note),
+    Program: text(200, 'Which program it runs.'),
+    Screen: maybeText(40, 'Width x height of its screen in CSS pixels.'),
+    ClockAheadSeconds: whole(
+      -mostId,
+      mostId,
+      'By how many seconds its clock is ahead of that of the server.',
+    ).nullable(),
+    Battery: whole(0, 100, 'Percent of its battery.').nullable(),
+    Reconnects: whole(0, mostId, 'How often it has lost the stream since it was started.').nullable(),
+    StartedAt: maybeInstant('When it was started.'),
+    Note: maybeText(500, 'What it wants the operators to read.'),
   })
   .meta({ id: 'DisplayHealth', description: 'What a device last told of itself.' });
 
+const { Program, Screen, ClockAheadSeconds, Battery, Reconnects, StartedAt, Note } = healthRecord.shape;
+const as = ({ description = '' }: z.ZodType) => ({ description });
 export const healthReport = z
   .strictObject({
-    Program: sentText(longest.program).meta({ description: healthTexts.Program }),
-    Screen: sentText(longest.screen).meta({ description: healthTexts.Screen }).nullable().default(null),
-    ClockAheadSeconds: healthNumbers.ClockAheadSeconds.default(null),
-    Battery: healthNumbers.Battery.default(null),
-    Reconnects: healthNumbers.Reconnects.default(null),
-    StartedAt: sentInstant().nullable().default(null).meta({ description: healthTexts.StartedAt }),
-    Note: sentText(longest.note).meta({ description: healthTexts.Note }).nullable().default(null),
+    Program: sentText(200).meta(as(Program)),
+    Screen: sentText(40).meta(as(Screen)).nullable().default(null),
+    ClockAheadSeconds: ClockAheadSeconds.default(null),
+    Battery: Battery.default(null),
+    Reconnects: Reconnects.default(null),
+    StartedAt: sentInstant().nullable().default(null).meta(as(StartedAt)),
+    Note: sentText(500).meta(as(Note)).nullable().default(null),
   })
   .meta({ id: 'HealthReport', description: 'What a device tells of itself.' });
 

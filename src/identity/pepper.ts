@@ -9,10 +9,6 @@ import { type Finding, findingsOf } from '../finding.ts';
 import { pepperOf } from './pins.ts';
 import { deriveKey, isSealedWith } from './tokens.ts';
 
-async function findHash(db: Database): Promise<Buffer | undefined> {
-  return (await db.selectFrom('pepper').select('hash').executeTakeFirst())?.hash;
-}
-
 /** Undecided: nothing is stored that depends on a Pepper. */
 type PepperVerdict = 'right' | 'wrong' | 'undecided';
 
@@ -34,9 +30,9 @@ const hashOf = (pepper: string) => createHmac('sha256', deriveKey(pepper, 'check
 
 async function judge({ db, config }: PepperContext): Promise<PepperVerdict> {
   const pepper = pepperOf(config);
-  const known = await findHash(db);
+  const known = await db.selectFrom('pepper').select('hash').executeTakeFirst();
   if (!known) return await judgeByKeys(db, pepper);
-  return known.equals(hashOf(pepper)) ? 'right' : 'wrong';
+  return known.hash.equals(hashOf(pepper)) ? 'right' : 'wrong';
 }
 
 /** Only reads: a health check must not claim a Pepper. */

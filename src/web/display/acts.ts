@@ -12,48 +12,37 @@ export type ActResult =
   /** Whether it happened is not known. */
   | { kind: 'noAnswer' };
 
-const problems = '... on Problem { code } __typename';
-const booking = '... on Booking { id version }';
+const act = (name: string, parameters: string, field: string, answer = '... on Booking { id version }') =>
+  `mutation ${name}(${parameters}) { act: ${field} { ${answer} ... on Problem { code } __typename } }`;
 
 /** The mutation of an offer; repeated with the same variables it has no second effect. */
-export function mutationOf(offer: Offer, room: string, now: number, key: string, text: Text) {
+export function mutationOf(offer: Offer, room: string, now: number, key: string, text: Text): ActCall {
   if (offer.act === 'book' || offer.act === 'bookUntil') {
-    return {
-      query: `mutation Book($input: CreateBookingInput!) { act: createBooking(input: $input) { ... on BookingCreated { booking { id version } } ${problems} } }`,
-      variables: {
-        input: {
-          resourceId: room,
-          subject: text.subject,
-          start: new Date(now - (now % 1_000)).toISOString(),
-          end: new Date(offer.end).toISOString(),
-          idempotencyKey: key,
-        },
-      },
+    const created = '... on BookingCreated { booking { id version } }';
+    const input = {
+      resourceId: room,
+      subject: text.subject,
+      start: new Date(now - (now % 1_000)).toISOString(),
+      end: new Date(offer.end).toISOString(),
+      idempotencyKey: key,
     };
+    const query = act('Book', '$input: CreateBookingInput!', 'createBooking(input: $input)', created);
+    return { query, variables: { input } };
   }
   const { bookingId: id, version } = offer.slot;
-  if (offer.act === 'checkIn')
-    return {
-      query: `mutation CheckIn($id: ID!) { act: checkIn(id: $id) { ${booking} ${problems} } }`,
-      variables: { id },
-    };
-  if (offer.act === 'end')
-    return {
-      query: `mutation End($id: ID!) { act: releaseBooking(id: $id) { ${booking} ${problems} } }`,
-      variables: { id },
-    };
+  if (offer.act === 'checkIn') return { query: act('CheckIn', '$id: ID!', 'checkIn(id: $id)'), variables: { id } };
+  if (offer.act === 'end') return { query: act('End', '$id: ID!', 'releaseBooking(id: $id)'), variables: { id } };
+  const parameters = '$id: ID!, $version: Int!, $minutes: Int!';
   return {
-    query: `mutation Extend($id: ID!, $version: Int!, $minutes: Int!) { act: extendBooking(id: $id, version: $version, minutes: $minutes) { ${booking} ${problems} } }`,
+    query: act('Extend', parameters, 'extendBooking(id: $id, version: $version, minutes: $minutes)'),
     variables: { id, version, minutes: offer.minutes },
   };
 }
 
-export function undoOf({ id, version }: DoneAct) {
-  return {
-    query: `mutation Undo($id: ID!, $version: Int!) { act: undoBooking(id: $id, version: $version) { ${booking} ${problems} } }`,
-    variables: { id, version },
-  };
-}
+export const undoOf = ({ id, version }: DoneAct): ActCall => ({
+  query: act('Undo', '$id: ID!, $version: Int!', 'undoBooking(id: $id, version: $version)'),
+  variables: { id, version },
+});
 
 type ActCall = { query: string; variables: Record<string, unknown> };
 type ActAnswer = { data?: { act?: (Partial<DoneAct> & { booking?: DoneAct; code?: string }) | null } | null };
