@@ -16,29 +16,9 @@ export function toContent({ stored, open, zoneOffsets }: RoomPlan, level: Privac
   const { timeZone, isActive, start, end } = stored;
   const schedule = toSlots(stored, level);
   const { status, until, nextChangeAt } = stateAt({ isActive, slots: schedule, open, end }, now);
-  const { locationId, locationName, name, kind, capacity, equipment } = stored;
-  const resource = {
-    id: stored.resourceId,
-    name,
-    locationId,
-    locationName,
-    kind,
-    capacity,
-    equipment,
-    isActive,
-  };
-  const said = {
-    timeZone,
-    zoneOffsets,
-    resource,
-    status,
-    until,
-    schedule,
-    open,
-    start,
-    end,
-    nextChangeAt,
-  };
+  const { resourceId: id, locationId, locationName, name, kind, capacity, equipment } = stored;
+  const resource = { id, name, locationId, locationName, kind, capacity, equipment, isActive };
+  const said = { timeZone, zoneOffsets, resource, status, until, schedule, open, start, end, nextChangeAt };
   return { cursor: hash('sha256', JSON.stringify(said), 'base64url').slice(0, 22), ...said };
 }
 

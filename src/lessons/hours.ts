@@ -8,7 +8,11 @@ import type { BatchKey } from './batch.ts';
 /** Opening hours are read for so many days around today; lessons beyond give no warning. */
 const horizonDays = 800;
 
-/** Stages the opening hours of the rooms. @returns whether any are known */
+/**
+ * Stages the opening hours of the rooms: `open_interval` holds the lists of open times by UTC day, `open_room` which list
+ * applies to a room.
+ * @returns whether any are known
+ */
 export async function layOpeningHours(
   trx: Transaction,
   batch: BatchKey,
@@ -20,23 +24,10 @@ export async function layOpeningHours(
   if (from >= to) return false;
   const open = await openingHours.listOpenIntervals(trx, batch.mandatorId, resourceIds, from, to);
   if (open.size === 0) return false;
-  // Rooms that keep the same hours share one list.
-  const lists = Map.groupBy(open.keys(), (id) => open.get(id) ?? []);
-  await stageOpeningHours(
-    trx,
-    [...lists].map(([intervals, ids]) => ({ intervals, resourceIds: ids })),
-    from,
-    to,
-  );
-  return true;
-}
-
-type OpenList = { resourceIds: number[]; intervals: readonly { start: Date; end: Date }[] };
-
-/** `open_interval` holds the lists of open times by UTC day, `open_room` which list applies to a room. */
-async function stageOpeningHours(trx: Transaction, lists: OpenList[], from: Date, to: Date): Promise<void> {
-  const rooms = lists.flatMap(({ resourceIds }, list) => resourceIds.map((id) => ({ id, list })));
-  const times = lists.flatMap(({ intervals }, list) => intervals.map(({ start, end }) => ({ list, start, end })));
+  // Rooms with the same hours share one list.
+  const lists = [...Map.groupBy(open.keys(), (id) => open.get(id) ?? [])];
+  const rooms = lists.flatMap(([, ids], list) => ids.map((id) => ({ id, list })));
+  const times = lists.flatMap(([intervals], list) => intervals.map(({ start, end }) => ({ list, start, end })));
   await sql`
     create temporary table open_room on commit drop as
     select id, list, ${from}::timestamptz as known_from, ${to}::timestamptz as known_to
@@ -51,6 +42,7 @@ async function stageOpeningHours(trx: Transaction, lists: OpenList[], from: Date
     cross join generate_series(opens::date, closes::date, interval '1 day') as day`.execute(trx);
   await sql`create index on open_interval (list, day)`.execute(trx);
   await sql`analyze open_room, open_interval`.execute(trx);
+  return true;
 }
 
 /** A join that keeps the lessons whose room has known hours and is not open all the time. */
