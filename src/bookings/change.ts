@@ -7,6 +7,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { Conflict, InvalidInput, PreconditionFailed } from '../errors.ts';
 import { suggestAlternatives } from './alternatives.ts';
 import type { Booking, BookingChanges, ConflictHandling, Scope } from './booking.ts';
+import { checkInAfter, checkInOf } from './check-in.ts';
 import { checkEndAtDoor, checkIsOn, inReach } from './door.ts';
 import { checkIsActive, checkNotOver, type Held, type Holding, holdBookings } from './held.ts';
 import {
@@ -22,12 +23,12 @@ import {
 import type { RoomConflict } from './occupied.ts';
 import { getBooking, readBack } from './reading.ts';
 import { areOnSameDate, atSameClock } from './recurrence.ts';
-import { checkActive, checkApart, checkInOf, checkTimes } from './rules.ts';
+import { checkActive, checkApart, checkTimes } from './rules.ts';
 import { isExtendedAlready, keepUndo } from './undo.ts';
 
 const minute = 60_000;
 
-type Change = {
+type PlannedChange = {
   id: number;
   versions: Versions;
   scope: Scope;
@@ -124,7 +125,7 @@ type Step = { old: Held; to: Held };
 async function change(
   trx: Transaction,
   viewer: Viewer,
-  { id, versions, scope, conflictHandling, room, changesOf }: Change,
+  { id, versions, scope, conflictHandling, room, changesOf }: PlannedChange,
 ): Promise<Refused | { named: Held }> {
   const rooms = room ? await lockPlaces(trx, viewer, id, scope, room.resourceId) : [];
   const holding = await holdBookings(trx, viewer, id, scope);
@@ -194,35 +195,14 @@ function planSteps(
   const steps = meant.map((old) => {
     const to = { ...old, ...changes, start: old.start, end: old.end };
     if (hasNewTimes) Object.assign(to, timesOf(old, roomOf(rooms, to.resourceId).timeZone));
-    Object.assign(to, checkInTimes(rooms, { old, to }, now));
+    const checkInSince = (since: Date) => checkInOf(roomOf(rooms, to.resourceId), to.kind, to, since);
+    Object.assign(to, checkInAfter(old, to, now, checkInSince));
     return { old, to };
   });
   return steps.filter(({ old, to }) => !isDeepStrictEqual(old, to));
 }
 
 const isSame = (one: Date, other: Date) => one.getTime() === other.getTime();
-
-/**
- * Unless somebody has come already, asked for anew where the start or the resource changes; and where the end does, which
- * may have been or become the limit, as if the booking had been made with this end.
- */
-function checkInTimes(
-  rooms: readonly BookableRoom[],
-  { old, to }: Step,
-  now: Date,
-): Pick<Held, 'checkInFrom' | 'checkInUntil'> {
-  const { checkInFrom, checkInUntil, checkedInAt, createdAt } = old;
-  const isElsewhere = to.resourceId !== old.resourceId || !isSame(to.start, old.start);
-  const askedAt = (since: Date) => checkInOf(roomOf(rooms, to.resourceId), to.kind, to, since);
-  if (isElsewhere && !checkedInAt) {
-    const asked = askedAt(now);
-    return { checkInFrom: asked?.from ?? null, checkInUntil: asked?.until ?? null };
-  }
-  if (!checkInUntil) return { checkInFrom, checkInUntil };
-  const asked = checkedInAt || isSame(to.end, old.end) ? null : askedAt(createdAt);
-  const until = asked && asked.until > checkInUntil ? asked.until : checkInUntil;
-  return { checkInFrom, checkInUntil: until > to.end ? to.end : until };
-}
 
 function otherDate(): InvalidInput {
   const message =

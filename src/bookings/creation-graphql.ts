@@ -5,7 +5,7 @@ import { type Builder, type Types, typeNamed } from '../graphql/builder.ts';
 import { bodyType, readBody, recordType } from '../graphql/record.ts';
 import { idempotencyKey } from '../input.ts';
 import { alternative, roomConflict, toAlternativeRecord, toConflictRecord } from './occupied-wire.ts';
-import { type Booking, type Created, createBooking, Occupied, type RoomConflict } from './service.ts';
+import { type Booking, type Created, createBooking, type Occupied, type RoomConflict } from './service.ts';
 import * as wire from './wire.ts';
 
 type Series = NonNullable<Created['series']>;
@@ -14,16 +14,17 @@ type Series = NonNullable<Created['series']>;
 export function addOccupied(builder: Builder): void {
   const conflict = recordType(builder, 'RoomConflict', roomConflict, toConflictRecord);
   const possible = recordType(builder, 'Alternative', alternative, toAlternativeRecord);
+  // By its members: what the errors plugin hands on is a proxy, and no instance of Occupied.
   builder.objectFields(Conflict, (t) => ({
     conflicts: t.field({
       type: [conflict],
       description: 'Of a booking: those in its way, the first 100.',
-      resolve: (error) => (error instanceof Occupied ? [...error.conflicts] : []),
+      resolve: (error: Partial<Occupied>) => [...(error.conflicts ?? [])],
     }),
     alternatives: t.field({
       type: [possible],
       description: 'Of a booking: where and when it would be possible, at most 5.',
-      resolve: (error) => (error instanceof Occupied ? [...error.alternatives] : []),
+      resolve: (error: Partial<Occupied>) => [...(error.alternatives ?? [])],
     }),
   }));
 }

@@ -8,6 +8,7 @@ import { claimIdempotencyKey } from '../db/idempotency.ts';
 import { type Conflict, type FieldError, InvalidInput } from '../errors.ts';
 import { suggestAlternatives } from './alternatives.ts';
 import { asSeenBy, type Booking, type NewBooking, type StoredBooking } from './booking.ts';
+import { checkInOf } from './check-in.ts';
 import { checkWalkIn } from './door.ts';
 import {
   type BookableRoom,
@@ -22,7 +23,7 @@ import {
 } from './occupation.ts';
 import type { RoomConflict } from './occupied.ts';
 import { atSameClock, expandRule } from './recurrence.ts';
-import { checkActive, checkApart, checkInOf, checkTimes } from './rules.ts';
+import { checkActive, checkApart, checkTimes } from './rules.ts';
 import { findStored } from './stored.ts';
 import { keepUndo } from './undo.ts';
 

@@ -6,11 +6,9 @@ import { dayLength } from '../time/days.ts';
 import type { BookingKind } from './booking.ts';
 import { type BookableRoom, occupiedBy, type Wanted } from './occupation.ts';
 
-const minute = 60_000;
 const mostDays: Partial<Record<BookingKind, number>> = { Booking: 1, Block: 366 };
 const earliest = new Date('2000-01-01T00:00:00Z');
 const mostDaysAhead = 3 * 366;
-const checkInOpens = 15 * minute;
 
 /**
  * Who is no Admin books nothing that is over already.
@@ -52,22 +50,4 @@ export function checkApart(series: readonly Wanted[]): void {
   if (!overlaps) return;
   const message = 'End: bookings of the series would overlap each other; make them shorter.';
   throw new InvalidInput(message, [{ field: 'End', pointer: '/End', code: 'OverlapsItself', message }]);
-}
-
-/**
- * When a booking must be checked in: from 15 minutes before its start until the minutes of its resource after it, or after
- * `now` for one that has begun; at its end at the latest. Null where nobody checks in, also for what is over.
- */
-export function checkInOf(
-  { checkInMinutes }: Pick<BookableRoom, 'checkInMinutes'>,
-  kind: BookingKind,
-  { start, end }: { start: Date; end: Date },
-  now: Date,
-): { from: Date; until: Date } | null {
-  if (checkInMinutes === null || kind !== 'Booking' || end <= now) return null;
-  const begins = Math.max(start.getTime(), now.getTime());
-  return {
-    from: new Date(start.getTime() - checkInOpens),
-    until: new Date(Math.min(begins + checkInMinutes * minute, end.getTime())),
-  };
 }
