@@ -20,41 +20,27 @@ export function inReach(viewer: Viewer, table = 'booking'): RawBuilder<unknown> 
   return shown ? sql`and ${sql.ref(`${table}.resource_id`)} = any (${shown}::integer[])` : sql``;
 }
 
-type Members = Partial<Record<keyof NewBooking, { name: string; isRight: boolean; remedy: string }>>;
-
 /**
  * A walk-in: a plain booking of whoever stands there, from now on.
  * @throws InvalidInput with each fault: codes NotAtDisplay, NotNow, TooShort, TooLong, InPast
  */
 export function checkWalkIn(viewer: Viewer, wanted: NewBooking, now: Date): void {
   const { start, end, organizerId = viewer.personId } = wanted;
-  const isNone = (minutes: number) => ({ isRight: minutes === 0, remedy: 'must be 0 at a display' });
-  const members: Members = {
-    kind: { name: 'Kind', isRight: wanted.kind === 'Booking', remedy: 'must be Booking at a display' },
-    status: {
-      name: 'Status',
-      isRight: wanted.status === 'Confirmed',
-      remedy: 'must be Confirmed at a display',
-    },
-    isPrivate: { name: 'IsPrivate', isRight: !wanted.isPrivate, remedy: 'must be false at a display' },
-    setupMinutes: { name: 'SetupMinutes', ...isNone(wanted.setupMinutes) },
-    teardownMinutes: { name: 'TeardownMinutes', ...isNone(wanted.teardownMinutes) },
-    organizerId: {
-      name: 'OrganizerId',
-      isRight: organizerId === viewer.personId,
-      remedy: 'is the display itself',
-    },
-    recurrenceRule: {
-      name: 'RecurrenceRule',
-      isRight: wanted.recurrenceRule === undefined,
-      remedy: 'a display makes no series',
-    },
-  };
+  /** What a display may not choose, and what it must be. */
+  const fixed: [name: string, isRight: boolean, rule: string][] = [
+    ['Kind', wanted.kind === 'Booking', 'must be Booking at a display'],
+    ['Status', wanted.status === 'Confirmed', 'must be Confirmed at a display'],
+    ['IsPrivate', !wanted.isPrivate, 'must be false at a display'],
+    ['SetupMinutes', wanted.setupMinutes === 0, 'must be 0 at a display'],
+    ['TeardownMinutes', wanted.teardownMinutes === 0, 'must be 0 at a display'],
+    ['OrganizerId', organizerId === viewer.personId, 'is the display itself'],
+    ['RecurrenceRule', wanted.recurrenceRule === undefined, 'a display makes no series'],
+  ];
   const faults: FieldError[] = [];
   const fault = (field: string, code: string, text: string) =>
     faults.push({ field, pointer: `/${field}`, code, message: `${field}: ${text}.` });
-  for (const { name, isRight, remedy } of Object.values(members))
-    if (!isRight) fault(name, 'NotAtDisplay', `${remedy}; leave it out, or use the PIN of a user`);
+  for (const [name, isRight, rule] of fixed)
+    if (!isRight) fault(name, 'NotAtDisplay', `${rule}; leave it out, or use the PIN of a user`);
   const length = end.getTime() - start.getTime();
   if (Math.abs(start.getTime() - now.getTime()) > mostFromNow)
     fault('Start', 'NotNow', `must be within 5 minutes of now, which is ${now.toISOString()}`);

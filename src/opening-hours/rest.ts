@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { Act, Context, Versions, Viewer } from '../context.ts';
 import { readId } from '../input.ts';
 import { id } from '../rest/parameters.ts';
-import { type DescribedAnswer, route } from '../rest/route.ts';
+import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as hours from './service.ts';
 import * as wire from './wire.ts';
@@ -49,18 +50,58 @@ const localDate = (description: string) =>
   z.iso.date('must be a date such as 2026-03-28').optional().meta({ description });
 
 const resource = z.object({ resourceId: id('The id of the resource.') });
-const forAdmins = { 403: 'Only an Admin reads and changes the hours of a single resource.' };
 const replaces =
   'The list replaces what the resource had; what a GET answered may be sent back with changes. `If-Match` names the version that the change is meant for.';
 
-function ownAnswer(description: string, body: z.ZodType, item: object): Record<number, DescribedAnswer> {
-  const record = { ResourceId: 5, Version: 12, Items: [{ ...own, ...item }] };
-  return { 200: { description, body, example: record, headers: ['ETag'] } };
+/** How an Admin reads and replaces one of the two lists of a resource. */
+function ownRoutes<Item, Body extends z.ZodType>(list: {
+  noun: 'rule' | 'exception';
+  description: string;
+  example: object;
+  record: z.ZodType;
+  toRecord(own: hours.OwnHours<Item>): { Version: number };
+  body: Body;
+  get(db: Db, viewer: Viewer, id: number): Promise<hours.OwnHours<Item>>;
+  replace(db: Db, act: Act, id: number, versions: Versions, body: z.output<Body>): Promise<hours.OwnHours<Item>>;
+}): Route[] {
+  const { noun, description, example, record, toRecord, body, get, replace } = list;
+  const shared = {
+    path: `${path}/:resourceId/${noun}s`,
+    params: resource,
+    answers: {
+      200: {
+        description: `The ${noun}s of the resource itself.`,
+        body: record,
+        example: { ResourceId: 5, Version: 12, Items: [{ ...own, ...example }] },
+        headers: ['ETag' as const],
+      },
+    },
+    problems: { 403: 'Only an Admin reads and changes the hours of a single resource.' },
+  };
+  return [
+    route({
+      method: 'GET',
+      ...shared,
+      summary: `Read the opening ${noun}s of a resource`,
+      description,
+      handle: async ({ db }, { viewer, params }) => recordAnswer(toRecord(await get(db, viewer, params.resourceId))),
+    }),
+    route({
+      method: 'PUT',
+      ...shared,
+      summary: `Replace the opening ${noun}s of a resource`,
+      description: replaces,
+      headers: ['If-Match'],
+      body: { schema: body, example: { Items: [example] } },
+      handle: async ({ db }, call) =>
+        recordAnswer(toRecord(await replace(db, call, call.params.resourceId, readIfMatch(call.headers), call.body))),
+    }),
+  ];
 }
-const rulesAnswer = ownAnswer('The rules of the resource itself.', wire.ownRules, rule);
-const exceptionsAnswer = ownAnswer('The exceptions of the resource itself.', wire.ownExceptions, exception);
 
-export const routes = [
+type Db = Context['db'];
+
+export const routes: Route[] = [
   route({
     method: 'GET',
     path: `${path}/all/:locationId`,
@@ -84,64 +125,26 @@ export const routes = [
       return { status: 200, body: wire.toOpeningHours(found) };
     },
   }),
-  route({
-    method: 'GET',
-    path: `${path}/:resourceId/rules`,
-    summary: 'Read the opening rules of a resource',
+  ...ownRoutes({
+    noun: 'rule',
     description: 'The weekly hours that a resource has itself; without any, those of its location count.',
-    params: resource,
-    answers: rulesAnswer,
-    problems: forAdmins,
-    handle: async ({ db }, { viewer, params }) =>
-      recordAnswer(wire.toOwnRules(await hours.getRules(db, viewer, params.resourceId))),
+    example: rule,
+    record: wire.ownRules,
+    toRecord: wire.toOwnRules,
+    body: wire.rulesBody,
+    get: hours.getRules,
+    replace: (db, act, id, versions, { Items }) =>
+      hours.replaceRules(db, act, id, versions, Items.map(hours.toNewRule)),
   }),
-  route({
-    method: 'PUT',
-    path: `${path}/:resourceId/rules`,
-    summary: 'Replace the opening rules of a resource',
-    description: replaces,
-    headers: ['If-Match'],
-    params: resource,
-    body: { schema: wire.rulesBody, example: { Items: [rule] } },
-    answers: rulesAnswer,
-    problems: forAdmins,
-    handle: async ({ db }, { viewer, requestId, params, body, headers }) => {
-      const rules = body.Items.map(hours.toNewRule);
-      return recordAnswer(
-        wire.toOwnRules(
-          await hours.replaceRules(db, { viewer, requestId }, params.resourceId, readIfMatch(headers), rules),
-        ),
-      );
-    },
-  }),
-  route({
-    method: 'GET',
-    path: `${path}/:resourceId/exceptions`,
-    summary: 'Read the opening exceptions of a resource',
+  ...ownRoutes({
+    noun: 'exception',
     description: 'The dates on which a resource has other hours, besides those of its location.',
-    params: resource,
-    answers: exceptionsAnswer,
-    problems: forAdmins,
-    handle: async ({ db }, { viewer, params }) =>
-      recordAnswer(wire.toOwnExceptions(await hours.getExceptions(db, viewer, params.resourceId))),
-  }),
-  route({
-    method: 'PUT',
-    path: `${path}/:resourceId/exceptions`,
-    summary: 'Replace the opening exceptions of a resource',
-    description: replaces,
-    headers: ['If-Match'],
-    params: resource,
-    body: { schema: wire.exceptionsBody, example: { Items: [exception] } },
-    answers: exceptionsAnswer,
-    problems: forAdmins,
-    handle: async ({ db }, { viewer, requestId, params, body, headers }) => {
-      const exceptions = body.Items.map(hours.toNewException);
-      return recordAnswer(
-        wire.toOwnExceptions(
-          await hours.replaceExceptions(db, { viewer, requestId }, params.resourceId, readIfMatch(headers), exceptions),
-        ),
-      );
-    },
+    example: exception,
+    record: wire.ownExceptions,
+    toRecord: wire.toOwnExceptions,
+    body: wire.exceptionsBody,
+    get: hours.getExceptions,
+    replace: (db, act, id, versions, { Items }) =>
+      hours.replaceExceptions(db, act, id, versions, Items.map(hours.toNewException)),
   }),
 ];
