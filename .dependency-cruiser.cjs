@@ -98,6 +98,8 @@ module.exports = {
       from: { path: [`^src/(${room})/`, '^src/access\\.ts$'], pathNot: `^src/[^/]+/(${face})\\.ts$` },
       to: { path: '^src/(context|config)\\.ts$', dependencyTypesNot: ['type-only'] },
     },
+    // Protocols: without the database, and without any other room.
+    onlyTo('mail-servers', '^src/mail-servers/', ['^src/(mail-servers|http|time)/', '^src/(config|log)\\.ts$']),
     onlyTo('authenticate', '^src/identity/authenticate\\.ts$', ['^src/(identity|rest)/', context, errorsAndLog]),
     onlyTo(
       'hallway',

@@ -1,12 +1,5 @@
 /** The pages of a reading, together. */
-import type {
-  CalendarChanges,
-  CalendarPage,
-  Connector,
-  ReadingWindow,
-  RemoteCalendar,
-  RemoteGroup,
-} from './connector.ts';
+import type { CalendarChanges, CalendarPage, RemoteGroup } from './connector.ts';
 import { groupItems, type ReadOfGroup } from './groups.ts';
 
 /** Of pages in their order, without those that others have made void. */
@@ -44,20 +37,4 @@ export function mergePages(
 function readsOf({ id: group, items, unreadable }: RemoteGroup): ReadOfGroup[] {
   if (unreadable !== undefined) return [{ group, id: `! ${group}`, unreadable }];
   return items.map((item) => ({ group, id: item.id, item }));
-}
-
-/** A reading to its end, from a cursor on. */
-export async function readAll(
-  { pages }: Connector,
-  calendar: RemoteCalendar,
-  cursor: string | null,
-  window: ReadingWindow,
-  signal: AbortSignal,
-): Promise<CalendarChanges> {
-  const read: CalendarPage[] = [];
-  for await (const page of pages(calendar, { cursor, continuation: null }, window, signal)) {
-    read.push(page);
-    if (page.isLast) return { ...mergePages(read), whole: page.whole, cursor: page.cursor, address: page.address };
-  }
-  throw new Error('a reading has no last page');
 }

@@ -11,7 +11,7 @@
  * - Nothing that was asked or answered is logged.
  */
 import type { Config, MailServerSettings } from '../config.ts';
-import type { Context } from '../context.ts';
+import type { Log } from '../log.ts';
 import { openCalDav } from './caldav.ts';
 import type { Connector } from './connector.ts';
 import { givingUpCursors } from './cursors.ts';
@@ -40,7 +40,7 @@ export { childOf, childrenOf, readXml, textOf, type XmlElement, XmlFault } from 
 const openers = { Ews: openEws, Graph: openGraph, CalDav: openCalDav };
 
 /** The ways to mail servers, of the same settings always the same one, as it keeps a token. Nothing is asked of it yet. */
-export function openConnectors({ log }: Pick<Context, 'log'>): (settings: MailServerSettings) => Connector {
+export function openConnectors({ log }: { log: Log }): (settings: MailServerSettings) => Connector {
   const opened = new Map<MailServerSettings, Connector>();
   return (settings) => {
     const known = opened.get(settings);

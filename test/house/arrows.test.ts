@@ -63,6 +63,10 @@ const planted: Record<string, [importer: string, imported: string][]> = {
   worker: [['src/worker/queue.ts', 'src/lessons/service.ts']],
   'worker-runner': [['src/worker/runner.ts', 'src/lessons/service.ts']],
   'cli-program': [['src/cli/program.ts', 'src/lessons/service.ts']],
+  'mail-servers': [
+    ['src/mail-servers/service.ts', 'src/db/database.ts'],
+    ['src/mail-servers/connector.ts', 'src/tenants/service.ts'],
+  ],
   access: [
     ['src/access.ts', 'src/tenants/service.ts'],
     ['src/access.ts', 'src/log.ts'],

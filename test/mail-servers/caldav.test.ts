@@ -5,10 +5,10 @@ import type { MailServerSettings } from '../../src/config.ts';
 import { openLog } from '../../src/log.ts';
 import { openCalDav } from '../../src/mail-servers/caldav.ts';
 import type { CalendarChanges, Connector } from '../../src/mail-servers/connector.ts';
-import { mergePages, readAll } from '../../src/mail-servers/pages.ts';
+import { mergePages } from '../../src/mail-servers/pages.ts';
 import { openConnectors } from '../../src/mail-servers/service.ts';
 import { longestIdleMs } from '../_util/scripted-server.ts';
-import { holdDeadlines, readInSteps } from '../mail/_util/in-steps.ts';
+import { holdDeadlines, readAll, readInSteps } from '../mail/_util/in-steps.ts';
 
 const window = { start: new Date('2026-11-20T00:00Z'), end: new Date('2027-11-20T00:00Z') };
 const mailbox = 'room-a@rooms.test';

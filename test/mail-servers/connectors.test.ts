@@ -8,9 +8,9 @@ import {
   type RemoteItem,
   ServerFault,
 } from '../../src/mail-servers/connector.ts';
-import { mergePages, readAll } from '../../src/mail-servers/pages.ts';
+import { mergePages } from '../../src/mail-servers/pages.ts';
 import { openConnectors } from '../../src/mail-servers/service.ts';
-import { readInSteps } from '../mail/_util/in-steps.ts';
+import { readAll, readInSteps } from '../mail/_util/in-steps.ts';
 import { exchangeReply, startListener } from '../mail/_util/listener.ts';
 import { type MailServer, startMailServer } from '../mail/_util/mail-server.ts';
 import type { Truth } from '../mail/simulator/ledger.ts';

@@ -2,10 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { MailServerSettings } from '../../src/config.ts';
 import { openLog } from '../../src/log.ts';
 import { type CalendarChanges, type Connector, ServerFault } from '../../src/mail-servers/connector.ts';
-import { readAll } from '../../src/mail-servers/pages.ts';
 import { openConnectors } from '../../src/mail-servers/service.ts';
 import { type Asked, endless, type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
-import { holdDeadlines, readInSteps } from '../mail/_util/in-steps.ts';
+import { holdDeadlines, readAll, readInSteps } from '../mail/_util/in-steps.ts';
 
 const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
 const types = 'http://schemas.microsoft.com/exchange/services/2006/types';

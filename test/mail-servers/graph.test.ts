@@ -3,10 +3,9 @@ import type { Event } from '@microsoft/microsoft-graph-types';
 import type { MailServerSettings } from '../../src/config.ts';
 import { openLog } from '../../src/log.ts';
 import { type CalendarChanges, type Connector, ServerFault } from '../../src/mail-servers/connector.ts';
-import { readAll } from '../../src/mail-servers/pages.ts';
 import { openConnectors } from '../../src/mail-servers/service.ts';
 import { type Asked, endless, type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
-import { holdDeadlines, readInSteps } from '../mail/_util/in-steps.ts';
+import { holdDeadlines, readAll, readInSteps } from '../mail/_util/in-steps.ts';
 
 const room = { mailbox: 'room-1@example.org', address: null };
 const users = '/v1.0/users/room-1@example.org';

@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import type { MailServerSettings } from '../../src/config.ts';
 import { openLog } from '../../src/log.ts';
 import type { Connector, ServerFault } from '../../src/mail-servers/connector.ts';
-import { readAll } from '../../src/mail-servers/pages.ts';
 import { openConnectors } from '../../src/mail-servers/service.ts';
 import { type Asked, type ScriptedServer, startScriptedServer } from '../_util/scripted-server.ts';
+import { readAll } from '../mail/_util/in-steps.ts';
 
 const window = { start: new Date('2026-11-01T00:00:00Z'), end: new Date('2026-12-01T00:00:00Z') };
 const [minute, begin] = [60_000, Date.parse('2026-11-10T08:00:00Z')];

@@ -75,3 +75,19 @@ export function holdDeadlines() {
     stop: () => spy.mockRestore(),
   };
 }
+
+/** A reading to its end, from a cursor on. */
+export async function readAll(
+  { pages }: Connector,
+  calendar: RemoteCalendar,
+  cursor: string | null,
+  window: ReadingWindow,
+  signal: AbortSignal,
+): Promise<CalendarChanges> {
+  const read: CalendarPage[] = [];
+  for await (const page of pages(calendar, { cursor, continuation: null }, window, signal)) {
+    read.push(page);
+    if (page.isLast) return { ...mergePages(read), whole: page.whole, cursor: page.cursor, address: page.address };
+  }
+  throw new Error('a reading has no last page');
+}
