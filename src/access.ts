@@ -1,12 +1,12 @@
 /**
- * Who may do what (contract 3): nobody else looks at a caller's role. And what every change of master data has in common: it
- * is meant for a version, and is kept.
+ * Who may do what (contract 3): nobody else looks at a caller's role. Also what all changes of master
+ * data share: the check of the version, and the audit.
  */
 import type { Act, Versions, Viewer } from './context.ts';
 import type { Transaction } from './db/database.ts';
 import { Forbidden, PreconditionFailed } from './errors.ts';
 
-/** Whether this is a door sign: whoever stands there is there, and nobody knows who it is. */
+/** Whether the caller is a door sign: anybody may stand in front of it. */
 export const isDisplay = ({ role }: Viewer): boolean => role === 'Display';
 
 /** @throws Forbidden for a display */
@@ -15,11 +15,11 @@ export function checkReader(viewer: Viewer): void {
     throw new Forbidden('A display reads the status of its own resources only; use the PIN of a user.');
 }
 
-/** The resources of which a display sees what they look like from outside; null for everybody else, who sees all. */
+/** The resources whose status a display may see; null for everybody else, who sees all. */
 export const roomsShown = (viewer: Viewer): readonly number[] | null =>
   isDisplay(viewer) ? (viewer.display?.resourceIds ?? []) : null;
 
-/** Whether the caller may see what a resource of the tenant looks like from outside. */
+/** Whether the caller may see the status of a resource. */
 export const mayShow = (viewer: Viewer, resourceId: number): boolean =>
   roomsShown(viewer)?.includes(resourceId) !== false;
 
@@ -30,13 +30,13 @@ export const mayShowSome = (viewer: Viewer, resourceIds: readonly number[]): boo
 /** Whether everybody's bookings and calendar tokens are open to the caller, private ones too. */
 export const maySeeAll = ({ role }: Viewer): boolean => role === 'Admin';
 
-/** Whether the caller may see what a private booking is about. */
+/** Whether the caller may see the content of a private booking. */
 export const maySeePrivate = (viewer: Viewer, owners: readonly (number | null | undefined)[]): boolean =>
   maySeeAll(viewer) || owners.includes(viewer.personId);
 
 type Somebody = { personId: number | null } | null;
 
-/** Whether somebody may see what a booking is about: of a private one not everybody, and a display only of what it made. */
+/** Whether the caller may see the content of a booking: not everybody that of a private one, a display only that of its own. */
 export function maySee(
   viewer: Viewer,
   { isPrivate, organizer, createdBy }: { isPrivate: boolean; organizer: Somebody; createdBy: Somebody },
@@ -71,13 +71,13 @@ export function checkOnBehalf(
     throw new Forbidden('Only an Admin books for somebody else; leave OrganizerId out to book for yourself.');
 }
 
-/** @throws Forbidden for a User who has neither made nor organizes a booking: at the door it is anybody's */
+/** @throws Forbidden for a User who neither made nor organizes the booking; at a display anybody may change it */
 export function checkOwner({ role, personId }: Viewer, owners: readonly (number | null)[]): void {
   if (role === 'User' && !owners.includes(personId))
     throw new Forbidden('This booking is another person’s; ask its organizer or an Admin.');
 }
 
-/** Whether the caller books what is over, and outside of opening hours. */
+/** Whether the caller may book in the past and outside of opening hours. */
 export const mayBookAnytime = ({ role }: Viewer): boolean => role === 'Admin';
 
 /** @throws Forbidden for a display */
@@ -85,7 +85,7 @@ export function checkBatchUser(viewer: Viewer): void {
   if (isDisplay(viewer)) throw new Forbidden('A display has nothing to do with lesson batches; use the PIN of a user.');
 }
 
-/** @throws Forbidden for whoever is no Admin, whatever they ask for */
+/** @throws Forbidden unless the caller is an Admin; to be called before anything is looked up */
 export function checkAdmin({ role }: Viewer): void {
   if (role !== 'Admin')
     throw new Forbidden(
@@ -93,7 +93,7 @@ export function checkAdmin({ role }: Viewer): void {
     );
 }
 
-/** @throws Forbidden for whoever is no Admin */
+/** @throws Forbidden unless the caller is an Admin */
 export function checkOverseer({ role }: Viewer): void {
   if (role !== 'Admin')
     throw new Forbidden('Only an Admin sees how the calendars of the mail server are doing; ask one of yours.');
@@ -107,7 +107,7 @@ export function checkVersion({ version }: { version: number }, expected: Version
     );
 }
 
-/** Keeps what an Admin does, in the transaction that does it. */
+/** Records an act of an Admin in the audit, in the same transaction. */
 export async function recordAct(
   trx: Transaction,
   { viewer, requestId }: Act,

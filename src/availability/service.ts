@@ -54,9 +54,8 @@ export async function listAvailability(
   const rows = await executePrepared(db, 'availability', selectBusy(db, viewer, query).compile(db));
   if (rows.length > mostResources) throw tooMany();
   if (resourceIds && rows.length < resourceIds.length) await checkIds(db, viewer, resourceIds);
-  const hours = await listOpenIntervals(
-    ...([db, viewer.mandatorId, rows.map(({ resourceId }) => resourceId), from, to] as const),
-  );
+  const ids = rows.map(({ resourceId }) => resourceId);
+  const hours = await listOpenIntervals(db, viewer.mandatorId, ids, from, to);
   const [begin, end] = [from.getTime(), to.getTime()];
   const always = [begin, end];
   const openSpans = new Map<OpenStretch[], Spans>();

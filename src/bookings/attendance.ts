@@ -1,4 +1,4 @@
-/** Who comes, who goes early, who stays longer, and who never comes. */
+/** Check-in, early release, and the release of no-shows. */
 import { sql } from 'kysely';
 import { checkActor } from '../access.ts';
 import type { Viewer } from '../context.ts';
@@ -51,8 +51,8 @@ export function releaseBooking(db: Database, viewer: Viewer, id: number): Promis
 }
 
 /**
- * What takes no room needs no lock but the booking's own, nor the queue of writers: nobody at a door waits for an import,
- * unless it displaces this very booking; and who holds one lock and wants no other is in nobody's circle.
+ * Locks the booking alone, not its resource, and does not queue with other writers, for it takes no room: so a display waits
+ * for an import only if that displaces this very booking. Holding a single lock, it cannot deadlock.
  * @throws Unavailable when the booking is held for more than a second
  */
 async function attend(
@@ -76,10 +76,10 @@ const releasedAtOnce = 1_000;
 /**
  * Releases the bookings, of all tenants, that nobody has checked in by their limit.
  *
- * Unlike every writer who takes room, it locks no resource first, and waits for no booking either: whoever has one locked
- * is just about to check it in, change or cancel it, and the next sweep sees what has become of it. Giving room free
- * cannot violate the exclusion constraint, and who waits for nobody is in no deadlock. A writer who has found the booking
- * in its way a moment before is refused as if it had come before the release.
+ * Unlike every writer who takes room, it locks no resource first, and skips bookings that others have locked: these are
+ * being checked in, changed or cancelled, and the next sweep sees the result. A release cannot violate the exclusion
+ * constraint, and a sweep that never waits cannot deadlock. A writer that has just found the booking in its way is refused
+ * as if it had come before the release.
  * @returns how many there were
  */
 export async function releaseNoShows(db: Database): Promise<number> {

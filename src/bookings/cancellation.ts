@@ -1,4 +1,4 @@
-/** Bookings that are given up by those who made them. */
+/** Cancelling a booking, or what is left of its series. */
 import { sql } from 'kysely';
 import { checkBooker, checkVersion } from '../access.ts';
 import type { Versions, Viewer } from '../context.ts';
@@ -21,8 +21,8 @@ export async function cancelBooking(
   scope: Scope,
 ): Promise<Booking> {
   checkBooker(viewer);
-  // Gives room free only, so it need not lock the resources before the bookings; should it meet an import that
-  // displaces bookings of the same series in another order, one of the two is repeated.
+  // It takes no room, so it need not lock the resources first. A deadlock with an import that displaces bookings of the
+  // same series is resolved by repeating one of the two.
   await writeBookings(db, viewer, async (trx) => {
     const { named, meant, now } = await holdBookings(trx, viewer, id, scope);
     const others = meant.filter((booking) => booking.id !== id);

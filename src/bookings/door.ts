@@ -1,6 +1,6 @@
 /**
- * What somebody at a door sign may do with the bookings of its rooms. Who stands there is there: they book from now on,
- * and check in, extend and end early what is on, whoever organizes it.
+ * What a door sign may do with the bookings of its rooms: make one that begins now, and check in, extend and release the
+ * present one, whoever organizes it.
  */
 import { type RawBuilder, sql } from 'kysely';
 import { isDisplay, roomsShown } from '../access.ts';
@@ -9,7 +9,7 @@ import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
 import type { BookingKind, NewBooking } from './booking.ts';
 
 const minute = 60_000;
-/** How far from now a booking may begin: clocks differ, and answers get lost. */
+/** How far from now a booking may begin, for clocks that differ and requests that are repeated. */
 const mostFromNow = 5 * minute;
 const shortest = 5 * minute;
 const longest = 240 * minute;
@@ -78,7 +78,7 @@ export function checkEndAtDoor(viewer: Viewer, end: Date, now: Date): void {
   throw new InvalidInput(message, [{ field: 'Minutes', pointer: '/Minutes', code: 'TooLong', message }]);
 }
 
-/** For what nobody changes at the door. */
+/** The refusal of a change of what cannot be changed at a display. */
 export function refuseAtDoor(kind: Exclude<BookingKind, 'Booking'>): Conflict {
   const remedies = {
     Lesson: 'This is a lesson: only whoever plans the timetable changes it. Choose another room, or ask them.',

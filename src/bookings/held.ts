@@ -1,4 +1,4 @@
-/** Bookings that are held for a change: nobody else changes them until the transaction ends. */
+/** Bookings locked for a change until the transaction ends. */
 import { sql } from 'kysely';
 import { checkOwner } from '../access.ts';
 import type { Viewer } from '../context.ts';

@@ -1,7 +1,7 @@
 /**
- * Who occupies a resource, and how one is taken. Every writer of bookings locks the rows of its resources first, in the
- * order of their ids, as imports do: what it then finds to be free stays so until it commits. The exclusion constraint
- * stands behind it.
+ * How a resource is occupied. Every writer of bookings that takes room locks the rows of its resources first, in the order
+ * of their ids, as imports do: what it then finds free stays free until it commits. The exclusion constraint is the last
+ * guard.
  */
 import { sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
@@ -209,15 +209,15 @@ export async function readOpenness(
     open.get(resourceId)?.some((stretch) => stretch.start <= start && end <= stretch.end) ?? true;
 }
 
-/** Of one tenant in one process: a client that hears so at once knows more than one that waits. */
+/** Of one tenant in one process; more are refused at once instead of left waiting. */
 const mostWaiting = 200;
 /** Writers of one tenant that are in the database at once: the others leave their connections to everybody else. */
 const mostWriters = 4;
 const openWriters = () => new Map<number, LimitFunction>();
-/** Milliseconds after which a writer stands back, so that those who want other rooms go on; an import holds its rooms until it ends. */
-const mostForLock = 200;
-/** How long a writer tries to get its rooms, in milliseconds: clients wait no longer. */
-const mostForRooms = 30_000;
+/** `lock_timeout` of a writer: it then queues again, so that writers of other rooms go on while an import holds its rooms. */
+const lockTimeoutMs = 200;
+/** How long a writer tries to get its rooms: clients wait no longer. */
+const roomsTimeoutMs = 30_000;
 
 function writersOf(db: Database, mandatorId: number): LimitFunction {
   const tenants = stateIn(db, openWriters);
@@ -245,7 +245,7 @@ export async function writeBookings<T>(
       `${mostWaiting} changes of bookings of this tenant are waiting already; send the same request again.`,
     );
   try {
-    return await transactAgain(mostForRooms, () => limit(() => transactWithin(db, mostForLock, work)));
+    return await transactAgain(roomsTimeoutMs, () => limit(() => transactWithin(db, lockTimeoutMs, work)));
   } catch (error) {
     if (isLockTimeout(error)) throw heldByOthers('The resource');
     if (isExcluded(error))

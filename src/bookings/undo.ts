@@ -1,4 +1,4 @@
-/** What a display did last with a booking, and how it is taken back: fingers slip at a door. */
+/** The last act of a display on a booking, and how it is taken back, for touches by mistake. */
 import { type RawBuilder, sql } from 'kysely';
 import { checkActor, isDisplay } from '../access.ts';
 import type { Versions, Viewer } from '../context.ts';
@@ -34,8 +34,7 @@ export async function isExtendedAlready(
   return rows.length > 0;
 }
 
-/** Seconds within which it is taken back. */
-const patience = 60;
+const undoSeconds = 60;
 
 /**
  * Keeps what a display has just done, in the transaction that does it; of everybody else nothing.
@@ -82,7 +81,7 @@ export async function undoBooking(db: Database, viewer: Viewer, id: number, vers
     if (named.version !== undo.version) throw changedSince();
     if (!undo.isFresh)
       throw new Conflict(
-        `This was done more than ${patience} seconds ago and stays; end the booking early, or ask its organizer.`,
+        `This was done more than ${undoSeconds} seconds ago and stays; end the booking early, or ask its organizer.`,
       );
     if (undo.action === 'CheckedIn') checkStillOpen(named, now);
     if (undo.action === 'Booked') checkNotOver(named, now);
@@ -110,7 +109,7 @@ function checkStillOpen({ checkInUntil }: Held, now: Date): void {
     );
 }
 
-/** Only who takes room has to lock it, and that before the booking. */
+/** The room to lock before the booking: taking back a release takes the room again. */
 async function findRoomToRetake(trx: Transaction, viewer: Viewer, id: number): Promise<number | undefined> {
   const { rows } = await sql<{ resourceId: number }>`
     select booking.resource_id as "resourceId"
@@ -129,7 +128,7 @@ async function findUndo(
   versions: Versions,
 ): Promise<Undo> {
   const { rows } = await sql<Undo>`
-    select person_id as "personId", version, action, at > now() - make_interval(secs => ${patience}) as "isFresh",
+    select person_id as "personId", version, action, at > now() - make_interval(secs => ${undoSeconds}) as "isFresh",
       undone_at is not null as "isUndone"
     from booking_undo where mandator_id = ${mandatorId} and booking_id = ${id}`.execute(trx);
   const [undo] = rows;
@@ -162,7 +161,7 @@ async function restore(trx: Transaction, { mandatorId }: Viewer, id: number, act
     update booking_undo set undone_at = now() where mandator_id = ${mandatorId} and booking_id = ${id}`.execute(trx);
 }
 
-/** Drops what has long been past taking back. */
+/** Deletes acts that can no longer be taken back. */
 export async function forgetOldUndos(db: Database): Promise<void> {
   await sql`delete from booking_undo where at < now() - interval '1 hour'`.execute(db);
 }

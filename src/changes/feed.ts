@@ -28,7 +28,7 @@ export type FeedPlace = { position: number; micros: number };
 /** A stretch of the feed, and the place up to which it goes. */
 export type FeedStretch = { changes: FeedChange[]; end: FeedPlace; hasMore: boolean };
 
-/** Rows that get their positions at a time: some milliseconds, in which other readers of the tenant wait. */
+/** Rows that get their positions in one statement: some milliseconds, for which other readers of the tenant wait. */
 const placedAtOnce = 2_000;
 
 /** @returns false where nothing can be written: what has a position is told all the same */

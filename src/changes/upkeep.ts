@@ -1,4 +1,4 @@
-/** What the worker does for the feed: places what nobody reads, and forgets what is old. */
+/** What the worker does for the feed: gives positions to changes that nobody has read yet, and deletes old ones. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { findEnd } from './feed.ts';

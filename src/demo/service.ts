@@ -35,7 +35,7 @@ export async function ensureDemo({ db, config }: Context): Promise<{ firstRun: b
   const made = await db.transaction().execute(async (trx) => {
     const anyTenant = () => trx.selectFrom('mandator').select('id').limit(1).executeTakeFirst();
     if (await anyTenant()) return undefined;
-    // Keeps away whoever else would create a tenant now.
+    // Waits for, and keeps out, every other creation of a tenant.
     await sql`lock table mandator in share row exclusive mode`.execute(trx);
     if (await anyTenant()) return undefined;
     await writeTenant(trx, file);

@@ -4,14 +4,14 @@ import type { Database } from '../db/database.ts';
 import { InvalidInput } from '../errors.ts';
 import { currentNameOf } from '../time/zones.ts';
 
-/** In lower case, as of a while ago: asking reads the files of all zones there. */
+/** In lower case, kept for a while: PostgreSQL reads the files of all zones for the answer. */
 let names: { known: ReadonlySet<string>; until: number } | undefined;
-const believedFor = 10 * 60_000;
+const keptMs = 10 * 60_000;
 
 async function namesOf(db: Database): Promise<ReadonlySet<string>> {
   if (names && performance.now() < names.until) return names.known;
   const { rows } = await sql<{ name: string }>`select lower(name) as name from pg_timezone_names`.execute(db);
-  names = { known: new Set(rows.map(({ name }) => name)), until: performance.now() + believedFor };
+  names = { known: new Set(rows.map(({ name }) => name)), until: performance.now() + keptMs };
   return names.known;
 }
 
