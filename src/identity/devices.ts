@@ -65,15 +65,11 @@ function openReader({ db }: Context): (hash: Buffer) => Promise<DisplayRow | und
   return (hash) => gather(keyOf(hash), hash);
 }
 
-export type Devices = {
-  /**
-   * The viewer of a display's token, always in the role Display.
-   * @throws NotAuthenticated; LimitExceeded after too many wrong tokens from this address
-   */
-  viewerOf(token: string, ip: string): Promise<Viewer>;
-};
-
-export function openDevices(context: Context): Devices {
+/**
+ * Opens the reader of displays: of a token and an IP address it makes the viewer, always in the role Display.
+ * @throws NotAuthenticated; LimitExceeded after too many wrong tokens from this address
+ */
+export function openDevices(context: Context): (token: string, ip: string) => Promise<Viewer> {
   const { db, config, rates, log } = context;
   const read = openReader(context);
 
@@ -111,19 +107,12 @@ export function openDevices(context: Context): Devices {
     );
   }
 
-  return {
-    async viewerOf(token, ip) {
-      const hash = hashDisplayToken(config, token);
-      const row = await read(hash);
-      if (!row?.counts) throw await refuse(hash, row !== undefined, ip);
-      const { hash: _hash, counts: _counts, displayId, mayBook, privacy, resourceIds, ...viewer } = row;
-      return {
-        ...viewer,
-        role: 'Display',
-        pinId: null,
-        display: { displayId, mayBook, privacy, resourceIds },
-        credential: `display:${displayId}`,
-      };
-    },
+  return async (token, ip) => {
+    const hash = hashDisplayToken(config, token);
+    const row = await read(hash);
+    if (!row?.counts) throw await refuse(hash, row !== undefined, ip);
+    const { hash: _hash, counts: _counts, displayId, mayBook, privacy, resourceIds, ...viewer } = row;
+    const display = { displayId, mayBook, privacy, resourceIds };
+    return { ...viewer, role: 'Display', pinId: null, display, credential: `display:${displayId}` };
   };
 }

@@ -21,11 +21,6 @@ export type Assertion = { tenant: string; email: string; expiresAt: Date };
 /** Where a token comes from, and whether its last check succeeded. */
 type TokenSender = { address: string; isProven: boolean };
 
-export type Provider = {
-  /** @throws NotAuthenticated; Unavailable while the provider cannot be asked */
-  verify(token: string, sender: TokenSender): Promise<Assertion>;
-};
-
 type Metadata = {
   config: oidc.Configuration;
   keys: ReturnType<typeof createRemoteJWKSet>;
@@ -75,7 +70,8 @@ const claimsSchema = z.object({
 /** The token is not valid, for whatever reason. */
 class TokenRefused extends Error {}
 
-export function openProvider({ config: settings, log }: Context): Provider {
+/** Opens the check of outside tokens. @throws NotAuthenticated; Unavailable while the provider cannot be asked */
+export function openProvider({ config: settings, log }: Context) {
   const { Authority = '', Audience, TenantClaim, EmailClaim } = settings.IdentityProvider;
   const refused = new LRUCache<string, true>({ max: 1_000, ttl: refusedForMs });
   let known: { metadata: Metadata; at: number } | undefined;
@@ -173,13 +169,11 @@ export function openProvider({ config: settings, log }: Context): Provider {
     return { tenant, email, expiresAt: new Date(exp * 1_000) };
   }
 
-  return {
-    verify: (token, sender) =>
-      read(token, sender).catch((error: unknown) => {
-        if (!speaksOfToken(error)) throw error;
-        throw new NotAuthenticated(`The token is not valid or has expired; ${howToSignIn(settings)}`);
-      }),
-  };
+  return (token: string, sender: TokenSender): Promise<Assertion> =>
+    read(token, sender).catch((error: unknown) => {
+      if (!speaksOfToken(error)) throw error;
+      throw new NotAuthenticated(`The token is not valid or has expired; ${howToSignIn(settings)}`);
+    });
 }
 
 /** The introspections that are left in this second. */

@@ -86,9 +86,9 @@ export async function createPin(
 
 /** All PINs of a tenant or of one person, revoked ones too, oldest first. */
 export async function listPins(db: Database, mandatorId: number, personId?: number): Promise<Pin[]> {
-  let query = selectPins(db, mandatorId);
-  if (personId !== undefined) query = query.where('person_id', '=', personId);
-  return await query.execute();
+  return await selectPins(db, mandatorId)
+    .$if(personId !== undefined, (query) => query.where('person_id', '=', personId as number))
+    .execute();
 }
 
 export const selectPins = (db: Database, mandatorId: number) =>
@@ -105,13 +105,13 @@ export const selectPins = (db: Database, mandatorId: number) =>
  * @throws NotFound
  */
 export async function revokePin(db: Database, mandatorId: number, pinId: number, personId?: number): Promise<void> {
-  let query = db
+  const { numUpdatedRows } = await db
     .updateTable('pin')
     .set({ revoked_at: sql`coalesce(revoked_at, now())` })
     .where('mandator_id', '=', mandatorId)
-    .where('id', '=', pinId);
-  if (personId !== undefined) query = query.where('person_id', '=', personId);
-  const { numUpdatedRows } = await query.executeTakeFirstOrThrow();
+    .where('id', '=', pinId)
+    .$if(personId !== undefined, (query) => query.where('person_id', '=', personId as number))
+    .executeTakeFirstOrThrow();
   if (numUpdatedRows === 0n) throw new NotFound(`There is no PIN ${pinId}.`);
 }
 

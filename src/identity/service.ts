@@ -14,8 +14,8 @@ import type { Context, Viewer } from '../context.ts';
 import { LimitExceeded, NotAuthenticated } from '../errors.ts';
 import { farFuture, readHolder, readPerson } from './callers.ts';
 import { checkRequest, OAuthError, type TokenRequest } from './clients.ts';
-import { type Devices, openDevices } from './devices.ts';
-import { openProvider, type Provider } from './external.ts';
+import { openDevices } from './devices.ts';
+import { openProvider } from './external.ts';
 import { normalizeAddress, openExchange } from './guesses.ts';
 import { hashPin, pepperOf } from './pins.ts';
 import { apiScope, openKeys, type TokenKeys, tokenLifetimeSeconds } from './tokens.ts';
@@ -35,9 +35,9 @@ export { apiScope, normalizeAddress };
 export type Identity = {
   context: Context;
   keys: TokenKeys;
-  provider: Provider;
+  verifyOutside: ReturnType<typeof openProvider>;
   exchange: ReturnType<typeof openExchange>;
-  devices: Devices;
+  viewerOfDevice: ReturnType<typeof openDevices>;
   /** By token, or by hash and address of a PIN. */
   verified: LRUCache<string, Verified>;
 };
@@ -63,9 +63,9 @@ export function openIdentity(context: Context): Identity {
   const identity: Identity = {
     context,
     keys: openKeys(context, pepperOf(context.config)),
-    provider: openProvider(context),
+    verifyOutside: openProvider(context),
     exchange: openExchange(context),
-    devices: openDevices(context),
+    viewerOfDevice: openDevices(context),
     verified: new LRUCache({ max: 10_000 }),
   };
   void forgetChanged(identity);
@@ -123,11 +123,11 @@ function viewerBy({ verified }: Identity, key: string, prove: (isProven: boolean
  * @throws NotAuthenticated; Unavailable while an outside provider cannot be asked
  */
 export function viewerOfToken(identity: Identity, token: string, ip: string): Promise<Viewer> {
-  const { context, keys, provider } = identity;
+  const { context, keys, verifyOutside } = identity;
   return viewerBy(identity, token, async (isProven) => {
     const credential = createHash('sha256').update(token).digest('base64url').slice(0, 22);
     if (context.config.IdentityProvider.Mode === 'External') {
-      const assertion = await provider.verify(token, { address: normalizeAddress(ip), isProven });
+      const assertion = await verifyOutside(token, { address: normalizeAddress(ip), isProven });
       // The provider may change its keys, or revoke an opaque token, at any time.
       return { provenUntil: 0, read: () => readPerson(context, credential, assertion) };
     }
@@ -140,7 +140,7 @@ export function viewerOfToken(identity: Identity, token: string, ip: string): Pr
 
 /** @throws NotAuthenticated; LimitExceeded after too many wrong tokens */
 export function viewerOfDisplay(identity: Identity, token: string, ip: string): Promise<Viewer> {
-  const read = () => identity.devices.viewerOf(token, ip);
+  const read = () => identity.viewerOfDevice(token, ip);
   return viewerBy(identity, token, async () => {
     // The first read is also the proof.
     let proven: Viewer | undefined = await read();
