@@ -1,43 +1,17 @@
 /** Batches through the REST API (contract 4), as the command line sends and follows them. */
 import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
+import { isTerminal } from './batch.ts';
+import type { acceptedBatch, batchRecord, lessonError } from './wire.ts';
 
-export type ImportStatus =
-  | 'AwaitingLessonCreation'
-  | 'AwaitingLessonProcessing'
-  | 'LessonsCreated'
-  | 'LessonsImportFailed';
-
-/** The batch record of contract 4.4, as far as it is used here. */
-export type BatchRecord = {
-  BatchId: string;
-  Operation: string;
-  ImportStatus: ImportStatus;
-  JobCount: number;
-  LessonCount?: number | null;
-  ProcessedCount: number;
-  CreatedCount: number;
-  ErrorCount: number;
-  WarningCount: number;
-  FailureKind: string | null;
-  ValidateOnly: boolean;
-  CreatedAt: string;
-  FinishedAt: string | null;
-  QueuePosition?: number | null;
-  /** Counted, but not kept; absent where the server is of an earlier release. */
-  OmittedErrors?: { Severity: ErrorRecord['Severity']; Code: string; Count: number }[];
+/** A record as JSON has it: instants are texts. */
+type Json<Fields> = {
+  [Name in keyof Fields]: Date extends Fields[Name] ? string | Exclude<Fields[Name], Date> : Fields[Name];
 };
 
-export type ErrorRecord = {
-  Severity: 'Error' | 'Warning';
-  Index: number | null;
-  JobID: string | null;
-  LektionIndex: number | null;
-  LektionId: string | null;
-  Field: string | null;
-  Code: string;
-  Message: string;
-  Pointer: string | null;
-};
+export type BatchRecord = Json<z.output<typeof batchRecord>>;
+export type ErrorRecord = z.output<typeof lessonError>;
+type AcceptedRecord = z.output<typeof acceptedBatch>;
 
 /** Where jobs are sent, below `/jobs/`. */
 export type JobsPath = 'create' | 'update' | 'delete';
@@ -51,11 +25,7 @@ export type PostOptions = {
 
 export type BatchClient = {
   /** Sends a JSON array of jobs; repeats after a transient error cannot make a second batch. */
-  postJobs(
-    operation: JobsPath,
-    body: Blob,
-    options?: PostOptions,
-  ): Promise<{ BatchId: string; ImportStatus: ImportStatus }>;
+  postJobs(operation: JobsPath, body: Blob, options?: PostOptions): Promise<AcceptedRecord>;
   getBatch(batchId: string): Promise<BatchRecord>;
   /** Reports the present state, then each change, and is fulfilled with the ended batch. Survives a restart of the server. */
   followBatch(batchId: string, onChange?: (batch: BatchRecord) => void): Promise<BatchRecord>;
@@ -76,10 +46,9 @@ type Api = {
 };
 
 const longPollSeconds = 25;
-const uploadTimeout = 600_000;
+const uploadTimeoutMs = 600_000;
 
-export const hasEnded = ({ ImportStatus }: Pick<BatchRecord, 'ImportStatus'>): boolean =>
-  ImportStatus === 'LessonsCreated' || ImportStatus === 'LessonsImportFailed';
+export const hasEnded = ({ ImportStatus }: Pick<BatchRecord, 'ImportStatus'>): boolean => isTerminal(ImportStatus);
 
 export const openBatchClient = (api: Api): BatchClient => ({
   async postJobs(operation, body, { idempotencyKey = randomUUID(), query = {}, onProgress } = {}) {
@@ -96,10 +65,10 @@ export const openBatchClient = (api: Api): BatchClient => ({
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey },
     });
     // 409: an earlier attempt of ours is still being stored under this key.
-    const options = { timeout: uploadTimeout, repeatOn: 409 };
+    const options = { timeout: uploadTimeoutMs, repeatOn: 409 };
     const asked = new URLSearchParams(query).toString();
     const path = `/jobs/${operation}${asked && `?${asked}`}`;
-    return (await api.call<{ BatchId: string; ImportStatus: ImportStatus }>(path, request, options)).body;
+    return (await api.call<AcceptedRecord>(path, request, options)).body;
   },
 
   async getBatch(batchId) {

@@ -21,7 +21,7 @@ import {
   stageJobs,
 } from './staging.ts';
 
-type Limits = Context['config']['Limits'];
+type BatchLimits = Context['config']['Limits'];
 
 /** Lessons between two reports of progress. */
 const chunkSize = 5_000;
@@ -215,7 +215,7 @@ async function failData({ trx, batch, stage }: BatchWork, lessonCount: number): 
   return 'LessonsImportFailed';
 }
 
-function exceededLimits({ JobsPerBatch, LessonsPerBatch }: Limits, jobs: number, lessons: number): string[] {
+function exceededLimits({ JobsPerBatch, LessonsPerBatch }: BatchLimits, jobs: number, lessons: number): string[] {
   return [
     ...(jobs > JobsPerBatch ? [`The batch has ${jobs} jobs, at most ${JobsPerBatch} per batch; split it.`] : []),
     ...(lessons > LessonsPerBatch
