@@ -116,7 +116,7 @@ module.exports = {
     ]),
     onlyTo('worker', { path: '^src/worker/', pathNot: '^src/worker/runner\\.ts$' }, [
       '^src/(worker|db|flow)/',
-      '^src/(errors|context|config|log)\\.ts$',
+      '^src/(errors|finding|context|config|log)\\.ts$',
     ]),
     onlyTo('worker-runner', '^src/worker/runner\\.ts$', [
       '^src/(worker|db|flow)/',

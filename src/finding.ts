@@ -6,6 +6,8 @@ export type Finding = {
   remedy?: string;
 };
 
+export const ok = (check: string, text: string): Finding => ({ check, level: 'ok', text });
+
 /** What an examination finds, or a fault that says why it cannot look; never throws, because a doctor that dies says nothing. */
 export async function findingsOf(check: string, examine: () => Promise<Finding | Finding[]>): Promise<Finding[]> {
   try {

@@ -16,6 +16,7 @@ import { migrate } from './db/migrate.ts';
 import { outlast } from './flow/retry.ts';
 import { type Log, openLog } from './log.ts';
 import { startServer } from './server.ts';
+import { examineWorkers } from './worker/diagnosis.ts';
 import { migrateQueue } from './worker/queue.ts';
 
 const project = path.join(import.meta.dirname, '..');
@@ -152,7 +153,7 @@ const host: Host = {
       await local?.stop();
     }
   },
-  diagnose: ({ config, db }) => diagnose(config.DatabaseUrl, db),
+  diagnose: ({ config, db }) => diagnose(config.DatabaseUrl, db, examineWorkers),
 };
 
 // Whoever read the output may stop reading (`| head -1`); the work, and what cleans up after it, still comes to its end.

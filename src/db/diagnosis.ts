@@ -2,9 +2,7 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { ConfigError } from '../config.ts';
-import { type Finding, findingsOf } from '../finding.ts';
-import { lockClasses } from '../flow/locks.ts';
-import { heldLocks } from './advisory-locks.ts';
+import { type Finding, findingsOf, ok } from '../finding.ts';
 import { type Database, leastPostgres } from './database.ts';
 import { findDisorder, pendingMigrations } from './migrate.ts';
 import { examineZoneRules } from './zone-rules.ts';
@@ -14,10 +12,6 @@ const useSupported = `Use PostgreSQL ${leastPostgres} to ${mostPostgres}.`;
 const answerTimeout = 3_000;
 const directConnection =
   'Give DatabaseUrl a direct connection: PgBouncer in transaction mode loses LISTEN and session locks (session mode keeps them).';
-
-function ok(check: string, text: string): Finding {
-  return { check, level: 'ok', text };
-}
 
 async function examineServer(db: Database): Promise<Finding[]> {
   const asked = Date.now();
@@ -125,57 +119,15 @@ async function examineSessions(url: string): Promise<Finding[]> {
   }
 }
 
-async function examineAgreement(db: Database): Promise<Finding[]> {
-  const { rows } = await sql<{ kinds: number }>`
-    select count(distinct number)::int as kinds from ${heldLocks(lockClasses.settings)} as followed`.execute(db);
-  if (rows[0]!.kinds <= 1) return [];
-  return [
-    {
-      check: 'Workers',
-      level: 'fault',
-      text: 'have different settings of mail servers: no calendar is added, changed or taken out, and no subscription made',
-      remedy: 'Give MailServer of the settings, and its variables, to all of them alike, and start them anew.',
-    },
-  ];
-}
-
-async function examineQueue(db: Database): Promise<Finding[]> {
-  const { rows } = await sql<{ workers: number; orphans: number; waiting: number; oldest: number | null }>`
-    with worker as (select * from ${heldLocks(lockClasses.runner)} as held)
-    select (select count(distinct pid)::int from worker) as workers,
-      (count(*) filter (where locked_at < now() - interval '1 minute'
-        and not exists (select from worker where number = hashtext(locked_by))))::int as orphans,
-      (count(*) filter (where locked_at is null and run_at <= now() and attempts < max_attempts))::int as waiting,
-      extract(epoch from now() - min(run_at)
-        filter (where locked_at is null and run_at <= now() and attempts < max_attempts))::int as oldest
-    from graphile_worker.jobs`.execute(db);
-  const { workers, orphans, waiting, oldest } = rows[0]!;
-  const worker: Finding =
-    workers > 0
-      ? ok('Workers', `${workers} alive`)
-      : {
-          check: 'Workers',
-          level: 'warning',
-          text: 'none is alive: imports wait, and calendars are not read',
-          remedy: 'Start one: "roomgate serve" with Role=All or Role=Worker.',
-        };
-  const queue: Finding =
-    (oldest ?? 0) < 60
-      ? ok('Queue', `${waiting} jobs wait`)
-      : {
-          check: 'Queue',
-          level: 'warning',
-          text: `${waiting} jobs wait, the oldest for ${oldest} s`,
-          remedy: 'Start a worker (Role=All or Role=Worker), or more of them.',
-        };
-  if (orphans === 0) return [worker, queue];
-  const text = `${orphans} jobs have been locked for more than a minute by workers that are dead`;
-  const remedy = 'A living worker releases them within seconds: start one, or look into its log.';
-  return [worker, queue, { check: 'Orphans', level: 'warning', text, remedy }];
-}
-
-/** Examines the database of an installation; never throws, because a doctor that dies says nothing. */
-export async function diagnose(url: string, db: Database): Promise<Finding[]> {
+/**
+ * Examines the database of an installation; never throws, because a doctor that dies says nothing.
+ * @param examineMore what others have in it, once its schema is current
+ */
+export async function diagnose(
+  url: string,
+  db: Database,
+  examineMore: (db: Database) => Promise<Finding[]> = async () => [],
+): Promise<Finding[]> {
   let server: Finding[];
   try {
     server = await examineServer(db);
@@ -190,10 +142,5 @@ export async function diagnose(url: string, db: Database): Promise<Finding[]> {
   const sessions = await findingsOf('Sessions', () => examineSessions(url));
   const findings = [...server, ...migrations, ...sessions];
   if (migrations.some(({ level }) => level !== 'ok')) return findings;
-  return [
-    ...findings,
-    ...(await findingsOf('Queue', () => examineQueue(db))),
-    ...(await findingsOf('Workers', () => examineAgreement(db))),
-    ...(await findingsOf('Time zones', () => examineZoneRules(db))),
-  ];
+  return [...findings, ...(await examineMore(db)), ...(await findingsOf('Time zones', () => examineZoneRules(db)))];
 }

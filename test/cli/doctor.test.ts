@@ -12,6 +12,7 @@ import { diagnose } from '../../src/db/diagnosis.ts';
 import type { Finding } from '../../src/finding.ts';
 import { examineBatches, examineSpool } from '../../src/lessons/cli.ts';
 import { openLog } from '../../src/log.ts';
+import { examineWorkers } from '../../src/worker/diagnosis.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 
@@ -34,7 +35,7 @@ afterAll(async () => {
 
 describe('the database', () => {
   test('a sound one: every check is ok, and only the worker is missing', async () => {
-    const findings = await diagnose(database.url, db);
+    const findings = await diagnose(database.url, db, examineWorkers);
     expect(findings.map(({ check, level }) => `${check} ${level}`)).toEqual([
       ...['Database ok', 'Extension ok', 'Locale ok', 'Clock ok', 'Migrations ok', 'Notifications ok', 'Locks ok'],
       // Whether the zone rules are of one release is the machine's affair.
@@ -46,7 +47,7 @@ describe('the database', () => {
   test('out of reach: one fault that says what to look at', async () => {
     const url = 'postgres://nobody:hush@127.0.0.1:9/nothing';
     const lost = openTest(url);
-    const findings = await diagnose(url, lost);
+    const findings = await diagnose(url, lost, examineWorkers);
     await lost.destroy();
     expect(findings).toMatchObject([
       {
@@ -63,7 +64,7 @@ describe('the database', () => {
     const bare = openTest(empty.url);
     await sql`drop table batch cascade`.execute(bare);
     await sql`delete from kysely_migration where name >= '000003'`.execute(bare);
-    const findings = await diagnose(empty.url, bare);
+    const findings = await diagnose(empty.url, bare, examineWorkers);
     await bare.destroy();
     await empty.drop();
     expect(named(findings, 'Migrations')).toMatchObject({
@@ -78,7 +79,7 @@ describe('the database', () => {
     const other = await cloneDatabase();
     const bare = openTest(other.url);
     await sql`delete from kysely_migration where name like '000003%'`.execute(bare);
-    const found = named(await diagnose(other.url, bare), 'Migrations');
+    const found = named(await diagnose(other.url, bare, examineWorkers), 'Migrations');
     await bare.destroy();
     await other.drop();
     expect(found).toMatchObject({
@@ -92,7 +93,7 @@ describe('the database', () => {
     const other = await cloneDatabase();
     const bare = openTest(other.url);
     await sql`drop extension btree_gist cascade`.execute(bare);
-    const findings = await diagnose(other.url, bare);
+    const findings = await diagnose(other.url, bare, examineWorkers);
     await bare.destroy();
     await other.drop();
     expect(named(findings, 'Extension')).toMatchObject({ level: 'fault' });
@@ -117,7 +118,7 @@ describe('the database', () => {
       where key in ('dead', 'alive')`.execute(db);
     await db.connection().execute(async (session) => {
       await sql`select pg_advisory_lock(7002, hashtext('alive'))`.execute(session);
-      const findings = await diagnose(database.url, db);
+      const findings = await diagnose(database.url, db, examineWorkers);
       expect(named(findings, 'Workers')).toMatchObject({ level: 'ok', text: '1 alive' });
       expect(named(findings, 'Queue')?.text).toMatch(/^1 jobs wait, the oldest for 30\d s$/);
       expect(named(findings, 'Orphans')?.text).toMatch(/^1 jobs have been locked/);

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { createProgram, type Host, runProgram } from '../../src/cli/program.ts';
 import { diagnose } from '../../src/db/diagnosis.ts';
 import { ensureDemo } from '../../src/demo/service.ts';
+import { examineWorkers } from '../../src/worker/diagnosis.ts';
 import { until } from '../_util/graphql.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -33,7 +34,7 @@ const host = (): Host => ({
   open: async () => ({ context: service.context, close: async () => {} }),
   serve: () => Promise.reject(new Error('not part of this test')),
   migrate: async () => [],
-  diagnose: ({ config, db }) => diagnose(config.DatabaseUrl, db),
+  diagnose: ({ config, db }) => diagnose(config.DatabaseUrl, db, examineWorkers),
 });
 
 async function run(line: string) {

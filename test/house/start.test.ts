@@ -12,6 +12,7 @@ import { serverAccount } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
+import { examineWorkers } from '../../src/worker/diagnosis.ts';
 import { cloneDatabase, memory } from '../_util/postgres.ts';
 import { testConfig } from '../_util/service.ts';
 
@@ -145,7 +146,7 @@ describe('PostgreSQL below 16', () => {
     await server.stop();
     const db = openDatabase(url, { max: 1, log, statementTimeout: 0 });
     await expect(migrate(db, log)).rejects.toMatchObject({ message: refusal });
-    expect(await diagnose(url, db)).toEqual([
+    expect(await diagnose(url, db, examineWorkers)).toEqual([
       { check: 'Database', level: 'fault', text: refusal, remedy: 'Use PostgreSQL 16 to 18.' },
     ]);
     await db.destroy();
