@@ -4,7 +4,7 @@ import { checkReader } from '../access.ts';
 import { cursorAt, type FeedStretch, findEnd, readChangePage, readTogether } from '../changes/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import type { Change } from '../db/notifications.ts';
+import type { TopicChange } from '../db/notifications.ts';
 import { outlast } from '../flow/retry.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import { findStored } from './stored.ts';
@@ -33,7 +33,7 @@ export async function* watchBookings(
   viewer: Viewer,
   filter: BookingFilter,
   after: string | null | undefined,
-  changes: AsyncIterable<Change>,
+  changes: AsyncIterable<TopicChange>,
   signal: AbortSignal,
   heartbeatEvery = heartbeat,
 ): AsyncGenerator<BookingFrame> {

@@ -10,7 +10,7 @@ import { connecting, setUpSession } from './database.ts';
  * What has changed since the last look: the keys under the topic, or `all` when notifications may have been lost
  * (the LISTEN connection was down, or too many keys gathered) and everything must be read again.
  */
-export type Change = { keys: ReadonlySet<string>; all: boolean };
+export type TopicChange = { keys: ReadonlySet<string>; all: boolean };
 
 /** What somebody reads at their own pace. A slow reader finds what counts now, never a queue. */
 export type Source<T> = {
@@ -20,7 +20,7 @@ export type Source<T> = {
 };
 
 /** Changes gathered for one reader. */
-export type Subscription = Source<Change>;
+export type Subscription = Source<TopicChange>;
 
 export type Notifications = {
   /**

@@ -5,7 +5,7 @@ import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { id, paging } from '../rest/parameters.ts';
-import { type Answer, anonymousRoute, type DescribedAnswer, type Route, route } from '../rest/route.ts';
+import { anonymousRoute, type DescribedAnswer, type RestAnswer, type Route, route } from '../rest/route.ts';
 import { readIfMatch } from '../rest/versions.ts';
 import * as wire from './device-wire.ts';
 import * as displays from './service.ts';
@@ -17,7 +17,7 @@ const forAdmins = { 403: 'Only an Admin manages displays.' };
 const forDevices = { 403: 'Only a paired display is known as one.' };
 const retired = 'A room or the location is not active.';
 /** The ETag is the version, for If-Match, and a hash of the record, which also changes without a new version. */
-function answerOf(display: displays.Display, more: { status?: number; location?: string } = {}): Answer {
+function answerOf(display: displays.Display, more: { status?: number; location?: string } = {}): RestAnswer {
   const body = wire.toDisplayRecord(display);
   const etag = `"${body.Version}-${hash('sha1', JSON.stringify(body), 'base64url')}"`;
   return {

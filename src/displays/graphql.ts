@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { NotAuthenticated, Unavailable } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
-import type { AddTypes, Builder, Call } from '../graphql/builder.ts';
+import type { AddTypes, Builder, GraphqlCall } from '../graphql/builder.ts';
 import { enumType, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { readId } from '../input.ts';
@@ -94,7 +94,7 @@ function addReads(builder: Builder, snapshot: ReturnType<typeof addSnapshot>): v
 }
 
 function addStreams(builder: Builder, frame: ReturnType<typeof addFrame>): void {
-  const follow = (call: Call, open: (context: Context) => ReturnType<typeof displays.watchRoom>) =>
+  const follow = (call: GraphqlCall, open: (context: Context) => ReturnType<typeof displays.watchRoom>) =>
     call.streams.follow<displays.RoomSnapshot | displays.DisplayHeartbeat, displays.DisplayFrame>(
       call,
       async () => displays.hearReader(call.context, call.viewer, await open(call.context)),

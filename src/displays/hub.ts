@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../context.ts';
-import type { Change, Subscription } from '../db/notifications.ts';
+import type { Subscription, TopicChange } from '../db/notifications.ts';
 import { type Board, openBoard } from './board.ts';
 import { keepLocalDays } from './local-days.ts';
 import { readMembers } from './plan.ts';
@@ -101,7 +101,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
     const subscription = await notifications.subscribe(`${topic}:${tenant.mandatorId}`);
     tenant.subscriptions.push(subscription);
     if (tenants.get(tenant.mandatorId) !== tenant) subscription.close();
-    const idsOf = ({ keys, all }: Change) => (all ? undefined : new Set([...keys].map(Number)));
+    const idsOf = ({ keys, all }: TopicChange) => (all ? undefined : new Set([...keys].map(Number)));
     const hear = async () => {
       for (let change = await subscription.next(); change; change = await subscription.next()) react(idsOf(change));
     };

@@ -20,7 +20,7 @@ import type { Caller } from './holders.ts';
 import type { Streams } from './streams.ts';
 
 /** What every resolver gets: who calls, in which request, and the way to open a stream. */
-export type Call = Caller & { context: Context; requestId: string; streams: Streams };
+export type GraphqlCall = Caller & { context: Context; requestId: string; streams: Streams };
 
 /** What a room's `graphql.ts` exports: adds its types and fields to the schema. */
 export type AddTypes = (builder: Builder) => void;
@@ -57,7 +57,7 @@ export const typeNamed = <Source extends object>(name: string) => name as unknow
 /** The one builder of a schema (plugin types are global), with the scalars and the problems. */
 export function createBuilder() {
   const builder = new SchemaBuilder<{
-    Context: Call;
+    Context: GraphqlCall;
     DefaultFieldNullability: false;
     Objects: { PageInfo: { hasNextPage: boolean; endCursor: string | null } };
     Scalars: {

@@ -22,7 +22,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Log } from '../log.ts';
-import type { Call } from './builder.ts';
+import type { GraphqlCall } from './builder.ts';
 import { presentError } from './errors.ts';
 import type { Execution, Result } from './execution.ts';
 
@@ -109,7 +109,7 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
     let shape = shapes.get(operation);
     if (!shape) shapes.set(operation, (shape = shapeOf(schema, document, operation)));
     if (!shape.sharesFrames) return { args, shared: undefined };
-    const { viewer } = args.contextValue as Call;
+    const { viewer } = args.contextValue as GraphqlCall;
     const text = document.loc?.source.body;
     const values = shape.variables.map((name) => (sent && Object.hasOwn(sent, name) ? [sent[name]] : []));
     const key = exactKey([
@@ -122,14 +122,14 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
     ]);
     const known = operations.get(key);
     if (known) return known;
-    const contextValue: Call = { ...(args.contextValue as Call), client: nobody };
+    const contextValue: GraphqlCall = { ...(args.contextValue as GraphqlCall), client: nobody };
     const made: Operation = { args: { ...args, contextValue }, shared: new WeakMap() };
     if (text !== undefined) operations.set(key, made);
     return made;
   }
 
   function present<R extends Result>(result: R, contextValue: unknown): R {
-    const { requestId } = contextValue as Call;
+    const { requestId } = contextValue as GraphqlCall;
     const { errors } = result;
     return errors ? { ...result, errors: errors.map((error) => presentError(error, requestId, log)) } : result;
   }

@@ -18,11 +18,11 @@ export type Caller = {
   viewer: Viewer;
   /** As they came, to be checked again. */
   credentials: Credentials;
-  client: Client;
+  client: StreamClient;
 };
 
 /** Whom the answer is for: the answer of HTTP itself, or a WebSocket. */
-export type Client = {
+export type StreamClient = {
   /** It has gone, or has its answer. */
   readonly closed: boolean;
   on(event: 'close', react: () => void): unknown;

@@ -24,7 +24,7 @@ import {
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Viewer } from '../context.ts';
-import type { Call } from './builder.ts';
+import type { GraphqlCall } from './builder.ts';
 import { pageCost } from './connection.ts';
 
 const most = {
@@ -207,7 +207,7 @@ export function createLimits(countRequest: (viewer: Viewer, uses: number) => voi
     if (operation?.operation !== OperationTypeNode.MUTATION) return undefined;
     const more = countRootFields(document, operation) - 1;
     try {
-      if (more > 0) countRequest((contextValue as Call).viewer, more);
+      if (more > 0) countRequest((contextValue as GraphqlCall).viewer, more);
       return undefined;
     } catch (error) {
       return [new GraphQLError('Failed.', { originalError: error as Error })];

@@ -4,7 +4,7 @@ import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import type { Viewer } from '../context.ts';
 import type { Log } from '../log.ts';
-import type { Call } from './builder.ts';
+import type { GraphqlCall } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
 import { createSubscriptions, type Opened } from './frames.ts';
 import { createLimits } from './limits.ts';
@@ -28,14 +28,14 @@ const engine: Plugin = {
 };
 
 /** Errors as clients may see them; a result without data is the fault of the request. */
-function present(result: Result, { requestId }: Call, log: Log): Result {
+function present(result: Result, { requestId }: GraphqlCall, log: Log): Result {
   if (!result.errors) return result;
   const errors = result.errors.map((error) => presentError(error, requestId, log));
   if (!('data' in result)) for (const error of errors) error.extensions['http'] ??= { status: 400, spec: true };
   return { ...result, errors };
 }
 
-function presentErrors(log: Log): Plugin<Call> {
+function presentErrors(log: Log): Plugin<GraphqlCall> {
   return {
     onExecute: ({ args }) => ({
       onExecuteDone({ result, setResult }) {
@@ -90,7 +90,7 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
   const schema = createSchema();
   const limits = createLimits(countRequest);
   const documents = new LRUCache<string, DocumentNode>(remembered);
-  const yoga = createYoga<Call>({
+  const yoga = createYoga<GraphqlCall>({
     schema,
     graphqlEndpoint: '/:mandator/graphql',
     plugins: [engine, presentErrors(log), limits.plugin, knownResults, shortErrors],
@@ -119,7 +119,7 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
   const plans = new LRUCache<string, { plan?: Plan | undefined }>(remembered);
 
   /** The answer to a query that has come before; undefined where all of the pipeline is needed. */
-  async function runAgain(params: PlainCall, call: Call): Promise<Result | undefined> {
+  async function runAgain(params: PlainCall, call: GraphqlCall): Promise<Result | undefined> {
     const known = plans.get(params.query);
     if (!known) return undefined;
     if (!('plan' in known)) known.plan = planQuery(schema, documents.get(params.query) ?? parse(params.query), limits);
@@ -131,7 +131,7 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     yoga,
     open: subscriptions.open,
     /** Opens a subscription; undefined for what is none, and for a faulty document. */
-    async subscribe({ query, variables, operationName }: PlainCall, call: Call): Promise<Opened | undefined> {
+    async subscribe({ query, variables, operationName }: PlainCall, call: GraphqlCall): Promise<Opened | undefined> {
       const { parse, validate } = yoga.getEnveloped({ ...call, params: { query } });
       let document: DocumentNode;
       try {
@@ -150,7 +150,7 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
       });
     },
     /** Runs a query or a mutation without what Yoga does for HTTP: with its caches, plugins and masking, and nothing else. */
-    async runPlain(params: PlainCall, call: Call): Promise<Result> {
+    async runPlain(params: PlainCall, call: GraphqlCall): Promise<Result> {
       const again = await runAgain(params, call);
       if (again) return again;
       // Of the request, plugins look at the method alone.

@@ -21,15 +21,15 @@ import {
   type SelectionSetNode,
   type VariableValues,
 } from 'graphql';
-import type { Call } from './builder.ts';
+import type { GraphqlCall } from './builder.ts';
 import { type Limits, readVariables } from './limits.ts';
 
 /** Gives the data of one execution; undefined where only GraphQL's own executor knows the answer. */
-export type Plan = (params: Params, call: Call) => Promise<object | undefined>;
+export type Plan = (params: Params, call: GraphqlCall) => Promise<object | undefined>;
 
 type Params = { variables?: Record<string, unknown> | null; operationName?: string | null };
 
-type Run = { call: Call; variables: VariableValues; pending: Promise<void>[]; failed: boolean };
+type Run = { call: GraphqlCall; variables: VariableValues; pending: Promise<void>[]; failed: boolean };
 /** Makes of what a resolver has found what is answered. */
 type Complete = (value: unknown, run: Run) => unknown;
 type Step = { key: string; find(parent: unknown, run: Run): unknown; complete: Complete };

@@ -5,7 +5,7 @@ import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { personSends } from '../http/body-memory.ts';
 import { readBytes } from '../http/request-body.ts';
-import type { Call } from './builder.ts';
+import type { GraphqlCall } from './builder.ts';
 import { openExplorer } from './explorer.ts';
 import type { Authenticate } from './holders.ts';
 import { createPipeline, type PlainCall } from './pipeline.ts';
@@ -132,7 +132,7 @@ export function createGraphqlServer(
       checkRequest(request);
       const viewer = response.locals['viewer'] as Viewer;
       const body = await readText(request, viewer, context.config.Limits);
-      const call: Call = {
+      const call: GraphqlCall = {
         context,
         streams,
         viewer,

@@ -16,9 +16,9 @@ import {
 } from './holders.ts';
 
 type Subscription = Awaited<ReturnType<Context['notifications']['subscribe']>>;
+type TopicChange = NonNullable<Awaited<ReturnType<Subscription['next']>>>;
 /** What stands below streams: the next state, and undefined once closed. */
 type Source<T> = Omit<Subscription, 'next'> & { next(): Promise<T | undefined> };
-export type Change = NonNullable<Awaited<ReturnType<Subscription['next']>>>;
 
 export type Streams = {
   /**
@@ -30,7 +30,7 @@ export type Streams = {
   open<T>(
     caller: Caller,
     topics: string[],
-    frames: (changes: AsyncIterable<Change>, signal: AbortSignal) => AsyncIterable<T>,
+    frames: (changes: AsyncIterable<TopicChange>, signal: AbortSignal) => AsyncIterable<T>,
   ): Promise<AsyncIterableIterator<T | Error>>;
   /**
    * Opens a stream of what a source gives, which is closed with it. A stream that ends before its time, for what `open`
@@ -94,7 +94,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
     async open<T>(
       caller: Caller,
       topics: string[],
-      frames: (changes: AsyncIterable<Change>, signal: AbortSignal) => AsyncIterable<T>,
+      frames: (changes: AsyncIterable<TopicChange>, signal: AbortSignal) => AsyncIterable<T>,
     ) {
       const stream = register(caller);
       const over = new AbortController();
@@ -108,7 +108,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
           },
         };
       });
-      async function* changes(): AsyncGenerator<Change> {
+      async function* changes(): AsyncGenerator<TopicChange> {
         if (!stream.isEnded) yield { keys: new Set(), all: true };
         for (let change = await subscription.next(); change; change = await subscription.next()) yield change;
       }

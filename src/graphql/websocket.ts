@@ -16,11 +16,11 @@ import type { Context, Credentials, Viewer } from '../context.ts';
 import { Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 import { hasBody } from '../http/request-body.ts';
-import type { Call } from './builder.ts';
+import type { GraphqlCall } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
 import { resultOf } from './execution.ts';
 import type { Frames } from './frames.ts';
-import type { Authenticate, Client } from './holders.ts';
+import type { Authenticate, StreamClient } from './holders.ts';
 import type { Pipeline } from './pipeline.ts';
 import { goodbyeTimeout, openSocketGuard } from './socket-guard.ts';
 import type { Streams } from './streams.ts';
@@ -31,7 +31,7 @@ const path = /^\/([a-z0-9_-]{1,64})\/graphql\/?(?:\?|$)/i;
 const pingEvery = 12_000;
 
 /** How graphql-ws finds its way back into a call's own pipeline: it stands in the place of the root value. */
-type Engine = Pick<ReturnType<Pipeline['yoga']['getEnveloped']>, 'execute'> & { call: Call };
+type Engine = Pick<ReturnType<Pipeline['yoga']['getEnveloped']>, 'execute'> & { call: GraphqlCall };
 type Params = Record<string, unknown> | undefined;
 type Link = Connection<Params, Extra>;
 
@@ -43,7 +43,7 @@ function headerOf({ extra, connectionParams }: Link, name: string): string | rea
   return typeof given === 'string' ? given : undefined;
 }
 
-function clientOf({ extra: { socket } }: Link): Client {
+function clientOf({ extra: { socket } }: Link): StreamClient {
   return {
     get closed() {
       return socket.readyState !== socket.OPEN;
@@ -136,7 +136,7 @@ export function createWebSockets(
   async function prepare(link: Link, payload: SubscribePayload, requestId: string) {
     const viewer = await authenticate(link);
     options.countRequest(viewer);
-    const call: Call = {
+    const call: GraphqlCall = {
       context,
       streams,
       viewer,

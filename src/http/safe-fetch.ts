@@ -20,7 +20,7 @@ export type Outgoing = {
   body?: string | Uint8Array | ArrayBuffer | URLSearchParams | AsyncIterable<Uint8Array> | null | undefined;
   signal?: AbortSignal | null | undefined;
 };
-export type Answer = { status: number; headers: Headers; bytes: Buffer };
+export type FetchedAnswer = { status: number; headers: Headers; bytes: Buffer };
 
 type Fetch = (address: string, init: Outgoing) => Promise<Response>;
 
@@ -45,7 +45,7 @@ export async function fetchBounded(
   url: URL,
   { method = 'GET', headers, body, signal }: Outgoing,
   most: number,
-): Promise<Answer> {
+): Promise<FetchedAnswer> {
   signal?.throwIfAborted();
   const sent = new Headers(headers);
   sent.set('accept-encoding', 'identity');
@@ -86,7 +86,7 @@ function send(request: http.ClientRequest, body: Outgoing['body']): void {
   else request.end(body instanceof ArrayBuffer ? Buffer.from(body) : (body ?? undefined));
 }
 
-async function readAnswer(url: URL, response: http.IncomingMessage, most: number): Promise<Answer> {
+async function readAnswer(url: URL, response: http.IncomingMessage, most: number): Promise<FetchedAnswer> {
   const tooLarge = () => new AnswerTooLarge(`${url.origin} answers with more than ${most} bytes`);
   const headers = headersOf(response);
   const bytes = await readAtMost(response, most, tooLarge);

@@ -1,15 +1,8 @@
 /** The OpenAPI descriptions of the identity provider's own endpoints. */
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject } from 'zod-openapi';
-import {
-  fault,
-  type HeaderName,
-  type PathsAtRoot,
-  parameterRefs,
-  plainAnswer,
-  plainGet,
-  problemAnswer,
-} from '../rest/openapi-parts.ts';
+import { type HeaderName, parameterRefs, problemAnswer } from '../rest/openapi-parts.ts';
+import { fault, type PathsAtRoot, plainAnswer, plainGet } from '../rest/openapi-root.ts';
 
 const address = z.url().max(2_000);
 const names = z.array(z.string().max(100)).max(20);

@@ -5,7 +5,7 @@ import { toFields } from '../fields.ts';
 import { requestBody } from '../rest/body.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { flag, instant, paging, waitSeconds } from '../rest/parameters.ts';
-import { type Call, type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
+import { type DescribedAnswer, type RestCall, readIdempotencyKey, route } from '../rest/route.ts';
 import * as lessons from './service.ts';
 import * as wire from './wire.ts';
 
@@ -26,7 +26,7 @@ function retryAfter(batches: readonly lessons.Batch[]): Record<string, string> {
   return seconds === undefined ? {} : { 'Retry-After': String(seconds) };
 }
 
-async function batchAnswer(context: Context, { viewer }: Pick<Call, 'viewer'>, batch: lessons.Batch) {
+async function batchAnswer(context: Context, { viewer }: Pick<RestCall, 'viewer'>, batch: lessons.Batch) {
   const errors =
     batch.errorCount + batch.warningCount > 0
       ? (await lessons.listErrors(context.db, viewer, batch.id, { limit: wire.errorsInline, after: undefined })).items

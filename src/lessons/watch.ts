@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import type { Change } from '../db/notifications.ts';
+import type { TopicChange } from '../db/notifications.ts';
 import { mostPerPage } from '../db/paging.ts';
 import { outlast } from '../flow/retry.ts';
 import { type Batch, type BatchFilter, type ImportStatus, isTerminal } from './batch.ts';
@@ -66,7 +66,7 @@ export async function* watchBatch(
   db: Database,
   viewer: Viewer,
   id: string,
-  changes: AsyncIterable<Change>,
+  changes: AsyncIterable<TopicChange>,
   signal: AbortSignal,
 ): AsyncGenerator<Batch> {
   let last: Batch | undefined;
@@ -85,7 +85,7 @@ export async function* watchBatches(
   db: Database,
   viewer: Viewer,
   states: ImportStatus[] | undefined,
-  changes: AsyncIterable<Change>,
+  changes: AsyncIterable<TopicChange>,
   signal: AbortSignal,
 ): AsyncGenerator<Batch> {
   const list = (importStatus: BatchFilter['importStatus'], limit = mostPerPage) =>

@@ -1,7 +1,8 @@
 /** The OpenAPI description of where mail servers notify us: no `Route`, as each sender is answered in its own dialect. */
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
-import { type HeaderName, headerRefs, type PathsAtRoot, parameterRefs, problemAnswer } from '../rest/openapi-parts.ts';
+import { type HeaderName, headerRefs, parameterRefs, problemAnswer } from '../rest/openapi-parts.ts';
+import type { PathsAtRoot } from '../rest/openapi-root.ts';
 
 const ews = z.string().max(1_048_576).meta({ description: 'A SOAP envelope with SendNotification (MS-OXWSPSNTIF).' });
 const anyObject = z.looseObject({}).meta({

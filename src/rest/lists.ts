@@ -1,7 +1,7 @@
 /** Lists of records (contract 2): how they are described and answered. */
 import { z } from 'zod';
 import { longestCursor, mostPerPage, type Page } from '../db/paging.ts';
-import type { Answer } from './route.ts';
+import type { RestAnswer } from './route.ts';
 
 /** A page of `items`, or all of them where a list has one page alone: then `most` says how many. */
 export function listOf(items: z.ZodType, id: string, most = mostPerPage) {
@@ -18,6 +18,6 @@ export function listOf(items: z.ZodType, id: string, most = mostPerPage) {
 }
 
 /** @param more members that a page has besides */
-export function listAnswer<T>(page: Page<T>, toRecord: (item: T) => object, more: object = {}): Answer {
+export function listAnswer<T>(page: Page<T>, toRecord: (item: T) => object, more: object = {}): RestAnswer {
   return { status: 200, body: { Items: page.items.map(toRecord), NextCursor: page.nextCursor, ...more } };
 }

@@ -1,6 +1,6 @@
 /** The OpenAPI descriptions of the health checks. */
 import { z } from 'zod';
-import { fault, type PathsAtRoot, plainAnswer, plainGet } from './openapi-parts.ts';
+import { fault, type PathsAtRoot, plainAnswer, plainGet } from './openapi-root.ts';
 
 const health = z.enum(['Healthy', 'Unhealthy']);
 const readiness = z

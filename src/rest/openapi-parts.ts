@@ -1,7 +1,7 @@
 /** What many operations of the OpenAPI document share: headers, parameters, problems. */
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
-import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openapi';
+import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type ErrorCode, statusOfCode } from '../errors.ts';
 
 /** Values are those of one story: the demo tenant on the day that it was set up. */
@@ -269,35 +269,6 @@ export function problemAnswers(
     ),
   };
 }
-
-/** An answer of what stands outside of the tenants: no `Route`, and no problems but RFC 6749's. */
-export function plainAnswer(
-  description: string,
-  schema: z.ZodType,
-  example: unknown,
-  ...more: HeaderName[]
-): ZodOpenApiResponseObject {
-  return {
-    description,
-    headers: headerRefs('X-Request-Id', ...more),
-    content: { 'application/json': { schema, example } },
-  };
-}
-
-export const fault = problemAnswer(500, 'Something went wrong on the side of the server; quote the `TraceId`.', [
-  'X-Request-Id',
-]);
-
-/** A GET there. */
-export function plainGet(operation: Omit<ZodOpenApiOperationObject, 'parameters'>): ZodOpenApiOperationObject {
-  return { ...operation, parameters: parameterRefs('X-Request-Id'), security: [] };
-}
-
-/**
- * The paths of what stands outside of the tenants.
- * @param rootServer `servers` of those that stand at another root than the other routes
- */
-export type PathsAtRoot = (rootServer: object) => ZodOpenApiPathsObject;
 
 export const problemComponents = Object.fromEntries(
   Object.entries(commonProblems).map(([status, description]) => [

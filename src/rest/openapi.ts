@@ -12,13 +12,13 @@ import {
   commonHeaders,
   headerRefs,
   headers,
-  type PathsAtRoot,
   parameterRefs,
   parameters,
   problemAnswers,
   problemComponents,
   problemSchema,
 } from './openapi-parts.ts';
+import type { PathsAtRoot } from './openapi-root.ts';
 import type { DescribedAnswer, Route } from './route.ts';
 
 const introduction = `Rooms and lessons of schools and universities: lesson jobs are sent and imported in the background.

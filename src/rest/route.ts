@@ -13,7 +13,7 @@ import { anonymousSender } from './limits.ts';
 import { signalOf } from './request.ts';
 
 /** One call of a route, with its input already checked. */
-export type Call<Params = unknown, Query = unknown, Body = unknown> = Waiter & {
+export type RestCall<Params = unknown, Query = unknown, Body = unknown> = Waiter & {
   params: Params;
   query: Query;
   /** Undefined without a `body` of the route, and where it is streamed. */
@@ -24,7 +24,7 @@ export type Call<Params = unknown, Query = unknown, Body = unknown> = Waiter & {
   request: Request;
 };
 
-export type Answer = {
+export type RestAnswer = {
   status: number;
   /** Written as JSON in the casing that the caller asked for; a text where the route has a `type` of its own. */
   body?: unknown;
@@ -75,7 +75,7 @@ export type Route<
   answers: Record<number, DescribedAnswer>;
   /** Problems besides those that every route may answer, by status. */
   problems?: Record<number, string>;
-  handle(context: Context, call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Promise<Answer>;
+  handle(context: Context, call: RestCall<z.output<Params>, z.output<Query>, z.output<Body>>): Promise<RestAnswer>;
 };
 
 /** Gives a route literal the types of its own schemas. */
@@ -90,8 +90,8 @@ export function anonymousRoute<Params extends z.ZodType, Query extends z.ZodType
   definition: Omit<Route<Params, Query, Body>, 'handle'> & {
     handle(
       context: Context,
-      call: Omit<Call<z.output<Params>, z.output<Query>, z.output<Body>>, 'viewer'>,
-    ): Promise<Answer>;
+      call: Omit<RestCall<z.output<Params>, z.output<Query>, z.output<Body>>, 'viewer'>,
+    ): Promise<RestAnswer>;
   },
 ): Route {
   return route<Params, Query, Body>({ ...definition, anonymous: true });
@@ -184,7 +184,12 @@ function checkAccept(request: Request, type: string): void {
     throw new NotAcceptable(`This answers with ${type} only; allow it in Accept.`);
 }
 
-function writeAnswer(request: Request, response: Response, { status, headers = {}, body }: Answer, type: string): void {
+function writeAnswer(
+  request: Request,
+  response: Response,
+  { status, headers = {}, body }: RestAnswer,
+  type: string,
+): void {
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   response.statusCode = status;
   response.setHeader('Cache-Control', isRead ? 'private, no-cache' : 'no-store');

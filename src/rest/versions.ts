@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { PreconditionRequired } from '../errors.ts';
 import { mostId } from '../storable.ts';
-import type { Answer } from './route.ts';
+import type { RestAnswer } from './route.ts';
 
 /**
  * The versions of an `If-Match`; undefined for `*`, which is any. What is no version of ours is nobody's.
@@ -30,7 +30,7 @@ export function readOptionalIfMatch(headers: IncomingHttpHeaders): number[] | un
 export function recordAnswer(
   record: { Version: number },
   { status = 200, location }: { status?: number; location?: string } = {},
-): Answer {
+): RestAnswer {
   return {
     status,
     body: record,

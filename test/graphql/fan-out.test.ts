@@ -19,7 +19,7 @@ import { sql } from 'kysely';
 import WebSocket from 'ws';
 import type { DisplayGrant, Viewer } from '../../src/context.ts';
 import { NotAuthenticated, NotFound, Unavailable } from '../../src/errors.ts';
-import type { Call } from '../../src/graphql/builder.ts';
+import type { GraphqlCall } from '../../src/graphql/builder.ts';
 import { type Execution, eventOf, resultOf } from '../../src/graphql/execution.ts';
 import { createSubscriptions, type Frames } from '../../src/graphql/frames.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
@@ -122,7 +122,7 @@ async function watch({ query, variables = {}, operationName, viewer = {} }: Aske
   const contextValue = {
     requestId: 'test',
     viewer: { mandatorId: 1, role: 'User', display: null, ...viewer },
-  } as Call;
+  } as GraphqlCall;
   const opened = await subscriptions.open({
     ...{ schema, document: parse(query), variableValues: variables, contextValue },
     operationName: operationName ?? null,

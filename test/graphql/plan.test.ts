@@ -8,7 +8,7 @@ import {
   GraphQLSchema,
   parse,
 } from 'graphql';
-import type { Call } from '../../src/graphql/builder.ts';
+import type { GraphqlCall } from '../../src/graphql/builder.ts';
 import { createLimits } from '../../src/graphql/limits.ts';
 import { createPipeline } from '../../src/graphql/pipeline.ts';
 import { planQuery } from '../../src/graphql/plan.ts';
@@ -98,7 +98,7 @@ describe('a query that comes again', () => {
 
   test('does not go through all of the pipeline anymore', async () => {
     const pipeline = createPipeline(openLog('silent'), () => {});
-    const run = () => pipeline.runPlain({ query: '{ serverTime }' }, {} as Call);
+    const run = () => pipeline.runPlain({ query: '{ serverTime }' }, {} as GraphqlCall);
     expect(await run()).toHaveProperty('data.serverTime');
     Object.assign(pipeline.yoga, {
       getResultForParams() {
@@ -106,7 +106,7 @@ describe('a query that comes again', () => {
       },
     });
     expect(await run()).toHaveProperty('data.serverTime');
-    await expect(pipeline.runPlain({ query: '{ now: serverTime }' }, {} as Call)).rejects.toThrow('all of it');
+    await expect(pipeline.runPlain({ query: '{ now: serverTime }' }, {} as GraphqlCall)).rejects.toThrow('all of it');
   });
 });
 
@@ -116,7 +116,7 @@ describe('a plan', () => {
   const planned = (value: () => unknown, type: GraphQLOutputType) => {
     const fields = { one: { type, resolve: value }, other: { type: GraphQLInt, resolve: async () => 2 } };
     const schema = new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Query', fields }) });
-    return planQuery(schema, parse('{ one other }'), limits)?.({}, {} as Call);
+    return planQuery(schema, parse('{ one other }'), limits)?.({}, {} as GraphqlCall);
   };
   const Int = GraphQLInt;
 
