@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-type Log = Record<'error' | 'fatal', (facts: object, message: string) => void>;
+type FaultLog = Record<'error' | 'fatal', (facts: object, message: string) => void>;
 
 /** `fail` is there until the work has ended: what it has left behind, such as a timer, may be thrown in long after. */
 type Work = { fail?: ((error: unknown) => void) | undefined };
@@ -27,7 +27,7 @@ export async function contain<T>(work: () => Promise<T>): Promise<T> {
 export const uncontained = <T>(begin: () => T): T => running.exit(begin);
 
 /** Of this process: what belongs to no contained work ends it, as ever. To be called once. */
-export function watchForUncaught(log: Log): void {
+export function watchForUncaught(log: FaultLog): void {
   process.on('uncaughtException', (error: unknown) => {
     const err = error instanceof Error ? error.stack : String(error);
     const fail = running.getStore()?.fail;

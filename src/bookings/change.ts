@@ -119,7 +119,7 @@ export async function extendBooking(
 }
 
 /** A booking as it is and as it becomes. */
-type Step = { old: Held; to: Held };
+type OldAndNew = { old: Held; to: Held };
 
 /** @returns the booking as it was; or what is in the way, with nothing written */
 async function change(
@@ -183,7 +183,7 @@ function planSteps(
   { named, meant, now }: Holding,
   changes: BookingChanges,
   scope: Scope,
-): Step[] {
+): OldAndNew[] {
   const { start, end, resourceId } = { ...named, ...changes };
   const hasNewTimes = !isSame(start, named.start) || !isSame(end, named.end);
   if (hasNewTimes && scope !== 'This' && named.seriesId !== null) {
@@ -211,19 +211,19 @@ function otherDate(): InvalidInput {
 }
 
 /** Whether it occupies another place. */
-function isMoved({ old, to }: Step): boolean {
+function isMoved({ old, to }: OldAndNew): boolean {
   const places = [old, to].map((booking) => ({ ...occupiedBy(booking), resourceId: booking.resourceId }));
   return hasOtherTimes({ old, to }) || !isDeepStrictEqual(places[0], places[1]);
 }
 
-const hasOtherTimes = ({ old, to }: Step) => !isSame(old.start, to.start) || !isSame(old.end, to.end);
+const hasOtherTimes = ({ old, to }: OldAndNew) => !isSame(old.start, to.start) || !isSame(old.end, to.end);
 
 /** @throws InvalidInput, Conflict for what no booking may be */
 async function checkPlaces(
   trx: Transaction,
   viewer: Viewer,
   rooms: readonly BookableRoom[],
-  moved: readonly Step[],
+  moved: readonly OldAndNew[],
   now: Date,
 ): Promise<void> {
   const [first] = moved;
@@ -250,9 +250,9 @@ async function checkPlaces(
 async function findFree(
   trx: Transaction,
   viewer: Viewer,
-  moved: Step[],
+  moved: OldAndNew[],
   conflictHandling: ConflictHandling,
-): Promise<{ free: Step[]; conflicts: RoomConflict[] }> {
+): Promise<{ free: OldAndNew[]; conflicts: RoomConflict[] }> {
   const conflicts: RoomConflict[] = [];
   let free = moved;
   while (free.length > 0) {

@@ -50,7 +50,7 @@ export function checkWalkIn(viewer: Viewer, wanted: NewBooking, now: Date): void
   if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
 }
 
-type Turn = {
+type DoorBooking = {
   start: Date;
   end: Date;
   setupMinutes: number;
@@ -60,7 +60,7 @@ type Turn = {
 };
 
 /** @throws Conflict at a display for what neither occupies its room now nor is to be checked in */
-export function checkIsOn(viewer: Viewer, booking: Turn, now: Date): void {
+export function checkIsOn(viewer: Viewer, booking: DoorBooking, now: Date): void {
   if (!isDisplay(viewer)) return;
   const { start, end, setupMinutes, teardownMinutes, checkInFrom, checkInUntil } = booking;
   const isNow = (from: number, to: number) => from <= now.getTime() && now.getTime() < to;

@@ -11,7 +11,7 @@ import { findConflicts, lockRooms, occupiedBy, roomOccupied, writeBookings } fro
 import { readBack } from './reading.ts';
 import { checkActive } from './rules.ts';
 
-type Action = 'Booked' | 'CheckedIn' | 'Extended' | 'Released';
+type DoorAction = 'Booked' | 'CheckedIn' | 'Extended' | 'Released';
 
 /**
  * Whether a display extends again what it has extended by so many minutes, from one of these versions: the answer to the
@@ -40,7 +40,7 @@ const undoSeconds = 60;
  * Keeps what a display has just done, in the transaction that does it; of everybody else nothing.
  * @param before the booking as it was; of a new one its id, and 0 as version
  */
-export async function keepUndo<Act extends Action>(
+export async function keepUndo<Act extends DoorAction>(
   trx: Transaction,
   { mandatorId, personId, display }: Viewer,
   action: Act,
@@ -59,7 +59,7 @@ export async function keepUndo<Act extends Action>(
   );
 }
 
-type Undo = { personId: number; version: number; action: Action; isFresh: boolean; isUndone: boolean };
+type Undo = { personId: number; version: number; action: DoorAction; isFresh: boolean; isUndone: boolean };
 
 /**
  * Takes back what this display did last with a booking, within a minute, if nothing has changed it since: what it booked is
@@ -142,7 +142,7 @@ async function findUndo(
   return undo;
 }
 
-const former: Record<Action, RawBuilder<unknown>> = {
+const former: Record<DoorAction, RawBuilder<unknown>> = {
   Booked: sql`status = 'Cancelled'`,
   CheckedIn: sql`checked_in_at = null`,
   // Who may come until the end may do so until the former one.
@@ -151,7 +151,7 @@ const former: Record<Action, RawBuilder<unknown>> = {
   Released: sql`status = undo.status`,
 };
 
-async function restore(trx: Transaction, { mandatorId }: Viewer, id: number, action: Action): Promise<void> {
+async function restore(trx: Transaction, { mandatorId }: Viewer, id: number, action: DoorAction): Promise<void> {
   await sql`
     update booking set ${former[action]}, version = booking.version + 1, changed_at = now()
     from booking_undo as undo

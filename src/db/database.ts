@@ -118,9 +118,9 @@ export function openPool(url: string, { max, log, statementTimeout, settings }: 
 }
 
 /** What Kysely has no place for. */
-type Opened = { pool: pg.Pool; states: Map<object, unknown> };
+type PoolAndStates = { pool: pg.Pool; states: Map<object, unknown> };
 
-function openedOf(db: Database & Partial<Opened>): Opened {
+function openedOf(db: Database & Partial<PoolAndStates>): PoolAndStates {
   const { pool, states } = db;
   if (!pool || !states) throw new Error('Only a database of openDatabase has a pool; a transaction has a connection.');
   return { pool, states };
@@ -142,7 +142,7 @@ export function stateIn<State>(db: Database, make: (db: Database) => State): Sta
 
 export function openDatabase(url: string, options: PoolOptions): Database {
   const pool = openPool(url, options);
-  const own: Opened = { pool, states: new Map() };
+  const own: PoolAndStates = { pool, states: new Map() };
   const db = Object.assign(new Kysely<DB>({ dialect: new PostgresDialect({ pool }) }), own);
   const destroy = db.destroy.bind(db);
   db.destroy = async () => {

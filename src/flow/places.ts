@@ -3,7 +3,7 @@ import { LimitExceeded, Unavailable } from '../errors.ts';
 
 type Holder = { mandatorId: number; personId: number };
 
-type Limits = {
+type PlaceLimits = {
   /** What a place is for, in the words of a refusal: `large imports`. */
   of: string;
   all: number;
@@ -28,7 +28,7 @@ type Waiting = { holder: Holder; enter: () => void };
 /** Seconds after which a refused client may come again. */
 const retryAfter = 10;
 
-export function openPlaces(limits: Limits): Places {
+export function openPlaces(limits: PlaceLimits): Places {
   const taken = new Map<string, number>();
   /** In the order in which they came. */
   const waiting = new Set<Waiting>();

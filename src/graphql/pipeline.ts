@@ -6,12 +6,11 @@ import type { Viewer } from '../context.ts';
 import type { Log } from '../log.ts';
 import type { GraphqlCall } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
+import type { Result } from './execution.ts';
 import { createSubscriptions, type Opened } from './frames.ts';
 import { createLimits } from './limits.ts';
 import { type Plan, planQuery } from './plan.ts';
 import { createSchema } from './schema.ts';
-
-type Result = { data?: unknown; errors?: readonly GraphQLError[] };
 
 /** What a call over HTTP has come to already, and what is only to be written: its result, or why it may not subscribe. */
 type Known = { result?: Result; refusal?: Result };

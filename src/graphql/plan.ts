@@ -32,7 +32,7 @@ type Params = { variables?: Record<string, unknown> | null; operationName?: stri
 type Run = { call: GraphqlCall; variables: VariableValues; pending: Promise<void>[]; failed: boolean };
 /** Makes of what a resolver has found what is answered. */
 type Complete = (value: unknown, run: Run) => unknown;
-type Step = { key: string; find(parent: unknown, run: Run): unknown; complete: Complete };
+type FieldStep = { key: string; find(parent: unknown, run: Run): unknown; complete: Complete };
 /** The selections of the fragments, by their types and names. */
 type Fragments = ReadonlyMap<string, SelectionSetNode>;
 
@@ -71,7 +71,7 @@ function memberOf(name: string): (parent: Record<string, unknown>) => unknown {
   };
 }
 
-function planField(type: GraphQLObjectType, key: string, nodes: readonly FieldNode[], fragments: Fragments): Step {
+function planField(type: GraphQLObjectType, key: string, nodes: readonly FieldNode[], fragments: Fragments): FieldStep {
   const [node = giveUp()] = nodes;
   if (node.name.value === '__typename') return { key, find: () => type.name, complete: (name) => name };
   const field = type.getFields()[node.name.value] ?? giveUp();

@@ -29,11 +29,11 @@ function checkRequest({ method, headers }: IncomingMessage): void {
     );
 }
 
-type Limits = Context['config']['Limits'];
+type ConfiguredLimits = Context['config']['Limits'];
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-async function readText(request: IncomingMessage, viewer: Viewer, limits: Limits): Promise<string> {
+async function readText(request: IncomingMessage, viewer: Viewer, limits: ConfiguredLimits): Promise<string> {
   const most = limits.BodyBytes;
   const tooLarge = () => new TooLarge(`A GraphQL call may have ${most} bytes; send larger imports through REST.`);
   const bytes = await readBytes(request, limits, { most, sender: personSends(viewer), tooLarge });

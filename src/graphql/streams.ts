@@ -15,10 +15,10 @@ import {
   type Stream,
 } from './holders.ts';
 
-type Subscription = Awaited<ReturnType<Context['notifications']['subscribe']>>;
-type TopicChange = NonNullable<Awaited<ReturnType<Subscription['next']>>>;
+type Heard = Awaited<ReturnType<Context['notifications']['subscribe']>>;
+type HeardChange = NonNullable<Awaited<ReturnType<Heard['next']>>>;
 /** What stands below streams: the next state, and undefined once closed. */
-type Source<T> = Omit<Subscription, 'next'> & { next(): Promise<T | undefined> };
+type HeardSource<T> = Omit<Heard, 'next'> & { next(): Promise<T | undefined> };
 
 export type Streams = {
   /**
@@ -30,7 +30,7 @@ export type Streams = {
   open<T>(
     caller: Caller,
     topics: string[],
-    frames: (changes: AsyncIterable<TopicChange>, signal: AbortSignal) => AsyncIterable<T>,
+    frames: (changes: AsyncIterable<HeardChange>, signal: AbortSignal) => AsyncIterable<T>,
   ): Promise<AsyncIterableIterator<T | Error>>;
   /**
    * Opens a stream of what a source gives, which is closed with it. A stream that ends before its time, for what `open`
@@ -39,7 +39,7 @@ export type Streams = {
    */
   follow<T, L>(
     caller: Caller,
-    source: () => Promise<Source<T>>,
+    source: () => Promise<HeardSource<T>>,
     last: (error: Error) => L,
   ): Promise<AsyncIterableIterator<T | L>>;
   /** How many are open now, over SSE and WebSocket together. */
@@ -74,8 +74,8 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
   async function listen<T>(
     stream: Stream,
     { credentials }: Caller,
-    open: () => Promise<Source<T>>,
-  ): Promise<Source<T>> {
+    open: () => Promise<HeardSource<T>>,
+  ): Promise<HeardSource<T>> {
     try {
       const source = await open();
       stream.source = source;
@@ -94,7 +94,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
     async open<T>(
       caller: Caller,
       topics: string[],
-      frames: (changes: AsyncIterable<TopicChange>, signal: AbortSignal) => AsyncIterable<T>,
+      frames: (changes: AsyncIterable<HeardChange>, signal: AbortSignal) => AsyncIterable<T>,
     ) {
       const stream = register(caller);
       const over = new AbortController();
@@ -108,7 +108,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
           },
         };
       });
-      async function* changes(): AsyncGenerator<TopicChange> {
+      async function* changes(): AsyncGenerator<HeardChange> {
         if (!stream.isEnded) yield { keys: new Set(), all: true };
         for (let change = await subscription.next(); change; change = await subscription.next()) yield change;
       }
@@ -138,7 +138,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       };
       return iterator;
     },
-    async follow<T, L>(caller: Caller, open: () => Promise<Source<T>>, last: (error: Error) => L) {
+    async follow<T, L>(caller: Caller, open: () => Promise<HeardSource<T>>, last: (error: Error) => L) {
       const stream = register(caller);
       const source = await listen(stream, caller, open);
       let isOver = false;

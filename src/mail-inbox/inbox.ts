@@ -32,7 +32,7 @@ export type InboxFigures = {
   waiting: number;
 };
 
-type Post = WaitingPost & {
+type QueuedPost = WaitingPost & {
   notifications: readonly InboxRow[];
   deadline: number;
   answer: PromiseWithResolvers<RecordedNotification[]>;
@@ -55,10 +55,10 @@ const busy = () => new Unavailable('The notification could not be recorded; send
 
 /** @param db a pool of its own, so that recording does not wait for connections that readers hold */
 export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
-  const lanes = openLanes<Post>(mostWaiting);
+  const lanes = openLanes<QueuedPost>(mostWaiting);
   /** Tenants by subscription, as the recording statements return them. */
   const tenants = new LRUCache<number, number>({ max: mostTenants });
-  const running = new Set<readonly Post[]>();
+  const running = new Set<readonly QueuedPost[]>();
   let runners: Promise<void>[] = [];
   let scheduled = false;
   let timer: NodeJS.Timeout | undefined;
@@ -74,7 +74,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   };
   const counts = { recorded: verdicts, statements: 0, failed: 0 };
 
-  function refuse(post: Post, error: Error): void {
+  function refuse(post: QueuedPost, error: Error): void {
     counts.failed += 1;
     post.answer.reject(error);
     if (post.isProven) recoverSoon();
@@ -83,7 +83,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   /** Refuses requests past their deadline. One that is being recorded may be stored all the same; its repetition is a duplicate. */
   function expire(): void {
     const now = performance.now();
-    const late = (post: Post) => post.deadline <= now;
+    const late = (post: QueuedPost) => post.deadline <= now;
     for (const group of running) for (const post of group) if (late(post)) post.answer.reject(busy());
     for (const post of lanes.expire(late)) refuse(post, busy());
     if (running.size === 0 && lanes.count === 0) {
@@ -92,7 +92,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
     }
   }
 
-  async function recordTogether(group: readonly Post[]): Promise<void> {
+  async function recordTogether(group: readonly QueuedPost[]): Promise<void> {
     try {
       counts.statements += 1;
       const recorded = await recordNotifications(
@@ -171,7 +171,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
   }
 
   /** A proven request waits in the lane of its tenant, any other in that of its sender's address. */
-  function laneOf(rows: readonly InboxRow[]): Pick<Post, 'lane' | 'isProven'> {
+  function laneOf(rows: readonly InboxRow[]): Pick<QueuedPost, 'lane' | 'isProven'> {
     const id = rows.find(({ claim }) => claim === 'Proven')?.subscriptionId ?? undefined;
     if (id === undefined) return { lane: `address ${rows[0]?.address}`, isProven: false };
     const mandatorId = tenants.get(id);
@@ -180,7 +180,7 @@ export function openInbox(db: Context['inbox'], log: Context['log']): Inbox {
 
   return {
     async record(rows) {
-      const post: Post = {
+      const post: QueuedPost = {
         ...laneOf(rows),
         notifications: rows,
         rows: rows.length,

@@ -10,7 +10,7 @@ export type WaitingPost = {
   bytes: number;
 };
 
-type Lane<Post> = { posts: Post[]; size: number; isProven: boolean };
+type PostLane<Post> = { posts: Post[]; size: number; isProven: boolean };
 
 /** What waits takes memory besides its bytes. */
 const overhead = 16 * 1024;
@@ -19,10 +19,10 @@ const sizeOf = ({ bytes }: WaitingPost) => bytes + overhead;
 /** @param most in bytes, of which each post takes 16 KiB besides its own */
 export function openLanes<Post extends WaitingPost>(most: number) {
   /** In the order of their turns. */
-  const lanes = new Map<string, Lane<Post>>();
+  const lanes = new Map<string, PostLane<Post>>();
   let [size, count] = [0, 0];
 
-  function remove(name: string, lane: Lane<Post>, at: number): Post {
+  function remove(name: string, lane: PostLane<Post>, at: number): Post {
     const [post] = lane.posts.splice(at, 1) as [Post];
     lane.size -= sizeOf(post);
     size -= sizeOf(post);
@@ -32,7 +32,7 @@ export function openLanes<Post extends WaitingPost>(most: number) {
   }
 
   function giveWay(): Post {
-    const isLess = (one: Lane<Post>, other: Lane<Post>) =>
+    const isLess = (one: PostLane<Post>, other: PostLane<Post>) =>
       one.isProven === other.isProven ? one.size < other.size : one.isProven;
     const [name, lane] = lanes.entries().reduce((longest, entry) => (isLess(longest[1], entry[1]) ? entry : longest));
     return remove(name, lane, -1);

@@ -181,9 +181,9 @@ function sortMembers(resources: readonly DavResource[]): { changed: Map<string, 
   return { changed, removed: [...removed] };
 }
 
-type Page = { resources: DavResource[]; token: string; isCut: boolean };
+type DavPage = { resources: DavResource[]; token: string; isCut: boolean };
 
-async function readPage(reading: Reading, address: string, token: string): Promise<Page> {
+async function readPage(reading: Reading, address: string, token: string): Promise<DavPage> {
   const answer = await askForPage(reading, address, token);
   const { resources, syncToken } = readResources(answer);
   const { origin, pathname } = new URL(answer.address);

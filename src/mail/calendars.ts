@@ -20,16 +20,16 @@ export type SettingsFault = {
   remedy: string;
 };
 
-type Wanted = { mandatorId: number; resourceId: number; kind: ServerKind; mailbox: string };
+type WantedCalendar = { mandatorId: number; resourceId: number; kind: ServerKind; mailbox: string };
 
 /** For which a change waits for its room. */
 const lockWithinMs = 200;
 
-type Existing = Wanted & { id: number; isRetired: boolean };
+type Existing = WantedCalendar & { id: number; isRetired: boolean };
 
 /** What the settings come to. */
-type Plan = {
-  wanted: Wanted[];
+type CalendarPlan = {
+  wanted: WantedCalendar[];
   faults: SettingsFault[];
   /** Tenants that have settings. */
   mandatorIds: Set<number>;
@@ -81,10 +81,10 @@ async function findResources(db: Database, settings: readonly Setting[]): Promis
   return rows;
 }
 
-async function readPlan(db: Database, config: Config): Promise<Plan> {
+async function readPlan(db: Database, config: Config): Promise<CalendarPlan> {
   const settings = settingsOf(config);
   const found = await findResources(db, settings);
-  const wanted: Wanted[] = [];
+  const wanted: WantedCalendar[] = [];
   const faults: SettingsFault[] = [];
   const spared = new Set<string>();
   const mandatorIds = new Set<number>();
@@ -149,7 +149,7 @@ export async function alignCalendars(
   if (isIdle) return;
   const plan = await readPlan(db, config);
   tell?.(plan.faults);
-  const keyOf = ({ mandatorId, resourceId }: Wanted) => `${mandatorId} ${resourceId}`;
+  const keyOf = ({ mandatorId, resourceId }: WantedCalendar) => `${mandatorId} ${resourceId}`;
   const before = new Map(existing.map((calendar) => [keyOf(calendar), calendar]));
   const wanted = new Set(plan.wanted.map(keyOf));
   const errors: unknown[] = [];
@@ -179,7 +179,7 @@ export function openFaultLog({ log }: Pick<Context, 'log'>): (faults: readonly S
 /** Runs a change of one calendar, whose room nobody else books meanwhile; comes back another time when somebody does just now. */
 async function change(
   db: Database,
-  { mandatorId, resourceId }: Wanted,
+  { mandatorId, resourceId }: WantedCalendar,
   work: (trx: Transaction, room: BookableRoom) => Promise<void>,
 ): Promise<void> {
   try {
@@ -207,7 +207,7 @@ async function retire(db: Database, calendar: Existing, hasServer: boolean): Pro
 }
 
 /** Makes a calendar, or begins it anew. */
-async function begin(db: Database, calendar: Wanted, old: Existing | undefined): Promise<void> {
+async function begin(db: Database, calendar: WantedCalendar, old: Existing | undefined): Promise<void> {
   const { mandatorId, resourceId, kind, mailbox } = calendar;
   await change(db, calendar, async (trx) => {
     const { rows } = await sql<{ id: number }>`

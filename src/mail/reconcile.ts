@@ -20,7 +20,7 @@ import { readStanding, toWish, writeStanding } from './standing.ts';
 import { forgetOld, readStored, type StoredItem, writeItems } from './stored-items.ts';
 
 /** What is to happen to an item; `item` is null where it is not there any more. */
-type Step = { stored: StoredItem | undefined; item: MailItem | null };
+type ItemStep = { stored: StoredItem | undefined; item: MailItem | null };
 
 export type Reconciled = {
   /** Bookings that were made, changed or cancelled. */
@@ -68,9 +68,9 @@ function planSteps(
   taken: TakenReading,
   window: ReadingWindow,
   isWhole: boolean,
-): Step[] {
+): ItemStep[] {
   const before = new Map(stored.map((one) => [keyOf(one), one]));
-  const steps: Step[] = [];
+  const steps: ItemStep[] = [];
   for (const item of taken.items) {
     const old = before.get(keyOf(item));
     before.delete(keyOf(item));
@@ -91,7 +91,7 @@ function planSteps(
 /** A booking that only we may cancel is there; whatever has happened to it, its item gets one again. */
 const isSettled = ({ state, isBooked, hasEnded }: StoredItem) => state !== 'Booked' || isBooked || hasEnded;
 
-async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly Step[]): Promise<Reconciled> {
+async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly ItemStep[]): Promise<Reconciled> {
   const wishes = steps.map(({ stored, item }): MailWish => {
     const booking = item?.booking ?? null;
     const isHistory = booking === null && stored?.hasEnded === true;
@@ -122,7 +122,7 @@ const pushIsLateMs = 5 * 60_000;
 async function doubtPush(
   trx: Transaction,
   { mandatorId, id, cursor, dirtyBy }: Calendar,
-  steps: readonly Step[],
+  steps: readonly ItemStep[],
 ): Promise<void> {
   if (dirtyBy !== 'Poll' || cursor === null) return;
   const times = steps.flatMap(({ item }) => item?.changedAt?.getTime() ?? []);

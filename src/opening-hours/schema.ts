@@ -90,10 +90,10 @@ export const newException = z
   })
   .meta({ description: 'Other hours, or none, on these dates.' });
 
-type Fault = (path: (string | number)[], message: string, code?: string) => void;
+type ReportFault = (path: (string | number)[], message: string, code?: string) => void;
 
 /** Reports what is wrong between the members of a value. */
-const checked = <T extends z.ZodType>(schema: T, check: (value: z.output<T>, fault: Fault) => void) =>
+const checked = <T extends z.ZodType>(schema: T, check: (value: z.output<T>, fault: ReportFault) => void) =>
   schema.superRefine((value, context) =>
     check(value, (path, message, code = 'InvalidValue') =>
       context.addIssue({ code: 'custom', path, message, params: { code } }),

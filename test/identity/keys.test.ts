@@ -87,10 +87,10 @@ describe('a token with an unknown kid', () => {
   });
 
   test('costs four reads a second, however many there are', async () => {
-    let reads = 0;
+    const reads: number[] = [];
     const counter: KyselyPlugin = {
       transformQuery({ node }) {
-        reads += 1;
+        reads.push(performance.now());
         return node;
       },
       transformResult: async ({ result }) => result,
@@ -106,11 +106,11 @@ describe('a token with an unknown kid', () => {
         }),
       );
     await flood();
-    expect(reads).toBe(1);
-    const since = performance.now();
+    expect(reads).toHaveLength(1);
     await flood();
-    expect(reads).toBe(2);
-    expect(performance.now() - since).toBeGreaterThan(200);
+    const [first = 0, second = 0, ...more] = reads;
+    expect(second - first).toBeGreaterThan(200);
+    expect(more).toEqual([]);
   });
 });
 
