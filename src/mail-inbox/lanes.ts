@@ -3,7 +3,7 @@
  * own requests only. When too much waits, the longest lane loses its newest, lanes of unproven senders first.
  */
 export type WaitingPost = {
-  /** Of what it waits with: a tenant, or an address. */
+  /** The name of the lane: a tenant, subscription or address. */
   lane: string;
   isProven: boolean;
   rows: number;
@@ -12,11 +12,11 @@ export type WaitingPost = {
 
 type PostLane<Post> = { posts: Post[]; size: number; isProven: boolean };
 
-/** What waits takes memory besides its bytes. */
+/** Memory of a waiting request besides its body. */
 const overhead = 16 * 1024;
 const sizeOf = ({ bytes }: WaitingPost) => bytes + overhead;
 
-/** @param most in bytes, of which each post takes 16 KiB besides its own */
+/** @param most in bytes; each post counts 16 KiB besides its body */
 export function openLanes<Post extends WaitingPost>(most: number) {
   /** In the order of their turns. */
   const lanes = new Map<string, PostLane<Post>>();
@@ -31,7 +31,7 @@ export function openLanes<Post extends WaitingPost>(most: number) {
     return post;
   }
 
-  function giveWay(): Post {
+  function drop(): Post {
     const isLess = (one: PostLane<Post>, other: PostLane<Post>) =>
       one.isProven === other.isProven ? one.size < other.size : one.isProven;
     const [name, lane] = lanes.entries().reduce((longest, entry) => (isLess(longest[1], entry[1]) ? entry : longest));
@@ -43,7 +43,7 @@ export function openLanes<Post extends WaitingPost>(most: number) {
       return count;
     },
 
-    /** @returns what has had to give way, which may be `post` itself */
+    /** @returns the posts that were dropped for lack of memory, which may include `post` */
     add(post: Post): Post[] {
       let lane = lanes.get(post.lane);
       if (!lane) lanes.set(post.lane, (lane = { posts: [], size: 0, isProven: post.isProven }));
@@ -52,11 +52,11 @@ export function openLanes<Post extends WaitingPost>(most: number) {
       size += sizeOf(post);
       count += 1;
       const lost: Post[] = [];
-      while (size > most) lost.push(giveWay());
+      while (size > most) lost.push(drop());
       return lost;
     },
 
-    /** Takes the next of each lane in turn, until it is enough for one statement; at least one where there is any. */
+    /** Takes the next post of each lane in turn, up to the size of one statement, but at least one where any waits. */
     take({ rows, bytes }: { rows: number; bytes: number }): Post[] {
       const taken: Post[] = [];
       for (const [name, lane] of lanes) {
@@ -66,13 +66,12 @@ export function openLanes<Post extends WaitingPost>(most: number) {
         if (taken.length > 0 && (rows < 0 || bytes < 0)) break;
         taken.push(remove(name, lane, 0));
         lanes.delete(name);
-        // A loop over a map comes to what is added meanwhile.
+        // The loop comes back to the lane, as it visits entries that are added meanwhile.
         if (lane.posts.length > 0) lanes.set(name, lane);
       }
       return taken;
     },
 
-    /** Takes away what is `late`. */
     expire(late: (post: Post) => boolean): Post[] {
       const expired: Post[] = [];
       for (const [name, lane] of lanes)

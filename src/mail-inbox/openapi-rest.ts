@@ -1,4 +1,4 @@
-/** The OpenAPI description of where mail servers notify us: no `Route`, as each sender is answered in its own dialect. */
+/** The OpenAPI description of the webhook of mail servers. It is no `Route`, as each sender is answered in its own dialect. */
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type HeaderName, headerRefs, parameterRefs, problemAnswer } from '../rest/openapi-parts.ts';
@@ -104,7 +104,7 @@ function operation(
   };
 }
 
-/** At the root that mail servers are given; the former address at that of the other routes. */
+/** The callback path is at the server root that mail servers are given; the legacy path is at that of the other routes. */
 export const describedPaths: PathsAtRoot = (rootServer) => ({
   '/api/webhooks/mailserver': { ...rootServer, post: operation('notifyOfMail', []) },
   '/WebServices/SyncNotification.svc': {

@@ -22,23 +22,22 @@ import { openIds } from './ids.ts';
 import type { Inbox } from './inbox.ts';
 import { type InboxRow, keptBytes, type RecordedNotification } from './recording.ts';
 
-/** Where the webhook is. */
 export const webhookPaths = callbackPaths;
 
 export type Post = {
-  /** With its query. */
+  /** The path and query. */
   url: string;
   body: Buffer;
   contentType: string | undefined;
   address: string;
-  /** As `findSender` has it of the address. */
+  /** The result of `findSender`. */
   sender: Sender;
   requestId: string;
 };
 
 export type Acknowledgement = { status: 200 | 202; headers: Record<string, string>; body: string };
 
-/** Whose notifications are counted together: those of a subscription that its secret proves, or else of an address. */
+/** The unit by which notifications are counted: a subscription that its secret proves, or else an address. */
 export type Sender = { subscriptionId: number } | { address: string };
 
 type Receiver = {
@@ -46,8 +45,8 @@ type Receiver = {
   secrets: Secrets;
   inbox: Inbox;
   /**
-   * Counts what a sender has sent: KiB, or notifications where these are more, as either costs about as much.
-   * @throws LimitExceeded when it had sent too much before
+   * Counts the cost of a request: its KiB or its notifications, whichever are more, as each costs about the same.
+   * @throws LimitExceeded when the sender had exceeded its limit before
    */
   count(sender: Sender, cost: number): void;
 };
@@ -69,15 +68,15 @@ function readQuery(url: string): CallbackQuery {
 }
 
 /**
- * @throws Malformed for what is no notification, which is recorded too; TooLarge; Unavailable when it could not be recorded;
- *   LimitExceeded
+ * @throws Malformed when the body is no notification (it is recorded all the same); TooLarge; Unavailable when it could not be
+ *   recorded; LimitExceeded
  */
 export async function receive(receiver: Receiver, post: Post): Promise<Acknowledgement> {
   const query = readQuery(post.url);
   const { sender } = post;
   const caller = 'subscriptionId' in sender ? sender.subscriptionId : undefined;
   const kibibytes = Math.ceil(post.body.length / 1_024) || 1;
-  // Before its body is read, which costs more.
+  // Counted before the body is parsed, which costs more.
   receiver.count(sender, kibibytes);
   if (query.tokens.length > 0) return await shakeHands(receiver, post, query, caller);
   const reading = await readPost(receiver, post);
@@ -87,7 +86,7 @@ export async function receive(receiver: Receiver, post: Post): Promise<Acknowled
   return await receiveReading(receiver, post, caller, reading);
 }
 
-/** Who sends a request: the subscription that the secret of the callback URL proves, or else an address. @throws Malformed */
+/** Finds the subscription that the secret of the callback URL proves, or else the address. @throws Malformed */
 export function findSender(
   { secrets }: Pick<Receiver, 'secrets'>,
   { url, address }: Pick<Post, 'url' | 'address'>,
@@ -107,7 +106,7 @@ const keep = (body: Buffer): Kept => ({
   bodyHash: hash('sha256', body, 'buffer'),
 });
 
-/** The parts of a row that are of the request, and what is recorded of it when nothing is known of it. */
+/** A row with what the request says, and the values of an unrecognised body where `of` has no others. */
 function rowOf(
   { makeId }: Receiver,
   post: Post,
@@ -127,7 +126,7 @@ function rowOf(
     requestId,
     ...of,
     ...kept,
-    // A copy, as a part would keep all of the body in memory while it waits.
+    // A copy, as a slice would keep all of the body in memory while it waits.
     body: of.claim === 'Proven' ? kept.body : Buffer.from(kept.body.subarray(0, keptBytes)),
   };
 }
@@ -154,8 +153,8 @@ function checkToken(tokens: readonly string[]): string {
 }
 
 /**
- * Graph asks whether the address answers before it promises to notify it. Whoever asks hears the same: the token comes back
- * as text that no browser takes for a page. Only one that its secret proves counts as a handshake.
+ * Answers Graph's handshake, which tests the callback URL before a subscription is granted. Every caller gets its token back,
+ * as text that no browser renders as a page; only a request with a valid secret counts as a handshake.
  */
 async function shakeHands(
   receiver: Receiver,
@@ -188,7 +187,7 @@ const received = (id: string): Acknowledgement => ({
   body: JSON.stringify({ Received: true, NotificationId: id }),
 });
 
-/** The subscription of a notification: Graph proves each by itself, the others all of a request by its address. */
+/** The subscription of a notification: Graph proves each notification by clientState, the others all by the callback URL. */
 function provenBy(
   { secrets }: Receiver,
   dialect: ReadNotifications['dialect'],
@@ -215,7 +214,7 @@ async function receiveReading(
       unproven.push(one);
       continue;
     }
-    // What they share is kept once: there may be a thousand in a megabyte.
+    // A shared body is kept once, in the first row, as a request may hold a thousand notifications in a megabyte.
     const kept = one.body === null && rows.length > 0 ? { ...whole, body: nothing } : keptOf(one);
     rows.push(rowOf(receiver, post, { ...one, dialect, subscriptionId, claim: 'Proven' }, kept));
   }
@@ -233,7 +232,7 @@ async function receiveReading(
   };
 }
 
-/** Exchange ends a subscription only when a notification is answered so: one that we gave up, or have not known for ten minutes. */
+/** Whether Exchange is to end the subscription, which only this answer does: it has ended here, or is unknown for ten minutes. */
 function isUnwanted({ state, isStale }: RecordedNotification): boolean {
   return isStale || state === 'Dead' || state === 'Failed' || state === 'Replaced' || state === 'Disabled';
 }

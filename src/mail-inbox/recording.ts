@@ -9,32 +9,32 @@ export type InboxRow = MailNotification & {
   /** UUIDv7. */
   id: string;
   dialect: Dialect | 'Unknown';
-  /** Of the subscription that its secret proves; null: none. */
+  /** The subscription that the secret proves; null: none. */
   subscriptionId: number | null;
   claim: 'Proven' | 'Rejected' | 'Unrecognised';
   contentType: string | null;
   address: string;
   requestId: string;
-  /** What is kept if it is accepted; of the rest the first KiB. */
+  /** Kept whole if the notification is accepted, else its first KiB. */
   body: Buffer;
   bodyBytes: number;
-  /** SHA-256 of all of the body. */
+  /** SHA-256 of the whole body. */
   bodyHash: Buffer;
-  /** How many it stands for. */
+  /** The number of notifications that this row stands for. */
   count: number;
 };
 
 export type RecordedNotification = {
   verdict: Verdict;
-  /** The tenant of its subscription; null where that is not known. */
+  /** The tenant of the subscription; null where that is unknown. */
   mandatorId: number | null;
-  /** Of its subscription, afterwards; null where it has none. */
+  /** The state of the subscription afterwards; null where there is none. */
   state: SubscriptionState | null;
-  /** Ews: it is unknown, and what the sender calls its subscription has been coming for longer than ten minutes. */
+  /** Ews: the subscription is unknown, and its first rejected notification came more than ten minutes ago. */
   isStale: boolean;
 };
 
-/** Of a body that is not accepted. */
+/** The bytes that are kept of a body that is not accepted. */
 export const keptBytes = 1_024;
 const graceMinutes = 10;
 const hashBytes = 32;
@@ -42,7 +42,7 @@ const live = `('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect')`;
 
 type Column = readonly [name: string, type: string, read: (row: InboxRow) => unknown];
 
-/** What both statements store; `body_from` follows from the lengths of the bodies before. */
+/** The columns of both statements; `pack` computes `body_from` from the lengths of the bodies before. */
 const stored: readonly Column[] = [
   ['id', 'uuid', (row) => row.id],
   ['subscription_id', 'integer', (row) => row.subscriptionId],
@@ -58,7 +58,7 @@ const stored: readonly Column[] = [
   ['count', 'integer', (row) => row.count],
 ];
 
-/** What proven ones ask for. */
+/** The further columns of proven notifications. */
 const asked: readonly Column[] = [
   ['watermark', 'text', (row) => row.watermark],
   ['previous_watermark', 'text', (row) => row.previousWatermark],
@@ -67,7 +67,7 @@ const asked: readonly Column[] = [
   ['ends', 'text', (row) => row.ends],
 ];
 
-/** The parameters: the bodies, the hashes and the dedupe keys of all rows, each concatenated; then an array for each column. */
+/** The parameters are the concatenated bodies, hashes and dedupe keys of all rows, then an array for each column. */
 const [bodies, hashes, keys] = ['$1::bytea', '$2::bytea', '$3::bytea'];
 const packed = 3;
 const tableOf = (columns: readonly (readonly [name: string, type: string, ...unknown[]])[]) =>
@@ -88,8 +88,8 @@ const values = (mandator: string, verdict: string, most: string) => `
 const provenColumns = [...stored, ...asked];
 const accountsFrom = packed + provenColumns.length;
 
-// Subscriptions are locked in the order of their ids, then calendars in that of theirs: so two of these do not wait for each
-// other, and what is a duplicate is decided by one of them alone.
+// Subscriptions, then calendars are locked in the order of their ids: so two such statements do not deadlock, and one of them
+// alone decides what is a duplicate.
 const recordProven: Statement = {
   name: 'record proven mail notifications',
   sql: `
@@ -132,7 +132,7 @@ const recordProven: Statement = {
     from known left join moved on moved.id = known.subscription_id left join marked on true`,
 };
 
-/** What is not accepted, or is not believed to be, and why. `Handshake`: if its subscription is still to come to something. */
+/** A row without effect, and its verdict. The statement turns `Handshake` into `Rejected` where the subscription is not live. */
 type Rest = { row: InboxRow; verdict: Verdict; mandatorId: number | null };
 
 const restColumns: readonly (readonly [name: string, type: string, read: (rest: Rest) => unknown])[] = [
@@ -163,7 +163,7 @@ const recordRest: Statement = {
     from recorded`,
 };
 
-/** Bodies, hashes and dedupe keys, each as one, as the columns' arrays would cost much more; and where each body begins. */
+/** Concatenates bodies, hashes and dedupe keys, as arrays would cost much more; `starts` are where the bodies begin, from 1. */
 function pack(rows: readonly InboxRow[]): { packs: Buffer[]; starts: number[] } {
   let at = 1;
   const starts = rows.map(({ body }) => {
@@ -181,7 +181,7 @@ function pack(rows: readonly InboxRow[]): { packs: Buffer[]; starts: number[] } 
 
 const plainTypes: ReadonlySet<string> = new Set(['uuid', 'integer', 'boolean']);
 
-/** As PostgreSQL writes arrays: the driver's own way, element by element, takes several times as long. */
+/** Writes an array literal of PostgreSQL several times faster than the driver does. */
 function arrayOf(type: string, values: readonly unknown[]): string {
   const isPlain = plainTypes.has(type);
   const elements = values.map((value) => {
@@ -193,7 +193,7 @@ function arrayOf(type: string, values: readonly unknown[]): string {
 
 type Known = { position: number; isNew: boolean; mandatorId: number; state: SubscriptionState };
 
-/** Of a subscription that is there; the others are left out. */
+/** @returns the notifications whose subscription exists and is of their kind of mail server */
 async function runProven(db: Database, rows: readonly InboxRow[]): Promise<Known[]> {
   const { packs, starts } = pack(rows);
   const named = rows.flatMap(({ accounts }, index) => accounts.map((account) => [index + 1, account] as const));
@@ -224,8 +224,8 @@ function verdictOf({ claim, kind }: InboxRow): Rest['verdict'] {
 }
 
 /**
- * Stores notifications, moves their subscriptions and marks their calendars: what is accepted in one statement, and what has
- * no effect in another behind it, where there is such. @returns in their order
+ * Stores notifications, moves their subscriptions and marks their calendars. One statement records those that may have an
+ * effect; a second one records the rest, if any. @returns in the order of `rows`
  */
 export async function recordNotifications(db: Database, rows: readonly InboxRow[]): Promise<RecordedNotification[]> {
   const proven = rows.filter(mayHaveEffect);
@@ -235,7 +235,7 @@ export async function recordNotifications(db: Database, rows: readonly InboxRow[
   const rest = rows.flatMap((row): Rest[] => {
     const of = known.get(row.id);
     if (of) return of.isNew ? [] : [{ row, verdict: 'Duplicate', mandatorId: of.mandatorId }];
-    // Its subscription is not there any more, or of another kind of mail server.
+    // The subscription does not exist any more, or is of another kind of mail server.
     const unfounded = mayHaveEffect(row) ? { ...row, subscriptionId: null } : row;
     return [{ row: unfounded, verdict: verdictOf(row), mandatorId: null }];
   });

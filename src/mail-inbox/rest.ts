@@ -1,4 +1,4 @@
-/** Where mail servers notify us: anybody may call, and every body is taken as it is, whatever type it says to be. */
+/** The webhook of mail servers: it needs no API key, and reads bodies whatever their Content-Type. */
 import { type Request, type RequestHandler, Router } from 'express';
 import type { Context } from '../context.ts';
 import { MethodNotAllowed, TooLarge, UnsupportedMediaType } from '../errors.ts';
@@ -17,11 +17,10 @@ export type Webhook = {
   router: Router;
   /** For /metrics. */
   figures: Record<string, { help: string; label?: string; read(): number | Readonly<Record<string, number>> }>;
-  /** Records what waits. */
+  /** Resolves when every waiting request is recorded. */
   close(): Promise<void>;
 };
 
-/** The body, as it was sent. */
 function readRaw(request: Request, sender: BodySender, { Limits }: Context['config']): Promise<Buffer> {
   const encoding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding !== 'identity')
@@ -57,7 +56,7 @@ function answerPosts(context: Context, inbox: Inbox): RequestHandler {
   };
 }
 
-/** Opens the inbox; both addresses take every dialect. */
+/** Opens the inbox, and the webhook at its two paths; both take every dialect. */
 export function openWebhook(context: Context): Webhook {
   const inbox = openInbox(context.inbox, context.log);
   const post = answerPosts(context, inbox);

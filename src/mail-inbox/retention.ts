@@ -1,9 +1,9 @@
-/** How long the inbox keeps what came (contract 7). */
+/** The retention of notifications (contract 7). */
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 
 const keptDays = 30;
-/** Of what proves nothing, which anybody may send: the newest. */
+/** Newest refused notifications that are kept, as anyone can send such. */
 const keptRefused = 100_000;
 /** Rows that are deleted at a time. */
 const forgottenAtOnce = 5_000;
@@ -18,14 +18,13 @@ async function deletePortions(db: Database, chosen: RawBuilder<unknown>): Promis
   }
 }
 
-/** Deletes what is older than 30 days. */
 export async function forgetOldNotifications(db: Database): Promise<void> {
   await deletePortions(db, sql`received_at < now() - make_interval(days => ${keptDays})`);
 }
 
 const isRefused = sql`verdict in ('Rejected', 'Unrecognised', 'Handshake')`;
 
-/** Deletes what is not among the newest that were refused. */
+/** Deletes all refused notifications except the newest. */
 export async function forgetRefusedNotifications(db: Database, kept = keptRefused): Promise<void> {
   const { rows } = await sql<{ since: Date }>`
     select received_at as since from mail_notification where ${isRefused}

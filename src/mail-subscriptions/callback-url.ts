@@ -1,7 +1,7 @@
-/** Where a mail server sends its notifications (specification 6), and what it is told there. */
+/** The callback URL, to which a mail server sends its notifications (specification 6), and its query. */
 import type { Config } from '../config.ts';
 
-/** `legacyPath` is that of the former product. */
+/** `legacyPath` is the path of the former product. */
 export const callbackPaths = {
   path: '/api/webhooks/mailserver',
   legacyPath: '/WebServices/SyncNotification.svc',
@@ -12,7 +12,7 @@ export type CallbackSettings = Pick<
   'IdpUrl' | 'RoomsHost' | 'MailServerPushNotificationEndpointUrl' | 'MailServerPushNotificationUseLegacyEndpoint'
 >;
 
-/** By the specification's precedence; without the secret of a subscription. */
+/** The callback URL of a tenant, by the specification's precedence, without the secret of a subscription. */
 export function callbackUrl(settings: CallbackSettings, mandator: string): string {
   const { IdpUrl, RoomsHost, MailServerPushNotificationEndpointUrl: own } = settings;
   if (own !== undefined) return own;
@@ -22,8 +22,8 @@ export function callbackUrl(settings: CallbackSettings, mandator: string): strin
 }
 
 /**
- * The callback URL of one subscription. A fragment is left out: nobody would send it.
- * @param secret of `makeSecret`, which needs no encoding
+ * The callback URL of one subscription. A fragment is left out, as HTTP clients do not send it.
+ * @param secret of `openSecrets`; needs no encoding
  */
 export function withSecret(callback: string, secret: string): string {
   const [url = ''] = callback.split('#', 1);
@@ -31,19 +31,19 @@ export function withSecret(callback: string, secret: string): string {
   return `${url}${separator}k=${secret}`;
 }
 
-/** What a notification's address says besides its path. */
+/** The query of a notification's URL. */
 export type CallbackQuery = {
-  /** Each `k`, decoded. */
+  /** All values of `k`, decoded. */
   secrets: readonly string[];
-  /** Each `validationToken`, decoded. */
+  /** All values of `validationToken`, decoded. */
   tokens: readonly string[];
 };
 
 const decodeForm = (text: string) => decodeURIComponent(text.replaceAll('+', ' '));
 
 /**
- * Reads a query as it came. What has no `=` is the tenant of the legacy path, which decides nothing: the secret does. The
- * rest is encoded as forms are, so that Graph's token may write spaces as `+`.
+ * Reads the query of a raw URL. A part without `=` is the tenant of the legacy path and is skipped: the secret alone decides.
+ * Values are form-encoded, as Graph may write the spaces of its token as `+`.
  * @throws URIError when `k` or `validationToken` is not percent-encoded UTF-8
  */
 export function readCallbackQuery(url: string): CallbackQuery {

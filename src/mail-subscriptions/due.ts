@@ -1,16 +1,16 @@
-/** When a subscription is looked at next, and when the next is asked for: `due_at`, by the clock of the database. */
+/** `due_at`, by the database's clock: when a subscription is checked next or, after a failed attempt, when the next one is made. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import type { Fault } from '../mail-servers/service.ts';
 import { releaseCalendars } from './marks.ts';
 import { type SubscriptionState, standing } from './states.ts';
 
-/** Doubles with each failure, give or take a tenth, so that those who failed together do not come back together. */
+/** A pause that doubles with each failure, with 10 % jitter, so that attempts that failed together are not repeated together. */
 export function pauseAfter(failures: RawBuilder<unknown>, first: string, longest: string): RawBuilder<unknown> {
   return sql`least(${first}::interval * 2 ^ least(${failures}, 20), ${longest}::interval) * (0.9 + 0.2 * random())`;
 }
 
-/** Those of the calendar of `row` that are in `state`, and came after the last of which `proof` is true; on columns of `one`. */
+/** Counts the subscriptions in `state` of the calendar of `row` since the newest that meets `proof` (on columns of `one`). */
 function countSince(row: string, state: SubscriptionState, proof: RawBuilder<unknown>): RawBuilder<number> {
   const own = sql`mandator_id = ${sql.ref(`${row}.mandator_id`)} and calendar_id = ${sql.ref(`${row}.calendar_id`)}`;
   return sql`(
@@ -18,18 +18,18 @@ function countSince(row: string, state: SubscriptionState, proof: RawBuilder<unk
       and id > coalesce((select max(id) from mail_subscription as one where ${own} and ${proof}), 0))`;
 }
 
-/** How many attempts for the calendar of `row` have failed since the mail server has granted one that was of use. */
+/** Counts the failed attempts for the calendar of `row` since the mail server last granted a subscription that worked. */
 export const failuresInARow = (row: string) =>
   countSince(row, 'Failed', sql`external_id is not null and state not in ('Failed', 'AwaitingFirstPush')`);
 
-/** Whether one that has ended did so at once: before ten minutes, or half of the time that it was to live. */
+/** Whether an ended subscription ended early: within ten minutes or half of its lifetime (one minute at least). */
 export function diedYoung(row: string): RawBuilder<boolean> {
   const [createdAt, expiresAt] = [sql.ref(`${row}.created_at`), sql.ref(`${row}.expires_at`)];
   return sql`${sql.ref(`${row}.state_since`)} < ${createdAt}
     + greatest(interval '1 minute', least(interval '10 minutes', (${expiresAt} - ${createdAt}) / 2))`;
 }
 
-/** How many for the calendar of `row` have died young since one has lived; what failed before it was granted does not count. */
+/** Counts the subscriptions for the calendar of `row` that died young since the last that lived; failed attempts do not count. */
 export const deathsInARow = (row: string) =>
   countSince(
     row,
@@ -37,7 +37,7 @@ export const deathsInARow = (row: string) =>
     sql`(state in ${standing} or (state in ('Dead', 'Replaced', 'Disabled') and not (${diedYoung('one')})))`,
   );
 
-/** Before it is silent for too long, is to be renewed or asked for, or expires. */
+/** The next check: before the subscription is silent for too long, is to be renewed or probed, or expires. */
 const nextLook = sql`greatest(now() + interval '10 seconds', case
   when calendar_id is null then now() + interval '1 day'
   when heartbeat_minutes is not null and state = 'Suspect'
@@ -60,11 +60,11 @@ async function setDue(
       order by id for no key update skip locked)`.execute(db);
 }
 
-/** Those that are due now are looked at later. Waits for nobody, like all of these. @param which on columns of `one` */
+/** Sets the next check of subscriptions. Skips locked rows, as all functions here do. @param which on columns of `one` */
 export const lookLater = (db: Database | Transaction, mandatorId: number, which: RawBuilder<unknown>) =>
   setDue(db, mandatorId, which, nextLook);
 
-/** One of which nothing could be asked is looked at again at once. */
+/** Makes a subscription due at once, as its check was interrupted. */
 export const lookAgain = (db: Database, mandatorId: number, id: number) =>
   setDue(db, mandatorId, sql`id = ${id} and state in ${standing}`, sql`now()`);
 
@@ -73,8 +73,8 @@ const isNewest = sql`not exists (
   where newer.mandator_id = one.mandator_id and newer.calendar_id = one.calendar_id and newer.id > one.id)`;
 
 /**
- * The mail server answers again, or somebody has put something right: an attempt that follows a failed one does not wait for
- * its time, unless the mail server has asked to be left alone.
+ * Makes the next attempt after a failed one due now, as the mail server answers again or an operator has mended something.
+ * A throttled attempt keeps its time, as the mail server has set it.
  */
 export async function attemptSoon(trx: Transaction, mandatorId: number, calendarIds: readonly number[]): Promise<void> {
   const which = sql`calendar_id = any (${calendarIds}::integer[]) and state = 'Failed' and due_at > now()
@@ -83,8 +83,8 @@ export async function attemptSoon(trx: Transaction, mandatorId: number, calendar
 }
 
 /**
- * A calendar of a mail server has got what was refused before with `fault`: whatever else of it waits for the same reason
- * (readings, attempts to subscribe, renewals) waits no longer, unless the mail server has asked to be left alone.
+ * Ends the waits of a tenant's other calendars (readings, attempts to subscribe, renewals) after `fault`, once one calendar
+ * has overcome it. Throttled work keeps its time, as the mail server has set it.
  */
 export async function endOthersWaits(
   trx: Transaction,

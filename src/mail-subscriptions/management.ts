@@ -1,7 +1,7 @@
 /**
- * MailSubscriptionManagement (specification 6): sees to it that every calendar of the settings has a subscription that pushes.
- * A sweep finds what there is to do and queues it; what time alone decides is decided in the database, and a mail server is
- * asked only by whoever has taken the row for the next minutes.
+ * MailSubscriptionManagement (specification 6): keeps a subscription that pushes for every calendar of the settings. A sweep
+ * queues the work that is due. Statements of the database decide what follows from the time alone; a worker asks the mail
+ * server only about rows that it has taken for the next minutes.
  */
 import { type RawBuilder, sql } from 'kysely';
 import pLimit from 'p-limit';
@@ -32,10 +32,10 @@ export const followedSettings = calendarSettings;
 export const manageTask = 'MailSubscriptionManagement';
 
 const mostAtOnce = 4;
-/** After which a job leaves the rest to the next. */
+/** After this time a job leaves the rest to the next job. */
 const askWithinMs = 3_000;
 
-/** Brings the subscriptions in line with the settings and the time; with no mail server there is nothing to do. */
+/** Brings the subscriptions in line with the settings and the time. */
 export async function sweepSubscriptions({ work, config }: Pick<MailWork, 'work' | 'config'>): Promise<void> {
   const hasServers = Object.keys(config.MailServer).length > 0;
   if (!hasServers && !(await hasLive(work))) return;
@@ -52,7 +52,7 @@ async function hasLive(db: Database): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** The settings have another server, kind or mailbox now, or the calendar not at all: nothing useful will come of it. */
+/** Disables subscriptions whose calendar the settings have dropped, or given another server, kind or mailbox. */
 async function disableUnwanted(db: Database, config: Config): Promise<void> {
   await move(db, {
     mandatorId: null,
@@ -68,7 +68,7 @@ async function disableUnwanted(db: Database, config: Config): Promise<void> {
   });
 }
 
-/** One job per tenant at a time, so that a mail server that does not answer keeps up its own tenant alone. */
+/** Queues one job per tenant at a time, so that a mail server that does not answer delays its own tenant alone. */
 async function queueManagement(db: Database, config: Config): Promise<void> {
   await sql`
     select graphile_worker.add_job(${manageTask}, json_build_object('mandatorId', mandator_id),
@@ -80,22 +80,22 @@ async function queueManagement(db: Database, config: Config): Promise<void> {
       where due.mandator_id = server.mandator_id and ${isLive('due')} and due.due_at <= now())`.execute(db);
 }
 
-/** Looks at all subscriptions of a tenant whose time has come. */
+/** Checks all subscriptions of a tenant that are due. */
 export async function manageSubscriptions(context: MailJob, mandatorId: number): Promise<void> {
   const { config, work, log, turns, once } = context;
   const found = await work.selectFrom('mandator').where('id', '=', mandatorId).select('code').executeTakeFirst();
   const settings = config.MailServer[found?.code ?? ''];
   if (!found || !settings) return;
   const server = { mandatorId, mandator: found.code };
-  await letTimeDecide(work, log, server);
+  await moveOverdue(work, log, server);
   const connector = once(openConnectors)(settings);
-  // Without a turn the sweep queues it again.
+  // Without a turn the mail server is not asked; the sweep queues the job again.
   await turns.take({ tenant: mandatorId, name: 'subscriptions' }, (turn) =>
     askServer(context, turn, server, connector),
   );
 }
 
-/** What the mail server has to be asked for. */
+/** Renews and probes subscriptions that are due, then ends orphans. */
 async function askServer(context: MailWork, turn: Turn, server: MailTenant, connector: Connector): Promise<void> {
   const { work, log } = context;
   const limit = pLimit(mostAtOnce);
@@ -105,18 +105,18 @@ async function askServer(context: MailWork, turn: Turn, server: MailTenant, conn
     const taken = await takeDue(work, server.mandatorId);
     if (taken.length === 0) break;
     await Promise.all(taken.map((row) => limit(() => lookAfter(context, turn, server, connector, row))));
-    await letTimeDecide(work, log, server);
+    await moveOverdue(work, log, server);
   }
   if (!signal.aborted) await endOrphans({ ...context, signal }, turn, server, connector);
 }
 
 const isDue = sql`due_at <= now()`;
-/** Nothing has come for so long of one that must be heard of. */
+/** A subscription with a heartbeat has been silent for `minutes`. */
 const isSilent = (minutes: RawBuilder<unknown>) => sql`${isDue} and heartbeat_minutes is not null
   and coalesce(seen_at, created_at) <= now() - make_interval(mins => ${minutes})`;
 
-/** What needs no question: an attempt that nobody has finished, a push that did not come, silence, the end of its time. */
-async function letTimeDecide(db: Database, log: Log, { mandatorId, mandator }: MailTenant): Promise<void> {
+/** Moves subscriptions whose time has run out: unfinished attempts, a missing first push, silence, expiry. */
+async function moveOverdue(db: Database, log: Log, { mandatorId, mandator }: MailTenant): Promise<void> {
   const { lost, unheard } = await db.transaction().execute(async (trx) => {
     const failed = {
       mandatorId,
@@ -162,14 +162,14 @@ async function letTimeDecide(db: Database, log: Log, { mandatorId, mandator }: M
         and state_since <= now() - interval '20 minutes'`,
       text: 'Nothing has come since a change that was not pushed.',
     });
-    const isLooked = sql`heartbeat_minutes is not null or calendar_id is null`;
-    await lookLater(trx, mandatorId, sql`${isLive('one')} and state <> 'Provisioning' and ${isDue} and (${isLooked})`);
+    const isUnasked = sql`(heartbeat_minutes is not null or calendar_id is null)`;
+    await lookLater(trx, mandatorId, sql`${isLive('one')} and state <> 'Provisioning' and ${isDue} and ${isUnasked}`);
     const lost = [...silent, ...expired, ...doubted];
     const unsure = [...lost, ...quiet].flatMap(({ calendarId }) => calendarId ?? []);
     await markCalendars(trx, unsure, 'Poll');
     return { lost, unheard: unheard.filter(({ isRepeated }) => !isRepeated) };
   });
-  if (lost.length > 0) log.warn({ mandator, ...named(lost) }, 'mail subscriptions are dead; others are asked for');
+  if (lost.length > 0) log.warn({ mandator, ...named(lost) }, 'mail subscriptions are dead; new ones are requested');
   if (unheard.length > 0)
     log.warn({ mandator, ...named(unheard) }, 'mail server pushes nothing: look at its proxy and the firewalls');
 }
@@ -179,7 +179,7 @@ const named = (moved: readonly MovedSubscription[]) => ({
   mailboxes: moved.slice(0, 20).map(({ mailbox }) => mailbox),
 });
 
-/** Ends what the mail server holds for us in vain, when it is time to look for that. */
+/** Ends orphans on the mail server when a listing is due. */
 async function endOrphans(
   { config, work, log, signal }: MailWork,
   turn: Turn,
@@ -206,7 +206,7 @@ async function endOrphans(
   }
 }
 
-/** Forgets what has ended more than 30 days ago, but not a calendar's newest, which tells when the next is asked for. */
+/** Deletes subscriptions that ended more than 30 days ago, except a calendar's newest, which says when the next is requested. */
 export async function forgetOldSubscriptions(db: Database): Promise<void> {
   await sql`
     delete from mail_subscription where (mandator_id, id) in (

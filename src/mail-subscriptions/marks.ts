@@ -1,14 +1,14 @@
-/** What is to be read: functions of the database mark calendars, and queue their readings in the same transaction. */
+/** Marks calendars as dirty. Functions of the database do so, and queue the readings in the same transaction. */
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import type { Fault } from '../mail-servers/service.ts';
 
-/** Who said that a calendar may have changed. */
+/** What said that a calendar may have changed. */
 export type DirtyBy = 'Push' | 'Poll' | 'Request';
 
 /**
- * Says that calendars may have changed: each is read soon, and once however often that is said.
- * @param spreadSeconds over which their readings begin
+ * Marks calendars that may have changed: each is read soon, and once however often it is marked.
+ * @param spreadSeconds the time over which the readings begin
  */
 export async function markCalendars(
   db: Database | Transaction,
@@ -20,15 +20,15 @@ export async function markCalendars(
   await sql`select mark_mail_calendars(${calendarIds}::integer[], ${by}, ${spreadSeconds})`.execute(db);
 }
 
-/** Marks all calendars, for it is not known what was missed: after a start, or a time in which nothing could be recorded. */
+/** Marks all calendars, as notifications may have been missed: after a start, or while nothing could be recorded. */
 export async function markAllCalendars(db: Database): Promise<void> {
-  // Ten a second, and all within ten seconds.
+  // Readings begin at ten a second, or faster where that would take longer than ten seconds.
   await sql`
     select mark_mail_calendars(array_agg(id), 'Poll', least(count(*) / 10, 10)::integer)
     from mail_calendar where retired_at is null having count(*) > 0`.execute(db);
 }
 
-/** Has the calendars of a tenant read now that wait after `fault`, all but one. */
+/** Has all calendars of a tenant that wait after `fault` read now, except `calendarId`. */
 export async function releaseCalendars(
   trx: Transaction,
   mandatorId: number,

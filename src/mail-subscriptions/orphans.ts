@@ -1,4 +1,4 @@
-/** Subscriptions that a mail server holds for us and that we do not have: they would push in vain until they expire. */
+/** Orphans: subscriptions that a mail server holds for us but we do not keep. They push in vain until they expire. */
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
@@ -9,8 +9,8 @@ import { isLive, type MailTenant } from './states.ts';
 type Listed = { externalId: string; callback: string };
 
 /**
- * Whether the subscriptions of the tenant `server.mandator_id` are to be listed: once an hour, and when one has ended since;
- * at most once a minute, and every five after it went wrong. Only Graph tells what it holds.
+ * Whether the subscriptions of the tenant `server.mandator_id` are to be listed: once an hour, and when one has ended since the
+ * last listing; at most once a minute, and every five minutes after a failure. Only Graph can list its subscriptions.
  */
 export const listingIsDue = sql<boolean>`(server.kind = 'Graph' and not exists (
   select from mail_server as last
@@ -21,7 +21,7 @@ export const listingIsDue = sql<boolean>`(server.kind = 'Graph' and not exists (
       where gone.mandator_id = last.mandator_id and gone.kind = 'Graph' and not ${isLive('gone')}
         and gone.state_since >= last.listed_at)))))`;
 
-/** @returns when this listing was begun; undefined when it is not time for one, or somebody else is at it */
+/** @returns when this listing began; undefined when none is due, or another worker has just begun one */
 export async function beginListing(db: Database, mandatorId: number): Promise<Date | undefined> {
   const { rows } = await sql<{ triedAt: Date }>`
     insert into mail_server (mandator_id, tried_at)
@@ -41,9 +41,9 @@ export async function endListing(db: Database, mandatorId: number, triedAt: Date
 type KnownSubscription = { id: number; mandatorId: number; externalId: string | null; isLive: boolean };
 
 /**
- * Which of those that a mail server lists are orphans. What has our present callback URL is ours, and an orphan unless a live
- * row stands for it; while it is being asked for, the row does not know its external id yet. Of what has another one only
- * those are touched that we know as ended: they may belong to another installation.
+ * Finds the orphans among the subscriptions that a mail server lists. One with our present callback URL is ours, and an orphan
+ * unless a live row claims it (the row of an attempt under way has no external id yet). One with another callback URL may
+ * belong to another installation, so it is an orphan only where an ended row has its external id.
  */
 export async function findOrphans(
   db: Database,
@@ -70,13 +70,13 @@ export async function findOrphans(
   });
 }
 
-/** For which subscription a callback URL was made, and whether it would be made so now. */
+/** The subscription for which a callback URL was made, and whether the present settings would make the same URL. */
 function claimOf({ read }: Secrets, callback: string, url: string): { id: number | undefined; isOurs: boolean } {
   let secrets: readonly string[] = [];
   try {
     ({ secrets } = readCallbackQuery(url));
   } catch {
-    // Not one that we have made.
+    // We do not make such URLs.
   }
   const [secret = ''] = secrets;
   return { id: read('callback', secret), isOurs: url === withSecret(callback, secret) };

@@ -1,6 +1,6 @@
 /**
- * ProvisionMailSubscription (specification 6): asks the mail server for a subscription of a calendar that has none, or whose own
- * is to be replaced. Whether it is time for that is told from the rows alone, so a worker may end at any line.
+ * ProvisionMailSubscription (specification 6): asks the mail server for a subscription of a calendar that has none, or whose
+ * subscription is to be replaced. The rows alone say whether an attempt is due, so a worker may end at any line.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
@@ -23,18 +23,18 @@ import { serversOf } from './tenant-wide.ts';
 
 export const provisionTask = 'ProvisionMailSubscription';
 
-/** Attempts for one tenant at a time; one alone, and not before its time, while its mail server refuses them. */
+/** Attempts for one tenant at a time. While its mail server refuses them, one at a time is made, when it is due. */
 const mostAtOnce = 4;
 const heartbeatMinutes = 10;
-/** Of what cannot be renewed: another one takes its place. */
+/** The lifetime of a subscription that cannot be renewed: then another one replaces it. */
 const lifetime = sql`(interval '7 days' + random() * interval '12 hours')`;
 
-/** What a mail server did instead; the fault is null when it was ours. */
+/** A failed request to a mail server, as its row stores it; `fault` is null when the failure is ours. */
 type StoredFault = { fault: Fault | null; text: string; retryAt: Date | null };
 
 /**
- * A query of the calendars that need a subscription and for which none is coming, with the time of the next attempt: as the
- * one that failed has it, and later too for a mail server that grants some which die at once.
+ * Selects the calendars that need a subscription and for which none is coming, with the time of the next attempt: the `due_at`
+ * of the attempt that failed, or a growing pause after subscriptions that died young.
  */
 const wanting = (servers: RawBuilder<unknown>) => sql`
   select calendar.mandator_id, calendar.id as calendar_id, calendar.mailbox, calendar.address, server.code, server.kind,
@@ -59,13 +59,13 @@ const wanting = (servers: RawBuilder<unknown>) => sql`
     and not exists (
       select from mail_subscription as good
       where good.mandator_id = calendar.mandator_id and good.calendar_id = calendar.id and good.state in ${standing}
-        -- One that is silent has died, most likely: the next is asked for before that is certain.
+        -- A silent one is most likely dead: the next is requested before that is certain.
         and not (good.state = 'Suspect' and good.heartbeat_minutes is not null)
         and (good.expires_at is not null or good.renew_at > now())
-        -- Two workers with different settings, while one of them is being replaced, do not outdo each other.
+        -- Workers with different settings, as during a deployment, must not keep replacing each other's subscriptions.
         and (good.callback_url = server.callback_url or good.state_since > now() - interval '1 minute'))`;
 
-/** Tenants whose mail server has just refused, until it grants one or lets itself be read; and until when they wait. */
+/** Tenants whose mail server refused last, until it grants a subscription or answers a reading; with the end of their wait. */
 const refused = sql`
   select mandator_id, last.due_at
   from server cross join lateral (
@@ -82,12 +82,12 @@ const refused = sql`
       where granted.mandator_id = server.mandator_id and granted.id > last.id
         and granted.state in ('AwaitingFirstPush', 'Active'))`;
 
-/** How many are just being asked for, of the tenant of a row of `name`. */
+/** Counts the attempts under way for the tenant of a row of `name`. */
 const underWay = (name: string) => sql`(
   select count(*) from mail_subscription as trying
   where trying.mandator_id = ${sql.ref(`${name}.mandator_id`)} and trying.state = 'Provisioning')`;
 
-/** Queues ProvisionMailSubscription for calendars whose time has come, of each tenant a few at a time. */
+/** Queues ProvisionMailSubscription for calendars that are due, a few of each tenant at a time. */
 export async function queueProvisioning(db: Database, config: Config): Promise<void> {
   await sql`
     with server as materialized (${serversOf(config)}), refused as materialized (${refused}), picked as (
@@ -110,11 +110,11 @@ type Attempt = {
   mailbox: string;
   address: string | null;
   callbackUrl: string;
-  /** Of the attempt before this one, if that has failed. */
+  /** The fault of the attempt before, if that failed. */
   faultBefore: Fault | null;
 };
 
-/** @returns undefined when it needs none, or not yet, or somebody else is asking for one */
+/** @returns undefined when the calendar needs none, none is due yet, or another worker is asking for one */
 async function beginAttempt(
   db: Database,
   config: Config,
@@ -139,8 +139,8 @@ async function beginAttempt(
 }
 
 /**
- * One attempt to get a subscription for a calendar that needs one; what fails is a result, in its row. No connection is held
- * while the mail server is asked: its handshake may come to this very process.
+ * Makes one attempt to get a subscription for a calendar that needs one. A failure is stored in the attempt's row, not thrown.
+ * No database connection is held while the mail server is asked, as its handshake may arrive at this very process.
  */
 export async function provisionSubscription(
   context: MailJob,
@@ -155,7 +155,7 @@ export async function provisionSubscription(
     await forgetAttempts(work, mandatorId, calendarId);
     wasMade = true;
   });
-  // When none was made, whoever is at it queues the next, or the sweep when it is the tenant's turn.
+  // Otherwise the worker that is making an attempt queues the next one, or the sweep does when the tenant gets a turn.
   if (wasMade && !signal.aborted) await queueProvisioning(work, config);
 }
 
@@ -177,7 +177,7 @@ async function makeAttempt({ config, work, log, signal, once }: MailJob, attempt
     if (hasAnswered(error)) turn.answered();
     else if (turn.isCutShort() && !signal.aborted) return await withdraw(work, attempt);
     if (!signal.aborted && !(error instanceof ServerFault))
-      log.error({ err: (error as Error).stack }, 'a mail server was asked for a subscription in vain');
+      log.error({ err: (error as Error).stack }, 'the request for a mail subscription failed');
     const interrupted = { fault: null, text: 'The service was stopped while it asked for it.', retryAt: null };
     return await failAttempt(work, log, attempt, signal.aborted ? interrupted : storedFault(error));
   }
@@ -186,8 +186,8 @@ async function makeAttempt({ config, work, log, signal, once }: MailJob, attempt
 }
 
 /**
- * The attempt had to make room for others before its time was over: it is as if it had not been made. Should the mail server
- * grant it all the same, that one is nobody's.
+ * Deletes an attempt that was cut short to make room for other tenants. Should the mail server grant it all the same, that
+ * subscription is an orphan.
  */
 async function withdraw(db: Database, { mandatorId, id }: Attempt): Promise<void> {
   await sql`
@@ -201,7 +201,7 @@ export function storedFault(error: unknown): StoredFault {
   return { fault: null, text: 'An internal fault; the log has it.', retryAt: null };
 }
 
-/** What a mail server did, for people and without our secrets; it may have sent them back to us. */
+/** The message of a mail server's fault, without our secrets, which the mail server may have echoed. */
 function faultText(message: string): string {
   return withoutSecrets(beginningOf(message, 4_000))
     .toWellFormed()
@@ -210,7 +210,7 @@ function faultText(message: string): string {
     .toWellFormed();
 }
 
-/** @param hasHeartbeat whether it must be heard of before it counts */
+/** @param hasHeartbeat whether the subscription becomes Active only with its first push */
 async function storeGranted(
   db: Database,
   log: Log,
@@ -222,7 +222,7 @@ async function storeGranted(
     const [granted] = await move(trx, {
       mandatorId,
       from: ['Provisioning'],
-      // What has come before this answer was stored counts.
+      // A push may come before this answer is stored.
       to: sql`case when ${hasHeartbeat}::boolean and moved.seen_at is null then 'AwaitingFirstPush' else 'Active' end`,
       which: sql`id = ${id}`,
       waits: true,
@@ -236,18 +236,18 @@ async function storeGranted(
     await lookLater(trx, mandatorId, sql`id = ${id} and state = 'Active'`);
     await replaceOlder(trx, mandatorId);
     await endOthersWaits(trx, mandatorId, calendarId, faultBefore);
-    // Nobody has told of what has changed since the last reading.
+    // No push has reported the changes since the last reading.
     await markCalendars(trx, [calendarId], 'Poll');
     return granted.state;
   });
-  // One that came too late is nobody's: it is found among those that the mail server lists, or ended when it is heard of.
+  // One that came too late is an orphan: a listing finds it, or its first notification is answered with its end.
   log.info({ mandator, mailbox, state: state ?? 'too late' }, 'mail subscription granted');
 }
 
-/** Half of what is left until then, or a little less, so that those who came together do not come back together. */
+/** Half of the time until then, or a little less, so that subscriptions granted together are not renewed together. */
 export const halfOf = (expiresAt: Date) => sql`(${expiresAt}::timestamptz - now()) * (0.45 + 0.05 * random())`;
 
-/** When to ask again, as the mail server wishes it, but within a day: by the clock of the database. */
+/** `own`, or the mail server's `retryAt` where that is later, within a day; by the database's clock. */
 export function notBefore(own: RawBuilder<unknown>, retryAt: Date | null): RawBuilder<unknown> {
   if (retryAt === null) return own;
   const seconds = Math.min((retryAt.getTime() - Date.now()) / 1_000, 86_400);
@@ -276,10 +276,10 @@ async function failAttempt(
   log[level]({ mandator, mailbox, fault, text, again: failed.dueAt }, 'mail subscription was not granted');
 }
 
-/** How many attempts are kept, in the order of which the next one's pause doubles. */
+/** Newest attempts that are kept: the pause before the next one doubles with each. */
 const keptAttempts = 20;
 
-/** Forgets failed attempts for a calendar but the newest and those of a day: where push is blocked there are many for weeks. */
+/** Deletes a calendar's failed attempts except the newest and those of a day: where push is blocked, many come for weeks. */
 async function forgetAttempts(db: Database, mandatorId: number, calendarId: number): Promise<void> {
   const own = sql`mandator_id = ${mandatorId} and calendar_id = ${calendarId}`;
   await sql`

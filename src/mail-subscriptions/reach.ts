@@ -1,4 +1,4 @@
-/** Whether mail servers can reach the address at which they are to notify us, as far as that can be told from here. */
+/** Checks whether mail servers can reach the callback URL, as far as that can be told from here. */
 import { BlockList, isIPv6 } from 'node:net';
 import type { Config, MailServerSettings } from '../config.ts';
 import type { Finding } from '../finding.ts';
@@ -25,7 +25,7 @@ inner.addSubnet('fe80::', 10, 'ipv6');
 
 type Reach = 'this machine' | 'a private network' | 'anywhere';
 
-/** Judged by the name alone: on other machines it may resolve to another address. */
+/** The reach of a host by its name alone, as the name may resolve to another address on other machines. */
 function reachOf({ hostname }: URL): Reach {
   const host = hostname.replace(/^\[|\]$/g, '');
   const family = isIPv6(host) ? 'ipv6' : 'ipv4';
@@ -39,7 +39,7 @@ function settingOf(settings: CallbackSettings): string {
   return settings.MailServerPushNotificationUseLegacyEndpoint ? 'RoomsHost' : 'IdpUrl';
 }
 
-/** What is wrong with an address as far as its spelling tells; undefined for nothing. */
+/** What is wrong with a callback URL by its spelling; undefined for nothing. */
 function judge(
   callback: URL,
   setting: string,
@@ -68,7 +68,7 @@ function judge(
 const certificateFault = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|ERR_TLS/;
 
 /** Probes the callback URL with a GET, which a correct set-up answers 405. */
-async function call(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'check'>> {
+async function probe(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'check'>> {
   const remedy = `Publish the path ${callback.pathname} on the proxy, and look there what becomes of a GET.`;
   try {
     const answer = await fetchBounded(callback, { signal: AbortSignal.timeout(answerWithinMs) }, mostBytes);
@@ -95,13 +95,13 @@ async function call(callback: URL, kind: ServerKind): Promise<Omit<Finding, 'che
   }
 }
 
-/** One tenant's callback URL. */
+/** Examines the callback URL of one tenant. */
 export async function examineCallback(config: Config, mandator: string): Promise<Finding> {
   const server = config.MailServer[mandator] as MailServerSettings;
   const address = callbackUrl(config, mandator);
   const callback = new URL(address);
   const setting = settingOf(config);
-  const { level, text, remedy } = judge(callback, setting, server) ?? (await call(callback, server.Kind));
+  const { level, text, remedy } = judge(callback, setting, server) ?? (await probe(callback, server.Kind));
   const told = `${mandator}: ${callback.origin}${callback.pathname}, by ${setting}, ${text}`;
   return { check: 'Mail callback', level, text: told, ...(remedy !== undefined && { remedy }) };
 }

@@ -1,4 +1,4 @@
-/** Subscriptions that expire are renewed in time, and between that their mail server is asked whether it still has them. */
+/** Renews subscriptions before they expire, and probes in between whether the mail server still has them. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { Turn } from '../flow/turns.ts';
@@ -8,7 +8,7 @@ import { markCalendars } from './marks.ts';
 import { halfOf, notBefore, storedFault } from './provisioning.ts';
 import { type MailTenant, type MailWork, move, standing } from './states.ts';
 
-/** Rows that are taken at a time: within their five minutes all of them have been asked for. */
+/** Rows that are taken at a time: few enough to ask about all of them within five minutes. */
 const mostTaken = 16;
 
 export type DueSubscription = {
@@ -22,7 +22,7 @@ export type DueSubscription = {
   fault: Fault | null;
 };
 
-/** Takes some whose mail server is to be asked; whoever ends meanwhile leaves them to others after five minutes. */
+/** Takes some subscriptions that are due. Should this worker end meanwhile, another takes them after five minutes. */
 export async function takeDue(db: Database, mandatorId: number): Promise<DueSubscription[]> {
   const { rows } = await sql<DueSubscription>`
     update mail_subscription set due_at = now() + interval '5 minutes'
@@ -37,7 +37,7 @@ export async function takeDue(db: Database, mandatorId: number): Promise<DueSubs
   return rows;
 }
 
-/** Renews one, or asks whether it is still there. */
+/** Renews or probes a subscription. */
 export async function lookAfter(
   context: MailWork,
   turn: Turn,
@@ -77,10 +77,10 @@ async function buryGone(
     });
     if (moved.length > 0) await markCalendars(trx, [row.calendarId], 'Poll');
   });
-  log.warn({ mandator, mailbox: row.mailbox }, 'mail server has lost a subscription; another is asked for');
+  log.warn({ mandator, mailbox: row.mailbox }, 'mail server has lost a subscription; a new one is requested');
 }
 
-/** @param expiresAt null: as before */
+/** @param expiresAt null leaves the expiry as it is */
 async function storeLook(
   db: Database,
   { mandatorId }: MailTenant,
@@ -101,8 +101,8 @@ async function storeLook(
 const endsSoon = 'It ends within a day, and this was the last answer: ';
 
 /**
- * Again after 1, 5, 15, 15 … minutes, or a quarter of the time that it has left. People hear of it once, and once more when it
- * ends within a day.
+ * Stores a failure and retries after 1, 5, 15, 15 … minutes, or a quarter of the time until expiry. It is logged above debug
+ * once for each fault, and once more when the subscription ends within a day.
  */
 async function storeFault(
   { work, log }: MailWork,
@@ -111,8 +111,7 @@ async function storeFault(
   error: unknown,
 ): Promise<void> {
   const { fault, text, retryAt } = storedFault(error);
-  if (fault === null)
-    log.error({ err: (error as Error).stack }, 'a mail server was asked about a subscription in vain');
+  if (fault === null) log.error({ err: (error as Error).stack }, 'the renewal or probe of a mail subscription failed');
   const minutes = [1, 5][failures] ?? 15;
   const pause = sql`now() + least(${minutes} * interval '1 minute' * (0.9 + 0.2 * random()),
     greatest((expires_at - now()) / 4, interval '10 seconds'))`;

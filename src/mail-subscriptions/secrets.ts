@@ -1,6 +1,6 @@
 /**
- * The two secrets of a subscription: `k` in its callback URL, and Graph's clientState. Each names its subscription and proves
- * it, with a key derived from the pepper: nothing of them is stored, and they are checked without the database.
+ * The two secrets of a subscription: `k` in its callback URL, and Graph's clientState. Each holds the subscription's id and an
+ * HMAC with a key derived from the pepper, so neither is stored, and both are checked without the database.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../config.ts';
@@ -15,7 +15,7 @@ export type Secrets = {
   read(purpose: Purpose, secret: string): number | undefined;
 };
 
-/** To be kept by whoever checks many: the derivation of a key costs more than all the rest. */
+/** Keep the result where many secrets are checked, as the derivation of a key costs more than a check. */
 export function openSecrets(config: Config): Secrets {
   const keys: Partial<Record<Purpose, KeyObject>> = {};
   const keyOf = (purpose: Purpose) =>

@@ -6,10 +6,10 @@
  * the mail server notifies us, with a secret that names the subscription and proves it.
  *
  * Invariants:
- * - Of a calendar at most one subscription is coming; the standing one is Replaced only when the new one has become Active.
+ * - A calendar has at most one coming subscription; the standing one is Replaced only when the new one has become Active.
  * - A subscription changes its state by `move` alone, or by `moveHeard` for what its notifications say. The guard in the
- *   database refuses every change that cannot follow.
- * - Whether it is time for something is told from the rows alone, so that a worker may end at any line.
+ *   database refuses every other change of state.
+ * - The rows alone say what is due, so that a worker may end at any line.
  * - No secret is stored: all are derived from the pepper.
  */
 export { type CallbackQuery, callbackPaths, callbackUrl, readCallbackQuery } from './callback-url.ts';

@@ -1,29 +1,29 @@
-/** What a subscription is, and the one place where it changes its state. */
+/** The states of a subscription, and the only statements that change them. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import type { Turns } from '../flow/turns.ts';
 import type { Fault } from '../mail-servers/service.ts';
 
-/** What background work is given. */
+/** The context of background work. */
 export type MailWork = Pick<Context, 'config' | 'log' | 'once'> & {
   /** Connections without a statement timeout. */
   work: Database;
-  /** Aborted when the process is to stop. */
+  /** Aborted when the process stops. */
   signal: AbortSignal;
 };
 
-/** What a job is given that asks mail servers. */
+/** The context of a job that asks mail servers. */
 export type MailJob = MailWork & {
-  /** Who does it, as leases know it. */
+  /** The name of this worker's lease. */
   runner: string;
   turns: Turns;
 };
 
-/** Whose mail server it is. */
+/** The tenant of a mail server. */
 export type MailTenant = { mandatorId: number; mandator: string };
 
-/** From the fifth on a subscription never changes again, and another takes its place. */
+/** From `Dead` on, the states are final. */
 export const subscriptionStates = [
   'Provisioning',
   'AwaitingFirstPush',
@@ -42,20 +42,20 @@ const live = `('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect')`;
 export const isLive = (row: string) => sql<boolean>`${sql.ref(`${row}.state`)} in ${sql.raw(live)}`;
 
 type Move = {
-  /** Of one tenant; null: of all. */
+  /** null: all tenants. */
   mandatorId: number | null;
   from: readonly SubscriptionState[];
   to: SubscriptionState | RawBuilder<unknown>;
-  /** Which of them, on columns of `moved`. */
+  /** A condition on columns of `moved`. */
   which: RawBuilder<unknown>;
-  /** Why, for people. */
+  /** The reason, for people. */
   text: string | null | RawBuilder<unknown>;
   fault?: Fault | null;
-  /** When it is looked at next, or of one that failed, when the next is asked for. */
+  /** See `due.ts`. */
   dueAt?: RawBuilder<unknown>;
-  /** What else is written. */
+  /** More assignments. */
   set?: RawBuilder<unknown>;
-  /** Whether it waits for whoever holds the row; otherwise that is left for the next time. */
+  /** Whether to wait for locked rows rather than skip them. */
   waits?: boolean;
 };
 
@@ -65,11 +65,11 @@ export type MovedSubscription = {
   mailbox: string | null;
   state: SubscriptionState;
   dueAt: Date;
-  /** Whether the attempt before it has ended in the same way. */
+  /** Whether the subscription before it ended in the same way. */
   isRepeated: boolean;
 };
 
-/** Moves subscriptions to another state. The guard in the database refuses what cannot follow, and records the rest. */
+/** Moves subscriptions to another state. The guard in the database refuses forbidden moves and records the others. */
 export async function move(
   db: Database | Transaction,
   { mandatorId, from, to, which, text, fault = null, dueAt = sql`now()`, set, waits = false }: Move,
@@ -92,8 +92,8 @@ export async function move(
 }
 
 /**
- * The same for what its notifications say, as a part of the statement that records them: `known` are these, with their
- * `mandator_id`, `subscription_id`, `position`, `watermark`, `renews`, `ends` and `is_new` (it is no repetition).
+ * Moves subscriptions by their notifications, as a part of the statement that records these. The notifications are `known`, with
+ * `mandator_id`, `subscription_id`, `position`, `watermark`, `renews`, `ends` and `is_new` (not a duplicate).
  */
 export const moveHeard = `
   update mail_subscription as one set
@@ -119,7 +119,7 @@ export const moveHeard = `
   where one.mandator_id = heard.mandator_id and one.id = heard.subscription_id
   returning one.id, one.state`;
 
-/** Standing ones whose calendar has a newer Active one. */
+/** Moves standing subscriptions whose calendar has a newer Active one to Replaced. */
 export async function replaceOlder(db: Database | Transaction, mandatorId: number | null): Promise<void> {
   await move(db, {
     mandatorId,
@@ -134,8 +134,7 @@ export async function replaceOlder(db: Database | Transaction, mandatorId: numbe
 }
 
 /**
- * A reading that no push has asked for has found a change so old that its push should have come: the subscription that was
- * Active then is doubted.
+ * Moves the subscription that was Active at a change to Suspect: a reading has found the change, and its push is overdue.
  * @param changedAt by the mail server's clock
  */
 export async function doubtSubscription(

@@ -1,6 +1,6 @@
 /**
- * CalDav: one subscription for all calendars of a tenant, which the operator of its mail server sets up there; and the mail
- * servers of the settings, as the database is asked about them.
+ * CalDav: one subscription for all calendars of a tenant, which the operator of its mail server sets up there. Also the mail
+ * servers of the settings as a subquery.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
@@ -9,7 +9,7 @@ import { callbackUrl, withSecret } from './callback-url.ts';
 import { openSecrets } from './secrets.ts';
 import { isLive } from './states.ts';
 
-/** The mail servers that the settings name, as a query of (mandator_id, code, kind, server_url, callback_url). */
+/** The mail servers of the settings as a subquery with (mandator_id, code, kind, server_url, callback_url). */
 export function serversOf(config: Config): RawBuilder<unknown> {
   const servers = Object.entries(config.MailServer).map(([mandator, { Kind, Url }]) => ({
     mandator,
@@ -25,7 +25,7 @@ export function serversOf(config: Config): RawBuilder<unknown> {
     join mandator on mandator.code = setting.mandator`;
 }
 
-/** Makes the one of each tenant that has calendars, and has it follow the settings where it is. */
+/** Creates the subscription of each tenant that has CalDav calendars, and has existing ones follow the settings. */
 export async function alignTenantWide(db: Database, config: Config): Promise<void> {
   const servers = serversOf(config);
   await sql`
@@ -51,7 +51,7 @@ export async function alignTenantWide(db: Database, config: Config): Promise<voi
     from present where aligned.mandator_id = present.mandator_id and aligned.id = present.id`.execute(db);
 }
 
-/** The callback URL of a tenant with its secret; undefined where it has no such subscription. */
+/** The callback URL of a tenant's tenant-wide subscription, with its secret; undefined where it has none. */
 export async function findTenantWideCallback(
   db: Database,
   config: Config,

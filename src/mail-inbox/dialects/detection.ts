@@ -5,7 +5,7 @@ import { isStateChange, readStateChange } from './jmap.ts';
 import { readJsonObject } from './json.ts';
 import { DialectFault, type ReadNotifications } from './notification.ts';
 
-/** The first character that says something; '' where there is none. */
+/** The first character that is neither a byte order mark nor white space; '' where there is none. */
 function firstOf(body: Buffer): string {
   return body
     .toString('latin1', 0, 4_096)
@@ -15,7 +15,7 @@ function firstOf(body: Buffer): string {
 }
 
 /**
- * What a body is by its content, whatever its Content-Type says; 'Object' for JSON of no dialect.
+ * Reads a body by its content, whatever its Content-Type says; 'Object' is a JSON object of no dialect.
  * @throws DialectFault for everything else; DialectOverflow for more notifications than one request may hold
  */
 export function readBody(body: Buffer): ReadNotifications | 'Object' {

@@ -14,7 +14,7 @@ const soap = 'http://schemas.xmlsoap.org/soap/envelope/';
 const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
 const types = 'http://schemas.microsoft.com/exchange/services/2006/types';
 
-/** Elements and attributes of a body; 1,000 notifications of Exchange's most events need less. */
+/** Elements and attributes of a body; 1,000 of Exchange's largest notifications need fewer. */
 const mostNodes = 20_000;
 
 /** @throws XmlFault; DialectFault when it is no SendNotification; DialectOverflow */
@@ -46,12 +46,12 @@ function readResponse(response: XmlElement): MailNotification {
     dedupeKey: watermark === null ? null : dedupeKeyOf(externalId, watermark, ...(isStatus ? [previousWatermark] : [])),
     watermark,
     previousWatermark,
-    // Created, deleted, moved away or copied here: what it means is read from the calendar.
+    // The kind of event does not matter, as the calendar is read anyway.
     marks: !isStatus,
   });
 }
 
-/** Its subscription has ended: against its own schema it has no Notification, and the id stands elsewhere. */
+/** Reads the end of a subscription: against Exchange's own schema it has no Notification, and its id is in MessageXml. */
 function readFault(response: XmlElement): MailNotification {
   const values = childrenOf(childOf(response, messages, 'MessageXml'), types, 'Value');
   const externalId = nameOf(values.find(({ attributes }) => attributes.get('Name') === 'SubscriptionId')?.text.trim());
@@ -65,7 +65,7 @@ function readFault(response: XmlElement): MailNotification {
   });
 }
 
-/** What the sender waits for, exactly so: everything else is a failed delivery to it. */
+/** The answer to Exchange, which takes any other one for a failed delivery. */
 export function acknowledgeEws(status: 'OK' | 'Unsubscribe'): string {
   return `<?xml version="1.0" encoding="utf-8"?><s:Envelope xmlns:s="${soap}"><s:Body><SendNotificationResult xmlns="${messages}"><SubscriptionStatus>${status}</SubscriptionStatus></SendNotificationResult></s:Body></s:Envelope>`;
 }

@@ -15,7 +15,7 @@ export function readGraph(items: readonly unknown[]): ReadNotifications {
   return { dialect: 'Graph', notifications: items.map(readItem) };
 }
 
-/** With the secret in its place: what is kept must not prove anything to whoever reads it. */
+/** The item as it is kept: without its clientState, with which a reader of it could forge notifications. */
 function bodyOf(item: unknown): Buffer {
   const kept = isObject(item) && 'clientState' in item ? { ...item, clientState: '[secret]' } : item;
   return Buffer.from(JSON.stringify(kept));
@@ -38,7 +38,7 @@ function readChange(item: SentObject, common: Common): MailNotification {
   const data = isObject(item['resourceData']) ? item['resourceData'] : {};
   const changeType = nameOf(item['changeType']);
   const version = nameOf(data['@odata.etag']) ?? nameOf(item['id']);
-  // An item that is updated twice must not pass for one update because nothing tells which.
+  // Without a version, two updates of an item cannot be told apart, so the second must not count as a duplicate.
   const isTold = version !== null || changeType === 'created' || changeType === 'deleted';
   return notification({
     ...common,
@@ -62,7 +62,7 @@ function readLifecycle(item: SentObject, common: Common): MailNotification {
   return notification({
     ...common,
     kind: 'Lifecycle',
-    // Notifications may have been missed more than once in the life of a subscription.
+    // `missed` may come more than once in the life of a subscription.
     dedupeKey: event === 'missed' ? null : dedupeKeyOf(common.externalId, event, until),
     marks: event === 'missed' || isEnd,
     renews: event === 'reauthorizationRequired',

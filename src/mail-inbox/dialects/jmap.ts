@@ -16,7 +16,7 @@ export function readStateChange(body: SentObject): ReadNotifications {
     )
     .filter(([account, , state]) => state !== null && nameOf(account) !== null);
   const accounts = [...new Set(states.map(([account]) => account.toLowerCase()))];
-  // Of calendars nothing may have changed: it tells at least that the sender is there.
+  // Without a change of calendars, the notification still shows that the sender is alive.
   const isCalendar = accounts.length > 0;
   const told = states.map((state) => state.join('\0')).sort();
   return {

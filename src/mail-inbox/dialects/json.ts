@@ -8,7 +8,7 @@ const [quote, backslash] = Buffer.from('"\\');
 const opening = new Set(Buffer.from('[{'));
 const closing = new Set(Buffer.from(']}'));
 
-/** Before it is parsed, as deep values cannot be written as JSON again. */
+/** Checks the depth before the JSON is parsed, as `JSON.stringify` cannot write deep values again. */
 function checkDepth(bytes: Buffer): void {
   let depth = 0;
   let isText = false;

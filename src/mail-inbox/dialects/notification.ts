@@ -1,8 +1,7 @@
-/** What every dialect comes to. Nothing of it is believed: it says that a calendar may have changed, and which one. */
+/** A notification of any dialect. It is only a hint that a calendar may have changed: nothing else in it is trusted. */
 import { hash } from 'node:crypto';
 import { isStorable } from '../../storable.ts';
 
-/** How a sender speaks. */
 export type Dialect = 'Ews' | 'Graph' | 'Jmap';
 
 export type NotificationKind = 'Change' | 'Status' | 'Lifecycle' | 'Fault' | 'Handshake' | 'Unknown';
@@ -10,33 +9,33 @@ export type Verdict = 'Accepted' | 'Duplicate' | 'Rejected' | 'Unrecognised' | '
 
 export type MailNotification = {
   kind: NotificationKind;
-  /** What the sender calls the subscription; null without one that could be. */
+  /** The sender's id of the subscription; null where it is missing or invalid. */
   externalId: string | null;
-  /** The same of a subscription when it is the same notification; null where that cannot be told. */
+  /** Equal for repetitions of a notification of the same subscription; null where repetitions cannot be recognised. */
   dedupeKey: Buffer | null;
-  /** Graph: what proves this one; null in other dialects, where the callback's secret does. */
+  /** Graph: the secret that proves this notification; null in other dialects, where the callback's secret does. */
   clientState: string | null;
-  /** Where the sender stands after it, and stood before. */
+  /** Ews: the sender's position in its event log after this notification; `previousWatermark` is the one before. */
   watermark: string | null;
   previousWatermark: string | null;
-  /** Whether the calendar of its subscription may have changed. */
+  /** Whether the calendar of the subscription may have changed. */
   marks: boolean;
-  /** Jmap: whose calendars may have changed, in lower case. */
+  /** Jmap: the accounts whose calendars may have changed, in lower case. */
   accounts: readonly string[];
   /** The subscription is to be renewed now. */
   renews: boolean;
-  /** The subscription has ended: why, for people. */
+  /** Why the subscription has ended, for people; null if it has not. */
   ends: string | null;
-  /** What is kept of it where it is not all of the body. */
+  /** The part of the request's body that is kept; null: all of it. */
   body: Buffer | null;
 };
 
 export type ReadNotifications = { dialect: Dialect; notifications: MailNotification[] };
 
-/** It cannot be a notification; the message is for people and quotes nothing of it. */
+/** The body is no notification; the message is for people and quotes nothing of the body. */
 export class DialectFault extends Error {}
 
-/** It has too much of something. */
+/** The body has more notifications than one request may hold. */
 export class DialectOverflow extends Error {}
 
 const mostNotifications = 1_000;
@@ -59,13 +58,12 @@ export function notification(fields: Partial<MailNotification>): MailNotificatio
   return { ...plain, ...fields };
 }
 
-/** A name of the sender's that can be stored and compared; null for everything else. */
+/** An identifier of the sender that can be stored and compared; null for every other value. */
 export function nameOf(value: unknown): string | null {
   if (typeof value !== 'string' || value === '' || value.length > 512) return null;
   return isStorable(value) ? value : null;
 }
 
-/** Of several texts as one. */
 export function dedupeKeyOf(...parts: readonly (string | null)[]): Buffer {
   return hash('sha256', JSON.stringify(parts), 'buffer');
 }
