@@ -1,12 +1,12 @@
 /**
- * Who may do what (contract 3): nobody else looks at a caller's role. Also what all changes of master
- * data share: the check of the version, and the audit.
+ * Who may do what (contract 3): no other module looks at a caller's role. Also the version check and the audit record,
+ * which all changes of master data share.
  */
 import type { Act, Versions, Viewer } from './context.ts';
 import type { Transaction } from './db/database.ts';
 import { Forbidden, PreconditionFailed } from './errors.ts';
 
-/** Whether the caller is a door sign: anybody may stand in front of it. */
+/** Whether the caller is a door sign, which any passer-by can use. */
 export const isDisplay = ({ role }: Viewer): boolean => role === 'Display';
 
 /** @throws Forbidden for a display */
@@ -15,7 +15,7 @@ export function checkReader(viewer: Viewer): void {
     throw new Forbidden('A display reads the status of its own resources only; use the PIN of a user.');
 }
 
-/** The resources whose status a display may see; null for everybody else, who sees all. */
+/** The resources whose status a display may see; null for a person, who sees all. */
 export const roomsShown = (viewer: Viewer): readonly number[] | null =>
   isDisplay(viewer) ? (viewer.display?.resourceIds ?? []) : null;
 
@@ -23,23 +23,23 @@ export const roomsShown = (viewer: Viewer): readonly number[] | null =>
 export const mayShow = (viewer: Viewer, resourceId: number): boolean =>
   roomsShown(viewer)?.includes(resourceId) !== false;
 
-/** Whether the caller may see a location with these resources. */
+/** Whether the caller may see a location that has these resources. */
 export const mayShowSome = (viewer: Viewer, resourceIds: readonly number[]): boolean =>
   !isDisplay(viewer) || resourceIds.some((id) => mayShow(viewer, id));
 
-/** Whether everybody's bookings and calendar tokens are open to the caller, private ones too. */
+/** Whether the caller may see the bookings and calendar tokens of all persons, private ones too. */
 export const maySeeAll = ({ role }: Viewer): boolean => role === 'Admin';
 
 /** Whether the caller may see the content of a private booking. */
 export const maySeePrivate = (viewer: Viewer, owners: readonly (number | null | undefined)[]): boolean =>
   maySeeAll(viewer) || owners.includes(viewer.personId);
 
-type Somebody = { personId: number | null } | null;
+type Participant = { personId: number | null } | null;
 
-/** Whether the caller may see the content of a booking: not everybody that of a private one, a display only that of its own. */
+/** Whether the caller may see the content of a booking. A display sees only the content of bookings that it made. */
 export function maySee(
   viewer: Viewer,
-  { isPrivate, organizer, createdBy }: { isPrivate: boolean; organizer: Somebody; createdBy: Somebody },
+  { isPrivate, organizer, createdBy }: { isPrivate: boolean; organizer: Participant; createdBy: Participant },
 ): boolean {
   if (isDisplay(viewer)) return createdBy?.personId === viewer.personId;
   return !isPrivate || maySeePrivate(viewer, [organizer?.personId, createdBy?.personId]);
@@ -60,7 +60,7 @@ export function checkBooker(viewer: Viewer): void {
   if (isDisplay(viewer)) throw new Forbidden('A display changes and cancels no bookings; use the PIN of a user.');
 }
 
-/** @throws Forbidden for a User who blocks a resource or books for somebody else */
+/** @throws Forbidden for a User who blocks a resource or books for another person */
 export function checkOnBehalf(
   { role, personId }: Viewer,
   { kind, organizerId = personId }: { kind: string; organizerId?: number | undefined },
@@ -71,7 +71,7 @@ export function checkOnBehalf(
     throw new Forbidden('Only an Admin books for somebody else; leave OrganizerId out to book for yourself.');
 }
 
-/** @throws Forbidden for a User who neither made nor organizes the booking; at a display anybody may change it */
+/** @throws Forbidden for a User who neither made nor organizes the booking; an Admin or a display may change any */
 export function checkOwner({ role, personId }: Viewer, owners: readonly (number | null)[]): void {
   if (role === 'User' && !owners.includes(personId))
     throw new Forbidden('This booking is another person’s; ask its organizer or an Admin.');
@@ -85,7 +85,7 @@ export function checkBatchUser(viewer: Viewer): void {
   if (isDisplay(viewer)) throw new Forbidden('A display has nothing to do with lesson batches; use the PIN of a user.');
 }
 
-/** @throws Forbidden unless the caller is an Admin; to be called before anything is looked up */
+/** @throws Forbidden unless the caller is an Admin; call it before any lookup */
 export function checkAdmin({ role }: Viewer): void {
   if (role !== 'Admin')
     throw new Forbidden(

@@ -26,19 +26,19 @@ import * as tenants from './tenants/rest.ts';
 import { pageRoutes } from './web/pages.ts';
 import { swaggerRoutes } from './web/swagger.ts';
 
-/** For the program that starts. */
+/** For server.ts. */
 export { claimPepper, hasRightPepper } from './identity/authenticate.ts';
 
-/** What an HTTP server needs of us. */
+/** What server.ts connects to its HTTP server. */
 export type App = {
   handler: Express;
-  /** How WebSockets are opened; absent where there are none. */
+  /** Opens WebSockets; absent in a process that serves none. */
   upgrades?: GraphqlServer['upgrades'];
-  /** Ends the WebSockets, and records what mail servers have sent. */
+  /** Closes the WebSockets and records the notifications that mail servers have sent. */
   close(): Promise<void>;
 };
 
-/** Everything below `/{mandator}/api`; what is asked for most comes first, as Express looks at one after the other. */
+/** The routes below `/{mandator}/api`. Express tries them in order, so the most requested come first. */
 const routes = [
   ...bookings.routes,
   ...tenants.routes,
@@ -60,7 +60,7 @@ export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {
   });
 }
 
-/** Headers that keep browsers from trusting an answer too far: made once, as they depend on no request. */
+/** Sets the security headers of helmet. They depend on no request, so they are computed once. */
 function guardBrowsers(): RequestHandler {
   const guards = new Map<string, string>();
   const collector = {
@@ -77,7 +77,7 @@ function guardBrowsers(): RequestHandler {
   };
 }
 
-/** What stands before every route. */
+/** An Express application with what runs before every route. */
 function createExpress(context: Context, health: Health): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
@@ -87,7 +87,7 @@ function createExpress(context: Context, health: Health): Express {
   return app;
 }
 
-/** What stands behind every route. */
+/** Adds what runs after every route: the 404 answer and the error handler. */
 function finish(app: Express, context: Context): Express {
   app.use((request) => {
     throw new NotFound(`There is nothing at ${request.path}.`);
@@ -96,13 +96,13 @@ function finish(app: Express, context: Context): Express {
   return app;
 }
 
-/** Health and metrics alone, for a process that only works on the queue. */
+/** Health and metrics only, for a process of the role Worker. */
 export function createHealthApp(context: Context, health: Health): App {
   const handler = finish(createExpress(context, health), context);
   return { handler, close: async () => {} };
 }
 
-/** What /metrics tells of streams. */
+/** The metrics of streams. */
 const streamFigures = (graphql: () => GraphqlServer): NonNullable<Health['gauges']> => ({
   roomgate_streams_open: {
     help: 'GraphQL streams that are open, over SSE and WebSocket together',
@@ -118,7 +118,7 @@ const streamFigures = (graphql: () => GraphqlServer): NonNullable<Health['gauges
   },
 });
 
-/** Everything: identity, then what is below a tenant. */
+/** The whole application, for a process that serves clients. */
 export function createApp(context: Context, health: Health): App {
   const webhook = mail.openWebhook(context);
   const gauges = {
@@ -137,12 +137,12 @@ export function createApp(context: Context, health: Health): App {
   });
   const authenticated = authenticate(identity);
   const limited = limitRequests(context);
-  // One handler, because Express reads the path anew for each.
+  // One handler, because Express parses the path again for each.
   const door: RequestHandler = (request, response, next) =>
     authenticated(request, response, () => limited(request, response, next));
-  // Mail servers have no credential but their callback's secret; below, `api` and `WebServices` would be tenants.
+  // Before the tenants' routes, which would read `api` and `WebServices` as a tenant. The callback's secret is its credential.
   app.use(webhook.router);
-  // Before the many routes of REST, each of which would look at the path; what is no call comes behind them.
+  // GraphQL calls come before the many REST routes, each of which would match the path; other GraphQL requests come after.
   app.post('/:mandator/graphql', door, graphql.handler);
   app.get(`/:mandator/api${calendarFeed.feedPath}`, calendarFeed.admitTokens(context));
   app.use(`/:mandator/api${displays.pairingsPath}`, limitPairings(context));

@@ -1,4 +1,4 @@
-/** Settings: `appsettings.json`, overridden by environment variables, as one frozen typed object (contract 1 and 6). */
+/** Reads the settings: `appsettings.json`, overridden by environment variables, as one frozen object (contract 1 and 6). */
 import fs from 'node:fs';
 import path from 'node:path';
 import { closestMatch } from 'leven';
@@ -25,14 +25,14 @@ export type Config = Readonly<
   }
 >;
 
-/** A fault in the settings: one line per fault, naming the setting, its value and what is allowed. */
+/** Faults in the settings: one line per fault, with the setting, its value and what is allowed. */
 export class ConfigError extends Error {}
 
-/** For a Pepper that is well-formed, and not the one of the database. */
+/** The refusal of a well-formed Pepper that is not the one of the database. */
 export const wrongPepper =
   'Pepper: is not the one that the secrets of this database were made with, so that no PIN, token or display would count; set that one again, or see docs/operating.md#restoring-a-backup if it is lost';
 
-/** `setting` is the one that names another file. */
+/** @param setting the one that can name another file */
 function readJson(file: string, setting: string): unknown {
   let text: string;
   try {
@@ -43,7 +43,7 @@ function readJson(file: string, setting: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (error) {
-    // The parser may quote the file, and the place may hold a secret.
+    // The parser's message may quote the file, and with it a secret.
     const reason = (error as Error).message.replace(/, (\.\.\.)?".*"(\.\.\.)? is not valid JSON$/s, '');
     throw new ConfigError(`${file}: is not JSON: ${reason}`);
   }
@@ -53,7 +53,7 @@ type Tree = { [name: string]: unknown };
 
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The spelling of the schema for a name in any case. */
+/** The schema's spelling of a name, which may be given in any case. */
 function knownName(names: readonly string[], name: string): string | undefined {
   return names.find((known) => known.toLowerCase() === name.toLowerCase());
 }
@@ -65,14 +65,14 @@ const namesIn: Record<string, readonly string[]> = {
 
 type Input = {
   tree: Tree;
-  /** Which environment variable set a setting, by its dotted name. */
+  /** The environment variable that set a setting, by the setting's dotted name. */
   variables: ReadonlyMap<string, string>;
 };
 
-/** Of `MailServer__<mandator>__<setting>`; a mandator may have underscores of its own, a setting has none. */
+/** `MailServer__<mandator>__<setting>`. A mandator may contain underscores, a setting does not. */
 const mailServerVariable = /^MailServer__(.+)__([a-z]+)$/i;
 
-/** A list in a variable is JSON. A text that is none is told of as one. */
+/** Parses a list in a variable, which is JSON. Other text stays as it is, and the schema refuses it. */
 function readList(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -81,7 +81,7 @@ function readList(text: string): unknown {
   }
 }
 
-/** @returns whether it was a variable of a mail server */
+/** @returns whether the variable is one of a mail server */
 function setMailServer(tree: Tree, variables: Map<string, string>, variable: string, text: string): boolean {
   const [, written = '', inner = ''] = mailServerVariable.exec(variable) ?? [];
   if (!inner) return false;
@@ -121,7 +121,7 @@ function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
   return keys.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], tree);
 }
 
-/** Every setting, and the object of the settings that it stands in; null where there are several of these. */
+/** Every setting with its home, the object that contains it; null where there are several such objects. */
 const everyName = (
   [
     ['', settings],
@@ -133,7 +133,7 @@ const everyName = (
   ] as const
 ).flatMap(([home, { shape }]) => Object.keys(shape).map((name) => ({ home, name })));
 
-/** The setting that was probably meant, as it is written there: in a variable with all of its path. */
+/** Suggests the setting that was probably meant, spelled for its place: in a variable with its whole path. */
 function suggestion(path: readonly PropertyKey[], unknown: string, isVariable: boolean): string {
   const near = closestMatch(
     unknown.toLowerCase(),
@@ -160,7 +160,7 @@ function show(name: string, value: unknown): string {
   return isTree(value) ? 'an object' : JSON.stringify(value).replace(/\/\/\S*@/, '//(secret)@');
 }
 
-/** What is wrong, by the dotted name of the setting. */
+/** The faults of an issue, each with the dotted name of its setting. */
 function describe(
   issue: z.core.$ZodIssue,
   input: unknown,
@@ -177,11 +177,11 @@ function describe(
   const value = valueAt(input, issue.path);
   const allowed = issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
   if (value !== undefined) return [[name, `is ${show(name, value)}; ${allowed}`]];
-  // The parser's own words say once more that it is missing.
+  // The parser's own message would repeat that it is missing.
   return [[name, issue.message.endsWith('received undefined') ? 'is missing' : `is missing; ${allowed}`]];
 }
 
-/** Where a setting was written: in a variable, within the list that a variable holds, or in the file. */
+/** Where a setting was written: in a variable, inside the list of a variable, or in the file. */
 function placeOf(name: string, file: string, variables: Input['variables'] = new Map()): string {
   const own = variables.get(name);
   if (own !== undefined) return own;
@@ -230,12 +230,12 @@ export function readConfig(environment: NodeJS.ProcessEnv, projectDirectory: str
   });
 }
 
-/** Where the server itself listens, as a URL. */
+/** The URL on which the server itself listens. */
 export function ownRoot({ Host, Port }: { Host: string; Port: number }): string {
   return `http://${Host.includes(':') ? `[${Host}]` : Host}:${Port}`;
 }
 
-/** The same settings once the server listens: with Port 0 the system has chosen one, and the default roots follow it. */
+/** The settings with the port on which the server listens: the system chooses one for Port 0. Default roots follow it. */
 export function listeningOn(config: Config, port: number): Config {
   const root = (value: string) => (value === ownRoot(config) ? ownRoot({ ...config, Port: port }) : value);
   return Object.freeze({

@@ -1,17 +1,17 @@
 /**
- * What is thrown beside every promise, as by a listener of a socket or a timer, would end the process. Here it ends the piece
- * of work that it belongs to: Node carries the work along (AsyncLocalStorage) to whatever that has set in motion.
+ * An error thrown outside of any promise, such as by a socket's listener or a timer, would end the process. Here it ends only
+ * the work that caused it: AsyncLocalStorage carries that work to every callback which it has started.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 type FaultLog = Record<'error' | 'fatal', (facts: object, message: string) => void>;
 
-/** `fail` is there until the work has ended: what it has left behind, such as a timer, may be thrown in long after. */
+/** `fail` is absent once the work has ended: a timer that it left behind may throw long after. */
 type Work = { fail?: ((error: unknown) => void) | undefined };
 
 const running = new AsyncLocalStorage<Work>();
 
-/** Runs a piece of work, which fails also with what is thrown beside its promise once `watchForUncaught` is called. */
+/** Runs work that also fails with errors thrown outside of its promise, once `watchForUncaught` has been called. */
 export async function contain<T>(work: () => Promise<T>): Promise<T> {
   const thrown = Promise.withResolvers<never>();
   const own: Work = { fail: thrown.reject };
@@ -23,10 +23,10 @@ export async function contain<T>(work: () => Promise<T>): Promise<T> {
   return await Promise.race([done, thrown.promise]);
 }
 
-/** Begins what outlives the piece of work that happens to begin it, and serves others: it belongs to none. */
+/** Starts something shared, such as a pooled connection, that must not belong to the work that happens to start it. */
 export const uncontained = <T>(begin: () => T): T => running.exit(begin);
 
-/** Of this process: what belongs to no contained work ends it, as ever. To be called once. */
+/** Handles the uncaught errors of this process: one of no contained work still ends it. Call it once. */
 export function watchForUncaught(log: FaultLog): void {
   process.on('uncaughtException', (error: unknown) => {
     const err = error instanceof Error ? error.stack : String(error);

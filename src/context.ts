@@ -7,15 +7,15 @@ import type { Log } from './log.ts';
 /** What a paired door sign may do. */
 export type DisplayGrant = {
   displayId: number;
-  /** Whether it also books, checks in, extends and ends early. */
+  /** Whether it also books, checks in, extends bookings and ends them early. */
   mayBook: boolean;
-  /** What it shows of bookings: all; their organizers only; or only that there are some. */
+  /** What it shows of a booking: its title, its organizer only, or only that the room is taken. */
   privacy: 'Title' | 'Organizer' | 'BusyOnly';
   /** The rooms that it shows. */
   resourceIds: readonly number[];
 };
 
-/** Who is calling: set once at the door, passed to every service. */
+/** The caller: identified once where the call comes in, then passed to every service. */
 export type Viewer = {
   mandatorId: number;
   mandator: string;
@@ -27,50 +27,50 @@ export type Viewer = {
   role: 'Admin' | 'User' | 'Display';
   /** The PIN behind the credential; null with an outside identity provider. */
   pinId: number | null;
-  /** Of a paired door sign, whose role then is Display; null for everybody else. */
+  /** The grant of a paired door sign, whose role is Display; null for every other caller. */
   display: DisplayGrant | null;
-  /** Names the credential without giving it away: what limits per token are counted by. */
+  /** Identifies the credential without revealing it: the key of the limits per token. */
   credential: string;
-  /** When the credential ends by itself; streams end then. */
+  /** When the credential expires; its streams end then. */
   expiresAt: Date;
 };
 
-/** Who changes something, in which request. */
+/** The caller and the request of a change. */
 export type Act = { viewer: Viewer; requestId: string };
 
-/** The versions that a change is meant for; undefined for whichever there is. */
+/** The versions that a change applies to; undefined for any. */
 export type Versions = readonly number[] | undefined;
 
-/** Somebody who waits for an answer, and may have lost its rights by the time at which there is one. */
+/** A caller that waits for an answer, and may lose its rights meanwhile. */
 export type Waiter = {
   viewer: Viewer;
-  /** Who it is by now. @throws NotAuthenticated when its credential counts no longer */
+  /** The caller as it is now. @throws NotAuthenticated when its credential is no longer valid */
   viewerNow(): Promise<Viewer>;
-  /** Ends when it has gone. */
+  /** Aborts when the caller has disconnected. */
   signal(): AbortSignal;
 };
 
-/** What a caller shows of itself, as it came: of a header that was sent twice a list. */
+/** The credentials of a request as sent; a header that was sent twice is a list. */
 export type Credentials = {
   authorization?: string | readonly string[] | undefined;
   apiKey?: string | readonly string[] | undefined;
-  /** IP address, by which wrong PINs are counted. */
+  /** The caller's IP address, by which wrong PINs are counted. */
   address: string;
 };
 
-/** What every service may need; made once per process by `main`. */
+/** What a process has opened for its services; made once per process. */
 export type Context = {
   config: Config;
   log: Log;
   db: Database;
-  /** A few connections of their own for storing large request bodies. */
+  /** A pool of its own for storing large request bodies. */
   uploads: Database;
-  /** The connections over which the notifications of mail servers are recorded, which their senders wait for. */
+  /** A pool of its own for recording notifications, for which mail servers wait. */
   inbox: Database;
   notifications: Notifications;
-  /** What the limits per minute count. */
+  /** The counts behind the limits per minute. */
   rates: Rates;
-  /** The state of a room in this process: what `open` returns, which the first caller opens. */
+  /** The state of a room in this process: what `open` returned at the first call with it. */
   once<State>(open: (context: Context) => State): State;
 };
 

@@ -1,8 +1,8 @@
 /**
- * What can go wrong by a caller's doing or by the state of the system. Services throw these; rest/errors and
- * graphql/errors write them. Anything else that is thrown is a fault: 500, masked, with a TraceId.
+ * The errors that clients are told of. Services throw them; rest/errors and graphql/errors write them. Anything else that is
+ * thrown is a fault of ours: answered 500, masked, with a TraceId.
  */
-/** One fault of an input. `field` is the name on the wire, `pointer` a JSON pointer (RFC 6901) into what was sent. */
+/** One fault of an input. `field` is its name on the wire, `pointer` a JSON pointer (RFC 6901) into the body. */
 export type FieldError = { field: string | null; pointer: string | null; code: string; message: string };
 
 export const statusOfCode = {
@@ -25,7 +25,7 @@ export const statusOfCode = {
 
 export type ErrorCode = keyof typeof statusOfCode;
 
-/** The parent of all of them: `message` is for people and names the place and the remedy. */
+/** `message` is for people and names the place and the remedy. */
 export abstract class DomainError extends Error {
   abstract readonly code: ErrorCode;
   readonly errors: FieldError[] = [];
@@ -51,7 +51,7 @@ export class Forbidden extends DomainError {
   readonly code = 'Forbidden';
 }
 
-/** Unknown, or of another tenant: the answer is the same. */
+/** The record is unknown or belongs to another tenant: the answer is the same. */
 export class NotFound extends DomainError {
   readonly code = 'NotFound';
 }
@@ -65,7 +65,7 @@ export class MethodNotAllowed extends DomainError {
   }
 }
 
-/** The client keeps us waiting for the rest of its request. */
+/** The rest of the request comes too slowly. */
 export class RequestTimeout extends DomainError {
   readonly code = 'RequestTimeout';
 }
@@ -74,17 +74,17 @@ export class NotAcceptable extends DomainError {
   readonly code = 'NotAcceptable';
 }
 
-/** The present state does not allow it. */
+/** The present state does not allow the change. */
 export class Conflict extends DomainError {
   readonly code = 'Conflict';
 }
 
-/** The record is no longer in the version that the change is meant for. */
+/** The record no longer has the version that the change applies to. */
 export class PreconditionFailed extends DomainError {
   readonly code = 'PreconditionFailed';
 }
 
-/** A change that does not say for which version it is meant. */
+/** The change does not name the version that it applies to. */
 export class PreconditionRequired extends DomainError {
   readonly code = 'PreconditionRequired';
 }
@@ -97,7 +97,7 @@ export class UnsupportedMediaType extends DomainError {
   readonly code = 'UnsupportedMediaType';
 }
 
-/** Readable, but its content breaks a rule. */
+/** The input is readable, but breaks a rule. */
 export class InvalidInput extends DomainError {
   readonly code = 'InvalidInput';
   override readonly errors: FieldError[];

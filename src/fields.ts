@@ -1,7 +1,4 @@
-/**
- * Members of records and bodies, as several rooms describe them: Pascal case in REST, camel case in GraphQL and in the
- * code.
- */
+/** Schemas of members that records and bodies of several rooms share: Pascal case in REST, camel case in GraphQL and code. */
 import { z } from 'zod';
 import { mostId } from './storable.ts';
 
@@ -29,23 +26,22 @@ export const sentInstant = () =>
   z.iso
     .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z', abort: true })
     .max(40)
-    // An offset may lead out of the years that RFC 3339 can write.
+    // With its offset an instant may be in a year that RFC 3339 cannot write.
     .refine((written) => /^\d{4}-/.test(new Date(written).toISOString()), 'must be in a year from 0 to 9999')
     .transform((written) => new Date(written));
 
 export const upperFirst = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
 export const lowerFirst = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
 
-/** The members of a body as the services name them. */
+/** The members of a body in camel case, as services take them. */
 export type Fields<Body> = {
   [Name in keyof Body as Uncapitalize<Name & string>]: Exclude<Body[Name], undefined>;
 };
 
-/** A body that has been read, as fields. */
 export const toFields = <Body extends object>(body: Body): Fields<Body> =>
   Object.fromEntries(Object.entries(body).map(([name, value]) => [lowerFirst(name), value])) as Fields<Body>;
 
-/** Makes records of a schema: each member is the field of its name, in the schema's order. */
+/** Returns a function from fields to records of the schema, whose members come in the schema's order. */
 export function recordOf<Shape extends z.ZodRawShape>({ shape }: z.ZodObject<Shape>) {
   const names = Object.keys(shape).map((name) => [name, lowerFirst(name)] as const);
   return (fields: { [Name in keyof Shape as Uncapitalize<Name & string>]: unknown }): z.output<z.ZodObject<Shape>> =>

@@ -1,4 +1,4 @@
-/** One line of `roomgate doctor`; a remedy where something is to be done. */
+/** One line of `roomgate doctor`; it has a remedy where something is to be done. */
 export type Finding = {
   check: string;
   level: 'ok' | 'warning' | 'fault';
@@ -8,7 +8,7 @@ export type Finding = {
 
 export const ok = (check: string, text: string): Finding => ({ check, level: 'ok', text });
 
-/** What an examination finds, or a fault that says why it cannot look; never throws, because a doctor that dies says nothing. */
+/** The findings of an examination. One that throws becomes a fault, so that the others are still reported. */
 export async function findingsOf(check: string, examine: () => Promise<Finding | Finding[]>): Promise<Finding[]> {
   try {
     return [await examine()].flat();

@@ -1,14 +1,14 @@
-/** What the outside sends as one value: every fault of it at once, each with its place in what was sent. */
+/** Checks a body or the variables of a call: reports all of its faults at once, each with its place in what was sent. */
 import { z } from 'zod';
 import { DomainError, type FieldError, InvalidInput, Malformed } from './errors.ts';
 import { lowerFirst, upperFirst } from './fields.ts';
 import { isStorable, mostId, mostLongId } from './storable.ts';
 
 const deepest = 32;
-/** What no schema has, and takes long to look through. */
+/** More than any schema has; to check more takes long. */
 const mostMembers = 2_000;
 const mostValues = 50_000;
-/** More than anybody reads; the problem body ends there too. */
+/** Faults that are reported; a problem body has no more. */
 const mostFaults = 1_000;
 const mostInMessage = 20;
 
@@ -36,14 +36,14 @@ function unreadable(keys: Keys, text: string): Malformed {
   ]);
 }
 
-/** Looks no further than at one too many. */
+/** Stops at the first member too many. */
 function hasTooManyMembers(value: object): boolean {
   let members = 0;
   for (const _ in value) if (++members > mostMembers) return true;
   return false;
 }
 
-/** The value with its names in Pascal case. @throws Malformed for what no schema may see */
+/** The value with its names in Pascal case. @throws Malformed for what must not reach a schema */
 function inPascalCase(sent: unknown): unknown {
   let values = 0;
   const keys: (string | number)[] = [];
@@ -62,7 +62,7 @@ function inPascalCase(sent: unknown): unknown {
     if (Array.isArray(value)) return value.map((item, index) => inner(index, item));
     if (hasTooManyMembers(value)) throw unreadable(keys, `has more than ${mostMembers} members`);
     const names = new Set<string>();
-    // Defines members, also one called `__proto__`, where an assignment would not.
+    // Unlike an assignment, it also defines a member called `__proto__`.
     return Object.fromEntries(
       Object.entries(value).map(([key, member]) => {
         const name = upperFirst(key);
@@ -76,18 +76,18 @@ function inPascalCase(sent: unknown): unknown {
   return convert(sent);
 }
 
-/** How the names of an object were sent. */
+/** How the client spelled the names of an object. */
 type Spelling = {
-  /** By their spelling in the schema. */
+  /** The client's spelling by the schema's. */
   names: ReadonlyMap<string, string>;
-  /** What was not sent would stand in lower case. */
+  /** Whether a name that is missing would have begun in lower case. */
   isCamel: boolean;
 };
 
-/** Where in what was sent a path of the schema leads. */
+/** Finds the place and the value in the input that a path of the schema leads to. */
 type Follow = (path: readonly PropertyKey[]) => { keys: Keys; value: unknown };
 
-/** Looks at all names of an object once, however many paths lead through it. */
+/** Reads the names of each object once, however many paths lead through it. */
 function openSpelling(sent: unknown): Follow {
   const spellings = new Map<object, Spelling>();
   function spellingOf(members: object): Spelling {
@@ -144,17 +144,17 @@ const upTo = (most: number) => (text: string) => {
   return id <= most ? id : 0;
 };
 
-/** A numeric id as GraphQL or a header writes it; 0, which nothing has, for what can be no id. */
+/** A numeric id as GraphQL or a header writes it; 0, which no record has, for other text. */
 export const readId: (text: string) => number = upTo(mostId);
 /** The same for bookings and their series. */
 export const readLongId: (text: string) => number = upTo(mostLongId);
 
-/** Idempotency-Key (contract 4.2), the same as a header and as an argument. */
+/** Idempotency-Key (contract 4.2), as a header and as an argument. */
 export const idempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 printable ASCII characters without spaces');
 
-/** Spells the pointers of what was found wrong with an input, past its schema, as it was sent. */
+/** Respells the pointers of an error, thrown after the schema's check, as the client spelled the names. */
 export function respell(error: unknown, sent: unknown): void {
   if (!(error instanceof DomainError)) return;
   const follow = openSpelling(sent);
@@ -166,8 +166,8 @@ export function respell(error: unknown, sent: unknown): void {
 }
 
 /**
- * Tells the first faults that were found, as many as somebody may read.
- * @param describe told of no more of the issues than that
+ * The error for the first faults of an input, `mostFaults` at most.
+ * @param describe is called for the reported issues only
  */
 export function invalidInput(
   { issues }: z.ZodError,
@@ -181,11 +181,11 @@ export function invalidInput(
 }
 
 /**
- * Checks what was sent against a schema whose names are in Pascal case; the first letter of a sent name may be in either
- * case, at every depth. The schema's objects are strict, so that an unknown member is a fault; a check of its own may
- * give its fault a code by `params: { code }`.
- * @throws Malformed for nesting, characters and names that cannot be read; InvalidInput with every fault: `field` as the
- * schema spells it, `pointer` as it was sent, `code` MissingField, InvalidType, UnknownField, InvalidValue or the check's
+ * Checks an input against a schema whose names are in Pascal case; the client may write the first letter of a name in either
+ * case, at every depth. The schema's objects are strict, so that an unknown member is a fault. A custom check of the schema
+ * may give its fault a code by `params: { code }`.
+ * @throws Malformed for nesting, characters and names that cannot be read; InvalidInput with all faults: `field` as the
+ * schema spells it, `pointer` as sent, `code` MissingField, InvalidType, UnknownField, InvalidValue or the custom check's
  */
 export function readInput<T extends z.ZodType>(schema: T, sent: unknown): z.output<T> {
   const result = schema.safeParse(inPascalCase(sent));

@@ -4,7 +4,7 @@ import { prettyFactory } from 'pino-pretty';
 
 export type Log = Logger;
 
-/** Three parts with dots between them, of which the first begins as `{"` does in base64. */
+/** Removes a JWT: three parts with dots between them, of which the first begins with `eyJ`, which is `{"` in base64. */
 function withoutJwt(run: string): string {
   const parts = run.split('.');
   const first = parts.findIndex((part, at) => parts[at + 1] && parts[at + 2] && /\beyJ/.test(part));
@@ -13,8 +13,8 @@ function withoutJwt(run: string): string {
 }
 
 /**
- * What never reaches a line, wherever it stands in a text: PINs, tokens, passwords, and the secrets of callbacks. Each
- * pattern takes time in proportion to the text, whatever that is.
+ * Patterns of secrets, which no line shows: PINs, tokens, passwords, and the secrets of callbacks. Each pattern takes time
+ * linear in the length of the text.
  */
 const secretTexts: [RegExp, string | ((found: string) => string)][] = [
   [
@@ -37,7 +37,7 @@ export function withoutSecrets(text: string): string {
 
 const breaks = new Set(' \t\r\n"\'<>()[]{},;&?');
 
-/** The beginning of a text, cut between two words: half a secret would not be known as one. */
+/** The beginning of a text, cut between two words: the patterns would not recognize half a secret. */
 export function beginningOf(text: string, most: number): string {
   if (text.length <= most) return text;
   let end = most;
@@ -48,14 +48,14 @@ export function beginningOf(text: string, most: number): string {
 const longestLine = 16_000;
 const longestText = 4_000;
 
-/** Of a long line the texts are cut. */
+/** Cuts the long texts of a line that is too long. */
 function shorten(line: string): string {
   if (line.length <= longestLine) return line;
   const cut = (_name: string, value: unknown) => (typeof value === 'string' ? beginningOf(value, longestText) : value);
   return `${JSON.stringify(JSON.parse(line), cut)}\n`;
 }
 
-/** Lines for people at a terminal, who are not told of each request that went well unless they ask for `debug`. */
+/** Formats lines for a terminal. Requests that went well are left out above the level `debug`. */
 export function readableLines(level: string): (line: string) => string {
   const format = prettyFactory({
     colorize: false,
@@ -71,7 +71,7 @@ export function readableLines(level: string): (line: string) => string {
   };
 }
 
-/** Standard error, where the lines of one turn of the event loop are one write: under load that is most of their cost. */
+/** Standard error. The lines of one turn of the event loop are one write, as writes are most of the cost under load. */
 function standardError(level: string): DestinationStream {
   const stream = pino.destination({ fd: 2, sync: true });
   const format = tty.isatty(2) ? readableLines(level) : (line: string) => line;
@@ -91,8 +91,8 @@ function standardError(level: string): DestinationStream {
 }
 
 /**
- * JSON lines on `destination`: standard error by default, so that a command's output stays clean. Where that is a terminal,
- * lines that people read.
+ * Writes JSON lines to `destination`: standard error by default, so that a command's output stays clean. On a terminal that
+ * default writes readable lines.
  */
 export function openLog(level: string, destination: DestinationStream = standardError(level)) {
   return pino(

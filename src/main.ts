@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The only program: command line -> settings -> context -> what the command needs. */
+/** The program `roomgate`: reads the command line and the settings, and opens what the command needs. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -21,10 +21,10 @@ import { migrateQueue } from './worker/queue.ts';
 
 const project = path.join(import.meta.dirname, '..');
 
-/** Whether the local PostgreSQL out of npm packages is used, since no other was named. */
+/** Whether the settings name no database, so that the local PostgreSQL from npm packages is used. */
 const isLocal = (config: Config) => config.DatabaseUrl === '';
 
-/** The pepper that belongs to the data of the local PostgreSQL; made once, and whole from the moment at which it is there. */
+/** The Pepper of the local PostgreSQL, created once. The link makes its file appear with its whole content. */
 function localPepper(directory: string): string {
   const file = path.join(directory, 'pepper');
   if (!fs.existsSync(file)) {
@@ -44,14 +44,14 @@ function localPepper(directory: string): string {
   return pepper;
 }
 
-/** The settings as a command sees them: the server that runs on the local PostgreSQL may listen on another port. */
+/** The settings for a command. The server on the local PostgreSQL may listen on another port than they name. */
 function readClientSettings(): Config {
   const config = readSettings();
   const server = isLocal(config) ? findServer(dataDirectory(project)) : undefined;
   return server ? listeningOn(config, server.Port) : config;
 }
 
-/** Settings with everything that a process needs: the local database is started, or joined, where none is named. */
+/** Completes the settings with a database and a Pepper: starts or joins the local PostgreSQL where none is named. */
 async function settle(config: Config, log: Log): Promise<{ config: Config; local?: EmbeddedPostgres }> {
   if (!isLocal(config)) {
     if (!config.Pepper)
@@ -65,7 +65,7 @@ async function settle(config: Config, log: Log): Promise<{ config: Config; local
   });
 }
 
-/** Leaves the local PostgreSQL when what needs it cannot be begun: its connection would keep the process alive. */
+/** Runs `begin`, and leaves the local PostgreSQL when it fails: the open connection would keep the process alive. */
 async function orStop<T>(local: EmbeddedPostgres | undefined, begin: () => Promise<T>): Promise<T> {
   try {
     return await begin();
@@ -86,7 +86,7 @@ async function migrateAll(config: Config, log: Log): Promise<string[]> {
   }
 }
 
-/** Aborted by SIGTERM or SIGINT. More of them change nothing: npm passes Ctrl-C on to a process that has it already. */
+/** Aborts at the first SIGTERM or SIGINT. npm repeats Ctrl-C to a process that has received it, so later ones are ignored. */
 function onSignal(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
@@ -133,7 +133,7 @@ const host: Host = {
       const withdraw = local && announceServer(local.directory, server.context.config.Port);
       const stopped = once(stop, 'abort');
       const told = server.ready.then(() => outlast(stop, () => tell(server.context, local !== undefined), log));
-      // What hangs must not keep the process: everything that was answered is in the database.
+      // Work that hangs must not keep the process alive: everything that was answered is in the database.
       const leave = (code: number) =>
         setTimeout(() => {
           log.warn('the process ends before all that it was doing has ended');
@@ -156,7 +156,7 @@ const host: Host = {
   diagnose: ({ config, db }) => diagnose(config.DatabaseUrl, db, examineWorkers),
 };
 
-// Whoever read the output may stop reading (`| head -1`); the work, and what cleans up after it, still comes to its end.
+// The reader of the output may stop reading (`| head -1`); the command and its clean-up still run to their end.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;

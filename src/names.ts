@@ -1,9 +1,9 @@
-/** What may be a name, in the settings as in what tenants write. */
+/** Which names are allowed, both in the settings and in tenants' data. */
 
-/** One word: with a domain behind an @, or the name of an account, as servers of one domain have them. */
+/** An e-mail address, or the name of an account without a domain, as servers of one domain use it. */
 export const mailboxForm = /^[^\s@/\\<>()[\],;:"\p{Cc}]+(@[^\s@/\\<>()[\],;:"\p{Cc}]+)?$/u;
 
-/** First segments of paths, in lower case, which no mandator can have (contract 1). */
-export const reservedNames: ReadonlySet<string> = new Set([
-  ...['connect', 'api', 'healthz', 'readyz', 'metrics', 'swagger', 'webservices', 'assets', '.well-known'],
-]);
+/** First segments of our own paths, in lower case, which no mandator may have as its code (contract 1). */
+export const reservedNames: ReadonlySet<string> = new Set(
+  'connect api healthz readyz metrics swagger webservices assets .well-known'.split(' '),
+);

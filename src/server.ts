@@ -1,4 +1,4 @@
-/** One running process: HTTP and WebSocket, and the worker, by its role. Stops in the reverse order. */
+/** One running process: by its role the HTTP and WebSocket server, the worker, or both. */
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -21,29 +21,29 @@ export type Server = {
 };
 
 /**
- * With the answer that is under way. It stands on the connection itself: of a set that answers enter and leave all the time,
- * V8 keeps what has left, and all that it leads to, until the next full collection.
+ * A connection with its response in progress. It is a property of the connection, not a member of a set: V8 keeps what has
+ * left a set, and all that is reachable from it, until the next full collection.
  */
 type Connection = Socket & { answering?: http.ServerResponse | undefined };
 
-/** Time that requests in flight have to finish at a stop. */
+/** Milliseconds that requests in flight have to finish at a stop. */
 const drainTimeout = 7_000;
 
-/** Listens at once; until the database answers and is migrated, /readyz says so. */
+/** Listens at once; /readyz answers 503 until the database answers and is migrated. */
 export async function startServer(settings: Config, log: Log, rateWindow?: number): Promise<Server> {
-  // Slow clients are cut off: 10 s for the headers; who reads a body knows how long it may take.
+  // The headers may take 10 s; the reader of a body limits its time (http/request-body.ts).
   const server = http.createServer({
     headersTimeout: 10_000,
     requestTimeout: 0,
     connectionsCheckingInterval: 2_000,
-    // A device that has lost its network takes its streams with it.
+    // So that the streams of a device that has lost its network end.
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
-    // Java and curl offer HTTP/2 that way with each request: what is not taken is ignored (RFC 9110, 7.8).
+    // Java and curl offer an upgrade to HTTP/2 with each request; an offer that is not taken is ignored (RFC 9110, 7.8).
     shouldUpgradeCallback: (request) => app.upgrades?.accepts(request) === true,
   });
   server.keepAliveTimeout = 65_000;
-  // Thousands of signs come back together after a restart.
+  // Thousands of door signs reconnect at once after a restart.
   server.listen({ port: settings.Port, host: settings.Host, backlog: 4_096 });
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(
@@ -70,7 +70,7 @@ export async function startServer(settings: Config, log: Log, rateWindow?: numbe
   });
   server.on('request', (request, response) => {
     const connection: Connection = request.socket;
-    // Node.js drops what came behind a request that offers an upgrade: its client must know that nobody has read it.
+    // Node.js drops requests pipelined after an upgrade offer; `Connection: close` tells the client that they were not read.
     if (stopping.signal.aborted || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     connection.answering = response;
     response.on('close', () => {
@@ -95,10 +95,10 @@ export async function startServer(settings: Config, log: Log, rateWindow?: numbe
     async stop() {
       stopping.abort();
       const closed = new Promise((resolve) => server.close(resolve));
-      // Streams tell their readers and end; what answers from now on asks the client to come back on another connection.
+      // Responses that end from now on close their connection, so that the client opens another. Streams end by `stopping`.
       for (const { answering } of connections) if (answering) answering.shouldKeepAlive = false;
       context.notifications.stop();
-      // A connection whose last answer was already under way is idle after it, and nobody will use it again.
+      // A connection whose response had already begun stays open, idle, after it.
       const closing = setInterval(() => server.closeIdleConnections(), 50);
       await Promise.all([
         Promise.race([closed, sleep(drainTimeout, undefined, { ref: false })]),
@@ -114,14 +114,14 @@ export async function startServer(settings: Config, log: Log, rateWindow?: numbe
   };
 }
 
-/** The rest of a body that was answered before its end is read past, so that the client hears why, but not for long. */
+/** Closes a connection whose request was answered before its body ended, unless the rest is discarded within `seconds`. */
 function leaveAfterRest(request: http.IncomingMessage, seconds: number): void {
   const leaving = setTimeout(() => request.socket.destroy(), seconds * 1_000).unref();
   request.once('close', () => clearTimeout(leaving));
 }
 
 async function migrateWhenPossible({ config, log }: Context, signal: AbortSignal): Promise<void> {
-  // A migration, and waiting for another process's, may take longer than any request.
+  // No timeout: a migration, or waiting for that of another process, may take longer than any request.
   const db = openDatabase(config.DatabaseUrl, { max: 1, log, statementTimeout: 0 });
   try {
     await outlast(

@@ -1,4 +1,4 @@
-/** What a setting may be: its kinds of values, each with the words that refuse a wrong one. */
+/** Schemas of the values of settings, each with its message for a wrong value. */
 import { z } from 'zod';
 import { reservedNames } from './names.ts';
 
@@ -10,7 +10,7 @@ export const url = z.url({ protocol: /^https?$/, error: 'must be an absolute htt
 const networkNames = z.enum(['loopback', 'linklocal', 'uniquelocal']);
 const network = z.union([networkNames, z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 
-/** Not coerced: that would read null, [] and '' as 0, and true as 1. */
+/** Without coercion, which would read null, [] and '' as 0, and true as 1. */
 export function wholeNumber(least: number, most: number) {
   const error = `must be a whole number from ${least} to ${most}`;
   const digits = z
@@ -28,7 +28,7 @@ export const mebibyte = 1024 * 1024;
 
 const isLoopback = ({ hostname }: URL) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
-/** Secrets and keys travel there: without TLS only inside this machine. */
+/** Whether secrets may be sent to the URL: without TLS only inside this machine. */
 export function isSafeAuthority(text: string): boolean {
   const url = URL.parse(text);
   if (!url || url.username || url.password || url.search || url.hash) return false;
@@ -45,7 +45,7 @@ export const mandator = z
   })
   .regex(/^[a-z0-9_-]{1,64}$/i, 'a mandator is named by 1 to 64 of a-z, 0-9, - and _');
 
-/** Mail servers add their own query to it. */
+/** A URL that may have a query; mail servers append their own parameters. */
 export const endpoint = z.string().refine((text) => {
   const url = URL.parse(text);
   return url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash;

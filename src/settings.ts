@@ -1,7 +1,4 @@
-/**
- * Which settings there are, what each may be, and what it is until it is set. `npm run generate` writes docs/settings.md
- * of the descriptions.
- */
+/** All settings with their types, defaults and descriptions. `npm run generate` writes docs/settings.md from them. */
 import { z } from 'zod';
 import { mailboxForm } from './names.ts';
 import {
@@ -136,7 +133,7 @@ export const mailCalendar = z.strictObject({
 
 type SignInSetting = 'User' | 'Password' | 'ClientId' | 'ClientSecret' | 'TokenUrl';
 
-/** How a tenant's mail server is reached (contract 7). */
+/** How to reach a tenant's mail server (contract 7). */
 export const mailServer = z
   .strictObject(
     {
@@ -192,7 +189,7 @@ export const mailServer = z
         missing(name, `must be set together with ${other}, or ClientId, ClientSecret and TokenUrl instead`);
   });
 
-/** By mandator, which may be written in any case and is kept in lower case. */
+/** The mail servers by mandator, whose code may be written in any case and is kept in lower case. */
 const mailServers = z
   .record(mandator, mailServer)
   .superRefine((servers, context) => {
@@ -277,5 +274,5 @@ export const identitySettings = z.strictObject({ Clients: z.array(clientSettings
 
 const secretSettings = /^(DatabaseUrl|Pepper|DemoPin)\b|\b(ClientSecrets?|Password)\b|^MailServer(\.[^.]*)?$/;
 
-/** Whether a setting, by its dotted name, may be shown to nobody. */
+/** Whether the value of a setting, given by its dotted name, must never be shown. */
 export const isSecret = (name: string): boolean => secretSettings.test(name);

@@ -1,12 +1,12 @@
-/** What PostgreSQL can hold of what comes from outside: the bounds that every reader of input keeps. */
+/** The bounds of what PostgreSQL can store, which every reader of input checks. */
 import { z } from 'zod';
 
 /** The greatest id of most tables, and the greatest version: integer. */
 export const mostId = 2 ** 31 - 1;
-/** The greatest id of bookings, their series and other tables of bigint keys: as far as JSON counts. */
+/** The greatest id of bookings, their series and other tables with bigint keys: the greatest exact number of JSON. */
 export const mostLongId = Number.MAX_SAFE_INTEGER;
 
-/** Text holds neither U+0000 nor half of a surrogate pair. */
+/** PostgreSQL stores neither U+0000 nor half of a surrogate pair. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
 export const storableText = z.string().refine(isStorable, 'must not hold U+0000 or half of a surrogate pair');

@@ -1,45 +1,45 @@
 /**
- * Throws connections away whose answers do not come. A link can be cut without either side being told: who waits on it
- * would wait for ever, and so would whoever gets the connection next.
+ * Destroys connections whose answers do not come. A network link can be cut without either side being told: the statement
+ * would wait for ever, and so would the next one on that connection.
  */
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
-/** A session of PostgreSQL; the id of a process alone is given again. */
+/** A session of PostgreSQL. The start time is needed because process ids are reused. */
 export type Backend = { pid: number; started: string };
 
 type Watched = {
   url: string;
   backend: Backend;
-  /** Milliseconds after which no answer comes any more, since PostgreSQL has cancelled the statement; 0 = never. */
+  /** Milliseconds after which an answer is too late, as PostgreSQL has cancelled the statement by then; 0 = never. */
   answerTimeout: number;
-  /** Milliseconds after which a statement is given up of which nothing can be found out. */
+  /** Milliseconds after which a statement is given up when PostgreSQL cannot be asked about it. */
   mostUnknown?: number;
 };
 
-/** Milliseconds of silence before anybody looks, and between two looks. */
+/** Milliseconds of silence before the first look, between two looks, and of a look itself. */
 const lookAfter = 5_000;
 const lookAgain = 2_000;
 const lookAtWorkAgain = 10_000;
 const lookTimeout = 5_000;
-/** Milliseconds after the last look at which its connection is closed: longer than any pause between two. */
+/** Milliseconds after the last look at which the looking connection is closed: longer than any pause between two looks. */
 const lookerKept = 15_000;
-/** Looks in a row that must agree: at one of them the answer may be on its way. */
+/** Looks in a row that must find the backend idle: after one alone the answer may still be on its way. */
 const mostMisses = 2;
-/** Milliseconds for a process that was stopped itself to read what has come meanwhile. */
+/** Milliseconds for this process, which may itself have been suspended, to read what has arrived meanwhile. */
 const readTime = 250;
 
-/** By URL, when anything last came over a watched connection. */
+/** By URL, the time of the last data on any watched connection. */
 const heardAt = new Map<string, number>();
 
 type Looker = { pool: pg.Pool; hasReached: boolean };
 
-/** By URL, the one connection over which this process looks, however many statements are silent. */
+/** By URL, the one connection over which this process looks, for all silent statements. */
 const lookers = new Map<string, Looker>();
 
 function openLooker(url: string): Looker {
-  /** Tells a host that takes no connection from a PostgreSQL, or a pooler before it, that takes one and says nothing. */
+  /** Notes whether the host accepts connections: PostgreSQL, or a pooler in front of it, may accept one and say nothing. */
   class LookingClient extends pg.Client {
     constructor(config?: pg.ClientConfig) {
       super(config);
@@ -57,10 +57,9 @@ function openLooker(url: string): Looker {
     connectionTimeoutMillis: lookTimeout,
     query_timeout: lookTimeout,
     idleTimeoutMillis: lookerKept,
-    // It keeps no process alive.
     allowExitOnIdle: true,
     async onConnect(client: pg.ClientBase) {
-      // Should this process vanish. Not by a parameter of the connection: PgBouncer refuses or drops it.
+      // Ends the session if this process vanishes. Not by a connection parameter: PgBouncer refuses or drops it.
       await client.query(`set idle_session_timeout = ${2 * lookerKept}`);
     },
   });
@@ -70,7 +69,7 @@ function openLooker(url: string): Looker {
   return looker;
 }
 
-/** Looks over a connection beside the watched one whether a statement of the backend runs; one that fails is replaced. */
+/** Asks over another connection whether the backend is running a statement. The pool replaces a connection that fails. */
 async function look(
   url: string,
   { pid, started }: Backend,
@@ -86,12 +85,12 @@ async function look(
     return rows.length > 0 ? 'AtWork' : 'Idle';
   } catch (error) {
     if (error instanceof pg.DatabaseError) return 'Refused';
-    // A code is what the operating system says. A pooler whose places are all taken has a connection wait.
+    // An error with a code comes from the operating system. A pooler that is full accepts a connection and lets it wait.
     return (error as NodeJS.ErrnoException).code || !looker.hasReached ? 'Unreachable' : 'NoAnswer';
   }
 }
 
-/** Watches a connection to its end. A statement may take its time for as long as its backend is seen to work on it. */
+/** Watches a connection until it ends. A statement may take as long as its backend is seen to work on it. */
 export function watchAnswers(client: pg.Client, { url, backend, answerTimeout, mostUnknown = 60_000 }: Watched): void {
   const socket = client.connection.stream as Socket;
   // The library does not declare it; it is false from the start of a statement to its end.
@@ -101,7 +100,7 @@ export function watchAnswers(client: pg.Client, { url, backend, answerTimeout, m
   const quiet = Math.min(lookAfter, limit);
   const pause = (ms: number) => sleep(ms, undefined, { ref: false });
 
-  /** As long as others hear, the database is there, and at work for all that anybody knows. */
+  /** While other connections receive data, the database is up, and may be working on this statement. */
   const isLost = (seen: string) =>
     seen === 'Unreachable' || (seen === 'NoAnswer' && performance.now() - (heardAt.get(url) ?? 0) >= mostUnknown);
 
@@ -125,7 +124,7 @@ export function watchAnswers(client: pg.Client, { url, backend, answerTimeout, m
   }
 
   let isWaiting = false;
-  // Again and again, also while nothing is owed: each statement starts the time anew.
+  // This fires repeatedly, also while no statement runs; the traffic of a statement restarts the time.
   socket.setTimeout(quiet).on('timeout', () => {
     if (isWaiting || !isOwed()) return;
     isWaiting = true;

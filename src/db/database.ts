@@ -24,33 +24,33 @@ export type PoolOptions = {
   log: Log;
   /** Milliseconds after which PostgreSQL cancels a statement; 0 = never. */
   statementTimeout: number;
-  /** Settings of the sessions other than the usual ones. */
+  /** Session settings beside the usual ones. */
   settings?: Record<string, number>;
 };
 
 /** The oldest PostgreSQL that has what the queries use. */
 export const leastPostgres = 16;
 
-/** Milliseconds after which PostgreSQL ends a session that asks nothing, and frees what it has locked. */
+/** Milliseconds after which PostgreSQL ends an idle session and frees its locks. */
 const idleTimeout = 30_000;
 
 /**
- * What PostgreSQL does about a process that has vanished or hangs. Its session is its lease: it ends by the clock of the
- * database, rolled back and with its locks, and nothing can be written through it any more.
+ * Makes PostgreSQL end the sessions of a process that has vanished or hangs. A session is a lease: when the database ends it,
+ * its transaction is rolled back, its locks are freed, and nothing more can be written through it.
  */
 const leaseSettings = {
   idle_in_transaction_session_timeout: idleTimeout,
   idle_session_timeout: idleTimeout,
-  // A host, or the link to it, that has vanished: within 25 s, whoever is to speak.
+  // Detects within 25 s that a host or the link to it has vanished, whichever side is to send next.
   tcp_keepalives_idle: 10,
   tcp_keepalives_interval: 5,
   tcp_keepalives_count: 3,
   tcp_user_timeout: 25_000,
-  // A dead process must not go on working in the database.
+  // Stops the statement of a process that has died.
   client_connection_check_interval: 2_000,
 };
 
-/** How a connection of ours is opened; the time for that is all that a dead network gets. */
+/** How to open a connection; the time-out bounds the wait on a dead network. */
 export const connecting = (url: string) => ({
   connectionString: url,
   application_name: 'roomgate',
@@ -60,7 +60,7 @@ export const connecting = (url: string) => ({
 });
 
 /**
- * Sets a new session up. Not by parameters of the connection: PgBouncer refuses or drops them.
+ * Sets up a new session. Not by connection parameters: PgBouncer refuses or drops them.
  * @throws ConfigError when PostgreSQL is too old
  */
 export async function setUpSession(client: pg.ClientBase, settings: Record<string, number> = {}): Promise<Backend> {
@@ -82,7 +82,7 @@ export async function setUpSession(client: pg.ClientBase, settings: Record<strin
   );
 }
 
-/** What happens on a connection of a pool belongs to nobody who uses it, least of all to whoever was the first. */
+/** The events of a pooled connection do not belong to the contained work (containment.ts) that happened to open it. */
 class PooledClient extends pg.Client {
   override connect(): Promise<pg.Client>;
   override connect(callback: (error: Error) => void): void;
@@ -96,7 +96,7 @@ export function openPool(url: string, { max, log, statementTimeout, settings }: 
   const onError = (error: Error) => log.warn({ err: error.message }, 'database connection lost');
   const sessionSettings = {
     statement_timeout: statementTimeout,
-    // Who cannot get a lock says so while the client still listens.
+    // A statement that cannot get its lock fails while the client is still waiting.
     lock_timeout: Math.min(statementTimeout, 10_000),
     ...settings,
   };
@@ -117,7 +117,7 @@ export function openPool(url: string, { max, log, statementTimeout, settings }: 
   return pool;
 }
 
-/** What Kysely has no place for. */
+/** What we add to an open Kysely. */
 type PoolAndStates = { pool: pg.Pool; states: Map<object, unknown> };
 
 function openedOf(db: Database & Partial<PoolAndStates>): PoolAndStates {
@@ -129,9 +129,9 @@ function openedOf(db: Database & Partial<PoolAndStates>): PoolAndStates {
 export const poolOf = (db: Database): pg.Pool => openedOf(db).pool;
 
 /**
- * What a module keeps for an open database, such as who waits for its connections. It is made by the first call, and goes with
- * the database.
- * @param make a function of the module: each has one state in each database
+ * The state of a module for an open database, such as the requests that it gathers. The first call makes it; it goes with the
+ * database.
+ * @param make also the key of the state: pass the same function each time
  */
 export function stateIn<State>(db: Database, make: (db: Database) => State): State {
   const { states } = openedOf(db);
@@ -147,7 +147,7 @@ export function openDatabase(url: string, options: PoolOptions): Database {
   const destroy = db.destroy.bind(db);
   db.destroy = async () => {
     await destroy();
-    // Kysely ends what it has used itself; prepared statements go to the pool past it.
+    // Kysely ends the pool only if it has used it; prepared statements use the pool directly.
     if (!pool.ending) await pool.end();
   };
   return db;

@@ -70,7 +70,7 @@ async function examineMigrations(db: Database): Promise<Finding> {
   };
 }
 
-/** Two sessions, so that a pooler between us and the database cannot hide behind a single one. */
+/** Uses two sessions: with one alone a pooler between us and the database could not be detected. */
 async function examineSessions(url: string): Promise<Finding[]> {
   const open = () => {
     const client = new pg.Client({
@@ -120,8 +120,8 @@ async function examineSessions(url: string): Promise<Finding[]> {
 }
 
 /**
- * Examines the database of an installation; never throws, because a doctor that dies says nothing.
- * @param examineMore what others have in it, once its schema is current
+ * Examines the database of an installation. It never throws: a failure is a finding too.
+ * @param examineMore examines what other modules store there; called only when the schema is current
  */
 export async function diagnose(
   url: string,

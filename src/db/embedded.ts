@@ -1,10 +1,10 @@
 /**
- * A private PostgreSQL server out of npm packages, for `npm start` without `DatabaseUrl` and for the tests.
+ * A private PostgreSQL server from npm packages, for `npm start` without `DatabaseUrl` and for the tests.
  *
- * No lock between processes is needed: a cluster is made in a folder of its own and renamed into place, so one maker
- * wins; `postmaster.pid` then is the only lock, and who loses the race for it adopts the winner's server. Each user
- * keeps a connection open as its claim, with a shared advisory lock; the last one out takes that lock for itself alone,
- * so that who comes meanwhile waits and starts the server anew, and stops the server.
+ * Processes need no lock file of ours. Each creates a cluster in a folder of its own and renames it into place, so one wins.
+ * `postmaster.pid` then is the lock: a process that loses the race for it adopts the winner's server. Each process holds a
+ * connection, its claim, with a shared advisory lock. The last one to leave takes that lock exclusively and stops the server;
+ * a process that arrives meanwhile waits for the lock, and starts the server again.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -23,7 +23,7 @@ type SystemAccount = { uid?: number; gid?: number };
 const isRoot = process.getuid?.() === 0;
 const startTimeout = 60_000;
 
-/** PostgreSQL refuses root: then the account `postgres` where there is one, else `nobody` (initdb needs an entry in passwd). */
+/** PostgreSQL refuses to run as root: root runs it as `postgres`, or else `nobody` (initdb needs an entry in passwd). */
 export function serverAccount(): SystemAccount {
   if (!isRoot) return {};
   const accounts = fs
@@ -38,7 +38,7 @@ export function serverAccount(): SystemAccount {
   return { uid: Number(account[2]), gid: Number(account[3]) };
 }
 
-/** Where data, binaries and secrets live: `.data/` of the project; as root, where the server's account can enter. */
+/** The folder of data, binaries and secrets: `.data/` of the project; for root, one that the server's account can enter. */
 export function dataDirectory(projectDirectory: string): string {
   if (!isRoot) return path.join(projectDirectory, '.data');
   const project = createHash('sha256').update(projectDirectory).digest('hex').slice(0, 12);
@@ -52,7 +52,7 @@ function copyBinaries(from: string, to: string): void {
     verbatimSymlinks: true,
     filter: (file) => !file.endsWith('.a'),
   });
-  // The package's install script would make these links; scripts do not run here.
+  // The package's install script makes these links, but npm may have been told not to run scripts.
   const links = path.join(temporary, 'pg-symlinks.json');
   if (fs.existsSync(links))
     for (const { source, target } of JSON.parse(fs.readFileSync(links, 'utf8'))) {
@@ -69,7 +69,7 @@ function copyBinaries(from: string, to: string): void {
   }
 }
 
-/** What a process that was killed left half made. */
+/** Removes what processes that were killed have left half made. */
 function sweep(directory: string): void {
   for (const name of fs.readdirSync(directory)) {
     const [, maker] = /^(?:init-|bin-.+\.)(\d+)[-.][0-9a-f]{8}$/.exec(name) ?? [];
@@ -142,7 +142,7 @@ function readPidFile(data: string): { pid: number; port: number; ready: boolean 
   }
 }
 
-/** Whether there is a process of this id. */
+/** Whether a process of this id runs. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -152,7 +152,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** After a crash the pid may have been given to another program. */
+/** Whether the process is the server of this cluster. After a crash the system may have reused its id. */
 function isServerOf(pid: number, data: string): boolean {
   if (!isAlive(pid)) return false;
   try {
@@ -164,7 +164,7 @@ function isServerOf(pid: number, data: string): boolean {
 
 async function startServer(binaries: string, data: string, logFile: string, account: SystemAccount): Promise<void> {
   const output = fs.openSync(logFile, 'a', 0o600);
-  // A session of its own: Ctrl-C at the terminal must not stop the database before the application has drained.
+  // Detached: Ctrl-C at the terminal must not stop the database before the application has drained.
   const server = spawn(
     path.join(binaries, 'postgres'),
     [
@@ -189,15 +189,15 @@ async function startServer(binaries: string, data: string, logFile: string, acco
     if (file?.pid === server.pid && file?.ready) return;
     await sleep(15);
   }
-  // The port was taken, another starter won, or old backends are still leaving: the caller looks again.
+  // The port was taken, another process started the server, or old backends are still ending: the caller tries again.
   await sleep(100);
 }
 
-/** Whether nobody else is left: then the lock stays with `claim`, and who comes now waits for the server to end. */
+/** Whether no other process uses the server. If so, `claim` keeps the lock, and new processes wait for the server to end. */
 async function isLastOut(claim: pg.Client): Promise<boolean> {
   await claim.query('select pg_advisory_unlock_shared($1)', [localServerLock]);
   const locked = await claim.query('select pg_try_advisory_lock($1) as mine', [localServerLock]);
-  // The backends of a pool that has just ended take a moment to leave.
+  // The backends of a pool that has just ended take a moment to exit.
   for (let look = 0; look < 20 && locked.rows[0].mine; look++) {
     if (look > 0) await sleep(50);
     const others = await claim.query(
@@ -209,8 +209,8 @@ async function isLastOut(claim: pg.Client): Promise<boolean> {
 }
 
 /**
- * Starts the server of `directory`, or adopts the one that is running, and makes sure that `database` exists.
- * @param clusterIn where the cluster is when it is not to be with the binaries: from there no program may run
+ * Starts the server of `directory`, or adopts the running one, and creates `database` if it is missing.
+ * @param clusterIn the folder of the cluster, if it is not that of the binaries: it may forbid running programs
  */
 export async function startEmbeddedPostgres(
   directory: string,

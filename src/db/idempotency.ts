@@ -2,12 +2,12 @@ import { sql } from 'kysely';
 import { Conflict, InvalidInput } from '../errors.ts';
 import type { Database, Transaction } from './database.ts';
 
-/** A request's hold on its Idempotency-Key, until the transaction ends. */
+/** A request's claim to its Idempotency-Key, until the transaction ends. */
 export type IdempotencyClaim<Answer> = {
-  /** Whether the key has been answered before: then nothing must be written. */
+  /** Whether an earlier request with the key was answered: then this one must write nothing. */
   answered: boolean;
   /**
-   * Compares with, or stores, the answer. @returns the earlier answer, or undefined when this one is now the key's
+   * Stores the answer unless there is an earlier one. @returns the earlier answer, or undefined when it stored this one
    * @throws InvalidInput when the key came with another body before
    */
   settle(fingerprint: Buffer, answer: Answer): Promise<Answer | undefined>;
@@ -63,7 +63,7 @@ export async function claimIdempotencyKey<Answer extends object>(
   };
 }
 
-/** Forgets the answers whose 24 hours are over. */
+/** Deletes answers that are older than 24 hours. */
 export async function dropExpiredKeys(db: Database): Promise<void> {
   await db.deleteFrom('idempotent_request').where('created_at', '<', sql<Date>`now() - interval '24 hours'`).execute();
 }

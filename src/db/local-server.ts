@@ -1,7 +1,4 @@
-/**
- * Where the server on the local PostgreSQL listens: it writes that beside its data, so that commands, which are given no
- * address, find it on whatever port.
- */
+/** The server on the local PostgreSQL writes its port beside its data, where commands, which are given no address, find it. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { isAlive } from './embedded.ts';
@@ -10,7 +7,7 @@ type LocalServer = { Port: number; Pid: number };
 
 const fileIn = (directory: string) => path.join(directory, 'server.json');
 
-/** @returns what takes it back */
+/** @returns a function that withdraws the announcement */
 export function announceServer(directory: string, Port: number): () => void {
   const server: LocalServer = { Port, Pid: process.pid };
   fs.writeFileSync(fileIn(directory), JSON.stringify(server));
@@ -25,7 +22,7 @@ export function findServer(directory: string): LocalServer | undefined {
     const server = JSON.parse(fs.readFileSync(fileIn(directory), 'utf8')) as LocalServer;
     return isAlive(server.Pid) ? server : undefined;
   } catch {
-    // No server has been announced, or this very moment one is.
+    // No server has been announced, or its file is just being written.
     return undefined;
   }
 }

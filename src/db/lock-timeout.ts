@@ -1,19 +1,19 @@
-/** Transactions that wait for locks only briefly: an import holds its rooms, and the bookings that it cancels, until it ends. */
+/** Transactions that wait only briefly for locks: an import locks its rooms, and the bookings that it cancels, to its end. */
 import { sql } from 'kysely';
 import { Unavailable } from '../errors.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
 import type { Database, Transaction } from './database.ts';
 
-/** For longer no caller waits while it holds a connection. */
+/** The longest that a caller waits for a lock, as it holds a connection meanwhile. */
 const longestWaitMs = 1_000;
 
-/** @param what is locked, as a sentence begins: `The resource` */
+/** @param what is locked, as the beginning of a sentence: `The resource` */
 export const heldByOthers = (what: string): Unavailable =>
   new Unavailable(
     `${what} is held by another change, such as an import of lessons that has not ended; send the same request again.`,
   );
 
-/** Runs a transaction in which no statement waits longer for a lock than `waitMs`; one that does throws (`isLockTimeout`). */
+/** Runs a transaction whose statements wait at most `waitMs` for a lock, and then throw (`isLockTimeout`). */
 export function transactWithin<T>(db: Database, waitMs: number, work: (trx: Transaction) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (trx) => {
     await sql`set local lock_timeout = ${sql.lit(waitMs)}`.execute(trx);
@@ -22,8 +22,8 @@ export function transactWithin<T>(db: Database, waitMs: number, work: (trx: Tran
 }
 
 /**
- * Runs a transaction that gives up when others hold `what` for more than a second.
- * @throws Unavailable then, and whatever `work` throws
+ * Runs a transaction that waits at most a second for a lock.
+ * @throws Unavailable when others hold `what` for longer, and the errors of `work`
  */
 export async function transactOrGiveUp<T>(
   db: Database,

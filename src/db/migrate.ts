@@ -11,9 +11,9 @@ import type { Database } from './database.ts';
 const directory = path.join(import.meta.dirname, '..', '..', 'sql');
 
 /**
- * Milliseconds for which a migration waits for a lock, at its first try and later. Whoever wants the same table waits behind
- * it as long. Less than PostgreSQL's deadlock_timeout: of a migration and a request that wait for each other, the migration
- * gives way.
+ * Milliseconds for which a migration waits for a lock: at its first try, and at most. Requests for the same table queue behind
+ * it for that time. It is less than PostgreSQL's deadlock_timeout, so that of a migration and a request that wait for each
+ * other the migration gives way.
  */
 const [firstWait, longestWait] = [200, 800];
 
@@ -22,7 +22,7 @@ function readMigrations(wait: () => number): Record<string, Migration> {
   return Object.fromEntries(
     names.map((name) => {
       const text = fs.readFileSync(path.join(directory, name), 'utf8');
-      // One simple query of many statements, inside the migrator's transaction.
+      // All statements of the file are one simple query, inside the migrator's transaction.
       const up = async (db: Database) => {
         await sql`set local lock_timeout = ${sql.lit(wait())}`.execute(db);
         await sql.raw(text).execute(db);
@@ -35,7 +35,7 @@ function readMigrations(wait: () => number): Record<string, Migration> {
 const migratorOf = (db: Database, wait = () => firstWait) =>
   new Migrator({ db, provider: { getMigrations: async () => readMigrations(wait) } });
 
-/** The names of the migrations that the database has seen, in the order in which they were applied. */
+/** The names of the applied migrations, in the order in which they were applied. */
 async function listExecuted(db: Database): Promise<string[]> {
   const { rows: made } = await sql`select where to_regclass('kysely_migration') is not null`.execute(db);
   if (made.length === 0) return [];
@@ -49,7 +49,7 @@ const listKnown = () => Object.keys(readMigrations(() => firstWait)).sort();
 const wayOutOfDisorder =
   'Restore a backup from before that migration, or start the program that has applied it; a release applies its migrations in the order of their names.';
 
-/** What the doctor says where a migration cannot be applied any more, because one that comes after it already was. */
+/** Finds a migration that can no longer be applied because a later one already was; in the words of the doctor. */
 export async function findDisorder(db: Database): Promise<{ text: string; remedy: string } | undefined> {
   const known = listKnown();
   const executed = (await listExecuted(db)).filter((name) => known.includes(name));
@@ -63,8 +63,8 @@ export async function findDisorder(db: Database): Promise<{ text: string; remedy
 }
 
 /**
- * Whether a later release has migrated this database, and this one runs on it all the same.
- * @throws ConfigError when it does not
+ * Whether a later release has migrated this database in a way that this release can still use.
+ * @throws ConfigError when this release cannot use it
  */
 async function isNewerButFit(db: Database, log: Log): Promise<boolean> {
   const executed = await listExecuted(db);
@@ -88,9 +88,9 @@ async function isNewerButFit(db: Database, log: Log): Promise<boolean> {
 }
 
 /**
- * Applies the next migration under `sql/`, wholly or not at all. It gives way to whoever holds what it locks, and tries
- * again until it gets through.
- * @returns its name; undefined when there is none, or the process is to stop
+ * Applies the next migration under `sql/`, completely or not at all. It gives way to transactions that hold its locks, and
+ * retries until it succeeds.
+ * @returns its name; undefined when there is none, or the signal aborts
  */
 export async function migrateNext(db: Database, log: Log, signal?: AbortSignal): Promise<string | undefined> {
   for (let tries = 0; !signal?.aborted; tries++) {
@@ -114,10 +114,9 @@ function failure(error: unknown, result: MigrationResult | undefined): Error {
 }
 
 /**
- * Applies what is new under `sql/`, one migration after the other; several processes take turns.
- * @returns the names of those that this process has applied
- * @throws ConfigError when the database is that of a later release that this one cannot run beside, or was migrated in another
- * order
+ * Applies the new migrations under `sql/` one by one; several processes take turns.
+ * @returns the names of the migrations that this process has applied
+ * @throws ConfigError when a later release has migrated the database so that this one cannot use it, or in another order
  */
 export async function migrate(db: Database, log: Log, signal?: AbortSignal): Promise<string[]> {
   if (await isNewerButFit(db, log)) return [];
@@ -129,7 +128,7 @@ export async function migrate(db: Database, log: Log, signal?: AbortSignal): Pro
   return applied;
 }
 
-/** The names of the migrations that this program knows and the database has not seen. */
+/** The names of the migrations that are not applied yet. */
 export async function pendingMigrations(db: Database): Promise<string[]> {
   const migrations = await migratorOf(db).getMigrations();
   return migrations.filter(({ executedAt }) => !executedAt).map(({ name }) => name);

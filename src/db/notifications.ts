@@ -7,12 +7,12 @@ import type { Log } from '../log.ts';
 import { connecting, setUpSession } from './database.ts';
 
 /**
- * What has changed since the last look: the keys under the topic, or `all` when notifications may have been lost
+ * What has changed since the reader's last call: the keys under the topic, or `all` when notifications may have been lost
  * (the LISTEN connection was down, or too many keys gathered) and everything must be read again.
  */
 export type TopicChange = { keys: ReadonlySet<string>; all: boolean };
 
-/** What somebody reads at their own pace. A slow reader finds what counts now, never a queue. */
+/** Values for one reader, at its own pace. A slow reader gets the present state, never a queue. */
 export type Source<T> = {
   /** Waits for the next; undefined once closed. */
   next(): Promise<T | undefined>;
@@ -24,15 +24,15 @@ export type Subscription = Source<TopicChange>;
 
 export type Notifications = {
   /**
-   * Listens to a topic: a notification `batch:7:abc` is key `abc` of topic `batch:7`. Whatever is read once the promise
-   * is fulfilled misses nothing: listening has begun, or, in an outage, its beginning will be told as a change of all.
+   * Listens to topics: a notification `batch:7:abc` is key `abc` of topic `batch:7`. What the reader reads after the promise
+   * is fulfilled misses no change: listening has begun or, in an outage, will report a change of all when it begins.
    */
   subscribe(...topics: string[]): Promise<Subscription>;
-  /** Fulfilled when the process is stopping: streams say so and end. */
+  /** Aborted when the process is stopping: streams tell their clients and end. */
   readonly stopping: AbortSignal;
-  /** False while it should listen and cannot; it begins with the first subscription. */
+  /** False while the LISTEN connection is down; true before the first subscription opens it. */
   readonly listening: boolean;
-  /** Whether what is notified now is heard, found out by doing so; false after a few seconds without it. */
+  /** Tests by a notification of its own whether notifications arrive; false when none does within a few seconds. */
   hears(): Promise<boolean>;
   stop(): void;
   close(): Promise<void>;
@@ -40,21 +40,21 @@ export type Notifications = {
 
 const channel = 'roomgate';
 const mostKeys = 1_000;
-/** How long a reader waits for a first or another LISTEN connection. */
+/** Milliseconds for which `subscribe` waits for the LISTEN connection. */
 const listenTimeout = 1_000;
 const pingEvery = 5_000;
 const pingTimeout = 4_000;
-/** Milliseconds for which it need not be found out again that the connection hears. */
+/** Milliseconds for which a successful ping is good. */
 const pingHolds = 1_000;
 
-/** Never fulfilled; fails once the signal is there. */
+/** A promise that rejects when the signal aborts, and is never fulfilled. */
 function cutBy(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(new Error('the connection was lost')), { once: true });
   });
 }
 
-/** Notifies over a connection, and waits until it hears that. @throws when it does not */
+/** Sends a notification over a connection and waits until it arrives there. @throws when it does not */
 async function ping(connection: pg.Client): Promise<void> {
   const sent = `ping:${randomUUID()}`;
   const heard = Promise.withResolvers<void>();
@@ -69,13 +69,13 @@ async function ping(connection: pg.Client): Promise<void> {
   }
 }
 
-/** One LISTEN connection for the whole process, made again after a loss, with everyone told to read again. */
+/** Opens one LISTEN connection for the whole process. After a loss it is reopened, and every reader told to read again. */
 export function openNotifications(url: string, log: Log): Notifications {
   const readers = new Map<string, Set<(key: string | undefined) => void>>();
   const stopping = new AbortController();
   const closed = new AbortController();
   let listening = false;
-  /** Of the present connection; several at once are one. */
+  /** Pings over the present connection; concurrent calls share one ping. */
   let prove: (() => Promise<void>) | undefined;
   let announceListening = () => {};
   let ready = new Promise<void>((resolve) => {
@@ -115,9 +115,9 @@ export function openNotifications(url: string, log: Log): Notifications {
       listening = true;
       announceListening();
       for (const tellers of readers.values()) for (const tell of tellers) tell(undefined);
-      // A connection that has silently died, or that a pooler has between us and the database, hears no ping.
+      // No ping arrives over a connection that has silently died, or through a pooler in transaction mode.
       while (!lost.signal.aborted) {
-        // No promise of the loss is raced against: for as long as the connection lives, each race would be kept.
+        // Not a race against a promise of the loss: that promise would keep every race while the connection lives.
         await sleep(pingEvery, undefined, { signal: lost.signal, ref: false }).catch(() => {});
         if (!lost.signal.aborted) await prove();
       }
@@ -129,7 +129,7 @@ export function openNotifications(url: string, log: Log): Notifications {
       listening = false;
       prove = undefined;
       closed.signal.removeEventListener('abort', lose);
-      // Not awaited: a dead connection would not answer the goodbye either.
+      // Not awaited: over a dead connection it would never end.
       connection.end().catch(() => {});
     }
   }
@@ -138,7 +138,7 @@ export function openNotifications(url: string, log: Log): Notifications {
   async function keepListening(): Promise<void> {
     await keepDoing(closed.signal, listen, {
       onError(error) {
-        // The start itself reports a database that cannot be used at all.
+        // The start of the process reports a database that cannot be used at all.
         if (!closed.signal.aborted && !(error instanceof ConfigError))
           log.warn({ err: error.message }, 'LISTEN connection failed');
       },

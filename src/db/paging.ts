@@ -5,27 +5,27 @@ import { mostId, mostLongId } from '../storable.ts';
 /** One page of a list; `nextCursor` is null at its end (contract 2). */
 export type Page<T> = { items: T[]; nextCursor: string | null };
 
-/** The value of a list's sort key, by which each item has one place: a number, or the key's parts in their order. */
+/** The value of a list's sort key, which is unique in the list: a number, or the key's parts in order. */
 export type SortKey = number | readonly (number | string)[];
 
-/** A list as its cursors know it: `name` keeps those of other lists out, `key` is what it sorts by. */
+/** A list with cursors: cursors hold its `name`, so that those of other lists are refused, and the item's `key`. */
 export type List<Item, Key extends SortKey = number> = {
   name: string;
   key: z.ZodType<Key>;
   keyOf(item: Item): Key;
 };
 
-/** By an id of a table whose ids are integers. */
+/** The key of a list that is sorted by an integer id. */
 export const idKey = z.int().min(0).max(mostId);
-/** The same of bigints. */
+/** The key of a list that is sorted by a bigint id. */
 export const longIdKey = z.int().min(0).max(mostLongId);
 
-/** `after` is where the previous page ended. */
+/** `after` is the key of the previous page's last item. */
 export type PageRequest<Key extends SortKey = number> = { limit: number; after: Key | undefined };
 
 export const defaultLimit = 50;
 export const mostPerPage = 200;
-/** Characters: a sort key holds at most one text of 128 characters, of which JSON may make six bytes each. */
+/** In characters: a sort key holds at most one text of 128 characters, and JSON may take six bytes for each. */
 export const longestCursor = 1_200;
 
 const prefixOf = ({ name }: { name: string }) => `r1:${name}:`;
@@ -43,13 +43,13 @@ function readCursor<Key extends SortKey>(
   }
 }
 
-/** Whether it is a cursor that we made for this list. */
+/** Whether the cursor was made for this list. */
 export const isCursorOf = (
   list: Pick<List<unknown, SortKey>, 'name' | 'key'>,
   cursor: string | null | undefined,
 ): boolean => Boolean(cursor) && readCursor(list, cursor as string) !== undefined;
 
-/** @throws Malformed for a cursor that we did not make, or made for another list */
+/** @throws Malformed for a cursor that was not made for this list */
 export function readPage<Key extends SortKey>(
   list: Pick<List<unknown, Key>, 'name' | 'key'>,
   limit: number | undefined,
@@ -61,12 +61,11 @@ export function readPage<Key extends SortKey>(
   return { limit: Math.min(limit ?? defaultLimit, mostPerPage), after };
 }
 
-/** Where an item stands in its list. */
 export function toCursor<Item>(list: Pick<List<Item, SortKey>, 'name' | 'keyOf'>, item: Item): string {
   return Buffer.from(prefixOf(list) + JSON.stringify(list.keyOf(item))).toString('base64url');
 }
 
-/** Cuts items that were read with `limit + 1` into a page. */
+/** The page of items that were read with `limit + 1`: the last one only shows that there are more. */
 export function toPage<Item>(
   list: Pick<List<Item, SortKey>, 'name' | 'keyOf'>,
   read: Item[],

@@ -6,15 +6,15 @@ import { type Database, poolOf, stateIn } from './database.ts';
 /** A statement that PostgreSQL parses and plans once per connection instead of at each call. */
 export type Statement = { name: string; sql: string };
 
-/** Counts the names that the statements of a database have had. */
+/** The generation is a part of each statement's name, so that a new one makes connections prepare again. */
 const openNames = () => ({ generation: 1 });
 
-/** A column that the statement reads has got another type since it was prepared. */
+/** Whether a column that the statement reads has changed its type since it was prepared. */
 const isOutdated = (error: unknown) => codeOf(error) === '0A000';
 
 /**
- * Runs a statement outside of any transaction. Kysely has no names for statements, so these go to the pool itself.
- * @param statement.name at most 60 characters, the same for the same SQL alone
+ * Runs a statement outside of any transaction. Kysely cannot name statements, so this uses the pool directly.
+ * @param statement.name at most 60 characters, unique to its SQL
  */
 export async function runPrepared<Row extends object>(
   db: Database,
@@ -28,15 +28,15 @@ export async function runPrepared<Row extends object>(
     return (await run()).rows;
   } catch (error) {
     if (!isOutdated(error)) throw error;
-    // A migration has run under this process: from here on every connection prepares anew, under new names.
+    // A migration has run meanwhile: from now on connections prepare the statement again, under a new name.
     if (names.generation === generation) names.generation++;
     return (await run()).rows;
   }
 }
 
 /**
- * Runs a query that comes in a few shapes, outside of a transaction as a prepared statement of its shape.
- * @param name of all of them, at most 40 characters
+ * Runs a query that has a few shapes; outside of a transaction as a prepared statement of its shape.
+ * @param name shared by all shapes, at most 40 characters
  */
 export async function executePrepared<Row extends object>(
   db: Database,

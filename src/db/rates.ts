@@ -3,29 +3,29 @@ import { LRUCache } from 'lru-cache';
 import type { Log } from '../log.ts';
 import type { Database } from './database.ts';
 
-/** How often a key was used in the present window, and when the next one begins, by this machine's clock. */
+/** How often a key was used in the present window, and when the next window begins by this machine's clock. */
 export type Rate = { used: number; resetsAt: Date };
 
-/** Counts uses per window, over all processes together. */
+/** Counts uses per window, over all processes. */
 export type Rates = {
-  /** Counts one more use of `key`, or more of them, without waiting for anything. */
+  /** Counts `uses` of `key`, one by default. It does not wait for the database. */
   count(key: string, uses?: number): Rate;
   close(): Promise<void>;
 };
 
-/** Milliseconds in which limits per minute are counted. */
+/** The window of limits per minute, in milliseconds. */
 export const minute = 60_000;
 
-/** `shared`: known of all processes. `own`: counted here and not shared yet. */
+/** `shared`: the sum over all processes at the last exchange. `own`: counted here since then. */
 type Count = { shared: number; own: number };
 
 const mostKeys = 50_000;
 const shareEvery = 1_000;
 
 /**
- * Each process counts in memory, and about once a second, while there is something to tell, one statement adds what is
- * new to the table and brings back the sums of all. So a limit may be passed by what the processes admit within a second,
- * and an outage of the database leaves each with its own count. Windows are of the database's clock.
+ * Each process counts in memory. About once a second, while it has new counts, one statement adds them to the table and reads
+ * the sums of all processes. So a limit may be exceeded by what the processes admit within a second, and in an outage of the
+ * database each process counts alone. Windows follow the database's clock.
  */
 export function openRates(db: Database, log: Log, windowLength: number): Rates {
   const counts = new LRUCache<string, Count>({ max: mostKeys });
@@ -43,7 +43,7 @@ export function openRates(db: Database, log: Log, windowLength: number): Rates {
     const start = now - (now % windowLength);
     if (start === windowStart) return;
     windowStart = start;
-    // What was not shared of a past window is of no use to anyone.
+    // Counts of a past window that were not shared are dropped.
     counts.clear();
   }
 
@@ -88,7 +88,7 @@ export function openRates(db: Database, log: Log, windowLength: number): Rates {
     window: number,
     sent: readonly { key: string; own: number }[],
   ): Promise<Map<string, number>> {
-    // In the order of the keys, so that two processes do not wait for each other; the sweep waits for nobody.
+    // Ordered by key, so that two processes do not deadlock; the sweep skips locked rows.
     const { rows } = await sql<{ key: string; used: number; now: number }>`
       with swept as (
         delete from rate_count where ctid = any (array(

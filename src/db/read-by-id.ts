@@ -1,30 +1,30 @@
-/** Records by their ids: what is asked for in one turn of the event loop, of whatever tenant, is one prepared statement. */
+/** Reads records by their ids: one prepared statement for all reads of one turn of the event loop, whatever their tenants. */
 import { type AliasedRawBuilder, CompiledQuery, sql } from 'kysely';
 import { openGathering } from '../flow/gather.ts';
 import { type Database, stateIn } from './database.ts';
 import { runPrepared, type Statement } from './prepared.ts';
 
-/** What is asked for, as a table to join; `position` counts from 1 and tells whom a row is for. */
+/** The wanted ids as a table to join; `position` is the place of a request among them, from 1. */
 export type Asked = AliasedRawBuilder<{ askedMandator: number; askedId: number; position: number }, 'asked'>;
 
 /**
- * A record of a tenant by its id; undefined when the tenant has none. The object may be shared by several callers.
- * @param id a whole number that fits into a bigint: another one would be everybody's error
+ * Reads a record of a tenant by its id; undefined when the tenant has none. Several callers may share the object.
+ * @param id a whole number that fits into a bigint; another one would fail the reads of all callers in that turn
  */
 export type ReadById<Row> = (db: Database, mandatorId: number, id: number) => Promise<Row | undefined>;
 
-/** Statements of one kind that run at a time in one process. */
+/** Statements of one name that run at a time in one process. */
 const mostAtOnce = 2;
 
-// In sub-selects PostgreSQL cannot see how many there are: so the general plan costs no more than one for these very
-// values, and is the one that it keeps.
+// The sub-selects hide the number of ids from PostgreSQL: so it estimates the generic plan no dearer than a plan for these
+// values, and keeps the generic one.
 const unnested = (mandatorIds: readonly number[], ids: readonly number[]) =>
   sql`rows from (
     unnest((select ${mandatorIds}::integer[])), unnest((select ${ids}::bigint[]))) with ordinality`;
 
 /**
  * @param name of the prepared statement
- * @param select the records of those that are asked for, with their `position`, by an inner join
+ * @param select selects the wanted records, with their `position`, by an inner join
  */
 export function readById<Row extends object>(
   name: string,
@@ -32,7 +32,7 @@ export function readById<Row extends object>(
 ): ReadById<Row> {
   type Positioned = Row & { position: number };
   type Key = { mandatorId: number; id: number };
-  /** Without its position, which is taken off and not left out of a copy: a copy would cost as much as the row did. */
+  /** Removes the position from the row itself: a copy without it would cost as much as reading the row. */
   function recordOf(row: Positioned): Row {
     delete (row as { position?: number }).position;
     return row;

@@ -1,4 +1,4 @@
-/** Which release of the zone rules Node.js and PostgreSQL have, and where they differ: for `roomgate doctor`. */
+/** Compares the time zone rules of Node.js and PostgreSQL, for `roomgate doctor`. */
 import fs from 'node:fs';
 import { sql } from 'kysely';
 import type { Finding } from '../finding.ts';
@@ -6,7 +6,7 @@ import { dayLength } from '../time/days.ts';
 import { isTimeZone, zoneFor } from '../time/zones.ts';
 import type { Database } from './database.ts';
 
-/** PostgreSQL does not tell its release: each of these rules came with the release that is named. Minutes from UTC. */
+/** PostgreSQL does not tell the release of its rules: each of these rules is new in its release. Offsets are in minutes. */
 const tellingRules = [
   { release: '2024a', zone: 'Asia/Almaty', at: '2024-06-01T12:00Z', offset: 300 },
   { release: '2025a', zone: 'America/Asuncion', at: '2025-06-01T12:00Z', offset: -180 },
@@ -17,21 +17,21 @@ const tellingRules = [
   { release: '2026e', zone: 'America/Winnipeg', at: '2026-12-01T12:00Z', offset: -300 },
   { release: '2026f', zone: 'America/Havana', at: '2026-12-01T12:00Z', offset: -240 },
 ];
-/** Of Debian and most others; not there where the package tzdata is not installed. */
+/** The path on Debian and most others; missing without the package tzdata. */
 const machineRules = '/usr/share/zoneinfo/tzdata.zi';
 const comparedDays = 730;
 const remedy = 'docs/time-zones.md tells how to bring newer rules to both.';
 
 type Sample = { zone: string; at: Date; offset: number };
 
-/** What PostgreSQL has differently, of what it knows at all; by zone the first instant. */
+/** The zones known to PostgreSQL where its offset differs from a sample, each with the first such instant. */
 async function compare(db: Database, samples: readonly Sample[]): Promise<Map<string, Date>> {
   const { rows } = await sql<{ zone: string; first: Date }>`
     with known as materialized (select lower(name) as name from pg_timezone_names)
     select zone, min(at) as first
     from unnest(${samples.map(({ zone }) => zone)}::text[], ${samples.map(({ at }) => at)}::timestamptz[],
       ${samples.map(({ offset }) => offset)}::integer[]) as node(zone, at, minutes)
-    -- What PostgreSQL does not know fails the statement, where the join did not leave it out before.
+    -- A zone that PostgreSQL does not know would fail the statement.
     where case when lower(zone) in (select name from known)
       then extract(epoch from (at at time zone zone) - (at at time zone 'UTC')) / 60 <> minutes end
     group by zone`.execute(db);
@@ -56,9 +56,9 @@ function releaseOfMachine(): string | undefined {
   }
 }
 
-/** Of each zone of Node.js, every fourth week and, where it is used, every day. */
+/** Samples each zone of Node.js every fourth week, and each zone in use every day. */
 function* sampleZones(used: ReadonlySet<string>, from: number): Generator<Sample> {
-  // A name without a slash may be an abbreviation to PostgreSQL, which has no summer time.
+  // PostgreSQL may read a name without a slash as an abbreviation, which has no summer time.
   const zones = new Set([...Intl.supportedValuesOf('timeZone'), ...used].filter((zone) => /\//.test(zone)));
   for (const zone of zones) {
     const { offsetAt } = zoneFor(zone);
@@ -72,7 +72,7 @@ function* sampleZones(used: ReadonlySet<string>, from: number): Generator<Sample
 const listed = (names: readonly string[]) =>
   `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
 
-/** Where the zones of locations and persons are not known, with the place of the first. */
+/** The zones of locations and persons that Node.js or PostgreSQL does not know, each with one place that uses it. */
 async function findLost(db: Database, used: readonly { zone: string; place: string }[]): Promise<Finding[]> {
   const { rows } = await sql<{ zone: string }>`
     select zone from unnest(${used.map(({ zone }) => zone)}::text[]) as zone

@@ -1,4 +1,4 @@
-/** What the errors of PostgreSQL and of connections to it mean: every SQLSTATE that means "not now" or "again" is listed here. */
+/** Classifies the errors of PostgreSQL and of connections to it: every SQLSTATE that means "not now" or "again" is here. */
 import { isNativeError } from 'node:util/types';
 import { DomainError, Unavailable } from '../errors.ts';
 
@@ -6,11 +6,11 @@ import { DomainError, Unavailable } from '../errors.ts';
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 
 /**
- * SQLSTATEs of "not now" rather than "wrong": connection failures, shutdowns and sessions that were ended, lack of
- * resources, failures of the system; a read-only standby, and what ended because of others or of time.
+ * SQLSTATEs that mean "not now": connection failures, shutdowns and ended sessions, lack of resources, system failures, a
+ * read-only standby, idle time-outs, serialization failures, deadlocks, lock time-outs and cancelled statements.
  */
 const outageStates = /^(08|57P|53|58)|^(25006|25P03|25P04|40001|40P01|55P03|57014)$/;
-/** Of sockets and of the resolution of names, by Node.js. */
+/** Node.js's error codes of sockets and name resolution. */
 const outageCodes = new Set([
   'EAI_AGAIN',
   'ECONNABORTED',
@@ -24,7 +24,7 @@ const outageCodes = new Set([
   'EPIPE',
   'ETIMEDOUT',
 ]);
-/** Of connections that have ended or do not answer, as pg, pg-pool and Kysely tell them: they have no codes. */
+/** Messages of pg, pg-pool and Kysely for connections that have ended or do not answer; these errors have no codes. */
 const outageMessages = new RegExp(
   `^(${[
     'Connection terminated',
@@ -41,19 +41,19 @@ const outageMessages = new RegExp(
 
 /** Whether the database is out of reach, full, read-only, restarting or contended. */
 export function isOutage(error: unknown): boolean {
-  // Not instanceof: where the program runs in a realm of its own, Node's socket errors are of another one.
+  // Not instanceof: where the program runs in a realm of its own, Node's socket errors come from another.
   if (!isNativeError(error)) return false;
   const code = codeOf(error);
   return (
     outageStates.test(code) ||
     outageCodes.has(code) ||
-    // The socket file of a server that does not run.
+    // The socket file of a server that is not running.
     (code === 'ENOENT' && (error as NodeJS.ErrnoException).syscall === 'connect') ||
     outageMessages.test(error.message)
   );
 }
 
-/** Whether the database takes no writes at the moment, though it may answer reads: it is read-only, or its disk is full. */
+/** Whether the database takes no writes at the moment: it is read-only, or its disk is full. It may still answer reads. */
 export const isUnwritable = (error: unknown): boolean => /^(25006|53100)$/.test(codeOf(error));
 
 /** A table or schema is missing: the migrations have not run. */
@@ -65,14 +65,14 @@ export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P
 /** PostgreSQL ended one of several transactions that waited for each other. */
 export const isDeadlock = (error: unknown): boolean => codeOf(error) === '40P01';
 
-/** The row to be written excludes one that was committed meanwhile, such as an overlapping booking. */
+/** An exclusion constraint refuses the row, as it would a booking that overlaps one committed meanwhile. */
 export const isExcluded = (error: unknown): boolean => codeOf(error) === '23P01';
 
-/** Another writer was first: the next try sees what it has written. */
+/** Another writer was first; the next try sees what it wrote. */
 export const isOvertaken = (error: unknown): boolean =>
   isDeadlock(error) || isExcluded(error) || codeOf(error) === '40001';
 
-/** What a client is answered for a thrown value: a domain error, or undefined for a fault that must be masked. */
+/** The domain error that a client gets for a thrown value; undefined for a fault, which must be masked. */
 export function asDomainError(error: unknown): DomainError | undefined {
   if (error instanceof DomainError) return error;
   if (isOutage(error))

@@ -1,17 +1,17 @@
 /**
- * What is asked for within one turn of the event loop, by whomever, is answered together, such as by one statement. Nothing is
- * kept once it is answered.
+ * Gathers the questions of all callers within one turn of the event loop, so that one statement answers them. No answer is
+ * cached.
  *
- * Not dataloader: without its cache it asks for the same twice, and it has no limit on how many batches run at a time.
+ * Not dataloader: without its cache it does not merge equal keys, and it does not limit how many batches run at a time.
  */
 type OpenQuestion<Question, Answer> = { question: Question; answer: PromiseWithResolvers<Answer> };
 
-/** The same key within one turn is asked once, and its answer shared by all who ask. */
+/** Asks a question. Calls with the same key within one turn share one question and its answer. */
 export type Gathering<Question, Answer> = (key: string, question: Question) => Promise<Answer>;
 
 /**
- * @param answerAll gives the answers in the order of the questions; its failure is that of all who ask
- * @param mostAtOnce calls of it that run at a time; meanwhile the next one gathers
+ * @param answerAll returns the answers in the order of the questions; when it fails, all its questions fail
+ * @param mostAtOnce calls of it that run at a time; further questions gather meanwhile
  */
 export function openGathering<Question, Answer>(
   answerAll: (questions: readonly Question[]) => Promise<readonly Answer[]>,
@@ -23,7 +23,7 @@ export function openGathering<Question, Answer>(
 
   async function run(): Promise<void> {
     const all = [...gathered.values()];
-    // A map that is cleared would keep what it held reachable until the next full collection.
+    // A new map: a cleared one keeps what it held reachable until the next full garbage collection.
     gathered = new Map();
     isScheduled = false;
     running++;

@@ -1,22 +1,22 @@
 /**
- * The numbers of all advisory locks that this program takes. A lock of a class has two: the class, and what is locked. A lock by
- * a name has one, the name's `hashtextextended`; those of the two kinds never meet.
+ * The numbers of all advisory locks that this program takes. A lock of a class has two numbers: the class, and the one stated
+ * below. A lock by name has one, the `hashtextextended` of the name. Locks of the two kinds never conflict.
  */
 export const lockClasses = {
-  /** By tenant: a worker is on its batches. */
+  /** By the tenant's id: a worker is running its batches. */
   batches: 7_001,
-  /** By the hash of its name: a runner lives. */
+  /** By the hash of a runner's name: the runner is alive. */
   runner: 7_002,
-  /** By tenant: its open batches are counted. */
+  /** By the tenant's id: its open batches are being counted. */
   openBatches: 7_003,
-  /** By the fingerprint of a worker's settings: a worker that follows them lives. */
+  /** By the fingerprint of a worker's settings: a worker with these settings is alive. */
   settings: 7_005,
-  /** By the hash of a runner's name: a session works for it. */
+  /** By the hash of a runner's name: a session is working for it. */
   work: 7_006,
 } as const;
 
-/** In the database `postgres` of the local server, shared: a process uses that server. */
+/** Held shared, in the database `postgres` of the local server, by each process that uses that server. */
 export const localServerLock = 1;
 
-/** By name: tokens are being given a new key. Two more names are made of what they are for: of an Idempotency-Key, of wrong PINs. */
+/** By name: a new signing key for tokens is being made. Idempotency keys and wrong PINs form two more kinds of names. */
 export const signingKeyLock = 'roomgate signing key';

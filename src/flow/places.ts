@@ -1,24 +1,24 @@
-/** Places that tenants and persons share fairly: nobody has them all, and a free one goes to the tenant that has fewest. */
+/** Places that tenants and persons share fairly: none may take all, and a free place goes to the tenant with the fewest. */
 import { LimitExceeded, Unavailable } from '../errors.ts';
 
 type Holder = { mandatorId: number; personId: number };
 
 type PlaceLimits = {
-  /** What a place is for, in the words of a refusal: `large imports`. */
+  /** The work that places are for, as a refusal names it: `large imports`. */
   of: string;
   all: number;
   perTenant: number;
   perPerson: number;
-  /** How many of a person may wait. */
+  /** How many requests of one person may wait. */
   mostWaiting: number;
-  /** The longest that one waits. */
+  /** How long a request waits for a place. */
   waitMs: number;
 };
 
 export type Places = {
   /**
-   * Does `work` once there is a place for it.
-   * @throws LimitExceeded when the person or the tenant has all of its own, Unavailable when others have all
+   * Runs `work` once there is a place for it.
+   * @throws LimitExceeded when the person or tenant has all places allowed to it, Unavailable when all are taken
    */
   hold<T>(holder: Holder, work: () => Promise<T>): Promise<T>;
 };
@@ -30,7 +30,7 @@ const retryAfter = 10;
 
 export function openPlaces(limits: PlaceLimits): Places {
   const taken = new Map<string, number>();
-  /** In the order in which they came. */
+  /** In order of arrival. */
   const waiting = new Set<Waiting>();
 
   const total = 'all';
@@ -69,7 +69,7 @@ export function openPlaces(limits: PlaceLimits): Places {
     return new Unavailable(`${all} ${of} are under way already; send the same request again.`);
   }
 
-  /** Lets in who may, of the tenants with the fewest places first. */
+  /** Gives free places to waiting requests, first to those of the tenants with the fewest places. */
   function admit(): void {
     for (;;) {
       const [next] = [...waiting]

@@ -1,23 +1,23 @@
-/** How work is tried again: the one back-off, and the loops around it. */
+/** Retries: the one back-off, and the loops that use it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import { isLockTimeout, isOutage, isOvertaken } from './database-errors.ts';
 
-/** In milliseconds: after the first failure, and at most. */
+/** The pause after the first failure, and the longest one. */
 type Pauses = { firstMs?: number; longestMs?: number };
 
-/** Milliseconds to wait after `failures` earlier failures and the present one: doubled each time, give or take a quarter. */
+/** Milliseconds to wait after a failure that follows `failures` others: doubled each time, plus or minus a quarter. */
 export const backOff = (failures: number, { firstMs = 100, longestMs = 5_000 }: Pauses = {}): number =>
   Math.min(longestMs, firstMs * 2 ** failures) * (0.75 + Math.random() / 2);
 
-/** Waits until the time is over or the signal aborts, and never throws. */
+/** Waits for `ms` or until the signal aborts; never throws. */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   sleep(ms, undefined, signal && { signal }).catch(() => {});
 
 /**
- * Does `work` again and again while the database is out of reach, for callers that would rather wait than fail.
- * @param signal nobody waits any more: the last error is thrown
- * @param log is told of each failure, if given
+ * Retries `work` while the database is out of reach, for callers that would rather wait than fail.
+ * @param signal ends the retries: the last error is thrown
+ * @param log gets a line for each failure
  */
 export async function outlast<T>(signal: AbortSignal, work: () => Promise<T>, log?: Log): Promise<T> {
   for (let failures = 0; ; failures++) {
@@ -33,8 +33,8 @@ export async function outlast<T>(signal: AbortSignal, work: () => Promise<T>, lo
 }
 
 /**
- * Does `work` until the signal aborts: again after it ends, whether it returns or throws, with growing pauses.
- * @param wellAfterMs work that took longer was well, so that pauses begin anew
+ * Repeats `work`, whether it returns or throws, with growing pauses until the signal aborts.
+ * @param wellAfterMs a run that took longer went well: the pauses start from the first again
  */
 export async function keepDoing(
   signal: AbortSignal,
@@ -50,8 +50,8 @@ export async function keepDoing(
 }
 
 /**
- * Runs a transaction that gives way to other writers: again for `mostMs` milliseconds while others hold a lock that it
- * needs, and once more after a writer that was first.
+ * Runs a transaction that gives way to other writers. It is retried for `mostMs` milliseconds while others hold a lock that
+ * it needs, and once after it was overtaken by another writer.
  * @param transact a transaction with a short `lock_timeout`
  * @throws the error of the last run
  */

@@ -1,25 +1,24 @@
 /**
- * Turns at servers outside. The rule: **however many tenants' servers hang, a tenant whose server answers soon gets its turn.**
+ * Turns at mail servers. The rule: **however many tenants' servers hang, a tenant whose server answers soon gets its turn.**
  *
- * - Nobody keeps a turn for more than 5 s, except in a **slow place**, and there for 60 s at most. Half of the places may
- *   be slow. Whoever has taken 5 s moves to a slow place, or its turn ends where none is free.
- * - A tenant is **slow** when 5 s have passed without any answer for it. It starts in slow places only, until a turn brings
- *   an answer within 5 s: an unknown server costs the others 5 s once.
- * - A slow tenant has two places, so that another calendar can show that only the first one hangs. After a turn without any
- *   answer it rests, all of its work together, for 5 s and twice as long each time up to 60 s, and then has one place to
- *   probe with.
+ * - A turn lasts at most 5 s, or 60 s in a **slow place**. Half of the places may be slow. After 5 s a turn moves to a slow
+ *   place, or ends if none is free.
+ * - A tenant is **slow** once a turn has had no answer for 5 s. It starts in slow places only, until a turn gets an answer
+ *   within 5 s. So an unknown server delays the others by 5 s, once.
+ * - A slow tenant has two places, so that another calendar can show that only the first one hangs. After a turn without an
+ *   answer all work of the tenant rests: for 5 s, and twice as long each time up to 60 s. Then it has one place for a probe.
  *
- * Slow tenants share the slow places with those that never answer, so those that do answer, but slowly, may wait for minutes.
- * The end of a turn is a signal that all calls of the turn obey; what has been answered until then is kept by the work itself.
- * The time of a turn begins with its first request, so that nobody is slow because our own database is. Work whose turn ended
- * only because no slow place was free starts in one the next time.
+ * Servers that answer slowly share the slow places with servers that never answer, so their tenants may wait for minutes. A
+ * turn ends by a signal that all calls of the turn obey; the work keeps the answers that it has received. The time of a turn
+ * begins with its first request, so that a slow database of ours makes no tenant slow. Work whose turn ended only because no
+ * slow place was free starts in one the next time.
  */
 
 const quickWithinMs = 5_000;
 const slowWithinMs = 60_000;
 const firstRestMs = 5_000;
 const longestRestMs = 60_000;
-/** How long those wait who got no turn: a moment, or until a slow place may be free. */
+/** When refused work is to ask again: soon, or later when it needs a slow place. */
 const soonMs = 1_000;
 const laterMs = 10_000;
 
@@ -29,52 +28,51 @@ const mostOfSlowTenant = 2;
 /** Work that wants a turn. */
 export type TurnWork = {
   tenant: number;
-  /** Tells it from other work of the tenant. */
+  /** Identifies the work among that of the tenant. */
   name: string;
-  /** There may be much of it: it leaves one of the tenant's turns to other work. */
+  /** Work that may be plentiful: it leaves one of the tenant's turns to other work. */
   isBulk?: boolean;
 };
 
 export type Turn = {
-  /** To be called before the first request. */
+  /** Call it before the first request. */
   begin(): void;
-  /** Aborted when the turn is over, with a reason for people. */
+  /** Aborts when the turn is over; the reason is a message for people. */
   signal: AbortSignal;
-  /** Whether it is over only because no slow place was free: nothing is known of the server. */
+  /** Whether the turn ended only because no slow place was free, which says nothing about the server. */
   isCutShort(): boolean;
-  /** To be called when the server has answered, whatever it said. */
+  /** Call it when the server has answered, whatever the answer. */
   answered(): void;
 };
 
-/** Why there was no turn. */
 export type Refusal = {
   /** Milliseconds after which to ask again. */
   againMs: number;
-  /** Whether this holds for all work of the tenant. */
+  /** Whether the refusal applies to all work of the tenant. */
   isForAll: boolean;
 };
 
 export type Turns = {
-  /** Runs `work` if there is a place for it, and does not wait for one. @returns why it did not run */
+  /** Runs `work` if a place is free now. @returns the refusal if none is */
   take(of: TurnWork, work: (turn: Turn) => Promise<void>): Promise<Refusal | undefined>;
 };
 
-/** `beganAt`: with its first request. */
+/** `beganAt` is the time of the first request. */
 type Run = { tenant: number; isBulk: boolean; beganAt: number; isSlow: boolean };
 type TenantStanding = {
   isSlow: boolean;
   /** When the server answered last. */
   answeredAt: number;
-  /** Turns in a row without an answer. */
+  /** Consecutive turns without an answer. */
   rests: number;
   restsUntil: number;
 };
 
-/** @param places turns at a time */
+/** @param places how many turns may run at a time */
 export function openTurns(places: number): Turns {
   const runs = new Set<Run>();
   const standings = new Map<number, TenantStanding>();
-  /** Work that was cut short, by tenant and name. */
+  /** Work whose last turn was cut short, by tenant and name. */
   const cutShort = new Set<string>();
   const count = (is: (run: Run) => boolean) => [...runs].filter(is).length;
 
@@ -105,7 +103,7 @@ export function openTurns(places: number): Turns {
     return undefined;
   }
 
-  /** Five seconds are over. @returns whether the turn goes on */
+  /** Moves a run to a slow place after 5 s, if one is free. @returns whether the turn goes on */
   function moveToSlow(run: Run): boolean {
     const standing = standingOf(run.tenant);
     if (standing.answeredAt < run.beganAt) standing.isSlow = true;

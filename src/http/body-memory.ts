@@ -1,37 +1,36 @@
 /**
- * The memory that request bodies take while they arrive. A client may take its time over a body, and open many connections: so
- * what arriving bodies hold is bounded, for one sender, for a group of senders, and in all. A group always has a share of its
- * own, so that others cannot keep it out.
+ * The memory of request bodies while they arrive. A client may send slowly and over many connections, so this memory is
+ * bounded: for one sender, for a group of senders, and in all. Each group has a share that other groups cannot take.
  */
 import { LimitExceeded, Unavailable } from '../errors.ts';
 
 type Part = { key: string; name: string };
-/** Whose bodies are counted together. */
+/** Bodies are counted by sender and by group. */
 export type BodySender = { own: Part; group: Part };
 
 export const personSends = ({ mandatorId, personId }: { mandatorId: number; personId: number }): BodySender => ({
   own: { key: `person ${mandatorId} ${personId}`, name: 'person' },
   group: { key: `tenant ${mandatorId}`, name: 'tenant' },
 });
-/** @param address as callers are counted by, of IPv6 the /64 */
+/** @param address an IPv4 address, or the /64 of an IPv6 address */
 export const addressSends = (address: string): BodySender => ({
   own: { key: `address ${address}`, name: 'address' },
   group: { key: 'anonymous', name: 'kind, of callers without credentials,' },
 });
-/** Of a mail server that has proven itself. */
+/** The sender is a mail server that has shown the secret of its subscription. */
 export const subscriptionSends = (id: number): BodySender => ({
   own: { key: `subscription ${id}`, name: 'subscription' },
   group: { key: 'subscriptions', name: 'kind, of mail servers,' },
 });
 
-/** Bytes of each body that are not counted: its connection and its headers cost as much. */
+/** Bytes of each body that are not counted; its connection and headers cost as much. */
 const uncounted = 16_384;
-/** In bodies of the largest size. `share` is what each group may hold beside the 128 of all together. */
+/** Limits, in bodies of the largest size. A group's first `share` bodies do not count towards `all`. */
 const most = { own: 16, group: 32, share: 2, all: 128 };
 /** Seconds after which a refused client may come again. */
 const retryAfter = 10;
 
-/** Bytes by key, in this process: its memory is one, whatever it serves. */
+/** Bytes held by key. Module state, since the memory it bounds is that of the whole process. */
 const held = { own: new Map<string, number>(), group: new Map<string, number>() };
 const heldBy = (kind: keyof typeof held, { key }: Part) => held[kind].get(key) ?? 0;
 
@@ -61,13 +60,13 @@ function checkRoom(sender: BodySender, bytes: number, largest: number): void {
 }
 
 export type BodyAccount = {
-  /** Says how many bytes there are now. @throws LimitExceeded, Unavailable when there is no room for them */
+  /** Sets the number of bytes held. @throws LimitExceeded, Unavailable when there is no room for them */
   hold(bytes: number): void;
 };
 
 /**
- * What one body, or one message of a WebSocket, holds while it arrives.
- * @param largest bytes of the largest body that any route takes in memory
+ * Accounts for the memory of one body, or one WebSocket message, while it arrives.
+ * @param largest bytes of the largest body that any route keeps in memory
  */
 export function openAccount(sender: BodySender, largest: number): BodyAccount {
   let counted = 0;
@@ -83,20 +82,20 @@ export function openAccount(sender: BodySender, largest: number): BodyAccount {
 }
 
 export type BodyMemory = {
-  /** @throws LimitExceeded, Unavailable when there is no room for it */
+  /** @throws LimitExceeded, Unavailable when there is no room for them */
   append(bytes: Uint8Array): void;
-  /** All of them, in one piece. */
+  /** All bytes, in one piece. */
   bytes(): Buffer;
-  /** Gives everything back; may be called again. */
+  /** Frees the memory; may be called twice. */
   clear(): void;
 };
 
-/** Bytes of an import that are kept in memory; a larger one waits in a file. */
+/** Bytes of an import that are kept in memory; a larger one is kept in a file. */
 export const mostOfImport = 1_048_576;
 
 const nothing = Buffer.alloc(0);
 
-/** One piece of memory, however small the parts are in which bytes come; parameters as of `openAccount`. */
+/** Collects a body in one piece of memory, however small its chunks; parameters as of `openAccount`. */
 export function openMemory(sender: BodySender, largest: number): BodyMemory {
   let memory = nothing;
   let size = 0;
@@ -107,7 +106,7 @@ export function openMemory(sender: BodySender, largest: number): BodyMemory {
       if (least > memory.length) {
         const length = Math.max(least, Math.min(2 * size, largest));
         account.hold(length);
-        // Not of the pool: a small body would keep a whole slab of it.
+        // Not from Node's buffer pool, of which a small body would keep a whole slab.
         const larger = Buffer.allocUnsafeSlow(length);
         memory.copy(larger, 0, 0, size);
         memory = larger;

@@ -1,17 +1,17 @@
-/** The bytes of request bodies: the one place where a client is waited for, and given up when it keeps us waiting. */
+/** Reads the bytes of request bodies. Only this module waits for a client's bytes, and gives up one that sends too slowly. */
 import type { IncomingMessage } from 'node:http';
 import { RequestTimeout } from '../errors.ts';
 import { type BodySender, mostOfImport, openMemory } from './body-memory.ts';
 
-/** How slowly a body may come; settings, under `Limits`. */
+/** How slowly a body may arrive: settings under `Limits`. */
 export type Pace = {
-  /** Seconds without a byte, and for the whole body beyond what its bytes are given. */
+  /** Seconds that may pass without a byte, and in all beyond what the bytes earn. */
   BodySeconds: number;
-  /** Bytes that give a body one more second. */
+  /** Bytes that earn a body one more second. */
   BodyBytesPerSecond: number;
 };
 
-/** How slowly bodies may come, and how large those are that are kept in memory. */
+/** How slowly bodies may arrive, and how large those kept in memory may be. */
 export type BodyLimits = Pace & { BodyBytes: number; WebhookBodyBytes: number };
 
 /** Bytes of the largest body that any route keeps in memory. */
@@ -22,7 +22,7 @@ export const largestOf = ({ BodyBytes, WebhookBodyBytes }: BodyLimits): number =
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** Measures only while a client is waited for: what we do meanwhile is not its fault. */
+/** Measures the time that we wait for the client, not the time that we take for its bytes. */
 function openClock({ BodySeconds, BodyBytesPerSecond }: Pace, onSlow: (error: RequestTimeout) => void) {
   const patience = BodySeconds * 1_000;
   let bytes = 0;
@@ -39,7 +39,7 @@ function openClock({ BodySeconds, BodyBytesPerSecond }: Pace, onSlow: (error: Re
   function look(): void {
     const left = timeLeft();
     if (left > 0) timer = setTimeout(look, left);
-    // What came while this process was busy is still to be read.
+    // Bytes that arrived while this process was busy are read first.
     else
       last = setImmediate(() => {
         if (timeLeft() > 0) look();
@@ -71,9 +71,9 @@ function openClock({ BodySeconds, BodyBytesPerSecond }: Pace, onSlow: (error: Re
 }
 
 /**
- * A whole body, as it was sent. What is too much of it is read past: the client must be able to hear so.
+ * Reads a whole body. The rest of one that is too large is left for server.ts to discard, so that the client gets its answer.
  * @param tooLarge the error for more than `most` bytes
- * @throws RequestTimeout for one that comes too slowly; LimitExceeded, Unavailable as `openMemory`
+ * @throws RequestTimeout for a body that comes too slowly; LimitExceeded, Unavailable as `openMemory`
  */
 export function readBytes(
   request: IncomingMessage,
@@ -85,7 +85,7 @@ export function readBytes(
   const clock = openClock(limits, fail);
   const memory = openMemory(sender, largestOf(limits));
   let size = 0;
-  // Not as an async iterator, which costs as much as the rest of reading.
+  // Not an async iterator, which would double the cost of reading.
   function onData(chunk: Buffer): void {
     size += chunk.length;
     clock.count(chunk.length);
@@ -105,7 +105,7 @@ export function readBytes(
     leave();
     reject(error);
   }
-  /** A stream keeps its request, which would keep the bytes. */
+  /** Frees the bytes: a response that streams keeps its request, and its listeners would keep them. */
   function leave(): void {
     clock.stop();
     memory.clear();
@@ -117,8 +117,8 @@ export function readBytes(
 }
 
 /**
- * A body as it arrives, read no faster than it is taken. What is not taken is read past.
- * @throws RequestTimeout for one that comes too slowly
+ * Yields a body as it arrives, read no faster than the caller consumes it. The rest is discarded when the caller stops.
+ * @throws RequestTimeout for a body that comes too slowly
  */
 export async function* streamBytes(request: IncomingMessage, pace: Pace): AsyncGenerator<Buffer> {
   const chunks: AsyncIterator<Buffer> = request.iterator({ destroyOnReturn: false });
@@ -136,7 +136,7 @@ export async function* streamBytes(request: IncomingMessage, pace: Pace): AsyncG
       yield next.value;
     }
   } finally {
-    // Not awaited: of a client that is given up the next bytes may never come.
+    // Not awaited: the next bytes of a client that was given up may never come.
     chunks.return?.().then(
       () => request.resume(),
       () => {},

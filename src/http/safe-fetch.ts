@@ -1,7 +1,7 @@
 /**
- * The one way out: whatever this program asks of another, it asks here. Node's own fetch throws beside its promise for some
- * answers (undici 7.29, a compressed one whose connection closes), which ends the process; here every failure of a
- * connection is the failure of its request.
+ * All outgoing HTTP requests of this program. Node's own fetch throws outside of its promise for some answers (undici 7.29, a
+ * compressed one whose connection closes), which would end the process. Here every failure of a connection rejects its
+ * request's promise.
  */
 import { once } from 'node:events';
 import http from 'node:http';
@@ -16,7 +16,7 @@ const mostBytes = 1_048_576;
 export type Outgoing = {
   method?: string;
   headers?: ConstructorParameters<typeof Headers>[0];
-  /** What comes in pieces is sent in chunks, without its length. */
+  /** An async iterable is sent in chunks, without a Content-Length. */
   body?: string | Uint8Array | ArrayBuffer | URLSearchParams | AsyncIterable<Uint8Array> | null | undefined;
   signal?: AbortSignal | null | undefined;
 };
@@ -24,7 +24,7 @@ export type FetchedAnswer = { status: number; headers: Headers; bytes: Buffer };
 
 type Fetch = (address: string, init: Outgoing) => Promise<Response>;
 
-/** An answer has more bytes than were allowed; it was not read further. */
+/** The answer has more bytes than allowed; the rest was not read. */
 export class AnswerTooLarge extends Error {}
 
 const inflating = new Map(
@@ -37,9 +37,9 @@ const inflating = new Map(
 );
 
 /**
- * One request that follows no redirect and reads at most `most` bytes of the answer, also after inflating. It asks for an
- * answer that is not compressed, and reads one that is all the same.
- * @throws AnswerTooLarge, the reason of the signal, or what the connection failed with: its `code` says why
+ * Sends one request. It follows no redirect and reads at most `most` bytes of the answer, also after decompression. It asks
+ * for an uncompressed answer, but reads a compressed one too.
+ * @throws AnswerTooLarge, the reason of the signal, or the error of the connection, whose `code` says why
  */
 export async function fetchBounded(
   url: URL,
@@ -56,7 +56,7 @@ export async function fetchBounded(
     headers: Object.fromEntries(sent),
     ...(signal && { signal }),
   });
-  // It may fail at any time, also when nobody waits for it any more.
+  // The request may fail at any time, also when its answer has been read.
   request.on('error', () => {});
   const closed = once(request, 'close').then(() => {
     throw new Error('the connection was closed without an answer');
@@ -71,7 +71,7 @@ export async function fetchBounded(
   } catch (error) {
     throw signal?.aborted ? signal.reason : error;
   } finally {
-    // What was answered before it was sent to its end, or was not read to its own.
+    // The request was answered before all of it was sent, or the answer was not read to its end.
     if (!request.writableFinished || !response?.complete) request.destroy();
   }
 }
@@ -80,7 +80,7 @@ const isStream = (body: Outgoing['body']): body is AsyncIterable<Uint8Array> =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 
 function send(request: http.ClientRequest, body: Outgoing['body']): void {
-  // The request itself tells what fails.
+  // The request's own events report a failure.
   if (isStream(body)) pipeline(Readable.from(body), request).catch(() => {});
   else if (body instanceof URLSearchParams) request.end(body.toString());
   else request.end(body instanceof ArrayBuffer ? Buffer.from(body) : (body ?? undefined));
@@ -134,8 +134,8 @@ async function inflate(bytes: Buffer, coding: string, most: number, tooLarge: ()
 const withoutBody = new Set([204, 205, 304]);
 
 /**
- * A fetch for addresses that another system names: https only, but for the `origin` that the settings name; no
- * redirects; answers of at most 1 MiB.
+ * A fetch for URLs that another system supplies: https only, except for the `origin` from the settings; no redirects;
+ * answers of at most 1 MiB.
  */
 export function fetchSafely(origin: string): Fetch {
   return async (address, init) => {

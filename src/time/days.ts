@@ -1,9 +1,9 @@
-/** Dates of the calendar as numbers of days since 1970, and clocks by themselves, without any zone. */
+/** Calendar dates as days since 1970, and local clock times, both without a time zone. */
 
 /** In milliseconds. */
 export const dayLength = 86_400_000;
 
-/** What clocks show, as the instant at which clocks in UTC would, in milliseconds. */
+/** A local date and time, as the instant in milliseconds at which clocks in UTC show it. */
 export type Wall = number;
 
 export const dayOfWall = (wall: Wall): number => Math.floor(wall / dayLength);
@@ -22,7 +22,7 @@ export function civil(day: number): CivilDay {
   };
 }
 
-/** The day of a date; of one beyond the end of its month, as many days later. Months count from 1 and may run over. */
+/** The day of a date. Months count from 1; a month or date beyond its end counts on into the next year or month. */
 export function dayOf(year: number, month: number, date: number): number {
   const at = new Date(0);
   at.setUTCFullYear(year, month - 1, date);
@@ -39,7 +39,7 @@ function firstWeek(year: number, weekStart: number): number {
   return since <= 3 ? newYear - since : newYear - since + 7;
 }
 
-/** The week of a day, the year that counts it, and how many weeks this has; with Monday as `weekStart` those of ISO 8601. */
+/** The week of a day, its week-numbering year, and that year's number of weeks; ISO 8601 weeks with Monday as `weekStart`. */
 export function weekOf(day: number, weekStart: number): { year: number; week: number; weeks: number } {
   const { year } = civil(day);
   const years = [year - 1, year, year + 1, year + 2];
@@ -52,7 +52,7 @@ export function weekOf(day: number, weekStart: number): { year: number; week: nu
   };
 }
 
-/** The day of a date `2026-12-01`. @throws RangeError for what is no date of the calendar */
+/** The day of a date `2026-12-01`. @throws RangeError for text that is no date */
 export function readDate(text: string): number {
   const at = Date.parse(`${text}T00:00Z`);
   if (dateText(at / dayLength) !== text) throw new RangeError(`${text} is no date`);
@@ -61,13 +61,12 @@ export function readDate(text: string): number {
 
 export const dateText = (day: number): string => new Date(day * dayLength).toISOString().slice(0, 10);
 
-/** The date so many days later. */
 export const addDays = (date: string, days: number): string => dateText(readDate(date) + days);
 
-/** Of a clock time `09:30`, "24:00" included. */
+/** The minutes since midnight of a clock time `09:30`; `24:00` is allowed. */
 export const minutesOf = (clock: string): number => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3));
 
-/** What `20261201T093000` shows, or the midnight of `20261201`; null for what is not in the calendar. */
+/** Reads `20261201T093000`, or `20261201` as its midnight; null for text that is no date or time. */
 export function readWall(text: string): Wall | null {
   const found = /^(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2}))?$/.exec(text);
   if (!found) return null;

@@ -1,10 +1,10 @@
 /**
- * The dates of a rule of RFC 5545, 3.3.10, as numbers of days since 1970. Pure, and cheap for whatever a stranger writes: a
- * rule is bounded before it is expanded, and is never searched outside of the dates that are asked for.
+ * Expands recurrence rules (RFC 5545, 3.3.10) to dates, as days since 1970. Pure, and cheap for any rule that a client can
+ * write: a rule is bounded before it is expanded, and searched only within the wanted dates.
  */
 import { type CivilDay, civil, dayOf, weekdayOf, weekOf } from './days.ts';
 
-/** What is wrong with a rule, as a clause of which the rule's owner is the subject. */
+/** A fault of a rule. The message is a clause about the series that has the rule: `its rule has a wrong COUNT`. */
 export class WrongRule extends Error {}
 
 const frequencies = ['DAILY', 'WEEKLY', 'MONTHLY', 'YEARLY'] as const;
@@ -14,7 +14,7 @@ export type Rule = {
   readonly frequency: (typeof frequencies)[number];
   readonly interval: number;
   readonly count: number | null;
-  /** As it is written: a date, a local time or an instant. */
+  /** UNTIL as written: a date, a local time or an instant. */
   readonly until: string | null;
   readonly weekStart: number;
   readonly months: ReadonlySet<number>;
@@ -22,7 +22,7 @@ export type Rule = {
   readonly yearDays: ReadonlySet<number>;
   readonly weeks: ReadonlySet<number>;
   readonly weekdays: ReadonlySet<number>;
-  /** Of those with a number, each as `weekday + 7 * number`. */
+  /** Weekdays with a number, such as `2MO`, each as `weekday + 7 * number`. */
   readonly numberedWeekdays: ReadonlySet<number>;
   readonly positions: readonly number[];
   /** BYHOUR, BYMINUTE and BYSECOND, which may only repeat the time of the start. */
@@ -100,14 +100,14 @@ function readWeekday(text: string): { weekday: number; nth: number } {
   return { weekday, nth: Number(nth) };
 }
 
-/** One of them alone: several a day are no series of bookings. */
+/** Reads BYHOUR, BYMINUTE or BYSECOND, which may have one value: a series has one booking a day. */
 function readClock(text: string | undefined, name: string): number | null {
   const list = readList(text, name, 0, 60);
   if (list.length > 1) throw new WrongRule('it repeats several times a day');
   return list[0] ?? null;
 }
 
-/** What RFC 5545 does not allow beside each other has no meaning that we could keep. */
+/** @throws WrongRule for parts that RFC 5545 does not allow together, as they have no defined meaning */
 function checkCombination({ frequency, weeks, yearDays, monthDays, numberedWeekdays, positions, ...rule }: Rule) {
   const wrong =
     (weeks.size > 0 && frequency !== 'YEARLY') ||
@@ -123,7 +123,7 @@ function checkCombination({ frequency, weeks, yearDays, monthDays, numberedWeekd
 const monthLength = (year: number, month: number) => dayOf(year, month + 1, 1) - dayOf(year, month, 1);
 const yearLength = (year: number) => dayOf(year + 1, 1, 1) - dayOf(year, 1, 1);
 
-/** Whether `number` or, counted from the end of so many, its place from there is in the set. */
+/** Whether the set has `number`, or the negative number of the same place counted from the end of `length`. */
 function isAmong(set: ReadonlySet<number>, number: number, length: number): boolean {
   return set.has(number) || set.has(number - length - 1);
 }
@@ -140,7 +140,7 @@ function isInWeeks({ weeks, weekStart }: Rule, day: number): boolean {
   return isAmong(weeks, of.week, of.weeks);
 }
 
-/** What the rule leaves to its start. */
+/** The month, date and weekday that a rule takes from its start where it names none. */
 type Defaults = { month: number | null; date: number | null; weekday: number | null };
 
 function defaultsOf(rule: Rule, start: CivilDay): Defaults {
@@ -189,7 +189,7 @@ function periodOf(rule: Rule, start: CivilDay, nth: number): { first: number; en
 
 const longestPeriod = { DAILY: 1, WEEKLY: 7, MONTHLY: 31, YEARLY: 366 };
 
-/** How many days of a month are passed over, from this one on, because the month is not named. */
+/** How many days to skip to the end of the month, because BYMONTH does not name it. */
 function skippedDays(months: ReadonlySet<number>, day: number): number {
   const { year, month } = civil(day);
   return months.has(month) ? 0 : dayOf(year, month + 1, 1) - day;
@@ -207,17 +207,17 @@ function daysOfPeriod(rule: Rule, defaults: Defaults, { first, end }: { first: n
   return days.filter((day) => chosen.has(day));
 }
 
-/** Whether a rule itself has the day that a series starts on. */
+/** Whether the rule itself yields the first day of its series. */
 export function fitsStart(rule: Rule, startDay: number): boolean {
   const start = civil(startDay);
   return daysOfPeriod(rule, defaultsOf(rule, start), periodOf(rule, start, 0)).includes(startDay);
 }
 
 /**
- * The days of a rule from `from` to `to`, both included, in order. The start is always one of them, and the first of its
- * COUNT (3.8.5.3); UNTIL is left to the caller, who knows the clock.
- * @param most of days between the start and `to`; 50 years
- * @throws WrongRule where there are more, for a rule that must be counted
+ * The days of a rule from `from` to `to`, inclusive, in order. The start always belongs to the series, as the first of its
+ * COUNT (3.8.5.3). The caller applies UNTIL, which may need a time of day.
+ * @param most days between the start and `to`; 50 years
+ * @throws WrongRule where there are more, for a rule with COUNT
  */
 export function listDays(rule: Rule, startDay: number, from: number, to: number, most = 18_300): number[] {
   const start = civil(startDay);
@@ -228,7 +228,7 @@ export function listDays(rule: Rule, startDay: number, from: number, to: number,
   const skipped = Math.floor((from - startDay) / (longestPeriod[rule.frequency] * rule.interval)) - 1;
   for (let nth = rule.count === null ? Math.max(0, skipped) : 0; left > 0; nth++) {
     const period = periodOf(rule, start, nth);
-    // Not a number where the years run out.
+    // Beyond the last year of Date `first` is NaN.
     if (!(period.first <= to)) break;
     for (const day of daysOfPeriod(rule, defaults, period)) {
       if (day <= startDay || left === 0) continue;

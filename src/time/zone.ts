@@ -1,31 +1,31 @@
-/** What the clocks of a zone show at an instant, and the instants at which they show it. Instants are in milliseconds. */
+/** Converts between instants, in milliseconds, and the local times of a zone. */
 import { dayLength, type Wall } from './days.ts';
 
-/** From `from` until before `to` clocks are this far ahead of UTC, in milliseconds. Two that touch may be equally far. */
+/** The time [from, to) with one offset from UTC, in milliseconds. Adjacent stretches may have the same offset. */
 export type Stretch = { readonly from: number; readonly to: number; readonly offset: number };
 
 export type Offset = { from: number; offset: number };
 
 export type Zone = {
-  /** How far its clocks are ahead of UTC. */
+  /** Milliseconds by which its clocks are ahead of UTC. */
   offsetAt(instant: number): number;
   wallOf(instant: number): Wall;
-  /** The first instant that shows this; where the clocks skip it, as much later as they are set forward (RFC 5545, 3.3.5). */
+  /** The first instant with this local time; for one that the clocks skip, as much later as they skip (RFC 5545, 3.3.5). */
   instantOf(wall: Wall): number;
-  /** The first instant that shows this; where the clocks skip it, the instant at which they do. */
+  /** The first instant with this local time; for one that the clocks skip, the instant at which they skip it. */
   earliest(wall: Wall): number;
-  /** The same with the last instant of what the clocks show twice. */
+  /** Like `earliest`, but the last instant of a local time that the clocks show twice. */
   latest(wall: Wall): number;
-  /** The offsets in [from, to): the first one from `from` on, each other one from its change of the clocks on. */
+  /** The offsets in [from, to): the first one starts at `from`, each other at a change of the clocks. */
   offsetsIn(from: number, to: number): Offset[];
 };
 
 /**
- * @param stretchAt the stretch that an instant is in; stretches have no gaps, are at least a day long but where two that
- * touch have one offset, and no offset is much above a day
+ * @param stretchAt returns the stretch of an instant. Stretches have no gaps; one may be shorter than a day only if a
+ * neighbour has the same offset; no offset is much longer than a day
  */
 export function makeZone(stretchAt: (instant: number) => Stretch): Zone {
-  /** The stretch that shows `wall` first or, where none does, the one before which it is skipped; with the one before. */
+  /** The first stretch with `wall`, or the one after the clocks skip it; and the stretch before that. */
   function firstFor(wall: Wall): { before: Stretch; at: Stretch } {
     let before = stretchAt(wall - dayLength);
     let at = before;

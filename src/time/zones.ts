@@ -3,14 +3,14 @@ import { LRUCache } from 'lru-cache';
 import { dateText, dayLength, dayOf, dayOfWall, readDate } from './days.ts';
 import { fixedZone, makeZone, type Stretch, utc, type Zone } from './zone.ts';
 
-/** How much is asked of a clock at once. */
+/** Offsets are found for blocks of this many milliseconds. */
 const blockLength = 366 * dayLength;
-/** Of each zone: an instant of any year may be asked for. */
+/** Blocks kept for each zone: a caller may need an instant of any year. */
 const keptBlocks = 20;
 /** Shorter than the time between any two changes of a zone's clocks: Gaza's around a Ramadan are nearly seven days apart. */
 const step = 6 * dayLength;
 
-// Before these years no clocks were changed; after them the rules repeat as the calendar does, every 400 years.
+// No clocks were changed before `first`; after `last` the rules repeat every 400 years, as the calendar does.
 const first = dayOf(1800, 1, 1) * dayLength;
 const last = dayOf(2500, 1, 1) * dayLength;
 const cycle = 146_097 * dayLength;
@@ -22,7 +22,7 @@ function askOffset(clock: Intl.DateTimeFormat, instant: number): number {
   return Number(`${sign}1`) * ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
 }
 
-/** The stretches of a block, found by asking the clock. */
+/** The stretches of a block, found by sampling offsets and a binary search for each change. */
 function askBlock(offsetAt: (instant: number) => number, block: number): Stretch[] {
   const end = (block + 1) * blockLength;
   const stretches: Stretch[] = [];
@@ -60,7 +60,7 @@ function makeClock(clock: Intl.DateTimeFormat): Zone {
     const { from, to, offset } = known(instant - later);
     return { from: from + later, to: to + later, offset };
   }
-  // Most questions are about the stretch of the one before.
+  // Most calls are for the same stretch as the call before.
   let recent: Stretch = ancient;
   return makeZone((instant) => {
     if (!(recent.from <= instant && instant < recent.to)) recent = stretchAt(instant);
@@ -69,10 +69,10 @@ function makeClock(clock: Intl.DateTimeFormat): Zone {
 }
 
 const longestName = 100;
-/** A zone that is used is asked often, and a clock is dear to make. */
+/** A cache, because an Intl.DateTimeFormat is expensive to make. */
 const found = new LRUCache<string, { zone: Zone | undefined }>({ max: 200 });
 
-/** Those that ICU has for the sake of Java alone: its BST is in Dhaka. */
+/** Names that ICU knows only for compatibility with Java, where BST is Dhaka's time. */
 const ofJava = /^(AC|AE|AG|AR|AS|BE|BS|CA|CN|CS|CT|EA|EC|IE|IS|JS|MI|NE|NS|PL|PN|PR|PS|SS|VS)T$/i;
 
 function look(name: string): Zone | undefined {
@@ -97,20 +97,20 @@ export function findZone(name: string): Zone | undefined {
   return known.zone;
 }
 
-/** Whether Node.js knows a zone of this name, in any case. An offset is none: it would ignore summer time. */
+/** Whether Node.js knows a zone of this name, in any case. An offset is refused, as it has no summer time. */
 export const isTimeZone = (name: string): boolean => /^[a-z]/i.test(name) && findZone(name) !== undefined;
 
-/** By which to compute the local times of a stored name: UTC where Node.js knows it no longer, which `doctor` tells. */
+/** The zone of a stored name. It is UTC where Node.js no longer knows the name, which `doctor` reports. */
 export const zoneFor = (stored: string): Zone => (isTimeZone(stored) ? findZone(stored)! : utc);
 
-/** The name that IANA gives a zone today, of which this one is another. */
+/** The present IANA name of a zone, which may be given by an older one. */
 export const currentNameOf = (name: string): string =>
   new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
 
-/** The local date that the clocks of a stored zone show at an instant. */
+/** The local date at an instant in a stored zone. */
 export const localDateOf = (instant: Date, stored: string): string =>
   dateText(dayOfWall(zoneFor(stored).wallOf(instant.getTime())));
 
-/** The first instant of a local date, also where the clocks skip its midnight. @throws RangeError for what is no date */
+/** The first instant of a local date, also where the clocks skip its midnight. @throws RangeError for text that is no date */
 export const startOfDate = (date: string, stored: string): Date =>
   new Date(zoneFor(stored).earliest(readDate(date) * dayLength));
