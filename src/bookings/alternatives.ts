@@ -1,4 +1,4 @@
-/** Where and when a booking would be possible whose place is occupied. */
+/** Alternatives to a wanted booking whose place is occupied: other resources, other times. */
 import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -9,19 +9,19 @@ import type { Alternative } from './occupied.ts';
 
 const mostAlternatives = 5;
 const mostResources = 3;
-/** Free resources that are looked at, of which some may be closed. */
+/** Free resources whose opening hours are then checked. */
 const mostCandidates = 20;
-/** Places that are looked at: of a long series the nearest resources alone, some tenths of a second of the database. */
+/** Occurrences times resources that one query checks, some tenths of a second: a long series tries fewer resources. */
 const mostPlaces = 10_000;
 const daysAhead = 7;
 
 const minute = 60_000;
 
 /**
- * Up to 5 places for a wanted booking: first up to 3 other active resources of the location, of the same kind and at least
- * the capacity (nearest first), that are open and free at the same time, then the next times within 7 days at which the
+ * Suggests up to 5 places. First come up to 3 other active resources of the location that are open and free at the same
+ * time, of the same kind and at least the same capacity (nearest first), then the next times within 7 days at which the
  * resource itself is open and free.
- * @param others the other bookings of its series: a resource must be free for these too, and other times are not suggested
+ * @param others the other bookings of the series: a resource must be free for these too; no other times are suggested
  */
 export async function suggestAlternatives(
   db: Database,
@@ -38,7 +38,7 @@ export async function suggestAlternatives(
 async function findResources(db: Database, mandatorId: number, series: readonly Wanted[]): Promise<Alternative[]> {
   const [{ resourceId, start, end }] = series as [Wanted];
   const places = series.map(occupiedBy);
-  // Sorted first, so that no more resources are looked at than are needed.
+  // The inner query sorts and limits, so that `not exists` checks no more resources than needed.
   const { rows } = await sql<{ id: number; name: string }>`
     select id, name from (
       select other.id, other.name, other.capacity - room.capacity as spare
@@ -76,11 +76,11 @@ async function findResources(db: Database, mandatorId: number, series: readonly 
     .map(({ id, name }) => ({ resourceId: id, resourceName: name, start, end }));
 }
 
-/** The earliest in each gap between the bookings of the resource. */
+/** Finds the earliest possible start in each gap between the bookings of the resource. */
 async function findTimes(db: Database, mandatorId: number, wanted: Wanted, now: Date): Promise<Alternative[]> {
   const { resourceId, setupMinutes, teardownMinutes } = wanted;
   const length = wanted.end.getTime() - wanted.start.getTime();
-  // Who looks for a time from now on gets whole minutes.
+  // A search that begins now begins at the next whole minute.
   const first = Math.max(wanted.start.getTime(), Math.ceil(now.getTime() / minute) * minute);
   const last = first + daysAhead * dayLength;
   const [open, { rows }] = await Promise.all([

@@ -12,9 +12,9 @@ import { readBack } from './reading.ts';
 import { keepUndo } from './undo.ts';
 
 /**
- * Says that somebody has come; again it changes nothing.
- * @throws Conflict that says when, before and after the time for it; where nobody checks in; for what is cancelled or
- * released; Forbidden, NotFound
+ * Checks a booking in; repeating it changes nothing.
+ * @throws Conflict outside of the check-in time (the message names its limit), for a booking without check-in, and for one
+ * that is cancelled or released; Forbidden, NotFound
  */
 export function checkIn(db: Database, viewer: Viewer, id: number): Promise<Booking> {
   return attend(db, viewer, id, async (trx, held, now) => {
@@ -33,9 +33,9 @@ export function checkIn(db: Database, viewer: Viewer, id: number): Promise<Booki
 }
 
 /**
- * Gives the resource free before the end; Start and End stay as they were planned. Again it changes nothing.
- * @throws Conflict for what is cancelled or over, and at a display for what is neither on nor to be checked in; Forbidden,
- * NotFound
+ * Frees the resource before the end of the booking; Start and End stay as planned. Repeating it changes nothing.
+ * @throws Conflict for a booking that is cancelled or over, and at a display for one that is neither on nor to be checked
+ * in; Forbidden, NotFound
  */
 export function releaseBooking(db: Database, viewer: Viewer, id: number): Promise<Booking> {
   return attend(db, viewer, id, async (trx, held, now) => {
@@ -51,9 +51,10 @@ export function releaseBooking(db: Database, viewer: Viewer, id: number): Promis
 }
 
 /**
- * Locks the booking alone, not its resource, and does not queue with other writers, for it takes no room: so a display waits
- * for an import only if that displaces this very booking. Holding a single lock, it cannot deadlock.
- * @throws Unavailable when the booking is held for more than a second
+ * Runs `act` with the booking locked. Neither action occupies more of the resource, so the resource is not locked and the
+ * write does not queue with others: a display waits for an import only if the import displaces this booking. With a
+ * single lock, no deadlock is possible.
+ * @throws Unavailable when another transaction holds the booking for more than a second
  */
 async function attend(
   db: Database,
@@ -70,23 +71,21 @@ async function attend(
 }
 
 const isNoShow = sql<boolean>`check_in_until <= now() and checked_in_at is null and status in ('Confirmed', 'Tentative')`;
-/** No-shows that one sweep releases. */
-const releasedAtOnce = 1_000;
+const releasedPerSweep = 1_000;
 
 /**
- * Releases the bookings, of all tenants, that nobody has checked in by their limit.
+ * Releases no-shows of all tenants: bookings that have not been checked in by their limit.
  *
- * Unlike every writer who takes room, it locks no resource first, and skips bookings that others have locked: these are
- * being checked in, changed or cancelled, and the next sweep sees the result. A release cannot violate the exclusion
- * constraint, and a sweep that never waits cannot deadlock. A writer that has just found the booking in its way is refused
- * as if it had come before the release.
- * @returns how many there were
+ * The sweep locks no resource, because a release cannot violate the exclusion constraint. It skips locked bookings, which
+ * are being checked in, changed or cancelled, and leaves them to the next sweep: it never waits, so it cannot deadlock.
+ * A writer that has just found the booking in its way is refused as if it had come before the release.
+ * @returns the number of released bookings
  */
 export async function releaseNoShows(db: Database): Promise<number> {
   const { numAffectedRows } = await sql`
     with due as materialized (
       select mandator_id, id from booking where ${isNoShow}
-      order by check_in_until limit ${releasedAtOnce} for no key update skip locked
+      order by check_in_until limit ${releasedPerSweep} for no key update skip locked
     )
     update booking set status = 'Released', version = version + 1, changed_at = now()
     from due where booking.mandator_id = due.mandator_id and booking.id = due.id`.execute(db);

@@ -9,10 +9,10 @@ export const bookingKinds = ['Booking', 'Lesson', 'MailItem', 'Block'] as const;
 export type BookingKind = (typeof bookingKinds)[number];
 export const originSystems = ['Api', 'Import', 'Mail', 'Display'] as const;
 export type OriginSystem = (typeof originSystems)[number];
-/** Which bookings of a series a change is meant for, seen from the one that it names. */
+/** Which bookings of a series a change applies to, relative to the named one. */
 export const scopes = ['This', 'Following', 'All'] as const;
 export type Scope = (typeof scopes)[number];
-/** What happens to a series of which some bookings meet others: none is made, or those are left out. */
+/** What a request for a series with conflicts makes: nothing, or the bookings without conflict. */
 export const conflictHandlings = ['Fail', 'Skip'] as const;
 export type ConflictHandling = (typeof conflictHandlings)[number];
 
@@ -32,8 +32,8 @@ export type Booking = {
   status: BookingStatus;
   kind: BookingKind;
   /**
-   * Null for a lesson, and to those who may not see a private booking. Of an item of a mailbox it may be somebody from
-   * outside, who has no id here, and no address either where the mail server does not tell it.
+   * Null for a lesson, and for a viewer who may not see a private booking. A mail item may have an organizer from outside
+   * the tenant: without a person id, and without an address if the mail server gives none.
    */
   organizer: { personId: number | null; displayName: string; email: string | null } | null;
   isPrivate: boolean;
@@ -41,7 +41,7 @@ export type Booking = {
   recurrenceRule: string | null;
   setupMinutes: number;
   teardownMinutes: number;
-  /** Null where the resource asks for none. */
+  /** Null when the booking needs no check-in. */
   checkIn: { required: boolean; from: Date; until: Date; checkedInAt: Date | null } | null;
   origin: {
     system: OriginSystem;
@@ -50,7 +50,7 @@ export type Booking = {
     lektionId: string | null;
     mailItemId: string | null;
   };
-  /** Of a lesson; of coupled ones the first, with the classes and teachers of all. */
+  /** The lesson of the booking; the first of coupled ones, with the classes and teachers of all. */
   lektion: Lektion | null;
   createdAt: Date;
   createdBy: { personId: number; displayName: string } | null;
@@ -58,18 +58,18 @@ export type Booking = {
   version: number;
 };
 
-/** A booking as it is stored, whoever asks: the same for every viewer of the tenant until `asSeenBy`. */
+/** A booking with all its content, before `asSeenBy` hides what the viewer may not see. */
 export type StoredBooking = Booking;
 
-/** Occupies its resource. */
+/** Whether a booking occupies its resource. */
 export const isActive = ({ status }: { status: string }) => status === 'Confirmed' || status === 'Tentative';
 
-/** What others see of a private booking, and displays of any: that it is there. */
+/** The values that replace the content of a booking that the viewer may not see. */
 export const occupiedOnly = {
   subject: 'Belegt',
   description: null,
   organizer: null,
-  // Either would tell which private bookings belong together.
+  // Either member would reveal which private bookings belong together.
   seriesId: null,
   recurrenceRule: null,
   lektion: null,
@@ -81,14 +81,14 @@ export function asSeenBy<Stored extends StoredBooking>(viewer: Viewer, stored: S
   return { ...stored, ...occupiedOnly, origin: { ...stored.origin, mailItemId: null } };
 }
 
-/** The bookings of a tenant that a list or a stream is about; members that are left out do not count. */
+/** Selects bookings of a tenant for a list or a stream; an absent member does not restrict. */
 export type BookingFilter = {
   /** Bookings that overlap [from, to). */
   from?: Date | undefined;
   to?: Date | undefined;
   resourceId?: number | undefined;
   locationId?: number | undefined;
-  /** Whom they are organized by. */
+  /** The organizer. */
   personId?: number | undefined;
   seriesId?: number | undefined;
   status?: BookingStatus | undefined;
@@ -107,7 +107,7 @@ export type NewBooking = {
   isPrivate: boolean;
   setupMinutes: number;
   teardownMinutes: number;
-  /** Whom it is for; the viewer when undefined. */
+  /** The person the booking is for; the viewer when undefined. */
   organizerId: number | undefined;
   /** RFC 5545, without `RRULE:`; undefined for a single booking. */
   recurrenceRule: string | undefined;

@@ -1,4 +1,4 @@
-/** Cancelling a booking, or what is left of its series. */
+/** Cancellation of a booking, or of what is left of its series. */
 import { sql } from 'kysely';
 import { checkBooker, checkVersion } from '../access.ts';
 import type { Versions, Viewer } from '../context.ts';
@@ -9,9 +9,9 @@ import { writeBookings } from './occupation.ts';
 import { getBooking } from './reading.ts';
 
 /**
- * Cancels a booking, or with a scope what is left of its series: what is over stays as it is. Again it changes nothing,
- * whatever version it is meant for.
- * @throws Conflict when everything is over or released; Forbidden, NotFound, PreconditionFailed
+ * Cancels a booking, or with a scope the rest of its series; bookings that are over stay as they are. Repeating it changes
+ * nothing, whatever version it names.
+ * @throws Conflict when all the bookings are over or released; Forbidden, NotFound, PreconditionFailed
  */
 export async function cancelBooking(
   db: Database,
@@ -21,8 +21,8 @@ export async function cancelBooking(
   scope: Scope,
 ): Promise<Booking> {
   checkBooker(viewer);
-  // It takes no room, so it need not lock the resources first. A deadlock with an import that displaces bookings of the
-  // same series is resolved by repeating one of the two.
+  // A cancellation occupies nothing, so it does not lock the resources. After a deadlock with an import that displaces
+  // bookings of the same series, one of the two transactions is repeated.
   await writeBookings(db, viewer, async (trx) => {
     const { named, meant, now } = await holdBookings(trx, viewer, id, scope);
     const others = meant.filter((booking) => booking.id !== id);

@@ -1,4 +1,4 @@
-/** Bookings that get another place, time or text: one, or what is left of a series. */
+/** Changes of the place, time or text of a booking, or of what is left of its series. */
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import { checkActor, checkBooker, checkVersion, mayBookAnytime } from '../access.ts';
@@ -33,22 +33,22 @@ type PlannedChange = {
   versions: Versions;
   scope: Scope;
   conflictHandling: ConflictHandling;
-  /** Undefined when the change takes no room; else the resource that it names, if it names one. */
+  /** Undefined when the change occupies nothing new; else the resource that it names, if any. */
   room: { resourceId: number | undefined } | undefined;
-  /** What is to become of the booking that is named. */
+  /** The changes, given the named booking as it is now. */
   changesOf(named: Held, now: Date): BookingChanges;
 };
 
 type Refused = { conflicts: RoomConflict[]; places: Wanted[] };
 
 /**
- * Changes a booking, or with a scope what is left of its series: the active ones that are not over, all of them or this
- * one and those that start later. A new time then is a clock time: each keeps its local date and gets the local times of
- * the one that is named. What a booking has already changes nothing, and its version stays.
- * @param options.conflictHandling Skip leaves those of a series as they are whose new place is occupied
- * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for times that cannot be, and for a series on another date;
- * Conflict with what is in the way and what would be possible instead, for what is cancelled or released, for an inactive
- * resource, and for another place of what is over unless the viewer is an Admin
+ * Changes a booking, or with a scope its series: the active bookings that are not over, either all of them or this one and
+ * those that start later. In a series a new time is a clock time: each booking keeps its local date and gets the local
+ * times of the named one. A booking that already is as requested keeps its version.
+ * @param options.conflictHandling Skip leaves those bookings of a series unchanged whose new place is occupied
+ * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for invalid times, and for a series on another date;
+ * Conflict with the bookings in the way and alternatives, for a booking that is cancelled or released, for an inactive
+ * resource, and for a new place of a booking that is over unless the viewer is an Admin
  */
 export async function changeBooking(
   db: Database,
@@ -72,16 +72,16 @@ export async function changeBooking(
     }),
   );
   if (!('conflicts' in outcome)) return await getBooking(db, viewer, id);
-  // Looked for when the rooms are no longer locked.
+  // The search runs after the transaction, when the rooms are no longer locked.
   const [first, ...others] = outcome.places as [Wanted, ...Wanted[]];
   throw roomOccupied(outcome.conflicts, await suggestAlternatives(db, viewer, first, others));
 }
 
 /**
- * Ends a booking later than it would; who names the version can repeat it without extending twice.
- * @throws Conflict with what is in the way, for what is over, cancelled or released, and at a display for what is neither on
- * nor to be checked in; InvalidInput when it would be too long or reach beyond opening hours; Forbidden, NotFound,
- * PreconditionFailed
+ * Moves the end of a booking later. A display that names the version can repeat the call without extending twice.
+ * @throws Conflict with the bookings in the way, for a booking that is over, cancelled or released, and at a display for
+ * one that is neither on nor to be checked in; InvalidInput when it would be too long or end outside of opening hours;
+ * Forbidden, NotFound, PreconditionFailed
  */
 export async function extendBooking(
   db: Database,
@@ -118,10 +118,10 @@ export async function extendBooking(
   return await readBack(db, viewer, id);
 }
 
-/** A booking as it is and as it becomes. */
+/** A booking before and after its change. */
 type OldAndNew = { old: Held; to: Held };
 
-/** @returns the booking as it was; or what is in the way, with nothing written */
+/** @returns the named booking as it was; or the conflicts, with nothing written */
 async function change(
   trx: Transaction,
   viewer: Viewer,
@@ -148,7 +148,7 @@ async function change(
   return { named };
 }
 
-/** The resources that the bookings of a change leave and take. */
+/** Locks the resources that the bookings of a change leave and take. */
 async function lockPlaces(
   trx: Transaction,
   viewer: Viewer,
@@ -163,7 +163,7 @@ async function lockPlaces(
     join booking on booking.mandator_id = named.mandator_id
       and (booking.id = named.id ${scope === 'This' ? sql`` : sql`or booking.series_id = named.series_id`})
     where named.mandator_id = ${mandatorId} and named.id = ${id}::bigint ${inReach(viewer, 'named')}`.execute(trx);
-  // Of a booking that there is not, nothing is to be said before that.
+  // An unknown booking is reported before an unknown resource.
   const wanted = resourceId === undefined || rows.length === 0 ? [] : [resourceId];
   return await lockRooms(trx, mandatorId, [...rows.map((row) => row.id), ...wanted]);
 }
@@ -175,8 +175,8 @@ function roomOf(rooms: readonly BookableRoom[], resourceId: number): BookableRoo
 }
 
 /**
- * What is to change in which of the bookings that are meant; those that have it all already are left out.
- * @throws InvalidInput when a series is to move to another date
+ * Lists the changes of the bookings; a booking that already is as requested is left out.
+ * @throws InvalidInput when a series would move to another date
  */
 function planSteps(
   rooms: readonly BookableRoom[],
@@ -210,7 +210,6 @@ function otherDate(): InvalidInput {
   return new InvalidInput(message, [{ field: 'Start', pointer: '/Start', code: 'OtherDate', message }]);
 }
 
-/** Whether it occupies another place. */
 function isMoved({ old, to }: OldAndNew): boolean {
   const places = [old, to].map((booking) => ({ ...occupiedBy(booking), resourceId: booking.resourceId }));
   return hasOtherTimes({ old, to }) || !isDeepStrictEqual(places[0], places[1]);
@@ -218,7 +217,7 @@ function isMoved({ old, to }: OldAndNew): boolean {
 
 const hasOtherTimes = ({ old, to }: OldAndNew) => !isSame(old.start, to.start) || !isSame(old.end, to.end);
 
-/** @throws InvalidInput, Conflict for what no booking may be */
+/** @throws InvalidInput, Conflict for a place that breaks the rules of bookings */
 async function checkPlaces(
   trx: Transaction,
   viewer: Viewer,
@@ -232,7 +231,7 @@ async function checkPlaces(
     checkActive(roomOf(rooms, to.resourceId));
     if (!mayBookAnytime(viewer)) checkNotOver(old, now);
   }
-  // As of a series that is made: its first decides.
+  // As with a new series, the rules on times apply to its first booking.
   const timed = moved.filter(hasOtherTimes).map(({ to }) => to);
   const [earliest] = timed.toSorted((one, other) => one.start.getTime() - other.start.getTime());
   if (earliest) checkTimes(viewer, earliest.kind, earliest, now);
@@ -246,7 +245,7 @@ async function checkPlaces(
   );
 }
 
-/** Those whose new place is free, and what is in the way of the others, which stay and so may be in the way themselves. */
+/** Repeats the search: bookings that cannot move stay, and may then be in the way of other bookings of the change. */
 async function findFree(
   trx: Transaction,
   viewer: Viewer,
@@ -273,7 +272,7 @@ async function findFree(
   return { free, conflicts };
 }
 
-/** All in one statement, after which the exclusion constraint looks at them: bookings of a series may take each other's places. */
+/** One statement, because the exclusion constraint is checked at its end: bookings of a series may swap places. */
 async function write(trx: Transaction, { mandatorId }: Viewer, bookings: readonly Held[]): Promise<void> {
   if (bookings.length === 0) return;
   const rows = bookings.map((booking) => ({ ...booking, ...occupiedBy(booking) }));

@@ -1,4 +1,4 @@
-/** By when a booking must be checked in. `checkIn` and `releaseNoShows` in attendance.ts keep to it. */
+/** The check-in limits of a booking. `checkIn` and `releaseNoShows` in attendance.ts enforce them. */
 import type { BookingKind } from './booking.ts';
 import type { Held } from './held.ts';
 import type { BookableRoom } from './occupation.ts';
@@ -7,8 +7,8 @@ const minute = 60_000;
 const checkInOpens = 15 * minute;
 
 /**
- * When a booking must be checked in: from 15 minutes before its start until the minutes of its resource after it, or after
- * `now` for one that has begun; at its end at the latest. Null where nobody checks in, also for what is over.
+ * The time for the check-in. It begins 15 minutes before the start and lasts until `checkInMinutes` after the start, or
+ * after `now` for a booking that has begun, but not beyond the end. Null for a booking without check-in or that is over.
  */
 export function checkInOf(
   { checkInMinutes }: Pick<BookableRoom, 'checkInMinutes'>,
@@ -25,9 +25,9 @@ export function checkInOf(
 }
 
 /**
- * The same for a booking that changes: computed anew where the start or the resource changes and nobody has come yet; and
- * where the end changes, as if the booking had been made with this end.
- * @param asked what `checkInOf` says of the booking as it becomes, at that time
+ * The time for the check-in of a changed booking. A new start or resource sets it anew unless the booking is checked in; a
+ * new end sets the limit as if the booking had been made with this end.
+ * @param asked `checkInOf` for the changed booking, as of the given time
  */
 export function checkInAfter(
   old: Held,

@@ -10,11 +10,11 @@ import * as wire from './wire.ts';
 
 type Series = NonNullable<Created['series']>;
 
-/** What a conflict tells of bookings (contract 5.2). */
+/** Adds the members of a conflict about bookings (contract 5.2). */
 export function addOccupied(builder: Builder): void {
   const conflict = recordType(builder, 'RoomConflict', roomConflict, toConflictRecord);
   const possible = recordType(builder, 'Alternative', alternative, toAlternativeRecord);
-  // By its members: what the errors plugin hands on is a proxy, and no instance of Occupied.
+  // The errors plugin passes a proxy, for which `instanceof Occupied` fails: the resolvers test for the members instead.
   builder.objectFields(Conflict, (t) => ({
     conflicts: t.field({
       type: [conflict],
@@ -29,7 +29,7 @@ export function addOccupied(builder: Builder): void {
   }));
 }
 
-/** What is made of a series, besides its first booking. */
+/** Adds the answer for a series. */
 function addSeries(builder: Builder, booking: ObjectRef<Types, Booking>) {
   const skipped = builder.objectRef<Series['skipped'][number]>('SkippedBooking').implement({
     description: 'A booking of a series that was left out.',

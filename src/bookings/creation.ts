@@ -1,4 +1,4 @@
-/** New bookings, one or a series. */
+/** Creation of a booking or a series. */
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { checkActor, checkOnBehalf, isDisplay, mayShow } from '../access.ts';
@@ -28,33 +28,32 @@ import { findStored } from './stored.ts';
 import { keepUndo } from './undo.ts';
 
 export type Created = {
-  /** Of a series the first that was made. */
+  /** The first one of a series. */
   booking: Booking;
   series: {
     seriesId: number;
     recurrenceRule: string;
     bookingIds: number[];
-    /** Occurrences that are left out because of what is in their way. */
+    /** Occurrences that are left out because of conflicts. */
     skipped: Skipped[];
   } | null;
 };
 
-/** An id that no resource has. */
-const nobodys = 0;
-
 type Skipped = { start: Date; end: Date; conflicts: RoomConflict[] };
 
-/** What is kept under an Idempotency-Key. */
+const unusedId = 0;
+
+/** The answer that is stored with an Idempotency-Key. */
 type Made = { ids: number[]; seriesId: number | null; skipped: Skipped[] };
 type Refused = { conflicts: RoomConflict[]; places: Wanted[] };
 
 /**
- * Makes a booking, or all of a series. For one that is occupied nothing is made, or with ConflictHandling Skip the rest of
- * its series (contract 5.2).
- * @param options.idempotencyKey the same key of the same person gives the same bookings again, for 24 hours
- * @throws Forbidden for a display that may not book, and for a User who books for somebody else or blocks a resource; InvalidInput with every
- * fault of `wanted`, and for a key that came with another one; Conflict with what is in the way and what would be possible
- * instead, and for an inactive resource
+ * Creates a booking, or all bookings of a series. If a place is occupied, nothing is created, or with ConflictHandling Skip
+ * the rest of the series (contract 5.2).
+ * @param options.idempotencyKey repeats the answer to the same person's request with this key within 24 hours
+ * @throws Forbidden for a display that may not book, and for a User who books for another person or blocks a resource;
+ * InvalidInput with every fault of `wanted`, and for a key that was used with another body; Conflict with the bookings in
+ * the way and alternatives, and for an inactive resource
  */
 export async function createBooking(
   db: Database,
@@ -76,7 +75,7 @@ export async function createBooking(
     if ('ids' in made) await claim?.settle(fingerprint, made);
     return made;
   });
-  // Looked for when the rooms are no longer locked.
+  // `refuse` searches alternatives after the transaction, when the rooms are no longer locked.
   if ('conflicts' in outcome) throw await refuse(db, viewer, outcome);
   const { ids, seriesId, skipped } = outcome;
   const [first] = ids as [number];
@@ -89,7 +88,7 @@ export async function createBooking(
   };
 }
 
-/** Of the members in the order of their names, whatever order they came in. */
+/** The hash does not depend on the order of the members. */
 function fingerprintOf(wanted: NewBooking): Buffer {
   const members = Object.entries(wanted).sort(([one], [other]) => (one < other ? -1 : 1));
   return createHash('sha256')
@@ -97,7 +96,7 @@ function fingerprintOf(wanted: NewBooking): Buffer {
     .digest();
 }
 
-/** What JSON has made of it. */
+/** Turns the instants of a stored answer, which JSON keeps as texts, back into dates. */
 function restore({ ids, seriesId, skipped }: Made): Made {
   return {
     ids,
@@ -116,14 +115,14 @@ function restore({ ids, seriesId, skipped }: Made): Made {
 }
 
 async function refuse(db: Database, viewer: Viewer, { conflicts, places }: Refused): Promise<Conflict> {
-  // They would tell a display of other rooms.
+  // Alternatives would reveal other rooms to a display.
   if (isDisplay(viewer)) return roomOccupied(conflicts);
   const [first, ...others] = places as [Wanted, ...Wanted[]];
   return roomOccupied(conflicts, await suggestAlternatives(db, viewer, first, others));
 }
 
 /**
- * The places of a booking or of all of a series, if everything about it is right; locks nothing.
+ * Validates a booking and lists its places, one for each occurrence of a series; locks nothing.
  * @throws InvalidInput with every fault
  */
 async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking): Promise<Wanted[]> {
@@ -137,7 +136,7 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
       return undefined;
     }
   }
-  const ids = [mayShow(viewer, wanted.resourceId) ? wanted.resourceId : nobodys];
+  const ids = [mayShow(viewer, wanted.resourceId) ? wanted.resourceId : unusedId];
   const rooms = await gather(() => readRooms(trx, viewer.mandatorId, ids));
   if (isDisplay(viewer)) await gather(() => checkWalkIn(viewer, wanted, new Date()));
   else {
@@ -154,7 +153,7 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
   throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
 }
 
-/** @throws InvalidInput for somebody whom the tenant does not have, and for an inactive person */
+/** @throws InvalidInput for an unknown or inactive person */
 async function checkOrganizer(
   trx: Transaction,
   { mandatorId, personId }: Viewer,
@@ -175,7 +174,7 @@ async function checkOrganizer(
   throw new InvalidInput(message, [{ field: 'OrganizerId', pointer: '/OrganizerId', code, message }]);
 }
 
-/** In order. @throws InvalidInput for a rule that is wrong or makes bookings that overlap each other */
+/** The places in order of time. @throws InvalidInput for an invalid rule, and for bookings that overlap each other */
 function listPlaces(wanted: NewBooking, timeZone: string): Wanted[] {
   const { start, end, recurrenceRule, resourceId, setupMinutes, teardownMinutes } = wanted;
   const starts = recurrenceRule === undefined ? [start] : expandRule(recurrenceRule, start, timeZone);
@@ -206,7 +205,7 @@ async function make(trx: Transaction, viewer: Viewer, wanted: NewBooking, places
   return made;
 }
 
-/** All bookings and their series in one statement. Who books at the door is there. */
+/** Inserts the bookings and their series in one statement. A booking made at a display is checked in at once. */
 async function insert(
   trx: Transaction,
   viewer: Viewer,

@@ -1,6 +1,6 @@
 /**
- * What a door sign may do with the bookings of its rooms: make one that begins now, and check in, extend and release the
- * present one, whoever organizes it.
+ * Rules for door signs. A door sign creates bookings of its rooms that begin now, and checks in, extends and releases the
+ * present booking of any organizer.
  */
 import { type RawBuilder, sql } from 'kysely';
 import { isDisplay, roomsShown } from '../access.ts';
@@ -9,24 +9,24 @@ import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
 import type { BookingKind, NewBooking } from './booking.ts';
 
 const minute = 60_000;
-/** How far from now a booking may begin, for clocks that differ and requests that are repeated. */
+/** How far from now a booking may begin: allows for clocks that differ and for repeated requests. */
 const mostFromNow = 5 * minute;
 const shortest = 5 * minute;
 const longest = 240 * minute;
 
-/** What `mayShow` says as a condition of a query, to stand behind others. */
+/** The condition of `mayShow` in SQL, to be appended to a `where` clause. */
 export function inReach(viewer: Viewer, table = 'booking'): RawBuilder<unknown> {
   const shown = roomsShown(viewer);
   return shown ? sql`and ${sql.ref(`${table}.resource_id`)} = any (${shown}::integer[])` : sql``;
 }
 
 /**
- * A walk-in: a plain booking of whoever stands there, from now on.
+ * Checks a walk-in: a plain booking made at a display, from now on.
  * @throws InvalidInput with each fault: codes NotAtDisplay, NotNow, TooShort, TooLong, InPast
  */
 export function checkWalkIn(viewer: Viewer, wanted: NewBooking, now: Date): void {
   const { start, end, organizerId = viewer.personId } = wanted;
-  /** What a display may not choose, and what it must be. */
+  /** The members that a display may not choose. */
   const fixed: [name: string, isRight: boolean, rule: string][] = [
     ['Kind', wanted.kind === 'Booking', 'must be Booking at a display'],
     ['Status', wanted.status === 'Confirmed', 'must be Confirmed at a display'],
@@ -59,7 +59,7 @@ type DoorBooking = {
   checkInUntil: Date | null;
 };
 
-/** @throws Conflict at a display for what neither occupies its room now nor is to be checked in */
+/** @throws Conflict at a display for a booking that neither occupies its room now nor is to be checked in */
 export function checkIsOn(viewer: Viewer, booking: DoorBooking, now: Date): void {
   if (!isDisplay(viewer)) return;
   const { start, end, setupMinutes, teardownMinutes, checkInFrom, checkInUntil } = booking;
@@ -71,14 +71,14 @@ export function checkIsOn(viewer: Viewer, booking: DoorBooking, now: Date): void
   );
 }
 
-/** @throws InvalidInput at a display for a booking that would go on for more than four hours */
+/** @throws InvalidInput at a display for an end more than four hours from now */
 export function checkEndAtDoor(viewer: Viewer, end: Date, now: Date): void {
   if (!isDisplay(viewer) || end.getTime() - now.getTime() <= longest) return;
   const message = 'Minutes: a booking may end at most 4 hours from now at a display; use the PIN of a user.';
   throw new InvalidInput(message, [{ field: 'Minutes', pointer: '/Minutes', code: 'TooLong', message }]);
 }
 
-/** The refusal of a change of what cannot be changed at a display. */
+/** The refusal of a change that a display may not make. */
 export function refuseAtDoor(kind: Exclude<BookingKind, 'Booking'>): Conflict {
   const remedies = {
     Lesson: 'This is a lesson: only whoever plans the timetable changes it. Choose another room, or ask them.',

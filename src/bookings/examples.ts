@@ -1,4 +1,4 @@
-/** Bodies and answers as the documentation shows them: the demo tenant's. */
+/** Examples of bodies and answers for the OpenAPI document, from the demo tenant. */
 
 const place = { ResourceId: 1, ResourceName: 'HS 101' };
 const times = { Start: '2027-02-01T08:00:00Z', End: '2027-02-01T09:30:00Z' };
@@ -73,6 +73,5 @@ export const createdBooking = {
   },
 };
 
-/** After a change of some members. */
 export const changed = (changes: object) => ({ ...booking, ...changes, Version: 2 });
 export const page = { Items: [booking], NextCursor: null };

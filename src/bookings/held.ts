@@ -1,4 +1,4 @@
-/** Bookings locked for a change until the transaction ends. */
+/** Locks bookings for a change until the transaction ends. */
 import { sql } from 'kysely';
 import { checkOwner } from '../access.ts';
 import type { Viewer } from '../context.ts';
@@ -8,7 +8,7 @@ import { type BookingKind, type BookingStatus, isActive, type Scope } from './bo
 import { inReach, refuseAtDoor } from './door.ts';
 import type { Wanted } from './occupation.ts';
 
-/** What a change may have to know or to write. */
+/** The members of a booking that changes read or write. */
 export type Held = Wanted & {
   id: number;
   kind: BookingKind;
@@ -24,18 +24,16 @@ export type Held = Wanted & {
   version: number;
 };
 
-/** The booking that a change names, and those of its series that it is meant for too. */
+/** `named` is the booking whose id the client sends, `meant` the bookings of its series in the scope of the change. */
 export type Holding = { named: Held; meant: Held[]; now: Date };
 
 type HeldRow = Held & { organizerId: number | null; createdBy: number | null; now: Date };
 
 /**
- * The booking that a change names, and the database's time. With a scope, also what else of its series the change is meant
- * for: of all, or of this one and those that start later, those that are active and not over. The bookings are locked in
- * the order of their ids.
- * @throws NotFound, also for a display and a room that is not its own; Conflict for a lesson and for what comes from the mail
- * server, with the remedy, and for a block at a display; Forbidden for what a person who is no Admin has neither made nor
- * organizes: at the door it is anybody's
+ * Locks the named booking and, with a scope, those of its series that are active and not over: all, or from this one on.
+ * The bookings are locked in the order of their ids. `now` is the time of the database.
+ * @throws NotFound, also at a display for a booking of another room; Conflict with the remedy for a lesson and a mail item,
+ * and for a block at a display; Forbidden for a User who neither made nor organizes the booking (a display may change any)
  */
 export async function holdBookings(
   trx: Transaction,
@@ -68,7 +66,7 @@ export async function holdBookings(
   return { named, meant: rows.filter(isMeant), now };
 }
 
-/** For bookings whose master is elsewhere. */
+/** The refusal to change a booking that the timetable or the mail server owns. */
 async function refuseForeign(trx: Transaction, mandatorId: number, { id, kind }: Held): Promise<Conflict> {
   if (kind === 'MailItem')
     return new Conflict('This booking comes from the mail server; change it in the calendar of its mailbox.');

@@ -1,4 +1,4 @@
-/** What a booking tells of its lesson, in the terms of lesson jobs (contract 4.1). */
+/** The lesson of a booking, in the terms of lesson jobs (contract 4.1). */
 import { z } from 'zod';
 import { instant, maybeText, text } from '../fields.ts';
 
@@ -14,7 +14,7 @@ export const lessonStatus = z.enum(['Geplant', 'Vertretung', 'Entfaellt']).meta(
   description: 'Whether a lesson takes place as planned, is held by a substitute, or is cancelled.',
 });
 
-/** How a lesson was before its first change, as it is stored; instants are RFC 3339 texts. */
+/** A lesson before its first change, as stored; instants are RFC 3339 texts. */
 export type LessonOrigin = {
   RessourceName: string;
   Lehrpersonen: string[] | null;

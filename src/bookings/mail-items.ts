@@ -1,18 +1,18 @@
 /**
- * Bookings of mail items: what the items of a room's mailbox are here. The synchronisation with the mail server alone writes
- * them; everybody else changes them in the calendar of the mailbox.
+ * Bookings of mail items. Only the synchronisation with the mail server writes them; people change them in the calendar of
+ * the room's mailbox.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { BookingKind } from './booking.ts';
 import { planPlaces } from './mail-places.ts';
 
-/** What a mail item is to be here. */
+/** The booking that a mail item asks for. */
 export type MailBooking = {
   start: Date;
   end: Date;
   status: 'Confirmed' | 'Tentative';
-  /** Who comes first of two that want the room at one time: 0 it has accepted, 1 tentatively, 2 it has not answered. */
+  /** The lower wins if two items overlap: 0 the mailbox has accepted, 1 accepted tentatively, 2 not answered. */
   precedence: 0 | 1 | 2;
   subject: string | null;
   isPrivate: boolean;
@@ -23,23 +23,23 @@ export type MailBooking = {
 };
 
 export type MailWish = {
-  /** Decides between those that begin at one instant. */
+  /** Orders items that begin at the same instant. */
   key: string;
-  /** What stands for it so far. */
+  /** The present booking of the item. */
   bookingId: number | null;
-  /** Null: it is to have no booking any more. */
+  /** Null when the item shall have no booking. */
   booking: MailBooking | null;
 };
 
-/** What is in the way of an item: a booking, or another item, which gets its booking at the same time. */
+/** The obstacle to an item: a booking, or another item of the same call, whose `bookingId` may not exist yet. */
 export type InTheWay = { bookingId: number | null; kind: BookingKind; start: Date; end: Date };
 
 export type MailOutcome = { bookingId: number | null; inTheWay: InTheWay | null };
 
-/** A booking of the room that stays as it is. */
+/** A booking of the room that this call does not change. */
 type Other = { bookingId: number; kind: BookingKind; from: number; to: number };
 
-/** An item that asks for a place; `at` is its place among the wishes. */
+/** An item that asks for a place; `at` is its index among the wishes. */
 type Item = {
   at: number;
   key: string;
@@ -51,7 +51,7 @@ type Item = {
   isThere: boolean;
 };
 
-/** Cancels those of these bookings that are active. @returns how many */
+/** Cancels the active ones of these bookings. @returns their number */
 export async function cancelMailItems(
   trx: Transaction,
   mandatorId: number,
@@ -66,10 +66,10 @@ export async function cancelMailItems(
 }
 
 /**
- * Books, moves and cancels for items of a room's mailbox. What others have booked stays; an item whose place is taken, by
- * them or by an item that comes before it, gets no booking, and loses the one that it had. A booking that is cancelled stays so: its item gets another one.
- * @param resourceId which the caller has locked (`lockRooms`)
- * @returns what became of each wish, in their order, and how many bookings have changed
+ * Creates, moves and cancels the bookings of items of a room's mailbox. An item whose place is taken, by another booking or
+ * by an item that goes first, has no booking any more. A cancelled booking stays cancelled: its item gets a new one.
+ * @param resourceId a resource that the caller has locked (`lockRooms`)
+ * @returns the outcome of each wish, in the order of the wishes, and the number of bookings created or changed
  */
 export async function bookMailItems(
   trx: Transaction,
@@ -93,7 +93,7 @@ export async function bookMailItems(
     const way = ways[index];
     if (way) (outcomes[at] as MailOutcome).inTheWay = toInTheWay(way);
   }
-  // First what goes, then what moves, in one statement, after which the constraint looks at it: they may swap; then what comes.
+  // Cancel, move, create. One statement moves all, so that bookings may swap places before the constraint is checked.
   const kept = new Set(placed.map(({ bookingId }) => bookingId));
   let changes = await cancelMailItems(
     trx,
@@ -120,7 +120,7 @@ function toInTheWay(way: Other | Item): InTheWay {
 
 const millis = (instant: RawBuilder<unknown>) => sql`(extract(epoch from ${instant}) * 1000)::float8`;
 
-/** The bookings that stand for the items and are active, by their ids. */
+/** The active bookings of the items, by id. */
 async function readHeld(
   trx: Transaction,
   mandatorId: number,
@@ -137,7 +137,7 @@ async function readHeld(
   return new Map(rows.map(({ id, ...place }) => [id, place]));
 }
 
-/** What else occupies the room around the items. */
+/** The other bookings that occupy the room in the span of the items. */
 async function readOthers(
   trx: Transaction,
   mandatorId: number,
@@ -156,7 +156,7 @@ async function readOthers(
   return rows.filter(({ bookingId }) => !held.has(bookingId));
 }
 
-/** The items as rows of `new`, each with the person who organizes it. */
+/** The items as rows of `new`; the organizer is the person of the tenant with that address, if there is one. */
 function asRows(mandatorId: number, items: readonly Item[]): RawBuilder<unknown> {
   const rows = items.map(({ bookingId, booking: { start, end, status, subject, isPrivate, organizer, uid } }) => ({
     id: bookingId,
@@ -179,7 +179,7 @@ function asRows(mandatorId: number, items: readonly Item[]): RawBuilder<unknown>
   ) as new`;
 }
 
-/** All in one statement. @returns how many were not so already */
+/** @returns the number of bookings that differed from their items */
 async function changeAll(trx: Transaction, mandatorId: number, items: readonly Item[]): Promise<number> {
   if (items.length === 0) return 0;
   const { numAffectedRows } = await sql`
@@ -195,7 +195,7 @@ async function changeAll(trx: Transaction, mandatorId: number, items: readonly I
   return Number(numAffectedRows ?? 0);
 }
 
-/** All in one statement. @returns their ids by the instants at which they begin, of which no two are the same */
+/** @returns the ids of the bookings by their start, which differs between items of one room */
 async function insertAll(
   trx: Transaction,
   mandatorId: number,

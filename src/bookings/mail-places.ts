@@ -1,22 +1,22 @@
-/** Who gets its place in a room when items of its mailbox come or change. Pure. */
+/** Decides which items of a room's mailbox get their places. Pure. */
 
 /** Half-open, in milliseconds. */
 export type MailPlace = { from: number; to: number };
 
-/** What asks for a place. */
+/** An item that asks for a place. */
 export type Asking = MailPlace & {
-  /** Whether it has this very place already. */
+  /** Whether the item has this place already. */
   isThere: boolean;
-  /** The lower comes first. */
+  /** The lower goes first. */
   precedence: number;
-  /** Decides between those that begin at one instant. */
+  /** Orders items that begin at the same instant. */
   key: string;
 };
 
-/** The places that are taken, in their order; none overlaps another. */
+/** The taken places, ordered by their beginning; none overlaps another. */
 type Taken<Holder extends MailPlace> = Holder[];
 
-/** How many of the places begin before an instant. */
+/** The number of places that begin before an instant. */
 function countBefore(taken: readonly MailPlace[], instant: number): number {
   let low = 0;
   let high = taken.length;
@@ -28,7 +28,7 @@ function countBefore(taken: readonly MailPlace[], instant: number): number {
   return low;
 }
 
-/** The first that overlaps a place. */
+/** Finds the first holder that overlaps a place. */
 function findOverlap<Holder extends MailPlace>(taken: Taken<Holder>, { from, to }: MailPlace): Holder | null {
   let found: Holder | null = null;
   for (let at = countBefore(taken, to) - 1; at >= 0; at--) {
@@ -40,9 +40,9 @@ function findOverlap<Holder extends MailPlace>(taken: Taken<Holder>, { from, to 
 }
 
 /**
- * What is in the way of each that asks; null where nothing is, and it gets its place. What others have stays. Of those of one
- * precedence who has its place already keeps it, and of the rest who begins first comes first.
- * @param others who overlap neither each other nor those that have their places already
+ * Returns the obstacle to each item, or null for an item that gets its place. `others` keep their places. Items go in the
+ * order of their precedence; within one precedence, items that have their places go first, then those that begin earlier.
+ * @param others overlap neither each other nor the items that have their places
  */
 export function planPlaces<Other extends MailPlace, Item extends Asking>(
   items: readonly Item[],

@@ -1,7 +1,7 @@
 /**
- * How a resource is occupied. Every writer of bookings that takes room locks the rows of its resources first, in the order
- * of their ids, as imports do: what it then finds free stays free until it commits. The exclusion constraint is the last
- * guard.
+ * Occupation of resources. A write that may occupy more of a resource, also an import, first locks the rows of its resources
+ * in the order of their ids: a place that it then finds free stays free until it commits. The exclusion constraint is the
+ * last guard.
  */
 import { sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
@@ -16,7 +16,7 @@ import { listOpenIntervals } from '../opening-hours/service.ts';
 import { type BookingKind, occupiedOnly } from './booking.ts';
 import { type Alternative, Occupied, type RoomConflict } from './occupied.ts';
 
-/** A resource, as far as its bookings must know it. */
+/** The members of a resource that its bookings depend on. */
 export type BookableRoom = {
   id: number;
   name: string;
@@ -30,7 +30,7 @@ export type BookableRoom = {
   active: boolean;
 };
 
-/** A place that a booking is to have; it occupies `[start - setup, end + teardown)`. */
+/** The place of a wanted booking; it occupies `[start - setup, end + teardown)`. */
 export type Wanted = {
   resourceId: number;
   start: Date;
@@ -40,12 +40,12 @@ export type Wanted = {
 };
 
 const mostConflicts = 100;
-/** Of each of several wanted bookings: enough to see what is in its way. */
+/** The limit for each one of several wanted bookings. */
 const mostPerWanted = 10;
 
 const minute = 60_000;
 
-/** From when to when a booking occupies its resource. */
+/** The range in which a booking occupies its resource. */
 export function occupiedBy({ start, end, setupMinutes, teardownMinutes }: Omit<Wanted, 'resourceId'>): {
   from: Date;
   to: Date;
@@ -57,17 +57,17 @@ export function occupiedBy({ start, end, setupMinutes, teardownMinutes }: Omit<W
 }
 
 /**
- * The resources in the order of their ids.
- * @throws InvalidInput for one that the tenant does not have
+ * Reads the resources in the order of their ids.
+ * @throws InvalidInput for an id that is not of this tenant
  */
 export function readRooms(db: Database, mandatorId: number, ids: readonly number[]): Promise<BookableRoom[]> {
   return selectRooms(db, mandatorId, ids, sql``);
 }
 
 /**
- * The resources in the order of their ids, which nobody else books, changes or imports lessons into until the
- * transaction ends.
- * @throws InvalidInput for one that the tenant does not have
+ * Reads the resources and locks them until the transaction ends: meanwhile no other transaction books them, changes them
+ * or imports lessons into them.
+ * @throws InvalidInput for an id that is not of this tenant
  */
 export function lockRooms(trx: Transaction, mandatorId: number, ids: readonly number[]): Promise<BookableRoom[]> {
   return selectRooms(trx, mandatorId, ids, sql`for no key update of resource`);
@@ -79,7 +79,7 @@ async function selectRooms(
   ids: readonly number[],
   locking: ReturnType<typeof sql>,
 ): Promise<BookableRoom[]> {
-  // bigint: an id that no resource can have is an unknown one.
+  // bigint, so that an id beyond the range of `integer` is unknown instead of a database error.
   const { rows } = await sql<BookableRoom>`
     select resource.id, resource.name, resource.location_id as "locationId", location.time_zone as "timeZone",
       resource.capacity, resource.kind, resource.check_in_minutes as "checkInMinutes", resource.active
@@ -110,10 +110,10 @@ type Found = {
 };
 
 /**
- * What stands in the way of each wanted booking, in their order; private ones as the viewer may see them, and for a display
- * all alike. One query. Of one wanted booking the first 100, of each of several the first 10.
- * @param wanted of resources of the viewer's tenant
- * @param except bookings that do not count, because they are to be moved away themselves
+ * Lists the bookings in the way of each wanted booking, in the order of `wanted`: the first 100 for a single wanted booking,
+ * the first 10 for each of several. The subject is hidden from viewers who may not see it, and always from a display.
+ * @param wanted places on resources of the viewer's tenant
+ * @param except ids of bookings that do not count, because the caller moves them
  */
 export async function findConflicts(
   db: Database | Transaction,
@@ -122,8 +122,8 @@ export async function findConflicts(
   except: readonly number[] = [],
 ): Promise<RoomConflict[]> {
   const places = wanted.map(occupiedBy);
-  // Place by place: joined, all bookings of the rooms would be compared with all places. `offset 0`, because an index that
-  // has them in their order, from the oldest on, would be taken for the limit otherwise.
+  // The lateral join searches place by place; a plain join compares all bookings of the rooms with all places. `offset 0`
+  // keeps the planner from serving the limit by an index on the order, which it would scan from the oldest booking on.
   const { rows } = await sql<Found>`
     select way.id, way.resource_id as "resourceId", way.kind, way.subject, way.is_private as "isPrivate",
       way.organizer_id as "organizerId", coalesce(way.created_by, lesson.created_by) as "createdBy",
@@ -166,7 +166,7 @@ export async function findConflicts(
   });
 }
 
-/** For bookings that are in the way of wanted ones; tells of the first 100. */
+/** The error for a place that is taken; it names the first 100 conflicts. */
 export function roomOccupied(conflicts: readonly RoomConflict[], alternatives: readonly Alternative[] = []): Occupied {
   const count = conflicts.length;
   return new Occupied(
@@ -177,9 +177,9 @@ export function roomOccupied(conflicts: readonly RoomConflict[], alternatives: r
 }
 
 /**
- * Whether [start, end) lies within opening hours (contract 5.1), on the clocks of the resource's own location; setup and
+ * Checks that [start, end) lies within opening hours (contract 5.1), in the time zone of the resource's location; setup and
  * teardown may lie outside. A resource without known hours is always open. Admins and Blocks are not checked.
- * @throws InvalidInput code OutsideOpeningHours that names the first one which does not
+ * @throws InvalidInput code OutsideOpeningHours, naming the first place outside
  */
 export async function checkOpeningHours(
   db: Database,
@@ -195,7 +195,7 @@ export async function checkOpeningHours(
   throw new InvalidInput(message, [{ field: 'Start', pointer: '/Start', code: 'OutsideOpeningHours', message }]);
 }
 
-/** Reads the opening hours around all of `places`, of which it then tells whether they are open throughout. */
+/** Reads the opening hours around `places`. @returns a predicate: whether one of the places is open throughout */
 export async function readOpenness(
   db: Database,
   mandatorId: number,
@@ -209,14 +209,14 @@ export async function readOpenness(
     open.get(resourceId)?.some((stretch) => stretch.start <= start && end <= stretch.end) ?? true;
 }
 
-/** Of one tenant in one process; more are refused at once instead of left waiting. */
+/** Writes of one tenant that wait in one process; further ones are refused at once. */
 const mostWaiting = 200;
-/** Writers of one tenant that are in the database at once: the others leave their connections to everybody else. */
+/** Writes of one tenant that run at once in one process: waiting writes hold no database connection. */
 const mostWriters = 4;
 const openWriters = () => new Map<number, LimitFunction>();
-/** `lock_timeout` of a writer: it then queues again, so that writers of other rooms go on while an import holds its rooms. */
+/** `lock_timeout` of a write. The write then queues again, so that writes of other rooms go on during an import. */
 const lockTimeoutMs = 200;
-/** How long a writer tries to get its rooms: clients wait no longer. */
+/** How long a write tries to lock its rooms: clients wait no longer. */
 const roomsTimeoutMs = 30_000;
 
 function writersOf(db: Database, mandatorId: number): LimitFunction {
@@ -227,12 +227,12 @@ function writersOf(db: Database, mandatorId: number): LimitFunction {
 }
 
 /**
- * Runs a write of bookings in a transaction. At most 4 of a tenant are at it in this process; who does not get a lock at
- * once goes to the end of the queue, so that waiting for an import takes neither the connections nor the turns of others.
- * Repeated once after a deadlock, and when the exclusion constraint refuses what `work` had found to be free, so that it
- * sees what is in the way.
- * @throws Conflict when the constraint refuses it twice; Unavailable when the rooms or bookings were held for 30 seconds,
- * and when 200 wait already; whatever `work` throws
+ * Runs a write of bookings in a transaction. At most 4 writes of a tenant run at once in this process. A write that does
+ * not get its locks within 200 ms goes to the end of the queue, so that waiting for an import blocks no other write.
+ * `work` is repeated once after a deadlock, and when the exclusion constraint refuses a place that it found free: the
+ * second run sees the conflict.
+ * @throws Conflict when the constraint refuses it twice; Unavailable when the rooms or bookings stay locked for 30 seconds,
+ * and when 200 writes wait already; the errors of `work`
  */
 export async function writeBookings<T>(
   db: Database,

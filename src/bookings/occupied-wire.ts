@@ -1,4 +1,4 @@
-/** What a 409 tells of bookings, as clients see it (contract 5.2): REST in Pascal case, GraphQL in camel case. */
+/** The conflicts and alternatives of a 409 on the wire (contract 5.2): REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { type Alternative, Occupied, type RoomConflict } from './occupied.ts';
 
@@ -42,7 +42,7 @@ export function toAlternativeRecord({ resourceId, resourceName, start, end }: Al
   return { ResourceId: resourceId, ResourceName: resourceName, Start: start, End: end };
 }
 
-/** The members that an error has beside those of every problem. */
+/** The members that a 409 about a booking adds to those of every problem. */
 export const occupiedMembers = {
   Conflicts: z
     .array(roomConflict)

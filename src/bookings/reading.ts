@@ -1,4 +1,4 @@
-/** Bookings as somebody may see them: one, and lists. */
+/** Bookings as the viewer may see them: one, and lists. */
 import { z } from 'zod';
 import { checkReader, maySeeAll, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
@@ -12,16 +12,16 @@ import { type BookingKey, findStored, hashStored, type ListFilter, listStored, t
 
 const defaultDays = 31;
 const mostDays = 366;
-/** Of one resource: what takes the event loop a few milliseconds. */
+/** Bookings that `listForResource` reads at a time; more would block the event loop for longer than a few milliseconds. */
 const readAtOnce = 500;
-/** Where a booking of a list stands in it. */
+/** A booking with its position in a list. */
 type Listed = Booking & Pick<StoredWithKey, 'key'>;
 
-/** In the order in which they begin to occupy their resources. */
+/** The order is that in which the bookings begin to occupy their resources. */
 export const bookingList: List<Listed, BookingKey> = {
   name: 'bookings',
   key: z.tuple([
-    // As far as the instants of PostgreSQL go.
+    // The range of PostgreSQL's timestamptz.
     z.string().regex(/^(-\d{1,17}|\d{1,18})$/),
     longIdKey,
   ]),
@@ -35,20 +35,20 @@ export async function findBooking(db: Database, viewer: Viewer, id: number): Pro
   return stored && asSeenBy(viewer, stored);
 }
 
-/** @throws Forbidden for a display; NotFound, also for another tenant's */
+/** @throws Forbidden for a display; NotFound, also for a booking of another tenant */
 export async function getBooking(db: Database, viewer: Viewer, id: number): Promise<Booking> {
   const found = await findBooking(db, viewer, id);
   if (!found) throw new NotFound('There is no booking of this id.');
   return found;
 }
 
-/** What a booking occupies. @throws Forbidden for a display */
+/** @throws Forbidden for a display */
 export const getResourceOf = (db: Database, viewer: Viewer, { resourceId }: Booking): Promise<Resource> =>
   getResource(db, viewer, resourceId);
 
 /**
- * A booking that the viewer has just changed, as it is now: a display is told of it too, but not where it has gone to.
- * @throws NotFound
+ * Reads a booking that the viewer has just changed. Unlike `getBooking`, it serves displays too.
+ * @throws NotFound, also at a display when the booking has moved to a room that is not its own
  */
 export async function readBack(db: Database, viewer: Viewer, id: number): Promise<Booking> {
   const stored = await findStored(db, viewer.mandatorId, id);
@@ -57,7 +57,8 @@ export async function readBack(db: Database, viewer: Viewer, id: number): Promis
 }
 
 /**
- * The bookings of the tenant whatever their status, in the order of their beginning, setup included.
+ * Lists bookings of any status in the order of their beginning, setup included. Without `from`, the window begins now;
+ * without `to`, it lasts 31 days. The bookings of a series need no window.
  * @throws Forbidden for a display; Malformed for a window that ends before it begins or is longer than 366 days
  */
 export async function listBookings(
@@ -72,11 +73,11 @@ export async function listBookings(
   return toPage(bookingList, seen, page.limit);
 }
 
-/** The first `most` bookings of a resource in [from, to). */
+/** Selects the first `most` bookings of a resource in [from, to). */
 export type OfResource = { resourceId: number; from: Date; to: Date; most: number };
 
 /**
- * As `listBookings` has them at one moment, some at a time: so that others have their turn meanwhile.
+ * Lists bookings of a resource from one snapshot, in pieces, so that other requests are served in between.
  * @throws Forbidden for a display
  */
 export async function* listForResource(
@@ -100,7 +101,7 @@ export async function* listForResource(
 }
 
 /**
- * Differs when `listForResource` would give something else, also by a name around a booking, or to somebody else.
+ * Hashes the result of `listForResource`: the hash changes with every member, and differs between viewers with other rights.
  * @throws Forbidden for a display
  */
 export async function hashForResource(db: Database, viewer: Viewer, { most, ...filter }: OfResource): Promise<string> {
@@ -109,7 +110,6 @@ export async function hashForResource(db: Database, viewer: Viewer, { most, ...f
   return `${maySeeAll(viewer) ? 'all' : viewer.personId} ${stored}`;
 }
 
-/** The 31 days from now on unless the filter says others; of a series all of it. */
 function withWindow(filter: BookingFilter): ListFilter {
   const { from: begin, to: end, seriesId } = filter;
   if (!begin && !end && seriesId !== undefined) return { ...filter, seriesId };

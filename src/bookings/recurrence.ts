@@ -1,8 +1,8 @@
 /**
- * Series: a rule of RFC 5545 as the starts of its occurrences, and bookings that keep their local clock time. Pure.
+ * Series: expands a rule of RFC 5545 into the starts of its occurrences, and keeps bookings at their local time. Pure.
  *
- * An occurrence begins at the clock time of the first one on the clocks of the location. Where these skip that time, it
- * begins as much later (02:30 becomes 03:30), and where they show it twice, at the first of the two.
+ * Each occurrence begins at the local time of the first one in the zone of the location. If the clocks skip that time, the
+ * occurrence begins as much later as they skip (02:30 becomes 03:30); if they show it twice, at the first of the two.
  */
 import { InvalidInput } from '../errors.ts';
 import { civil, dateText, dayLength, dayOf, dayOfWall, readWall, timeOfWall, type Wall } from '../time/days.ts';
@@ -22,7 +22,7 @@ const upTo53 = '[1-9]|[1-4]\\d|5[0-3]';
 const upTo31 = '[1-9]|[12]\\d|3[01]';
 const upTo12 = '[1-9]|1[0-2]';
 
-/** What each part may be; others have no place in a series of bookings. */
+/** The parts that a rule may have, and their values. */
 const parts: ReadonlyMap<string, { form: RegExp; allowed: string }> = new Map(
   (
     [
@@ -41,7 +41,6 @@ const parts: ReadonlyMap<string, { form: RegExp; allowed: string }> = new Map(
   ).map(([name, form, allowed]) => [name, { form: new RegExp(`^(?:${form})$`), allowed }]),
 );
 
-/** For whatever is wrong with a rule. */
 function invalidRule(text: string): InvalidInput {
   const message = `RecurrenceRule: ${text}.`;
   return new InvalidInput(message, [
@@ -71,7 +70,7 @@ function readParts(rule: string): Map<string, string> {
   return found;
 }
 
-/** What RFC 5545, 3.3.10 does not allow beside each other. @throws InvalidInput */
+/** @throws InvalidInput for parts that RFC 5545, 3.3.10 does not allow together */
 function checkCombination(found: ReadonlyMap<string, string>, frequency: string): void {
   const only = (name: string, ...frequencies: string[]) => {
     if (found.has(name) && !frequencies.includes(frequency))
@@ -89,14 +88,14 @@ function checkCombination(found: ReadonlyMap<string, string>, frequency: string)
     throw invalidRule('BYSETPOS needs another part that begins with BY');
 }
 
-/** The same date and clock time so many years later; 28 February for a 29th that is not there. */
+/** Adds years to a local time; 29 February becomes the 28th if the target year has no 29th. */
 function addYears(wall: Wall, years: number): Wall {
   const { year, month, date } = civil(dayOfWall(wall));
   const day = Math.min(dayOf(year + years, month, date), dayOf(year + years, month + 1, 1) - 1);
   return day * dayLength + timeOfWall(wall);
 }
 
-/** The last instant that a rule may have. @throws InvalidInput for a date that cannot be */
+/** The last instant of UNTIL; a date lasts until its end. @throws InvalidInput for a date that does not exist */
 function readUntil(until: string, zone: Zone): number {
   const wall = readWall(until.replace('Z', ''));
   if (wall === null) throw invalidRule(`UNTIL=${until} is not in the calendar`);
@@ -104,11 +103,11 @@ function readUntil(until: string, zone: Zone): number {
 }
 
 /**
- * The starts of a series, in order; the first is `start` itself.
+ * Lists the starts of a series, in order; the first is `start` itself.
  * @param rule the value of an RRULE (RFC 5545, 3.3.10) with COUNT or UNTIL, without `RRULE:`
- * @param timeZone the IANA zone whose clocks count
- * @throws InvalidInput that says what is wrong with the rule: it cannot be read, `start` is not one of its occurrences, it
- * has more than 366 or reaches further than 10 years
+ * @param timeZone the IANA zone of the location
+ * @throws InvalidInput when the rule is invalid, `start` is not one of its occurrences, or the series has more than 366
+ * occurrences or lasts longer than 10 years
  */
 export function expandRule(rule: string, start: Date, timeZone: string): Date[] {
   const parts = readParts(rule);
@@ -120,7 +119,7 @@ export function expandRule(rule: string, start: Date, timeZone: string): Date[] 
   const last = parts.has('UNTIL') ? readUntil(parts.get('UNTIL')!, zone) : horizon;
   const tooFar = `must end within ${mostYears} years of Start`;
   if (last > horizon) throw invalidRule(tooFar);
-  // Before the years are searched for dates that may never come.
+  // This check comes before the expansion, which would search years for dates that may never come.
   if (last < start.getTime() || !fitsStart(days, date))
     throw invalidRule(
       `its first occurrence must be Start, and ${dateText(date)} is none of its dates; choose Start or the rule so that they meet`,
@@ -134,14 +133,13 @@ export function expandRule(rule: string, start: Date, timeZone: string): Date[] 
   return starts.map((instant) => new Date(instant));
 }
 
-/** Whether the clocks of a zone show the same date at both instants. */
 export function areOnSameDate(one: Date, other: Date, timeZone: string): boolean {
   return localDateOf(one, timeZone) === localDateOf(other, timeZone);
 }
 
 /**
- * A booking on the local date of `occurrence`, at the clock time and with the local duration of [start, end). On the date
- * of `start` that is [start, end) itself.
+ * Moves [start, end) to the local date of `occurrence`, with the same local time and local duration. On the date of
+ * `start`, the result is [start, end) itself.
  */
 export function atSameClock(occurrence: Date, start: Date, end: Date, timeZone: string): { start: Date; end: Date } {
   if (areOnSameDate(occurrence, start, timeZone)) return { start, end };
@@ -149,7 +147,7 @@ export function atSameClock(occurrence: Date, start: Date, end: Date, timeZone: 
   const [from, to] = [zone.wallOf(start.getTime()), zone.wallOf(end.getTime())];
   const date = dayOfWall(zone.wallOf(occurrence.getTime()));
   const begins = zone.instantOf(date * dayLength + timeOfWall(from));
-  // While the clocks are set back, they may show an earlier time at the end than at the start.
+  // When the clocks are set back between the two, the local time of the end may be earlier than that of the start.
   const lasts = to > from ? to - from : end.getTime() - start.getTime();
   return { start: new Date(begins), end: new Date(zone.instantOf(zone.wallOf(begins) + lasts)) };
 }

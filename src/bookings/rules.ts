@@ -1,4 +1,4 @@
-/** What every booking keeps to, whether it is made or changed (contract 5.2). */
+/** Rules that apply to new and to changed bookings (contract 5.2). */
 import { mayBookAnytime } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
@@ -11,7 +11,7 @@ const earliest = new Date('2000-01-01T00:00:00Z');
 const mostDaysAhead = 3 * 366;
 
 /**
- * Who is no Admin books nothing that is over already.
+ * Checks the start and the length of a booking, and that it is not over; Admins may book the past.
  * @throws InvalidInput with each fault: codes InvalidTime, TooLong, InPast
  */
 export function checkTimes(
@@ -34,12 +34,12 @@ export function checkTimes(
   if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
 }
 
-/** @throws Conflict for a resource that is retired */
+/** @throws Conflict for an inactive resource */
 export function checkActive({ name, active }: BookableRoom): void {
   if (!active) throw new Conflict(`The resource ${name} is not active; choose another.`);
 }
 
-/** @throws InvalidInput when two of a series would occupy their resource at once */
+/** @throws InvalidInput when two bookings of a series would occupy a resource at the same time */
 export function checkApart(series: readonly Wanted[]): void {
   const places = series.map((wanted) => ({ resourceId: wanted.resourceId, ...occupiedBy(wanted) }));
   places.sort((one, other) => one.resourceId - other.resourceId || one.from.getTime() - other.from.getTime());

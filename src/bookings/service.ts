@@ -1,19 +1,19 @@
 /**
- * Bookings: who has a resource when (contract 5.2).
+ * Bookings of resources (contract 5.2).
  *
- * Terms: a booking **occupies** its resource from its Start less its setup to its End plus its teardown, half-open, while
- * it is **active**: Confirmed or Tentative. A **lesson** is a booking of Kind Lesson, which the import alone writes; a
- * **block** keeps a resource from being booked. A **series** is bookings that were made together by one recurrence rule and
- * live on their own from then on. A **no-show** is a booking that nobody has checked in by its limit.
+ * Terms: while a booking is **active** (Confirmed or Tentative), it **occupies** its resource from Start minus setup to End
+ * plus teardown, half-open. A **lesson** is a booking of Kind Lesson, which only the import writes; a **block** keeps a
+ * resource from being booked. A **series** is a set of bookings that were created by one recurrence rule and are
+ * independent afterwards. A **no-show** is a booking that has not been checked in by its limit.
  *
  * Invariants:
- * - No two active bookings of a resource overlap; a constraint of the database refuses it, whoever writes.
- * - Whoever takes room locks the rows of the resources first, in the order of their ids; who only gives room free need not.
- * - Cancelled and Released are final, but for two: a lesson that was cancelled may take place again, and a display may take
- *   back a release of its own within a minute, where the place is still free.
+ * - No two active bookings of a resource overlap; an exclusion constraint of the database guards every write.
+ * - A write that may occupy more of a resource first locks the rows of its resources, in the order of their ids.
+ * - Cancelled and Released are final, with two exceptions: a cancelled lesson may take place again, and a display may undo
+ *   its own release within a minute if the place is still free.
  * - `version` grows with every change and with nothing else; every change leaves a row in the outbox.
- * - What a private booking is about leaves this room only for its organizer, who made it, and Admins; what any booking is
- *   about, for a display, only if it made it.
+ * - Only the organizer, the creator and Admins see the content of a private booking; a display sees only the content of
+ *   bookings that it made.
  */
 export { checkIn, countNoShows, releaseBooking, releaseNoShows } from './attendance.ts';
 export { type Booking, type BookingKind, isActive } from './booking.ts';

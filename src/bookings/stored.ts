@@ -1,4 +1,4 @@
-/** Bookings as they are stored, with the names around them: by their ids, and as a list. */
+/** Queries for stored bookings with the names they refer to: by id, and as a list. */
 import { type RawBuilder, sql } from 'kysely';
 import { maySeeAll } from '../access.ts';
 import type { Viewer } from '../context.ts';
@@ -10,8 +10,8 @@ import type { BookingFilter, StoredBooking } from './booking.ts';
 import type { Lektion } from './lektion.ts';
 
 /**
- * The beginning of what a booking occupies, in microseconds, and its id: beginnings coincide. The microseconds are a text,
- * for from 2255 on they are more than a number holds.
+ * The beginning of the occupied range in microseconds, and the id, as beginnings coincide. The microseconds are a text: from
+ * 2255 on they exceed the safe integers.
  */
 export type BookingKey = [micros: string, id: number];
 export type StoredWithKey = StoredBooking & { key: BookingKey };
@@ -27,7 +27,7 @@ type StoredRow = Omit<StoredBooking, 'uid' | 'organizer' | 'checkIn' | 'origin' 
   system: StoredBooking['origin']['system'];
   batchId: string | null;
   mailItemId: string | null;
-  /** Of a lesson: the coupled ones in their order. */
+  /** The coupled lessons of a booking of kind Lesson, in their order. */
   lessons: (Lektion & { jobId: string; lektionId: string })[] | null;
   creatorId: number | null;
   creatorName: string;
@@ -35,8 +35,8 @@ type StoredRow = Omit<StoredBooking, 'uid' | 'organizer' | 'checkIn' | 'origin' 
 };
 
 /**
- * The bookings of `found`, a query of rows of the table, each with the names around it. Every join goes by a primary key;
- * lessons are looked for where there are some. An imported booking was made by whoever sent its job.
+ * Joins the bookings of `found`, a query of rows of the table, with the names they refer to. Every join uses a primary key;
+ * only bookings of kind Lesson look for lessons. The creator of an imported booking is the person who sent its job.
  */
 const describeBookings = <More = unknown>(
   found: RawBuilder<unknown>,
@@ -76,19 +76,19 @@ const describeBookings = <More = unknown>(
   left join person as creator
     on creator.mandator_id = booking.mandator_id and creator.id = coalesce(booking.created_by, lesson.created_by)`;
 
-/** What all of them have, each once, in its order; null where nobody says any. */
+/** The distinct members of all lists, in order; null if all lists are null. */
 function together(lists: readonly (string[] | null)[]): string[] | null {
   const said = lists.filter((list) => list !== null);
   return said.length > 0 ? [...new Set(said.flat())] : null;
 }
 
-/** A person here, or somebody from outside of whom a mail server has told. */
+/** The organizer: a person of the tenant, or a name or address from outside that a mail server has reported. */
 function toOrganizer({ organizerId, organizerName, organizerEmail }: StoredRow): StoredBooking['organizer'] {
   const displayName = organizerName ?? organizerEmail;
   return displayName === null ? null : { personId: organizerId, displayName, email: organizerEmail };
 }
 
-/** Member by member: rests and spreads of so many cost more than all else that is done to a booking. */
+/** Copies member by member: rest and spread of so many members cost more than all other work on a booking. */
 function toStored(row: StoredRow): StoredWithKey {
   const { lessons, checkInFrom } = row;
   const [first] = lessons ?? [];
@@ -140,7 +140,6 @@ function toStored(row: StoredRow): StoredWithKey {
   };
 }
 
-/** The query of `findStored`. */
 export const selectStored = (asked: RawBuilder<unknown> | Asked) =>
   describeBookings<{ position: number }>(
     sql`select booking.*, asked.position from ${asked}
@@ -152,16 +151,15 @@ const bookingById = readById<StoredRow>('booking by id', (db, asked) => ({
   compile: () => selectStored(asked).compile(db),
 }));
 
-/** The booking of an id that the tenant has. */
 export async function findStored(db: Database, mandatorId: number, id: number): Promise<StoredBooking | undefined> {
   const row = await bookingById(db, mandatorId, id);
   return row && toStored(row);
 }
 
-/** A filter with its window, which only the bookings of a series may go without. */
+/** A filter with its window, which only the bookings of a series do not need. */
 export type ListFilter = BookingFilter & ({ from: Date; to: Date } | { seriesId: number });
 
-/** What is read most; other filters make too many statements to keep them all prepared, and longer lists other plans. */
+/** The most frequent read is prepared. Other filters make too many statements, longer pages need other plans. */
 const isPageOfRoom = (
   { resourceId, locationId, personId, seriesId, changedAfter }: ListFilter,
   { limit }: PageRequest<BookingKey>,
@@ -173,7 +171,7 @@ const isPageOfRoom = (
   changedAfter === undefined &&
   limit <= mostPerPage;
 
-/** One page, and one booking more where another page follows. */
+/** Reads a page, and one more booking if another page follows. */
 export async function listStored(
   db: Database,
   viewer: Viewer,
@@ -187,7 +185,7 @@ export async function listStored(
   return rows.map(toStored);
 }
 
-/** A hash of all that a page of `listStored` is made of: while it is the same, so is the page. */
+/** Hashes a page of `listStored`: while the hash is the same, so is the page. */
 export async function hashStored(
   db: Database,
   viewer: Viewer,
@@ -200,7 +198,7 @@ export async function hashStored(
   return rows[0]!.hash;
 }
 
-/** Whose a private booking is, and of which series, stays hidden from a filter as it is from a record (`maySee`). */
+/** Keeps a filter by organizer or series from revealing what `maySee` hides in the record of a private booking. */
 function amongVisible(viewer: Viewer): RawBuilder<unknown> {
   if (maySeeAll(viewer)) return sql``;
   const { personId } = viewer;
@@ -208,8 +206,8 @@ function amongVisible(viewer: Viewer): RawBuilder<unknown> {
 }
 
 /**
- * The query of `listStored`. A series, an organizer and a recent change have an index of their own. All else goes room by
- * room: those of its bookings that begin in the window, in their order, and before them the few that reach into it.
+ * The query of `listStored`. Filters by series, organizer or change have an index of their own. Other queries go room by
+ * room: the bookings that begin in the window, in order, and the few earlier ones that reach into it.
  */
 export function selectBookings(
   viewer: Viewer,
@@ -246,14 +244,14 @@ export function selectBookings(
 
   const ofRoom = sql`from booking where booking.resource_id = room.id and ${wanted}`;
   const beginning = sql`${ofRoom} and ${begin} >= ${from} and ${begin} < ${to}`;
-  // Of many rooms the page ends long before most of their bookings: as many as it holds begin up to this instant.
+  // Over many rooms a page ends long before most of their bookings: at least a page of bookings begins up to this instant.
   const horizon = sql`and ${begin} <= coalesce((
     select early.begin from resource as room
     cross join lateral (
       select ${begin} as begin ${beginning} order by ${begin} limit ${Math.ceil(limit / 50)}) as early
     where ${room} order by early.begin offset ${limit} limit 1), 'infinity')`;
   const reaching = sql`${ofRoom} and ${begin} < ${from} and booking.occupied @> ${from}::timestamptz`;
-  // Past the first of them in the order no other follows.
+  // A cursor in the window is past all bookings that began before it.
   const hasBegun = after !== undefined && BigInt(after[0]) >= BigInt(from.getTime()) * 1_000n;
   const earlier = sql`
     union all select booking.* ${reaching} and booking.status in ('Confirmed', 'Tentative')

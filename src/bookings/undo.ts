@@ -1,4 +1,4 @@
-/** The last act of a display on a booking, and how it is taken back, for touches by mistake. */
+/** Undo of a display's last act on a booking, for touches by mistake. */
 import { type RawBuilder, sql } from 'kysely';
 import { checkActor, isDisplay } from '../access.ts';
 import type { Versions, Viewer } from '../context.ts';
@@ -14,8 +14,8 @@ import { checkActive } from './rules.ts';
 type DoorAction = 'Booked' | 'CheckedIn' | 'Extended' | 'Released';
 
 /**
- * Whether a display extends again what it has extended by so many minutes, from one of these versions: the answer to the
- * first call may have been lost.
+ * Whether the display has already extended the booking by `minutes` from one of `versions`: the call is then a repetition,
+ * whose first answer may have been lost.
  */
 export async function isExtendedAlready(
   db: Database,
@@ -37,8 +37,8 @@ export async function isExtendedAlready(
 const undoSeconds = 60;
 
 /**
- * Keeps what a display has just done, in the transaction that does it; of everybody else nothing.
- * @param before the booking as it was; of a new one its id, and 0 as version
+ * Records an act of a display for `undoBooking`, in the transaction of the act; does nothing for other viewers.
+ * @param before the booking before the act; for a new booking its id, with version 0
  */
 export async function keepUndo<Act extends DoorAction>(
   trx: Transaction,
@@ -62,11 +62,11 @@ export async function keepUndo<Act extends DoorAction>(
 type Undo = { personId: number; version: number; action: DoorAction; isFresh: boolean; isUndone: boolean };
 
 /**
- * Takes back what this display did last with a booking, within a minute, if nothing has changed it since: what it booked is
- * cancelled, whom it checked in has not come, what it extended ends as before, what it released takes place, if its place is
- * still free. Again it changes nothing.
- * @param versions those that the act has left; undefined for whichever there is
- * @throws Conflict when there is nothing to take back, when it is too late, and with what is in the way; Forbidden, NotFound
+ * Undoes this display's last act on a booking, within a minute and if nothing has changed the booking since: a new booking
+ * is cancelled, a check-in is removed, an extension ends, and a released booking is active again if its place is still
+ * free. Repeating it changes nothing.
+ * @param versions the version after the act; undefined for any
+ * @throws Conflict when there is nothing to undo, when it is too late, and with the bookings in the way; Forbidden, NotFound
  */
 export async function undoBooking(db: Database, viewer: Viewer, id: number, versions: Versions): Promise<Booking> {
   checkActor(viewer);
@@ -101,7 +101,7 @@ export async function undoBooking(db: Database, viewer: Viewer, id: number, vers
 
 const changedSince = () => new Conflict('This booking has been changed since; what was done before stays as it is.');
 
-/** @throws Conflict when who has not come by now is a no-show */
+/** @throws Conflict when the check-in limit has passed, so that the booking would be a no-show */
 function checkStillOpen({ checkInUntil }: Held, now: Date): void {
   if (checkInUntil && checkInUntil <= now)
     throw new Conflict(
@@ -109,7 +109,7 @@ function checkStillOpen({ checkInUntil }: Held, now: Date): void {
     );
 }
 
-/** The room to lock before the booking: taking back a release takes the room again. */
+/** The room to lock before the booking: the undo of a release occupies the room again. */
 async function findRoomToRetake(trx: Transaction, viewer: Viewer, id: number): Promise<number | undefined> {
   const { rows } = await sql<{ resourceId: number }>`
     select booking.resource_id as "resourceId"
@@ -120,7 +120,7 @@ async function findRoomToRetake(trx: Transaction, viewer: Viewer, id: number): P
   return rows[0]?.resourceId;
 }
 
-/** @throws Conflict when the display did nothing of these versions, or somebody else something since */
+/** @throws Conflict when this display has not acted on the booking, or another display or change came later */
 async function findUndo(
   trx: Transaction,
   { mandatorId, personId }: Viewer,
@@ -145,7 +145,7 @@ async function findUndo(
 const former: Record<DoorAction, RawBuilder<unknown>> = {
   Booked: sql`status = 'Cancelled'`,
   CheckedIn: sql`checked_in_at = null`,
-  // Who may come until the end may do so until the former one.
+  // The check-in limit must not lie after the former end.
   Extended: sql`occupied = undo.occupied, check_in_until = case when check_in_until is not null then
     least(check_in_until, upper(undo.occupied) - make_interval(mins => teardown_minutes)) end`,
   Released: sql`status = undo.status`,
@@ -161,7 +161,7 @@ async function restore(trx: Transaction, { mandatorId }: Viewer, id: number, act
     update booking_undo set undone_at = now() where mandator_id = ${mandatorId} and booking_id = ${id}`.execute(trx);
 }
 
-/** Deletes acts that can no longer be taken back. */
+/** Deletes acts that can no longer be undone. */
 export async function forgetOldUndos(db: Database): Promise<void> {
   await sql`delete from booking_undo where at < now() - interval '1 hour'`.execute(db);
 }

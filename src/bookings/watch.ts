@@ -1,4 +1,4 @@
-/** Watching bookings: the `bookings` subscription (contract 8). */
+/** The `bookings` subscription (contract 8). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkReader } from '../access.ts';
 import { cursorAt, type FeedStretch, findEnd, readChangePage, readTogether } from '../changes/service.ts';
@@ -9,24 +9,24 @@ import { outlast } from '../flow/retry.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import { findStored } from './stored.ts';
 
-/** `cursor` is where the feed of changes goes on behind this frame. */
+/** `cursor` is the position in the feed of changes after this frame. */
 export type BookingFrame = { cursor: string; serverTime: Date; bookings: Booking[] };
 
-/** Where every change of a tenant's bookings is announced, with the resource as key. */
+/** The topic of all changes of a tenant's bookings; the key of a change is the resource. */
 export const bookingTopic = (viewer: Viewer) => `booking:${viewer.mandatorId}`;
 
-/** Bookings of a frame, and so changes that are read for one. */
+/** The most bookings of a frame, and the most changes read for one. */
 export const frameLength = 100;
 const heartbeat = 30_000;
 
 /**
- * A frame at once, with the present cursor or with what has changed since `after`; then one after each change, each
- * booking in its present state, and an empty one every 30 s. A new booking is told when it fits the filter; a changed one
- * when its room (before or after the change), kind and series fit, whatever else became of it: so that whoever shows it
- * learns that it is gone. Of a private booking of others the series is not told, so it fits none.
+ * Yields a frame at once, with the present cursor or the changes since `after`; then one after each change, with each
+ * booking in its present state, and an empty one every 30 s. A frame has a new booking if it matches the filter; a changed
+ * one if its room (before or after the change), location, kind and series match, so that a client that shows the booking
+ * learns that it is gone. A private booking of others has no series, so it matches no filter by series.
  * @param after a cursor of the feed of changes
- * @param signal that the watching ends; until then outages are outlasted
- * @throws Forbidden for a display, Malformed for what is no cursor, Conflict for one whose changes are not kept any more
+ * @param signal ends the watch; until then the watch continues after outages of the database
+ * @throws Forbidden for a display, Malformed for an invalid cursor, Conflict for a cursor whose changes have been deleted
  */
 export async function* watchBookings(
   db: Database,
@@ -60,10 +60,10 @@ export async function* watchBookings(
   }
 }
 
-/** The changes, and undefined in between whenever so many milliseconds have passed. */
-async function* withPulse<T>(changes: AsyncIterable<T>, every: number): AsyncGenerator<T | undefined> {
+/** Yields the changes, and `undefined` at intervals. */
+async function* withPulse<T>(changes: AsyncIterable<T>, intervalMs: number): AsyncGenerator<T | undefined> {
   const over = new AbortController();
-  const beat = () => sleep(every, undefined, { signal: over.signal, ref: false }).catch(() => undefined);
+  const beat = () => sleep(intervalMs, undefined, { signal: over.signal, ref: false }).catch(() => undefined);
   const iterator = changes[Symbol.asyncIterator]();
   try {
     for (let [next, pulse] = [iterator.next(), beat()]; ; ) {
@@ -78,10 +78,10 @@ async function* withPulse<T>(changes: AsyncIterable<T>, every: number): AsyncGen
   }
 }
 
-/** What a stretch of the feed has for a filter, in the order of the feed. */
+/** Reads the bookings of a stretch of the feed that match a filter, in the order of the feed. */
 async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, stretch: FeedStretch): Promise<Booking[]> {
   const { resourceId, locationId, kind, seriesId } = filter;
-  /** By booking: whether all that is told of it is that it is new. */
+  /** By booking: whether the stretch has no other change of it than its creation. */
   const news = new Map<number, boolean>();
   for (const change of stretch.changes) {
     if (change.kind !== 'Booking') continue;
@@ -103,7 +103,7 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
 
 const minutes = 60_000;
 
-/** Whether a booking has the rest of what a filter asks for. */
+/** Whether a booking matches the members of a filter that `readNews` does not test. */
 function isAsked({ from, to, personId, status, changedAfter }: BookingFilter, booking: Booking): boolean {
   const begin = booking.start.getTime() - booking.setupMinutes * minutes;
   const end = booking.end.getTime() + booking.teardownMinutes * minutes;

@@ -41,7 +41,7 @@ export const conflictHandling = z.enum(conflictHandlings).meta({
 const longestSubject = 200;
 const longestDescription = 4_000;
 const mostMinutes = 1_440;
-/** Of a lesson it is its Titel or its Fach. */
+/** The subject of a lesson is its Titel or Fach. */
 const longestText = 4_000;
 const longestRule = 500;
 
@@ -202,16 +202,14 @@ export const extension = z
   .strictObject({ Minutes: sentMinutes(1, 'By how many minutes it ends later.') })
   .meta({ id: 'Extension', description: 'How long a booking is extended.' });
 
-/** A body that was read by `newBooking`. */
 export function toNewBooking(body: z.output<typeof newBooking>): NewBooking {
   const { organizerId, recurrenceRule, ...others } = toFields(body);
   return { ...others, organizerId: organizerId ?? undefined, recurrenceRule: recurrenceRule ?? undefined };
 }
 
-/** A body that was read by `bookingChanges`. */
 export const toChanges = (body: z.output<typeof bookingChanges>): BookingChanges => toFields(body);
 
-/** With instants as texts, which `JSON.stringify` writes in a fifth of the time that it takes for dates. */
+/** Instants are texts, which `JSON.stringify` writes in a fifth of the time of dates. */
 export function toBookingRecord(booking: Booking) {
   const { organizer, checkIn, origin, lektion, createdBy } = booking;
   return {
