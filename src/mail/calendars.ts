@@ -1,4 +1,4 @@
-/** Which calendars there are: those that the settings name (contract 7). */
+/** Keeps the calendars in line with the settings (contract 7). */
 import { sql } from 'kysely';
 import { type BookableRoom, cancelMailItems, lockRooms } from '../bookings/service.ts';
 import type { Config } from '../config.ts';
@@ -15,29 +15,29 @@ export const followedSettings = calendarSettings;
 
 /** Why a calendar of the settings is not read. */
 export type SettingsFault = {
-  /** Names the setting. */
+  /** For people; names the setting. */
   text: string;
   remedy: string;
 };
 
 type WantedCalendar = { mandatorId: number; resourceId: number; kind: ServerKind; mailbox: string };
 
-/** For which a change waits for its room. */
+/** How long a change waits for the lock of its room. */
 const lockWithinMs = 200;
 
 type Existing = WantedCalendar & { id: number; isRetired: boolean };
 
-/** What the settings come to. */
+/** The calendars that the settings ask for, and what is wrong with the settings. */
 type CalendarPlan = {
   wanted: WantedCalendar[];
   faults: SettingsFault[];
   /** Tenants that have settings. */
   mandatorIds: Set<number>;
-  /** Calendars whose resource is not found any more: they stay as they are. */
+  /** Whether a calendar stays as it is, as its resource is not found by its name, or several have that name. */
   isSpared(existing: Existing): boolean;
 };
 
-/** A calendar as the settings have it; without a name: all resources of the tenant that have a mailbox. */
+/** One calendar of the settings; with `name` null, all resources of the tenant that have a mailbox. */
 type Setting = { mandator: string; mailbox: string | null; name: string | null; location: string | null };
 
 type Meant = {
@@ -57,7 +57,7 @@ const settingsOf = ({ MailServer }: Config): Setting[] =>
       : [{ mandator, mailbox: null, name: null, location: null }],
   );
 
-/** The resources that each of the settings means, by name or all with a mailbox; each way by an index. */
+/** Finds the resources of each setting: by name, or all with a mailbox. Each branch of the union uses an index. */
 async function findResources(db: Database, settings: readonly Setting[]): Promise<Meant[]> {
   if (settings.length === 0) return [];
   const { rows } = await sql<Meant>`
@@ -126,16 +126,16 @@ function whyNot(named: number, active: number): { why: string; remedy: string } 
   return { why: `is ${active} resources`, remedy: 'Say which one with LocationName.' };
 }
 
-/** What is wrong with the settings of mail servers, for people; nothing when all calendars that they name are there. */
+/** Lists what is wrong with the settings of mail servers, for people. */
 export async function listSettingsFaults(db: Database, config: Config): Promise<SettingsFault[]> {
   return (await readPlan(db, config)).faults;
 }
 
 /**
- * Makes the calendars that the settings name, and retires those that they no longer name: what would begin there later is
- * cancelled, unless the tenant has no mail server at all any more. A calendar of another mailbox begins anew. Of a resource
- * that is not found by its name any more, for it was renamed perhaps, all stays as it is.
- * @param tell is told what is wrong with the settings
+ * Creates the calendars that the settings name, and retires the others: their future bookings are cancelled, unless the tenant
+ * has no mail server any more. A calendar with a new mailbox begins anew. A calendar whose resource is not found by its name
+ * any more, as after a renaming, stays as it is.
+ * @param tell called with what is wrong with the settings
  */
 export async function alignCalendars(
   db: Database,
@@ -162,11 +162,11 @@ export async function alignCalendars(
     const isSame = old && old.kind === calendar.kind && old.mailbox === calendar.mailbox;
     if (!isSame || old.isRetired) await attempt(begin(db, calendar, old));
   }
-  // What is wrong with one stops no other.
+  // A failure of one calendar does not stop the others.
   if (errors.length > 0) throw errors[0];
 }
 
-/** Tells the log of each fault once, and again when it comes back. */
+/** Logs each fault once, and again when it comes back. */
 export function openFaultLog({ log }: Pick<Context, 'log'>): (faults: readonly SettingsFault[]) => void {
   let told = new Set<string>();
   return (faults) => {
@@ -176,7 +176,7 @@ export function openFaultLog({ log }: Pick<Context, 'log'>): (faults: readonly S
   };
 }
 
-/** Runs a change of one calendar, whose room nobody else books meanwhile; comes back another time when somebody does just now. */
+/** Changes one calendar under the lock of its room. Does nothing while the room is locked; the next sweep tries again. */
 async function change(
   db: Database,
   { mandatorId, resourceId }: WantedCalendar,
@@ -192,7 +192,7 @@ async function change(
   }
 }
 
-/** Of a resource that is not active what is booked stays, however it came. */
+/** Retires a calendar. An inactive resource keeps all its bookings, also those of mail items. */
 async function retire(db: Database, calendar: Existing, hasServer: boolean): Promise<void> {
   await change(db, calendar, async (trx, room) => {
     const { numAffectedRows } = await sql`
@@ -206,7 +206,7 @@ async function retire(db: Database, calendar: Existing, hasServer: boolean): Pro
   });
 }
 
-/** Makes a calendar, or begins it anew. */
+/** Creates a calendar, or begins it anew. */
 async function begin(db: Database, calendar: WantedCalendar, old: Existing | undefined): Promise<void> {
   const { mandatorId, resourceId, kind, mailbox } = calendar;
   await change(db, calendar, async (trx) => {
@@ -227,7 +227,7 @@ async function begin(db: Database, calendar: WantedCalendar, old: Existing | und
   });
 }
 
-/** What a calendar says of the time to come does not count any more; what has begun stays. */
+/** Forgets a calendar's future items and cancels their bookings; what has begun stays. */
 async function forgetItems(trx: Transaction, { mandatorId, id }: Existing): Promise<void> {
   const { rows } = await sql<{ bookingId: number | null }>`
     with gone as (

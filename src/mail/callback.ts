@@ -7,9 +7,9 @@ import { getMandator } from '../tenants/service.ts';
 import { alignCalendars } from './calendars.ts';
 
 /**
- * Where the mail server of a tenant sends its changes. With CalDav its operator sets that up: the URL has its secret and
- * stays the same. Each calendar of the other kinds has a secret of its own, which nobody needs to know.
- * @throws NotFound for a tenant that there is not, or without a mail server; Conflict when it has no calendar yet
+ * The URL to which the mail server of a tenant sends notifications. The operator of a CalDAV server sets it up there, so it has
+ * its secret and stays the same. For the other kinds, the service gives the mail server a URL with a secret for each calendar.
+ * @throws NotFound for an unknown tenant, or one without a mail server; Conflict when the tenant has no calendar yet
  */
 export async function openCallback(
   { config, db }: Pick<Context, 'config' | 'db'>,
@@ -25,7 +25,7 @@ export async function openCallback(
   const find = () => findTenantWideCallback(db, config, { mandatorId, mandator: code });
   let url = await find();
   if (url === undefined) {
-    // Only now, as a shell may lack settings of other tenants that the service has.
+    // Only where the URL is missing, as a shell may lack the service's settings of other tenants.
     await alignCalendars(db, config);
     await alignTenantWide(db, config);
     url = await find();

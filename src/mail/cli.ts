@@ -78,7 +78,7 @@ const toRow = (calendar: CalendarStatus) => [
   ...[calendar.conflictCount, calendar.unreadableCount, calendar.fault?.kind ?? ''],
 ];
 
-/** What keeps an item from being booked for good is told at once: nobody looks for it otherwise. */
+/** The table of unreadable items, which are never booked: without it, operators would not look for them. */
 function formatUnreadable(
   calendars: readonly CalendarStatus[],
   unreadable: ReadonlyMap<number, readonly UnreadableItem[]>,
@@ -95,7 +95,7 @@ function formatUnreadable(
 
 type Waiting = { calendar: CalendarStatus; until: Date; why: string };
 
-/** Those that are left alone for a while, whoever asks for them. */
+/** The wait of a calendar that a request does not shorten; undefined where there is none. */
 function findWaiting(calendar: CalendarStatus): Waiting | undefined {
   const { fault, faultUntil, nextReadAt } = calendar;
   if (fault?.kind === 'AccessLost' && faultUntil)

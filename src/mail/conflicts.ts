@@ -6,14 +6,14 @@ import { transactWithin } from '../db/lock-timeout.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
 import { precedenceOf, readStanding, toWish, writeStanding } from './standing.ts';
 
-/** For which a room is waited for; the next sweep tries again. */
+/** How long to wait for the lock of a room; the next sweep tries again. */
 const lockWithinMs = 200;
 
 type WaitingCalendar = { mandatorId: number; calendarId: number; resourceId: number };
 
 /** @returns how many items got their bookings */
 export async function bookConflicts(db: Database): Promise<number> {
-  // Item by item: an index of its own holds them, and that of the exclusion constraint what is in their way.
+  // A partial index finds the items in conflict, and that of the exclusion constraint the bookings in their way.
   const { rows } = await sql<WaitingCalendar>`
     select distinct item.mandator_id as "mandatorId", item.calendar_id as "calendarId", calendar.resource_id as "resourceId"
     from mail_item as item
@@ -27,18 +27,18 @@ export async function bookConflicts(db: Database): Promise<number> {
           and (holder.id is null or ${precedenceOf(sql`holder`)} <= ${precedenceOf(sql`item`)}))`.execute(db);
   let booked = 0;
   const errors: unknown[] = [];
-  for (const place of rows)
+  for (const calendar of rows)
     try {
-      booked += await transactWithin(db, lockWithinMs, (trx) => bookThose(trx, place));
+      booked += await transactWithin(db, lockWithinMs, (trx) => bookWaiting(trx, calendar));
     } catch (error) {
       if (!isLockTimeout(error)) errors.push(error);
     }
-  // What is wrong with one stops no other.
+  // A failure of one calendar does not stop the others.
   if (errors.length > 0) throw errors[0];
   return booked;
 }
 
-async function bookThose(trx: Transaction, { mandatorId, calendarId, resourceId }: WaitingCalendar): Promise<number> {
+async function bookWaiting(trx: Transaction, { mandatorId, calendarId, resourceId }: WaitingCalendar): Promise<number> {
   await lockRooms(trx, mandatorId, [resourceId]);
   const { rows: waiting } = await sql<{ start: Date; end: Date }>`
     select lower(occupied) as start, upper(occupied) as end from mail_item

@@ -1,11 +1,11 @@
 /**
- * Calendars are read with a note in the database of who reads them since when. Whoever dies leaves the note: a calendar at
- * which some have died is read alone, to show which of them it was, and when more have, rests.
+ * Guards workers against a calendar that kills its reader. A worker notes in the database that it reads a calendar, and since
+ * when; a worker that dies leaves its note. A calendar at which workers have died is read alone, to show whether it is the
+ * cause; after three deaths in a row it rests.
  *
- * A note that is found is a death only if its runner is gone (see leases) and PostgreSQL has not been started since. Whoever
- * is to stop, or has lost its connection, ends its notes itself, as soon as it can; if somebody else has counted a death by
- * then, it is taken back. What cannot be told from a death: the process was killed by others, its host has vanished, or it
- * was ended during an outage in which it could not end its notes. Such ends count once; a reading that ends well clears all.
+ * A note counts as a death only if its worker is gone (see leases) and PostgreSQL has not been started since. A worker that
+ * stops, or has lost its connection, ends its notes as soon as it can; that takes back a death that another one has counted. A
+ * worker killed for another reason, or during an outage, still counts as one death. A reading that ends well clears all.
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
@@ -14,19 +14,19 @@ import { type MailJob, markCalendars } from '../mail-subscriptions/service.ts';
 import { areHeld } from '../worker/leases.ts';
 import { type Calendar, Overtaken } from './reading.ts';
 
-/** Workers that die in a row while they read a calendar; after that it rests. */
+/** Deaths in a row after which a calendar rests. */
 export const mostDeaths = 3;
-/** For which a calendar rests at which too many have died, doubled by each further one. */
+/** The first rest of a calendar, doubled by each further death. */
 const [firstRestMs, longestRestMs] = [60_000, 6 * 3_600_000];
 
-/** When it was written tells a note from that of the next. */
+/** A worker's note; `since` tells it from the worker's next note at the same calendar. */
 type Note = Pick<Calendar, 'mandatorId' | 'id'> & { by: string; since: string };
 
-/** Of one worker. */
+/** The notes of one worker. */
 export function openNotes() {
-  /** A calendar is being read at which some have died. */
+  /** Whether this worker is reading a calendar at which workers have died. */
   let isSuspectRead = false;
-  /** Notes that could not be ended, as the database was away: nobody has died. */
+  /** Notes that an outage of the database kept from being ended. */
   let left: Note[] = [];
 
   async function end(work: Database, note: Note): Promise<void> {
@@ -58,7 +58,7 @@ export function openNotes() {
         if (!own) return true;
         let ended: Promise<void> | undefined;
         const endOwn = () => (ended ??= end(work, own));
-        // Whoever is to stop may be ended in the middle of what it still writes.
+        // A stopping worker may be killed while it still writes, so its note ends at once.
         const stop = () => void endOwn().catch(() => {});
         signal.addEventListener('abort', stop, { once: true });
         try {
@@ -75,12 +75,12 @@ export function openNotes() {
   };
 }
 
-/** Whether somebody has left its note, and is gone. */
+/** Whether the calendar has the note of a worker that is gone. */
 async function isLeftByDead(work: Database, { leftBy, isLeftBeforeStart }: Calendar): Promise<boolean> {
   return leftBy !== null && !isLeftBeforeStart && !(await areHeld(work, [leftBy]));
 }
 
-/** @returns undefined where it is not to be read now, but after a rest */
+/** @returns undefined where the calendar rests */
 async function writeNote(
   { work, log, runner }: MailJob,
   calendar: Calendar,
@@ -109,12 +109,12 @@ async function writeNote(
   if (isDeath)
     log[rests ? 'error' : 'warn'](
       { mandator, mailbox, calendarId: id, runner: leftBy, deaths, ...(rests && { restMs }) },
-      'whoever read this calendar has died',
+      'the worker that read this calendar has died',
     );
   return since === null ? undefined : { mandatorId, id, by: runner, since };
 }
 
-/** Nobody has died; if somebody else has counted a death meanwhile, it was none. */
+/** Ends a note, or takes back the death that another worker has counted by it. */
 async function endNote(work: Database, note: Note): Promise<void> {
   const isOwn = sql`reading_by = ${note.by} and reading_since = ${note.since}::timestamptz`;
   await sql`

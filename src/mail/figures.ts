@@ -1,11 +1,11 @@
-/** What operators watch of the mail servers of all tenants. */
+/** Metrics of the mail servers of all tenants, for operators. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { faults } from '../mail-servers/service.ts';
 import { standing, subscriptionStates } from '../mail-subscriptions/service.ts';
 import { belongs } from './status.ts';
 
-/** Counts by a label, of which each known value is there. */
+/** Counts by a label; every known value is present, if only as 0. */
 async function countBy(
   db: Database,
   values: readonly string[],

@@ -16,7 +16,7 @@ import {
   type UnreadableItem,
 } from './service.ts';
 
-/** A calendar among those that it was read with: what else is asked of one is read of all together. */
+/** A calendar and those that were listed with it, for which further fields are read together. */
 type ListedCalendar = CalendarStatus & { together: Together };
 type Together = {
   calendars: CalendarStatus[];
@@ -24,7 +24,7 @@ type Together = {
 };
 type Read<Row> = (db: Context['db'], calendars: readonly CalendarStatus[]) => Promise<Row[]>;
 
-/** What `read` finds of one calendar, read once for all that were asked for together. */
+/** The rows that `read` finds for one calendar; `read` runs once for all calendars of the list. */
 async function readTogether<Row extends { calendarId: number }>(
   { id, together }: ListedCalendar,
   db: Context['db'],

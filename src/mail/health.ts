@@ -1,4 +1,4 @@
-/** What the doctor tells of mail servers: a line for each tenant that has one, and one for each calendar that is not well. */
+/** The doctor's findings about mail servers: one for each tenant that has one, and one for each calendar with trouble. */
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type Finding, findingsOf } from '../finding.ts';
@@ -11,11 +11,11 @@ import { type CalendarStatus, listCalendars, listUnreadable, pushWorks, type Unr
 type Trouble = Pick<Finding, 'level' | 'text' | 'remedy'>;
 
 const [minuteMs, hourMs] = [60_000, 3_600_000];
-/** Calendars of a tenant that are told of one by one. */
+/** Calendars of a tenant that are reported one by one. */
 const mostTold = 20;
-/** Unreadable items of a calendar that are told of one by one. */
+/** Unreadable items of a calendar that are named. */
 const mostNamed = 3;
-/** Changes found by poll that say something. */
+/** Changes found by poll from which on push is in doubt. */
 const fewChanges = 5;
 
 const since = (at: Date | null) => (at ? at.toISOString().replace(/:\d\d\.\d+Z$/, 'Z') : 'never');
@@ -27,7 +27,7 @@ const toGrant: Record<ServerKind, string> = {
     'See that the mailbox exists, grant the application Calendars.Read for it (an application permission), and see that its ClientSecret has not expired.',
   CalDav: 'See that the calendar exists, let the account of MailServer read it, and see that its password is right.',
 };
-/** After faults the pauses grow to hours. */
+/** A hint at the command, as the pauses after faults grow to hours. */
 const again = 'It is tried again by itself, at once with "roomgate mail read".';
 const refused =
   'Correct the account in MailServer and restart the workers, which then try at once. Otherwise they try by themselves after that time; "roomgate mail read" does not shorten it.';
@@ -39,7 +39,7 @@ const remedies: Record<Exclude<Fault, 'AccessLost'>, string> = {
   TooLarge: 'Lower PastDays and FutureDays of MailServer, or tidy up the calendar.',
 };
 
-/** It has answered, so it is no matter of the network. */
+/** Remedies for an Unreachable server that has answered, so that the network is not the cause. */
 const answered = {
   wrongAddress: `The mail server answers, but not for this calendar: correct Url of MailServer, or the Mailbox of the room. ${again}`,
   failure: `The mail server answers that it fails: look into its log. ${again}`,
@@ -86,12 +86,12 @@ const noPush: Record<ServerKind, string> = {
   CalDav: 'Let the mail server send its changes to the URL of "roomgate mail callback".',
 };
 
-/** Changes arrive all the same, later: by asking. */
+/** Never worse than a warning, as polls find the changes, only later. */
 function pushTrouble(calendar: CalendarStatus): Trouble | undefined {
   const { kind, state, stateSince, stateText, fault, expiresAt, renewAt, foundByPush, foundByPoll } = calendar;
   if (!pushWorks(calendar)) {
     const isNew = state === null || (state === 'Provisioning' && !olderThan(stateSince, 5 * minuteMs));
-    // What keeps it from being read says as much.
+    // `readingTrouble` reports the same text.
     const reason = stateText && stateText !== fault?.text ? `: ${stateText}` : '';
     const why = state === null ? '' : ` (${state} since ${since(stateSince)}${reason})`;
     return {
@@ -144,7 +144,7 @@ function unreadableTrouble(
   };
 }
 
-/** One line for all that is wrong with a calendar; the worst comes first. */
+/** One finding for all troubles of a calendar, the worst first. */
 function examineCalendar(
   calendar: CalendarStatus,
   mandator: string,
@@ -159,7 +159,7 @@ function examineCalendar(
   const worst = troubles.find(({ level }) => level === 'fault') ?? troubles[0];
   if (!worst) return undefined;
   const others = troubles.filter((trouble) => trouble !== worst);
-  // What a mail server has said stands in it.
+  // The text may quote a mail server, so control characters go.
   const text = [worst, ...others].map((trouble) => trouble.text.replace(/\p{Cc}+/gu, ' ')).join('; ');
   return {
     check: 'Calendar',
@@ -220,7 +220,7 @@ function examineTenant(
   return [{ check: 'Mail', level, text }, ...told, ...(more > 0 ? [rest] : [])];
 }
 
-/** Calendars that a worker reads, of tenants that have no mail server by the settings of this process. */
+/** Reports calendars of tenants that have no mail server in the settings of this process. */
 function examineUnset(
   calendars: ReadonlyMap<string, readonly CalendarStatus[]>,
   { MailServer }: Context['config'],
@@ -241,7 +241,7 @@ async function examineSettings(db: Database, config: Context['config']): Promise
   return faults.map((fault) => ({ check: 'Mail settings', level: 'fault', ...fault }));
 }
 
-/** Looks at the mail servers of all tenants. */
+/** Examines the mail servers of all tenants. */
 export const examineMail = (context: Pick<Context, 'config' | 'db'>): Promise<Finding[]> =>
   findingsOf('Mail', () => examine(context));
 

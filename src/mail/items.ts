@@ -1,4 +1,4 @@
-/** Items of a mail server as bookings. Pure. Anybody who invites a room writes them: they may affect that room alone. */
+/** Turns items of a mail server into bookings. Any sender of an invitation writes them, so they may affect that room alone. */
 import { createHash } from 'node:crypto';
 import type { MailBooking } from '../bookings/service.ts';
 import {
@@ -12,46 +12,46 @@ import {
 import { dayLength } from '../time/days.ts';
 import { startOfDate } from '../time/zones.ts';
 
-/** An item as it is stored, and what it wants. */
+/** An item as it is stored, and the booking that it asks for. */
 export type MailItem = {
   groupId: string;
   occurrence: string;
   itemId: string;
   uid: string | null;
-  /** Of all that counts: equal means that nothing has changed. */
+  /** SHA-256 of all that matters: equal means unchanged. */
   hash: Buffer;
-  /** Null: it is not to be booked, and `state` says why. */
+  /** Null: not to be booked, for the `reason`. */
   booking: MailBooking | null;
   state: 'PassedOver' | 'Unreadable' | 'Gone' | null;
   reason: string | null;
   subject: string | null;
   isPrivate: boolean;
   isTentative: boolean;
-  /** Null for what was not answered at all, as nothing can be read of it. */
+  /** Null for an unreadable group. */
   precedence: MailBooking['precedence'] | null;
   organizer: { name: string | null; email: string | null } | null;
-  /** Null where it is unreadable. */
+  /** Null where the times are unreadable. */
   start: Date | null;
   end: Date | null;
-  /** When it was last changed there, where that is known. */
+  /** The last change on the mail server, where that is known. */
   changedAt: Date | null;
 };
 
-/** What decides about items besides themselves. */
+/** The context in which items are judged. */
 export type ItemSurroundings = {
   window: ReadingWindow;
   /** IANA zone of the room. */
   timeZone: string;
-  /** In the UIDs of our own bookings. */
+  /** The tenant's part of the UIDs of our own bookings. */
   mandatorUid: string;
 };
 
-/** What stands for a group that cannot be read; no occurrence of any is called so. */
+/** The `occurrence` of an unreadable group; no real occurrence has this name. */
 const wholeGroup = '!';
 const longestItemMs = 366 * dayLength;
 const longest = { uid: 1_000, email: 254, reason: 500 };
 
-/** The instants of an item; of whole days those at which they begin on the clocks of the room, however short they are. */
+/** The instants of an item; whole days begin and end at midnight in the room's zone. Null where they are invalid. */
 function instantsOf({ start, end, days }: RemoteItem, timeZone: string): { start: Date; end: Date } | null {
   try {
     const instants = days
@@ -64,7 +64,7 @@ function instantsOf({ start, end, days }: RemoteItem, timeZone: string): { start
   }
 }
 
-/** Why it cannot be read; undefined when it can. */
+/** Why the times cannot be read; undefined when they can. */
 function faultOf(instants: { start: Date; end: Date } | null): string | undefined {
   if (!instants) return 'It has no valid times.';
   const length = instants.end.getTime() - instants.start.getTime();
@@ -77,7 +77,7 @@ function faultOf(instants: { start: Date; end: Date } | null): string | undefine
 const isOwn = (uid: string | null, mandatorUid: string) =>
   uid !== null && new RegExp(`^booking-\\d+@${mandatorUid}$`, 'i').test(uid.trim());
 
-/** What becomes of it without a booking, and why; undefined when it is to be booked. */
+/** The state of an item without a booking, and the reason; undefined when it is to be booked. */
 function passOver(
   item: RemoteItem,
   instants: { start: Date; end: Date } | null,
@@ -111,7 +111,7 @@ const hashOf = (item: Omit<MailItem, 'hash'>): Buffer =>
 
 const withHash = (item: Omit<MailItem, 'hash'>): MailItem => ({ ...item, hash: hashOf(item) });
 
-/** What the room has accepted, or has made itself, comes before what it may take, and that before what it has not answered. */
+/** Items that the room has accepted or created precede tentative ones, and these precede unanswered ones. */
 const precedences: Record<RemoteItem['response'], MailBooking['precedence']> = {
   Accepted: 0,
   Organizer: 0,
@@ -120,7 +120,7 @@ const precedences: Record<RemoteItem['response'], MailBooking['precedence']> = {
   Declined: 2,
 };
 
-/** Of what cannot be read at all. */
+/** The members of an unreadable group. */
 const nothing = {
   uid: null,
   booking: null,
@@ -132,7 +132,7 @@ const nothing = {
   end: null,
 };
 
-/** An item of a group as it is taken over. */
+/** Converts an item of a group. */
 function toItem(groupId: string, remote: RemoteItem, { timeZone, mandatorUid }: ItemSurroundings): MailItem {
   const instants = instantsOf(remote, timeZone);
   const passed = passOver(remote, instants, mandatorUid);
@@ -178,20 +178,18 @@ const unreadableGroup = (groupId: string, why: string): MailItem =>
 const isWithin = ({ start, end }: MailItem, window: ReadingWindow) =>
   !start || !end || (start < window.end && end > window.start);
 
-/** A reading as it is taken over. */
+/** A reading, converted for storage. */
 export type TakenReading = {
   items: MailItem[];
-  /** All of a group that is not among `items` is gone. */
+  /** Groups that were read: their stored items that are not among `items` are gone. */
   groupIds: Set<string>;
-  /** Groups that cannot be read: nothing of them is taken away. */
+  /** Groups that cannot be read: their stored items stay. */
   unreadable: Set<string>;
   /** Ids of groups and of items. */
   removed: Set<string>;
 };
 
-/**
- * What lies outside of the window is left out, and so is gone. Of two of the same name in a group the last counts.
- */
+/** Converts a reading. Items outside of the window are left out, so they count as gone; of two of one occurrence the last wins. */
 export function takeOver({ groups, removed }: CalendarChanges, surroundings: ItemSurroundings): TakenReading {
   const items = new Map<string, MailItem>();
   const groupIds = new Set<string>();
@@ -212,6 +210,6 @@ export function takeOver({ groups, removed }: CalendarChanges, surroundings: Ite
   return { items: [...items.values()], groupIds, unreadable, removed: new Set(removed.map(boundId)) };
 }
 
-/** How many items a reading has brought; what cannot be read is one. */
+/** The number of items of a reading; an unreadable group counts as one. */
 export const countItems = (groups: readonly RemoteGroup[]): number =>
   groups.reduce((sum, { items, unreadable }) => sum + items.length + Number(unreadable !== undefined), 0);

@@ -1,4 +1,4 @@
-/** When calendars are read without a push: polls, as hints get lost, and readings that somebody asks for. */
+/** Readings without a push: polls, as notifications get lost, and readings on request. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
@@ -6,10 +6,10 @@ import { attemptSoon, type MailWork, markAllCalendars, markCalendars } from '../
 import { isQueued } from '../worker/queue.ts';
 import { forgetSteps, noContinuation } from './reading.ts';
 
-/** Over which readings begin that come due together; and those of whole calendars. */
+/** The time over which readings that are due together begin; and readings of whole calendars. */
 const [spreadSeconds, wholeSpreadSeconds] = [5, 60];
 
-/** How long a calendar may be unread: a minute without push, and longer the longer push works. `calendar` is its row. */
+/** The interval of polls: a minute without push, and longer the longer push works. `calendar` is the row. */
 const mostUnread: RawBuilder<unknown> = sql`coalesce((
   select case when min(subscription.state_since) < now() - interval '24 hours' then interval '60 minutes'
     else interval '15 minutes' end
@@ -18,17 +18,17 @@ const mostUnread: RawBuilder<unknown> = sql`coalesce((
     and (subscription.calendar_id = calendar.id or subscription.calendar_id is null)
   having count(*) > 0), interval '1 minute')`;
 
-/** When a calendar, of which `calendar` is the row, is read next unless somebody says before that it has changed. */
+/** When a calendar is read next unless it is marked before. `calendar` is the row. */
 export const nextRead: RawBuilder<Date> = sql<Date>`greatest(
   case when calendar.dirty_since is null then coalesce(calendar.read_at + ${mostUnread}, calendar.created_at) else now() end,
   calendar.not_before)`;
 
-/** Of one worker. */
+/** The state of one worker. */
 const openStart = () => ({ isStarting: true });
 
 /**
- * Marks the calendars that nobody has read for too long, and queues those again whose reading was lost. A worker that starts
- * does not know what was missed, and marks all; its settings may have been put right, so that what has failed is tried again.
+ * Marks the calendars that are due, and queues lost readings again. A starting worker marks all, as it does not know what was
+ * missed, and ends the pauses after faults, as its settings may have been corrected.
  */
 export async function pollCalendars({ work, config, once }: Pick<MailWork, 'work' | 'config' | 'once'>): Promise<void> {
   const start = once(openStart);
@@ -48,8 +48,8 @@ export async function pollCalendars({ work, config, once }: Pick<MailWork, 'work
 }
 
 /**
- * Once a day a calendar is read as if for the first time: its window moves on, and whatever was lost on the way shows. That
- * is nothing that should have been pushed.
+ * Has each calendar read once a day as if for the first time, so that its window moves on and lost changes show. The mark is
+ * a 'Request', as changes that are found so do not show that push fails.
  */
 async function beginAnew(db: Database, { MailServer }: Config): Promise<void> {
   const servers = Object.entries(MailServer).map(([mandator, { FutureDays }]) => ({
@@ -78,8 +78,8 @@ async function beginAnew(db: Database, { MailServer }: Config): Promise<void> {
 }
 
 /**
- * After a fault nobody waits any longer, be it to read or to subscribe, but for a mail server that has asked to be left alone,
- * and for a calendar at which workers have died.
+ * Ends the pauses after faults, of readings and of attempts to subscribe. Throttled ones keep their time, as the mail server
+ * has set it; so do calendars at which workers have died.
  */
 export async function endPauses(db: Database): Promise<void> {
   await sql`
@@ -95,8 +95,8 @@ export async function endPauses(db: Database): Promise<void> {
 }
 
 /**
- * Has calendars of a tenant read at once, also those that wait after a fault, but for a mail server that has asked to be left
- * alone; `whole`: as if for the first time.
+ * Has calendars of a tenant read at once, also those that wait after a fault, except Throttled ones, whose time the mail server
+ * has set. `whole` reads them as if for the first time.
  */
 export async function requestReadings(
   db: Database,

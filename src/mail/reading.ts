@@ -1,4 +1,4 @@
-/** A reading of a calendar: what it began with, and whether it still counts. */
+/** A reading of a calendar: the state that it began with, and whether that state still holds. */
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Fault, ServerKind } from '../mail-servers/service.ts';
@@ -17,32 +17,32 @@ export type Calendar = {
   cursor: string | null;
   windowStart: Date | null;
   windowEnd: Date | null;
-  /** Null: nobody says that it has changed. */
+  /** Null: not dirty. */
   dirtyBy: DirtyBy | null;
   marks: number;
-  /** Tells one reading from the next. */
+  /** Counts the readings, so that one can be told from the next. */
   readings: number;
   failures: number;
-  /** Of the last reading, if that has failed. */
+  /** The fault of the last reading, if that failed. */
   fault: Fault | null;
-  /** How many have died in a row while they read it. */
+  /** Workers that have died in a row while they read it. */
   deaths: number;
   /** Where a reading of several steps goes on; null: none is under way. */
   continuation: Continuation | null;
-  /** How many items its steps have brought so far. */
+  /** Items that its steps have brought so far. */
   continuationItems: number;
-  /** Another reading of it has begun, and not ended: since when, and by which runner if that is known. */
+  /** The note of another reading that has begun and not ended: since when, and by which worker if known (see `deaths.ts`). */
   leftSince: string | null;
   leftBy: string | null;
-  /** PostgreSQL has been started since. */
+  /** Whether PostgreSQL has been started since. */
   isLeftBeforeStart: boolean;
-  /** Of the room's location. */
+  /** IANA zone of the room's location. */
   timeZone: string;
-  /** It is not to be read before `not_before`. */
+  /** Whether `not_before` lies in the future. */
   isHeldBack: boolean;
 };
 
-/** `place` is the connector's; `marks` those of the calendar when the reading began, and our own since. */
+/** `place` is the connector's; `marks` counts those when the reading began, and those that its steps have set since. */
 export type Continuation = { place: string; marks: number };
 
 /** The calendar has changed since its reading began: another reading was faster, or the settings have changed. */
@@ -54,13 +54,13 @@ export const isUnchanged = ({ mandatorId, id, mailbox, kind, cursor, continuatio
   and cursor is not distinct from ${cursor} and (continuation is null) = ${continuation === null}
   and readings = ${readings}`;
 
-/** Of a row of mail_calendar: no reading of several steps is under way. Whoever says so forgets the steps. */
+/** Assignments to mail_calendar: no reading of several steps is under way. The caller also calls `forgetSteps`. */
 export const noContinuation = sql`continuation = null, continuation_since = null, continuation_items = 0`;
 
-/** Of a row of mail_calendar: its last reading has gone well. */
+/** Assignments to mail_calendar: the last reading has gone well. */
 export const noFault = sql`fault = null, fault_text = null, fault_status = null, fault_until = null`;
 
-/** What the steps of a reading have brought is of no use any more. */
+/** Deletes what the steps of readings have brought. */
 export async function forgetSteps(trx: Transaction, mandatorId: number, calendarIds: readonly number[]): Promise<void> {
   await sql`
     delete from mail_reading_page

@@ -1,6 +1,6 @@
 /**
- * Takes a reading over: items, bookings and the cursor in one transaction, under the lock of the room. Whoever has been
- * faster since the reading began makes it worthless.
+ * Writes a reading: items, bookings and the cursor in one transaction, under the lock of the room. A reading that another one
+ * has overtaken is dropped.
  */
 import { sql } from 'kysely';
 import {
@@ -19,13 +19,13 @@ import { type Calendar, forgetSteps, isUnchanged, noContinuation, noFault, Overt
 import { readStanding, toWish, writeStanding } from './standing.ts';
 import { forgetOld, readStored, type StoredItem, writeItems } from './stored-items.ts';
 
-/** What is to happen to an item; `item` is null where it is not there any more. */
+/** A changed item; `item` is null where it is gone from the mail server. */
 type ItemStep = { stored: StoredItem | undefined; item: MailItem | null };
 
 export type Reconciled = {
   /** Bookings that were made, changed or cancelled. */
   changes: number;
-  /** Items that got no place. */
+  /** Items that were not booked, as their room is occupied. */
   conflicts: { start: Date; inTheWay: InTheWay }[];
   /** Items that cannot be read any more, or for another reason than before. */
   unreadable: MailItem[];
@@ -62,7 +62,7 @@ async function checkFence(trx: Transaction, calendar: Calendar): Promise<void> {
 const keyOf = ({ groupId, occurrence }: { groupId: string; occurrence: string }) =>
   JSON.stringify([groupId, occurrence]);
 
-/** What has changed. What is not there any more is gone, unless it has ended or lies outside of what was read. */
+/** The changed items. A stored item that was not found is gone, unless it has ended or lies outside of what was read. */
 function planSteps(
   stored: readonly StoredItem[],
   taken: TakenReading,
@@ -88,7 +88,7 @@ function planSteps(
   return steps;
 }
 
-/** A booking that only we may cancel is there; whatever has happened to it, its item gets one again. */
+/** Whether a stored item has what it asks for. One whose booking was cancelled here gets another: the mail server decides. */
 const isSettled = ({ state, isBooked, hasEnded }: StoredItem) => state !== 'Booked' || isBooked || hasEnded;
 
 async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly ItemStep[]): Promise<Reconciled> {
@@ -99,7 +99,7 @@ async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly It
     return { key: keyOf(item ?? (stored as StoredItem)), bookingId, booking };
   });
   const { mandatorId, resourceId, id: calendarId } = calendar;
-  // What has not changed itself may have to give way, or get what another one comes after now.
+  // Unchanged items at the same times may lose their room to a changed one, or get the room that it gives up.
   const times = wishes.flatMap(({ booking }) => booking ?? []).map(({ start, end }) => ({ start, end }));
   const own = steps.flatMap(({ stored }) => stored?.id ?? []);
   const standing = await readStanding(trx, { mandatorId, calendarId }, times, own);
@@ -115,10 +115,10 @@ async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly It
   return { changes, conflicts, unreadable };
 }
 
-/** What is found so long after it has changed there should have been pushed. */
+/** The age of a change at which its push is overdue. */
 const pushIsLateMs = 5 * 60_000;
 
-/** A subscription that was Active while something changed, of which nobody has told us, may be dead. */
+/** Doubts the subscription that was Active at a change which a poll has found and no push has reported. */
 async function doubtPush(
   trx: Transaction,
   { mandatorId, id, cursor, dirtyBy }: Calendar,
@@ -131,7 +131,7 @@ async function doubtPush(
   await doubtSubscription(trx, mandatorId, id, new Date(Math.max(...late)));
 }
 
-/** What was said to have changed meanwhile is read again: whoever said so has queued that, or a sweep does. */
+/** Writes the end of the reading. A calendar marked meanwhile stays dirty: its next reading is queued, if only by a sweep. */
 async function writeCalendar(
   trx: Transaction,
   calendar: Calendar,

@@ -2,7 +2,7 @@
  * What the calendars of rooms on the mail servers hold, as bookings (specification 6).
  *
  * Terms: a **calendar** is a room's folder on the mail server; a **reading** asks the mail server with our own credentials what
- * is there; a **mail item** is what was found, and a **conflict** one whose room is occupied.
+ * it holds; a **mail item** is an appointment in it; a **conflict** is a mail item whose room is occupied.
  *
  * Invariants:
  * - No connection to the database is held while a mail server is asked.

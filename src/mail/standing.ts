@@ -1,4 +1,4 @@
-/** Stored items that compete for their room again, because one that precedes them has come, has changed or is gone. */
+/** Stored items that compete for their room again, as another item has come, has changed or is gone. */
 import { type RawBuilder, sql } from 'kysely';
 import type { InTheWay, MailBooking, MailOutcome, MailWish } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
@@ -18,13 +18,13 @@ export type StandingItem = {
   uid: string | null;
 };
 
-/** Of the row of an item; of one that was read before it was kept what its booking tells. */
+/** The precedence of the row `item`; rows from before that column have that of their tentativeness. */
 export const precedenceOf = (item: RawBuilder<unknown>): RawBuilder<0 | 1 | 2> =>
   sql`coalesce(${item}.precedence, ${item}.is_tentative::integer)`;
 
 /**
- * The items that are booked, or wait for their place, at some of these times and have not ended.
- * @param except ids of others
+ * Reads the items at some of these times that are booked or in conflict and have not ended.
+ * @param except ids of items to leave out
  */
 export async function readStanding(
   trx: Transaction,
@@ -61,13 +61,13 @@ function toBooking(row: Omit<StandingItem, 'key' | 'bookingId'>): MailBooking {
   return { start, end, status, precedence, subject, isPrivate, organizer, uid };
 }
 
-/** For people: without a name, for it may be private. */
+/** For people; without a subject or organizer, as these may be private. */
 export function describeConflict({ kind, start, end }: InTheWay): string {
   const what = { Booking: 'a booking', Lesson: 'a lesson', MailItem: 'another item', Block: 'a block' }[kind];
   return `The room is occupied by ${what} from ${start.toISOString()} to ${end.toISOString()}.`;
 }
 
-/** Writes what has become of them, where it is something else than before. */
+/** Writes the outcomes that differ from before. */
 export async function writeStanding(
   trx: Transaction,
   mandatorId: number,

@@ -1,4 +1,4 @@
-/** How the calendars of a tenant are doing, for its Admins and for operators. */
+/** The status of calendars, for the tenant's Admins and for operators. */
 import { sql } from 'kysely';
 import { checkOverseer } from '../access.ts';
 import type { Viewer } from '../context.ts';
@@ -8,44 +8,44 @@ import { type SubscriptionState, standing, subscriptionStates } from '../mail-su
 import { getMandator, getResource, type Resource } from '../tenants/service.ts';
 import { nextRead } from './polling.ts';
 
-/** What members of a status may be, for GraphQL. */
+/** The values of a status's enumerations, for GraphQL. */
 export const statusValues = { fault: faults, kind: serverKinds, state: subscriptionStates };
 
 export type CalendarStatus = {
   id: number;
   mandatorId: number;
-  /** Its code. */
+  /** The tenant's code. */
   mandator: string;
   resourceId: number;
   resourceName: string;
   mailbox: string;
   kind: ServerKind;
-  /** Of the subscription that has pushed and is not given up, or else the newest; null while there was none. */
+  /** The state of the standing subscription, or else of the newest; null while there was none. */
   state: SubscriptionState | null;
   stateSince: Date | null;
-  /** Why a subscription is not active, or what failed about it last. */
+  /** Why the subscription is not active, or its last failure. */
   stateText: string | null;
   lastPushAt: Date | null;
   expiresAt: Date | null;
   /** When it was, or is, to be renewed. */
   renewAt: Date | null;
   lastReadAt: Date | null;
-  /** Unless something is heard before. */
+  /** The next reading, unless a push comes before. */
   nextReadAt: Date;
-  /** Since when something is known to have changed that is not read. */
+  /** Since when a change is known that is not read yet. */
   dirtySince: Date | null;
   foundByPush: number;
   foundByPoll: number;
-  /** `status`: of the answer, if there was one. */
+  /** `status`: the HTTP status of the answer, if there was one. */
   fault: { kind: Fault; text: string; status: number | null } | null;
-  /** Until when the fault asks to be left alone: null where it does not, or that is over. */
+  /** Until when the mail server must not be asked, by the fault; null where it says nothing, or that is over. */
   faultUntil: Date | null;
-  /** Of a reading that is done in steps: since when, and how many items it has brought so far. */
+  /** A reading in steps that is under way: its start, and the number of items so far. */
   reading: { since: string; items: number } | null;
-  /** How many workers have died in a row while they read it. */
+  /** Workers that have died in a row while they read it. */
   deaths: number;
   conflictCount: number;
-  /** Items of which it is not known when they are, or whether. */
+  /** Items that cannot be read and so have no booking. */
   unreadableCount: number;
 };
 
@@ -57,10 +57,10 @@ export type MailConflict = {
   start: Date;
   end: Date;
   reason: string | null;
-  /** As the mail server names them: of private ones too, as only Admins see conflicts. */
+  /** As the mail server names the organizer; for private items too, as only Admins see conflicts. */
   organizerName: string | null;
   organizerEmail: string | null;
-  /** What is in the way now; null where the room has become free. */
+  /** The booking in the way now; null where the room has become free. */
   bookingId: number | null;
 };
 
@@ -68,7 +68,7 @@ export type UnreadableItem = {
   id: number;
   calendarId: number;
   uid: string | null;
-  /** What the mail server calls it. */
+  /** The mail server's id. */
   itemId: string;
   reason: string | null;
   since: Date;
@@ -78,25 +78,25 @@ export type StateChange = {
   id: number;
   calendarId: number;
   subscriptionId: number;
-  /** Null: it was made. */
+  /** Null: the subscription was created. */
   from: SubscriptionState | null;
   to: SubscriptionState;
   text: string | null;
   at: Date;
 };
 
-/** Of one calendar, and of all together: more is counted and not listed. */
+/** Limits of lists: for one calendar, and for all `together`. */
 export const most = { conflicts: 100, unreadable: 100, changes: 20, together: 10_000 };
 
 /** Whether a subscription belongs to a calendar: its own, or the one that CalDav has for all of a tenant. */
 export const belongs = sql<boolean>`subscription.mandator_id = calendar.mandator_id and subscription.kind = calendar.kind
   and (subscription.calendar_id = calendar.id or (subscription.calendar_id is null and calendar.kind = 'CalDav'))`;
 
-/** When it is queued for, or else is due. */
+/** The time of the queued reading, or else when the calendar is due. */
 const nextReading = sql<Date>`coalesce(
   (select run_at from graphile_worker._private_jobs where key = 'mail calendar ' || calendar.id), ${nextRead})`;
 
-/** The calendars that are read, of a tenant or of all, by the names of their rooms. */
+/** Lists the calendars of a tenant, or of all (null), that are not retired, by the names of their rooms. */
 export async function listCalendars(db: Database, mandatorId: number | null): Promise<CalendarStatus[]> {
   const { rows } = await sql<CalendarStatus>`
     select calendar.id, calendar.mandator_id as "mandatorId", mandator.code as mandator,
@@ -133,7 +133,7 @@ export async function listCalendars(db: Database, mandatorId: number | null): Pr
   return rows;
 }
 
-/** @param mandator the code of a tenant; undefined: of all @throws NotFound */
+/** @param mandator the code of a tenant; undefined: all tenants @throws NotFound */
 export async function listCalendarsOf(db: Database, mandator: string | undefined): Promise<CalendarStatus[]> {
   return await listCalendars(db, mandator === undefined ? null : (await getMandator(db, mandator)).mandatorId);
 }
@@ -142,7 +142,7 @@ export type CalendarRoom = Resource;
 export const getRoom = (db: Database, viewer: Viewer, { resourceId }: CalendarStatus): Promise<CalendarRoom> =>
   getResource(db, viewer, resourceId);
 
-/** Those of the caller's tenant. @throws Forbidden for whoever is no Admin */
+/** Lists the calendars of the viewer's tenant. @throws Forbidden for a viewer who is no Admin */
 export async function overseeCalendars(db: Database, viewer: Viewer): Promise<CalendarStatus[]> {
   checkOverseer(viewer);
   return await listCalendars(db, viewer.mandatorId);
@@ -155,7 +155,7 @@ const askedFor = (calendars: readonly CalendarStatus[]) => sql`
   unnest(${calendars.map(({ mandatorId }) => mandatorId)}::integer[], ${calendars.map(({ id }) => id)}::integer[])
     as asked (mandator_id, id)`;
 
-/** Items that have no booking because something is in the way, of each calendar the first that are not over. */
+/** Lists the conflicts of each calendar that are not over, the earliest first. */
 export async function listConflicts(db: Database, calendars: readonly CalendarStatus[]): Promise<MailConflict[]> {
   const { rows } = await sql<MailConflict>`
     select item.id::float8 as id, item.calendar_id as "calendarId", item.uid, item.subject, lower(item.occupied) as start,
@@ -177,7 +177,7 @@ export async function listConflicts(db: Database, calendars: readonly CalendarSt
   return rows;
 }
 
-/** Items that cannot be read, of each calendar the newest. Nothing of what they say is told, as they may be private. */
+/** Lists the unreadable items of each calendar, the newest first; without their content, as they may be private. */
 export async function listUnreadable(db: Database, calendars: readonly CalendarStatus[]): Promise<UnreadableItem[]> {
   const { rows } = await sql<UnreadableItem>`
     select item.id::float8 as id, item.calendar_id as "calendarId", item.uid, item.item_id as "itemId", item.reason,
@@ -193,7 +193,7 @@ export async function listUnreadable(db: Database, calendars: readonly CalendarS
   return rows;
 }
 
-/** What became of the subscriptions of calendars, of each the newest changes, newest first. */
+/** Lists the state changes of each calendar's subscriptions, the newest first. */
 export async function listStateChanges(db: Database, calendars: readonly CalendarStatus[]): Promise<StateChange[]> {
   const { rows } = await sql<StateChange>`
     select change.id::float8 as id, calendar.id as "calendarId", change.subscription_id as "subscriptionId",

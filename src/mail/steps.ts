@@ -1,6 +1,6 @@
 /**
- * A reading that takes long is done in steps: what each has brought is kept, with where the reading goes on, and others get
- * their turn in between. All of it is taken over at its end, in one transaction, as if it had come at once.
+ * A long reading is done in steps, so that other readings get their turn in between. Each step keeps its pages and where the
+ * reading goes on. The last one writes all of it, in one transaction, as if it had come at once.
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
@@ -17,7 +17,7 @@ import { countItems } from './items.ts';
 import { type Calendar, type Continuation, forgetSteps, isUnchanged, noFault, Overtaken } from './reading.ts';
 
 const mostItems = 20_000;
-/** After so many items, or so long, a step ends with the next page: soon enough for a quick turn. */
+/** After so many items, or so long, a step ends with the page: soon enough for a quick turn (`flow/turns.ts`). */
 const itemsOfStep = 2_000;
 const stepWithinMs = 3_000;
 
@@ -25,25 +25,25 @@ export type Step = {
   window: ReadingWindow;
   pages: CalendarPage[];
   items: number;
-  /** What was kept before is void, and the cursor is. */
+  /** Whether the reading begins anew, without the cursor and the steps before. */
   isAnew: boolean;
-  /** Why there are no more pages, though none of them is the last. */
+  /** What ended the step before the last page. */
   fault?: unknown;
 };
 
 export const isComplete = ({ pages }: Step): boolean => pages.at(-1)?.isLast === true;
 
-/** Whether there are no earlier steps, or what they have brought is void. */
+/** Whether there are no earlier steps, or they are void. */
 export const isFirst = ({ continuation }: Calendar, { isAnew, pages }: Step): boolean =>
   isAnew || continuation === null || pages[0]?.restarts === true;
 
-/** How many items of a reading are known after a step. */
+/** The number of items of a reading up to and with a step. */
 export function itemsSoFar(calendar: Calendar, step: Step): number {
   return step.items + (isFirst(calendar, step) ? 0 : calendar.continuationItems);
 }
 
 /**
- * Asks for what has changed, or for all there is when the mail server no longer knows the cursor. Never throws.
+ * Asks for the changes since the cursor, or for the whole window when the mail server no longer knows the cursor. Never throws.
  * @param answered called with each page
  */
 export async function readStep(
@@ -90,12 +90,12 @@ export async function readStep(
 
 type Kept = Pick<CalendarPage, 'groups' | 'removed' | 'isSlice' | 'restarts'>;
 
-/** Keeps a step that is not the last; the reading goes on soon, or after the pause that its fault asks for. @throws Overtaken */
+/** Keeps a step that is not the last. The reading goes on soon, or after the pause of its fault. @throws Overtaken */
 export async function keepStep(db: Database, calendar: Calendar, step: Step): Promise<void> {
   const { mandatorId, id, marks, dirtyBy, continuation } = calendar;
   const { window, pages, isAnew, fault } = step;
   const { cursor: place, address } = pages.at(-1) as CalendarPage;
-  // Whoever writes down the fault marks it, or we do.
+  // One more, for the mark that follows: below, or by the caller when it records the fault.
   const next: Continuation = { place, marks: (isAnew ? marks : (continuation?.marks ?? marks)) + 1 };
   const kept = pages.map(({ groups, removed, isSlice }): Kept => ({ groups, removed, ...(isSlice && { isSlice }) }));
   await db.transaction().execute(async (trx) => {
@@ -121,7 +121,7 @@ export async function keepStep(db: Database, calendar: Calendar, step: Step): Pr
   });
 }
 
-/** What the steps before have brought, in their order. */
+/** Reads the pages of the steps before, in their order. */
 export async function readKept(db: Database, { mandatorId, id }: Calendar): Promise<Kept[]> {
   const { rows } = await sql<{ content: Buffer }>`
     select content from mail_reading_page where mandator_id = ${mandatorId} and calendar_id = ${id}
@@ -129,7 +129,7 @@ export async function readKept(db: Database, { mandatorId, id }: Calendar): Prom
   return rows.flatMap(({ content }) => JSON.parse(content.toString('utf8'), revive) as Kept[]);
 }
 
-/** Dates of items, which no other members are called as. */
+/** The members of items that are dates; no other member has these names. */
 const instants = new Set(['start', 'end', 'changedAt']);
 const revive = (name: string, value: unknown) =>
   instants.has(name) && typeof value === 'string' ? new Date(value) : value;

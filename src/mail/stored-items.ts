@@ -1,4 +1,4 @@
-/** The items of a calendar as they were found last. */
+/** The items of a calendar as the last readings found them. */
 import { sql } from 'kysely';
 import type { MailOutcome } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
@@ -7,7 +7,6 @@ import type { MailItem, TakenReading } from './items.ts';
 import type { Calendar } from './reading.ts';
 import { describeConflict } from './standing.ts';
 
-/** One of them. */
 export type StoredItem = {
   id: number;
   groupId: string;
@@ -45,7 +44,7 @@ export async function readStored(
   return rows;
 }
 
-/** What became of an item; `item` is null where it is not there any more. */
+/** The outcome of a changed item; `item` is null where it is gone from the mail server. */
 type Done = { stored: StoredItem | undefined; item: MailItem | null; outcome: MailOutcome };
 
 export async function writeItems(trx: Transaction, { mandatorId, id }: Calendar, done: readonly Done[]): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * Reads a calendar and takes over what has changed (specification 6, steps 3 and 4). The mail server is asked outside of any
- * transaction; what it has answered is written in one. Whoever dies in between has changed no booking, and the calendar is
- * still said to have changed: a sweep finds that.
+ * Reads a calendar and writes what has changed (specification 6, steps 3 and 4). The mail server is asked outside of any
+ * transaction; its answers are written in one. A worker that dies in between has changed no booking and leaves the calendar
+ * dirty, so that a sweep finds it.
  */
 import { sql } from 'kysely';
 import { contain } from '../containment.ts';
@@ -26,32 +26,32 @@ import { type Reconciled, reconcile } from './reconcile.ts';
 import { describeConflict } from './standing.ts';
 import { isComplete, isFirst, itemsSoFar, keepStep, readKept, readStep, type Step } from './steps.ts';
 
-/** Faults after which a reading goes on where it was: what was told so far holds. After all others it begins anew. */
+/** Faults after which a reading in steps goes on where it was. After all others it begins anew. */
 const passing = new Set<ServerFault['fault']>(['Unreachable', 'Throttled', 'AccessLost']);
 const isPassing = (fault: unknown) => fault instanceof ServerFault && passing.has(fault.fault);
-/** For which a statement waits for a lock, for which a reading tries to get its room, and until it tries again. */
+/** How long a statement waits for a lock, how long a reading tries to lock its room, and its pause until it tries again. */
 const [lockWithinMs, roomWithinMs, roomAgainMs] = [200, 5_000, 1_000];
-/** Until a calendar comes back at which others have died, while another one is read alone. */
+/** The pause of a calendar at which workers have died, while another such one is read. */
 const suspectAgainMs = 1_000;
-/** Until one comes back that had to make room for others before its mail server has answered. */
+/** The pause of a reading that was cut short for others before its mail server answered. */
 const cutAgainMs = 5_000;
-/** Over which the calendars of a slow mail server come back. */
+/** The time over which the calendars of a slow mail server come back. */
 const allAgainWithinSeconds = 5;
-/** Of the time until one comes back whose turn it was not. */
+/** A factor of pauses, so that calendars do not come back together. */
 const jitter = () => 0.5 + Math.random();
-/** After the first fault, doubled at each further one; of a mail server that cannot be reached nobody tells when it is back. */
+/** The pause after the first fault, doubled by each further one; shorter for Unreachable, as only an attempt shows its end. */
 const [firstRestMs, longestRestMs, longestUnreachableMs] = [5_000, 30 * 60_000, 5 * 60_000];
-/** Of what a mail server may ask for. */
+/** Bounds of the pause that a mail server asks for. */
 const [shortestAskedMs, longestAskedMs] = [1_000, 24 * 3_600_000];
 
-/** The room is held by others for long, such as by an import. */
+/** Others, such as an import, hold the lock of the room for long. */
 class RoomHeld extends Error {}
 
 type CalendarKey = { mandatorId: number; calendarId: number };
 
 /**
- * Reads a calendar if somebody says that it has changed and nothing speaks against it. All that goes wrong on the mail
- * server's side is written down at the calendar, which is read again later.
+ * Reads a calendar if it is dirty and not held back. A fault of the mail server is recorded at the calendar, which is read
+ * again later.
  */
 export async function synchroniseCalendar(context: MailJob, key: CalendarKey): Promise<void> {
   const { work, signal, turns, once } = context;
@@ -74,7 +74,7 @@ export async function synchroniseCalendar(context: MailJob, key: CalendarKey): P
   else if (refusal) await putOff(work, key, refusal.againMs * jitter());
 }
 
-/** Has a calendar read a little later. */
+/** Has a calendar read later. */
 async function putOff(work: Database, { mandatorId, calendarId }: CalendarKey, ms: number): Promise<void> {
   await work.transaction().execute(async (trx) => {
     const { rows } = await sql<{ by: DirtyBy }>`
@@ -85,7 +85,7 @@ async function putOff(work: Database, { mandatorId, calendarId }: CalendarKey, m
   });
 }
 
-/** Has those calendars of a tenant read later that would be read within half of that time: its mail server is left alone. */
+/** Spares the mail server of a tenant: has its calendars that are due within half of `ms` read after `ms`. */
 async function putOffAll(work: Database, mandatorId: number, ms: number): Promise<void> {
   const after = (part: number) => sql`now() + make_interval(secs => ${(ms * part) / 1_000})`;
   await work.transaction().execute(async (trx) => {
@@ -120,7 +120,7 @@ async function readCalendar(db: Database, { mandatorId, calendarId }: CalendarKe
   return rows[0];
 }
 
-/** Whether it is in vain to ask the mail server now. */
+/** Whether another transaction holds the room, so that the mail server would be asked in vain. */
 async function isRoomHeld(db: Database, { mandatorId, resourceId }: Calendar): Promise<boolean> {
   const { rows } = await sql`
     select from resource where mandator_id = ${mandatorId} and id = ${resourceId}
@@ -131,7 +131,7 @@ async function isRoomHeld(db: Database, { mandatorId, resourceId }: Calendar): P
 async function readOne(context: MailWork, turn: Turn, calendar: Calendar): Promise<void> {
   const { config, log, work, signal, once } = context;
   const settings = config.MailServer[calendar.mandator];
-  // Retired at any moment.
+  // The settings have changed, so the calendar is about to be retired.
   if (settings?.Kind !== calendar.kind) return;
   const begin = performance.now();
   const connector = once(openConnectors)(settings);
@@ -148,7 +148,7 @@ async function readOne(context: MailWork, turn: Turn, calendar: Calendar): Promi
   );
   if (signal.aborted) return;
   if (step.fault === undefined || hasAnswered(step.fault)) turn.answered();
-  // What was brought until then is worth a turn; the next goes on from there.
+  // Pages that came before the turn ended are kept; the next turn goes on from there.
   if (turn.signal.aborted && step.pages.length > 0) delete step.fault;
   else if (turn.isCutShort() && !isComplete(step))
     return await putOff(work, { mandatorId: calendar.mandatorId, calendarId: calendar.id }, cutAgainMs * jitter());
@@ -156,17 +156,17 @@ async function readOne(context: MailWork, turn: Turn, calendar: Calendar): Promi
   const answered = performance.now();
   try {
     const changes = await completeStep(work, calendar, step);
-    // Who has said that something has changed since the reading began is not heard yet.
+    // Marks since the beginning of the reading, that is of its first step, stay.
     const { marks } = (!step.isAnew && calendar.continuation) || calendar;
-    const done = await takeOver(work, (trx) => reconcile(trx, { ...calendar, marks }, step.window, changes));
-    tell(log, calendar, changes, done, { asked: answered - begin, written: performance.now() - answered });
+    const done = await writeWithRoom(work, (trx) => reconcile(trx, { ...calendar, marks }, step.window, changes));
+    logReading(log, calendar, changes, done, { asked: answered - begin, written: performance.now() - answered });
   } catch (error) {
     if (error instanceof Overtaken || error instanceof RoomHeld || isOutage(error)) throw error;
     await recordFault(context, calendar, error);
   }
 }
 
-/** Keeps what there is, and writes down why there is not more. */
+/** Keeps an incomplete step, and records its fault. */
 async function readInPart(context: MailWork, calendar: Calendar, step: Step): Promise<void> {
   const { fault, pages } = step;
   if (pages.length === 0 || (fault !== undefined && !isPassing(fault)))
@@ -185,8 +185,8 @@ async function completeStep(work: Database, calendar: Calendar, step: Step): Pro
   return { ...mergePages([...kept, ...step.pages]), whole, cursor, address };
 }
 
-/** Gives way to whoever holds the room, in short steps and not for long. @throws RoomHeld */
-async function takeOver<T>(db: Database, write: (trx: Transaction) => Promise<T>): Promise<T> {
+/** Runs `write`, again after each lock timeout, so that transactions that hold the room go first. @throws RoomHeld after 5 s */
+async function writeWithRoom<T>(db: Database, write: (trx: Transaction) => Promise<T>): Promise<T> {
   try {
     return await transactAgain(roomWithinMs, () => transactWithin(db, lockWithinMs, write));
   } catch (error) {
@@ -194,7 +194,7 @@ async function takeOver<T>(db: Database, write: (trx: Transaction) => Promise<T>
   }
 }
 
-function tell(
+function logReading(
   log: Log,
   { mandator, mailbox, id, dirtyBy }: Calendar,
   { whole, groups }: CalendarChanges,
@@ -211,7 +211,7 @@ function tell(
     log.warn({ ...calendar, uid, itemId, reason }, 'mail item cannot be read');
 }
 
-/** Writes down what went wrong, and when the calendar is read again; it stays said to have changed. */
+/** Records a fault, and when the calendar is read again; it stays dirty. */
 async function recordFault(
   { work, log }: MailWork,
   { mandatorId, mandator, mailbox, id, failures, readings, dirtyBy, continuationItems }: Calendar,

@@ -31,7 +31,7 @@ export const sweeps: readonly Sweep[] = [
     name: 'book mail items whose room is free',
     async run({ work, log }) {
       const booked = await bookConflicts(work);
-      if (booked > 0) log.info({ booked }, 'mail items booked that had found their room occupied');
+      if (booked > 0) log.info({ booked }, 'mail items booked whose room had been occupied');
     },
   },
 ];
