@@ -38,7 +38,7 @@ export const addTypes: AddTypes = (builder) => {
     t.field({
       type: [availability],
       args: { input: t.arg({ type: input, required: true, description: 'Which resources, and when.' }) },
-      // All of it is worked out, whatever of it is asked for.
+      // The whole answer is computed, whichever members the query selects.
       complexity: { field: 3_000, multiplier: 60 },
       description: `When the active resources can be booked, by their ids; at most ${mostResources} of them.`,
       resolve: async (_root, { input: { from, to, resourceIds, ...others } }, { context, viewer }) =>

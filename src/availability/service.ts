@@ -1,6 +1,6 @@
 /**
- * When resources can be booked (contract 5.2). **Busy** is what their active bookings occupy, setup and teardown included;
- * **free** is when they are open and not busy. Both lie within the window that is asked for, and end at its edges.
+ * Availability of resources (contract 5.2). A resource is **busy** while active bookings occupy it, setup and teardown
+ * included; it is **free** while it is open and not busy. Both are clipped to the requested window.
  */
 import { type RawBuilder, sql } from 'kysely';
 import { checkReader } from '../access.ts';
@@ -20,9 +20,9 @@ const minute = 60_000;
 export type AvailabilityQuery = {
   from: Date;
   to: Date;
-  /** Each of them must be a resource of the tenant; those that the other members leave out are not answered. */
+  /** Each must be a resource of the tenant; the answer has those that match the other members. */
   resourceIds?: readonly number[] | undefined;
-  /** The shortest time that counts as free; any when left out. */
+  /** The shortest time that counts as free; when absent, any. */
   durationMinutes?: number | undefined;
 } & Pick<ResourceFilter, 'locationId' | 'minCapacity' | 'equipment'>;
 
@@ -38,9 +38,9 @@ export type ResourceAvailability = {
 };
 
 /**
- * The active resources that the query names, in the order of their ids. One without known opening hours is always open.
+ * Lists the active resources that match the query, by id. A resource without known opening hours is always open.
  * @throws Forbidden for a display; Malformed for a window that ends before it begins or is longer than 92 days, for more
- * than 500 resources, and, with one text, for the id of no resource and for another tenant's
+ * than 500 resources, and, in the same words, for the id of no resource and of one of another tenant
  */
 export async function listAvailability(
   db: Database,
@@ -76,15 +76,15 @@ export async function listAvailability(
   });
 }
 
-/** `1790000000,1790003600.5,…`: seconds of Unix time, in order. */
+/** Parses `1790000000,1790003600.5,…`: seconds of Unix time, in order. */
 const readOccupied = (text: string | null): number[] =>
   (JSON.parse(`[${text ?? ''}]`) as number[]).map((seconds) => Math.round(seconds * 1_000));
 
 type Row = Omit<ResourceAvailability, 'free' | 'busy'> & { occupied: string | null };
 
 /**
- * The resources with what their active bookings occupy, merged. A booking is of the tenant of its resource, by its foreign
- * key; because no other column is asked for, the index of the constraint answers alone.
+ * The query for the resources, each with the merged ranges of its active bookings. The subquery names no tenant: the foreign
+ * key guarantees that of the resource, and without the column an index-only scan of the exclusion constraint suffices.
  */
 export function selectBusy(
   db: Database,

@@ -1,10 +1,10 @@
 /**
- * Times without gaps, in order and apart from each other, as one flat list: begin, end, begin, end, … in milliseconds of
- * Unix time. Flat, for a single answer holds hundreds of thousands.
+ * Disjoint ranges of time, in order, as one flat list: begin, end, begin, end, … in milliseconds of Unix time. The list is
+ * flat because one answer has hundreds of thousands of ranges.
  */
 export type Spans = readonly number[];
 
-/** What of `spans` lies in [from, to). */
+/** The parts of `spans` in [from, to). */
 export function clip(spans: Spans, from: number, to: number): number[] {
   const clipped: number[] = [];
   for (let at = 0; at < spans.length; at += 2) {
@@ -15,7 +15,7 @@ export function clip(spans: Spans, from: number, to: number): number[] {
   return clipped;
 }
 
-/** What of `open` is not `busy`, where it lasts at least `least` milliseconds, which must be 1 or more. */
+/** The parts of `open` that are not `busy` and last at least `least` milliseconds, which must be 1 or more. */
 export function subtract(open: Spans, busy: Spans, least: number): number[] {
   const free: number[] = [];
   let next = 0;
@@ -26,7 +26,7 @@ export function subtract(open: Spans, busy: Spans, least: number): number[] {
       const [from, to] = [busy[next] as number, busy[next + 1] as number];
       if (from - begin >= least) free.push(begin, from);
       begin = Math.max(begin, to);
-      // It may reach into what opens later.
+      // This busy range may reach into the next open one.
       if (to > end) break;
       next += 2;
     }

@@ -1,10 +1,10 @@
-/** Availability as clients see it: REST in Pascal case, GraphQL in camel case. */
+/** Availability on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { id, instant, text } from '../fields.ts';
 import { mostDays, type ResourceAvailability } from './service.ts';
 import type { Spans } from './spans.ts';
 
-/** More than a window of bookings of a minute each. */
+/** As many as a window has minutes, the shortest booking. */
 const mostSpans = mostDays * 24 * 60;
 
 export const timeSpan = z
@@ -36,7 +36,7 @@ export const resourceAvailability = z
   })
   .meta({ id: 'ResourceAvailability', description: 'When a resource can be booked.' });
 
-/** The records of contract 5.2, with instants as texts: many are the same, and each is written once. */
+/** The records of contract 5.2. Instants are texts: many are equal, and each distinct one is formatted once. */
 export function toAvailabilityRecords(found: readonly ResourceAvailability[]) {
   const texts = new Map<number, string>();
   const textOf = (instant: number): string => {

@@ -1,4 +1,4 @@
-/** Bookings of a resource as an iCalendar file (RFC 5545): the same bookings are the same bytes. */
+/** Writes the bookings of a resource as an iCalendar file (RFC 5545): equal bookings give equal bytes. */
 import ical, {
   escape as escapeText,
   ICalCalendarMethod,
@@ -17,13 +17,13 @@ const statuses = {
   Released: ICalEventStatus.CANCELLED,
 };
 
-/** RFC 5545, 3.1: no control characters but tabs and the breaks of lines. */
+/** RFC 5545, 3.1 allows no control characters but tabs and line breaks. */
 const clean = (text: string) => text.replaceAll(/[^\P{Cc}\t\r\n]/gu, '');
 
 const listed = (name: string, values: readonly string[] | null) =>
   values && values.length > 0 ? [`${name}: ${values.join(', ')}`] : [];
 
-/** What an event tells besides its members; the resource is occupied before and after it too. */
+/** The description of an event, with the members of a booking that iCalendar has no property for. */
 function describe({ description, lektion, setupMinutes, teardownMinutes }: Booking): string | null {
   const lines = [
     ...(description ? [description] : []),
@@ -34,7 +34,7 @@ function describe({ description, lektion, setupMinutes, teardownMinutes }: Booki
   return lines.length > 0 ? clean(lines.join('\n')) : null;
 }
 
-/** It stands for an address there, so somebody without one cannot be told of. */
+/** ORGANIZER needs an e-mail address: an organizer without one is omitted. */
 function toOrganizer(organizer: Booking['organizer']) {
   if (!organizer?.email) return null;
   const { email } = organizer;
@@ -46,7 +46,7 @@ function toEvent(booking: Booking) {
   return {
     id: booking.uid,
     sequence: booking.version - 1,
-    // The file is a state, not a message: the event is as it was when it last changed.
+    // DTSTAMP is the last change, not the time of writing: otherwise equal bookings would give different bytes.
     stamp: changedAt,
     created: booking.createdAt,
     lastModified: changedAt,
@@ -62,17 +62,17 @@ function toEvent(booking: Booking) {
   };
 }
 
-/** To be raised when other bytes are made of the same bookings: it stands in the ETag. */
+/** A part of the ETag; must increase when a new release writes other bytes for the same bookings. */
 export const edition = 2;
 
 const end = 'END:VCALENDAR';
 
-/** A calendar, cut before its end. */
+/** Writes a calendar without its last line. */
 function writePart(name: string, bookings: readonly Booking[]): string {
   const calendar = ical({
     prodId: { company: 'roomgate', product: 'calendar feed', language: 'DE' },
     method: ICalCalendarMethod.PUBLISH,
-    // Which the library writes as it stands.
+    // The library does not escape the name.
     name: escapeText(clean(name), false),
     ttl: refreshSeconds,
     events: bookings.map(toEvent),
@@ -80,7 +80,7 @@ function writePart(name: string, bookings: readonly Booking[]): string {
   return calendar.toString().slice(0, -end.length);
 }
 
-/** @param name of the resource @param bookings as somebody may see them, some at a time */
+/** @param name the name of the resource @param bookings the bookings as the viewer may see them, in pieces */
 export async function writeCalendar(name: string, bookings: AsyncIterable<Booking[]>): Promise<string> {
   const head = writePart(name, []);
   const parts = [head];

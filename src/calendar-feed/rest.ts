@@ -16,7 +16,7 @@ const tokensPath = '/v1.0/resources/:id/calendar-tokens';
 const resourceId = id('The Id of the resource.');
 const forDisplays = { 403: 'A display reads the status of its own resources only.' };
 
-/** Before the door, at `feedPath`: who sends a token is let in as the person who made it; who sends none goes on. */
+/** Runs at `feedPath` before the usual authentication: a token in the URL makes the caller the person who made it. */
 export function admitTokens(context: Context): RequestHandler {
   return async (request, response, next) => {
     const token: unknown = request.query['token'] ?? request.query['Token'];

@@ -1,10 +1,10 @@
 /**
- * Calendar feeds: the bookings of a resource for calendar programs, which send no header but only call an address. So a
- * **token** stands in it, which opens this one feed and nothing else, as the person sees it who made it.
+ * Calendar feeds: the bookings of a resource for calendar programs, which fetch a URL and send no credential of their own.
+ * The URL has a **token**, which gives access to this feed alone, with the rights of the person who made it.
  *
- * Invariants: a token is told once and stored only as a keyed hash, whose key is not in the database. It counts for as
- * long as nobody has revoked it and its person is active and no display. One that does not count, for whatever reason,
- * is refused in the same words.
+ * Invariants: a token is shown once and stored only as a keyed hash, whose key is not in the database. It is valid until it
+ * is revoked, while its person is active and not a display. All invalid tokens are refused in the same words, whatever
+ * the reason.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
@@ -37,10 +37,10 @@ export const tokenList: List<CalendarToken> = {
   keyOf: ({ id }) => id,
 };
 
-/** Below `/{mandator}/api`. */
+/** The path below `/{mandator}/api`. */
 export const pathOfFeed = (resourceId: string | number) => `/v1.0/resources/${resourceId}/calendar.ics`;
 
-/** Of one person for one feed, revoked ones aside. */
+/** Valid tokens of one person for one feed. */
 export const mostTokens = 20;
 /** 192 bits. */
 const tokenBytes = 24;
@@ -48,7 +48,7 @@ const daysBack = 31;
 const daysAhead = 366;
 /** More than 50 on each day. */
 export const mostEvents = 20_000;
-/** An end for what has none. */
+/** The expiry of a viewer by token: a token does not expire. */
 const farFuture = new Date(8.64e15);
 
 const columns = [
@@ -63,8 +63,8 @@ const hmacOf = (config: Context['config'], purpose: 'token' | 'ETag', text: stri
 const hashToken = (config: Context['config'], token: string) => hmacOf(config, 'token', token);
 
 /**
- * Makes a token for the feed of a resource and tells it with the address to call; neither can be read again.
- * @throws Forbidden for a display; NotFound, also for another tenant's resource; Conflict where the person has 20 already
+ * Creates a token for the feed of a resource, and its URL; neither can be read again.
+ * @throws Forbidden for a display; NotFound, also for a resource of another tenant; Conflict when the person has 20 already
  */
 export async function createToken(
   { db, config }: Context,
@@ -76,7 +76,7 @@ export async function createToken(
   const token = randomBytes(tokenBytes).toString('base64url');
   const owned = { mandator_id: viewer.mandatorId, resource_id: resourceId, person_id: viewer.personId };
   const record = await db.transaction().execute(async (trx) => {
-    // One after the other, so that each counts those before it.
+    // The lock serializes the person's requests, so that each counts the tokens of those before it.
     await trx
       .selectFrom('person')
       .where('mandator_id', '=', viewer.mandatorId)
@@ -105,8 +105,8 @@ export async function createToken(
 }
 
 /**
- * The tokens of a resource that the viewer has made, to an Admin those of everybody; revoked ones too, oldest first.
- * @throws Forbidden for a display; NotFound, also for another tenant's resource
+ * Lists the viewer's tokens of a resource, for an Admin the tokens of all persons; revoked ones too, oldest first.
+ * @throws Forbidden for a display; NotFound, also for a resource of another tenant
  */
 export async function listTokens(
   db: Database,
@@ -129,9 +129,9 @@ export async function listTokens(
 }
 
 /**
- * Ends a token at once; again is no error.
- * @param resourceId the token must be of this resource, where given
- * @throws Forbidden for a display; NotFound, also for another person's unless the viewer is an Admin
+ * Revokes a token at once; repeating it is no error.
+ * @param resourceId when given, the token must be of this resource
+ * @throws Forbidden for a display; NotFound, also for a token of another person unless the viewer is an Admin
  */
 export async function revokeToken(
   db: Database,
@@ -154,8 +154,8 @@ export async function revokeToken(
 }
 
 /**
- * Whose token it is, for the feed of this resource alone.
- * @param feed the tenant and the resource as the address names them
+ * Authenticates a token of the feed of this resource, and records its use at most once a minute.
+ * @param feed the tenant and the resource as in the URL
  * @throws NotAuthenticated
  */
 export async function viewerOfToken(
@@ -179,7 +179,7 @@ export async function viewerOfToken(
     .select('token.id')
     .select(sql<boolean>`coalesce(token.last_used_at < now() - interval '1 minute', true)`.as('isNewUse'))
     .executeTakeFirst();
-  // The address is compared here: it may hold what PostgreSQL takes in no text.
+  // The URL is compared here, not in SQL: it may contain U+0000, which PostgreSQL accepts in no text.
   if (found?.mandator !== feed.mandator.toLowerCase() || String(found.resourceId) !== feed.resourceId)
     throw new NotAuthenticated(
       'The token of this calendar address does not count; make another one at its calendar-tokens.',
@@ -193,7 +193,7 @@ export async function viewerOfToken(
       .where('id', '=', id)
       .execute()
       .catch((error: unknown) => {
-        // Reading goes on where nothing can be written.
+        // The feed stays readable while the database is read-only.
         if (!isUnwritable(error)) throw error;
       });
   return {
@@ -206,14 +206,14 @@ export async function viewerOfToken(
   };
 }
 
-/** A feed as it stands: its ETag, and how to write the file, which takes longer. */
+/** The ETag of a feed; `write` makes the file, which takes longer. */
 export type Feed = { etag: string; write(): Promise<string> };
 
 /**
- * The iCalendar file of a resource, as the viewer may see its bookings: those from 31 days ago to 366 days ahead, in whole
- * days of UTC, so that it stays the same while nothing changes; cancelled and released ones too, so that they vanish
- * elsewhere. Of more than 20,000 it has the first, so that what is far ahead is left out.
- * @throws Forbidden for a display; NotFound, also for another tenant's resource
+ * The iCalendar file of a resource, with its bookings as the viewer may see them: from 31 days ago to 366 days ahead. The
+ * window has whole days of UTC, so that the file stays equal within a day. Cancelled and released bookings are included, so
+ * that calendar programs remove them. Only the first 20,000 bookings are included.
+ * @throws Forbidden for a display; NotFound, also for a resource of another tenant
  */
 export async function readFeed(
   { db, config }: Pick<Context, 'db' | 'config'>,
@@ -230,9 +230,9 @@ export async function readFeed(
   };
   const state = [edition, name, await hashForResource(db, viewer, wanted)];
   return {
-    // With a key: what private bookings are about stands in the hash, where it could be guessed at.
+    // The hash is keyed, because a client could otherwise test guesses of what private bookings are about.
     etag: `"${hmacOf(config, 'ETag', JSON.stringify(state)).toString('base64url')}"`,
-    // What has changed since the ETag was made comes with the next one.
+    // The file may be newer than its ETag; the client's next request then gets a new ETag.
     write: () => writeCalendar(name, listForResource(db, viewer, wanted)),
   };
 }

@@ -1,4 +1,4 @@
-/** The tokens of calendar feeds as clients see them: REST in Pascal case, GraphQL in camel case. */
+/** The tokens of calendar feeds on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { id, instant, maybeInstant, maybeText, recordOf, sentText, text } from '../fields.ts';
 import type { CalendarToken, CreatedToken } from './service.ts';

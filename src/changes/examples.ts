@@ -1,4 +1,4 @@
-/** Answers as the documentation shows them. */
+/** Examples of answers for the OpenAPI document. */
 
 export const changes = {
   Items: [

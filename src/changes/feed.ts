@@ -1,4 +1,4 @@
-/** The feed as it is stored: positions are given to its changes, and stretches of it are read. */
+/** The stored feed: gives positions to changes, and reads stretches. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
@@ -12,26 +12,26 @@ export type ChangeAction = (typeof changeActions)[number];
 export type FeedChange = {
   position: number;
   kind: ChangeKind;
-  /** Digits, or of a batch its UUID. */
+  /** Digits; the UUID of a batch. */
   id: string;
   action: ChangeAction;
-  /** Of a booking: its resource then, and the location of that; a booking that moves has a change for each of the two. */
+  /** Of a booking: its resource at that time, and the location of that; a move makes a change for each of two resources. */
   resourceId: number | null;
   locationId: number | null;
   /** When its transaction began. */
   at: Date;
 };
 
-/** `micros`: when the change there began, in microseconds since 1970; 0 before the first. */
+/** `micros`: the beginning of the change at the position, in microseconds since 1970; 0 before the first change. */
 export type FeedPlace = { position: number; micros: number };
 
-/** A stretch of the feed, and the place up to which it goes. */
+/** A stretch of the feed; `end` is the place of its last change. */
 export type FeedStretch = { changes: FeedChange[]; end: FeedPlace; hasMore: boolean };
 
-/** Rows that get their positions in one statement: some milliseconds, for which other readers of the tenant wait. */
+/** Rows that get positions in one statement, some milliseconds for which other readers of the tenant wait. */
 const placedAtOnce = 2_000;
 
-/** @returns false where nothing can be written: what has a position is told all the same */
+/** @returns false while the database is read-only; changes with a position can still be read */
 async function place(db: Database, mandatorId: number): Promise<boolean> {
   try {
     await sql`select place_changes(${mandatorId}, ${placedAtOnce})`.execute(db);
@@ -53,7 +53,7 @@ type State = {
   unplaced: boolean;
 };
 
-/** Where the feed begins and ends. */
+/** The query for the beginning and the end of the feed. */
 const stateOf = (mandatorId: number) => sql<State>`
   select changes_forgotten as forgotten, coalesce(${microsOf(sql`changes_forgotten_at`)}, 0) as "forgottenMicros",
     coalesce(final.position, changes_forgotten) as last,
@@ -66,8 +66,8 @@ const stateOf = (mandatorId: number) => sql<State>`
   where id = ${mandatorId}`;
 
 /**
- * The place behind which everything stands that is committed from now on, and nothing that was committed before, but for
- * what has no position yet where nothing can be written.
+ * The present end of the feed: changes committed from now on come after it, earlier ones do not. While the database is
+ * read-only, changes without a position come after it too.
  */
 export async function findEnd(db: Database, mandatorId: number): Promise<FeedPlace> {
   for (;;) {
@@ -77,13 +77,13 @@ export async function findEnd(db: Database, mandatorId: number): Promise<FeedPla
   }
 }
 
-/** A change with its own micros, beside the state of its feed and the micros of the change at the wanted position. */
+/** A change with its own micros, the state of its feed, and the micros of the change at the wanted position. */
 type Row = State & FeedChange & { micros: number; seenMicros: number | null };
 
 /**
- * At most `limit` changes behind a place; when there are fewer, those are all that were committed when it was called, but
- * for what has no position yet where nothing can be written.
- * @throws Conflict when changes behind the place are no longer kept, or it is none of this feed's history
+ * Reads at most `limit` changes after a place. Fewer than `limit` are all that were committed at the time of the call; while
+ * the database is read-only, changes without a position are missing.
+ * @throws Conflict when changes after the place have been deleted, or the place is not of this feed's history
  */
 export async function readStretch(
   db: Database,
@@ -93,7 +93,7 @@ export async function readStretch(
   const behind = sql`${after?.position ?? null}::bigint`;
   let mayPlace = true;
   for (;;) {
-    // One statement, so that all of it is seen as of one moment.
+    // One statement reads the state and the changes from one snapshot.
     const { rows } = await sql<Row>`
       select feed.*, change.*,
         (select ${microsOf(sql`at`)} from change where mandator_id = ${mandatorId} and position = ${behind}) as "seenMicros"
@@ -103,7 +103,7 @@ export async function readStretch(
           (select location_id from resource
             where resource.mandator_id = change.mandator_id and resource.id = change.resource_id) as "locationId"
         from change
-        -- There are no gaps: so many positions are so many rows, whatever the planner knows of the table.
+        -- Positions have no gaps, so that a range of positions limits the rows, whatever the planner's statistics.
         where mandator_id = ${mandatorId} and position > coalesce(${behind}, feed.forgotten)
           and position <= coalesce(${behind}, feed.forgotten) + ${limit + 1}
       ) as change on true
@@ -139,7 +139,7 @@ export const lostHistory = () =>
     `Cursor: this feed has no such change at that place; the cursor may be of an earlier release, or of a database that has since been restored from a backup. ${remedy}`,
   );
 
-/** @param seenMicros of the change at that position; null without one @throws Conflict */
+/** @param seenMicros the micros of the change at that position; null if there is none @throws Conflict */
 function checkKept({ position, micros }: FeedPlace, begin: FeedPlace, seenMicros: number | null): void {
   if (position < begin.position) throw new Conflict(`Cursor: changes of that time are no longer kept. ${remedy}`);
   if (micros !== (position === begin.position ? begin.micros : seenMicros)) throw lostHistory();

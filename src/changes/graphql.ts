@@ -4,10 +4,10 @@ import { enumType, recordFields } from '../graphql/record.ts';
 import * as changes from './service.ts';
 import { changeAction, changeKind, changePage, changeRecord, toChangeRecord } from './wire.ts';
 
-/** The record that one of these functions finds. */
+/** The record that a function finds. */
 type Found<Find extends (...args: never[]) => unknown> = NonNullable<Awaited<ReturnType<Find>>>;
 
-/** Rooms that know the feed add the records that they have themselves: `booking`, `batch`. */
+/** Other rooms add fields for their own records: `booking`, `batch`. */
 function addChange(builder: Builder) {
   enumType(builder, changeKind);
   enumType(builder, changeAction);

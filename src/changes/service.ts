@@ -1,12 +1,12 @@
 /**
- * The feed of changes (contract 5.2). A **change** says that a booking, batch, resource, location or display was made or
- * changed, or that a display is silent or back; its **position** is its place in the feed of its tenant.
+ * The feed of changes (contract 5.2). A **change** records that a booking, batch, resource, location or display was created
+ * or changed, or that a display is silent or back; its **position** is its number in the feed of its tenant.
  *
- * Invariants: triggers write a change in the transaction that makes it; its position is given after the commit, so that
- * whoever has read up to a position finds all that comes to be seen later behind it, however long its transaction took.
- * Of two changes of one record the later one stands later. Positions up to `changes_forgotten` are no longer kept. A
- * **place** is a position with the instant of the change there, which proves that it is of this history: a database that was
- * restored from a backup gives the positions of what it has lost to other changes.
+ * Invariants: triggers write a change in the same transaction as the record; it gets its position after the commit. So a
+ * change that becomes visible later always has a greater position, however long its transaction took. Changes of one record
+ * keep their order. Changes up to the position `changes_forgotten` have been deleted. A **place** is a position with the
+ * instant of the change there, which proves that it is of this history: a database restored from a backup gives the
+ * positions of lost changes to others.
  */
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
@@ -36,10 +36,10 @@ export {
 } from './feed.ts';
 export { changeFigures, forgetOldChanges, placeChanges } from './upkeep.ts';
 
-/** `nextCursor` is where the feed goes on, also when there is nothing more yet. */
+/** `nextCursor` continues the feed, also when there are no further changes yet. */
 export type ChangePage = { items: FeedChange[]; nextCursor: string; hasMore: boolean };
 
-/** Where to read on: behind a place, from the oldest change that is kept (undefined), or from the present end on. */
+/** Where to start reading: after a place, at the oldest kept change (undefined), or at the present end. */
 export type FeedStart = FeedPlace | 'now' | undefined;
 
 type PlaceKey = readonly [position: number, micros: number];
@@ -48,10 +48,10 @@ const changeList: List<FeedPlace, PlaceKey> = {
   key: z.tuple([longIdKey, longIdKey]),
   keyOf: ({ position, micros }) => [position, micros],
 };
-/** As cursors were that did not name their history. */
+/** Cursors of earlier releases, which have a position without an instant. */
 const formerList = { name: 'changes', key: longIdKey };
 
-/** @throws Malformed for a cursor that we did not make; Conflict for one that names no history */
+/** @throws Malformed for a cursor that is not of this feed; Conflict for one of an earlier release */
 export function readChangePage(
   limit: number | undefined,
   cursor: string | null | undefined,
@@ -66,14 +66,12 @@ export function readChangePage(
   };
 }
 
-/** The cursor of all that comes after a place. */
 export const cursorAt = (place: FeedPlace) => toCursor(changeList, place);
 
 const openUnderWay = () => new Map<string, Promise<FeedStretch>>();
 
 /**
- * The next stretch behind a position, as `readStretch`. The streams of a process wake together when something has
- * changed; those that stand at one place then get one and the same stretch, read once.
+ * Shares one `readStretch` among the streams of a process that wait at the same place: a change wakes all of them at once.
  * @throws Conflict as `readStretch`
  */
 export function readTogether(
@@ -86,7 +84,7 @@ export function readTogether(
   const joined = stretches.get(key);
   if (joined !== undefined) return joined;
   const stretch = setImmediate().then(() => {
-    // What began before a later change may not have seen it.
+    // A later caller must not join this read: it may miss the change that woke that caller.
     stretches.delete(key);
     return readStretch(db, mandatorId, { limit, after });
   });
@@ -108,8 +106,8 @@ export async function listChanges(
 }
 
 /**
- * The next changes as soon as there are some, or none after `seconds`.
- * @throws Forbidden for a display; Conflict as `readStretch`; what `viewerNow` throws
+ * Waits for the next changes; returns none after `seconds`.
+ * @throws Forbidden for a display; Conflict as `readStretch`; the errors of `viewerNow`
  */
 export async function waitForChanges(
   { db, notifications }: Pick<Context, 'db' | 'notifications'>,
@@ -128,7 +126,7 @@ export async function waitForChanges(
   try {
     for (let asking = viewer; ; asking = await viewerNow()) {
       const page = await listChanges(db, asking, { limit, after: behind });
-      // Of a batch more is announced than the feed tells.
+      // A batch sends notifications that have no change in the feed; the loop then waits on.
       if (page.items.length > 0 || over.aborted || !(await news.next())) return page;
     }
   } finally {
@@ -136,7 +134,7 @@ export async function waitForChanges(
   }
 }
 
-/** Of a resource how it is now, of a booking that of its resource at that time. */
+/** The changed resource, or that of a booking at the time of the change, in its present state. */
 export async function findResourceOf(
   db: Database,
   viewer: Viewer,
@@ -146,7 +144,7 @@ export async function findResourceOf(
   return wanted === null ? null : await getResource(db, viewer, wanted);
 }
 
-/** Of a location how it is now. */
+/** The changed location in its present state. */
 export const findLocationOf = async (
   db: Database,
   viewer: Viewer,

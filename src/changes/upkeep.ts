@@ -1,10 +1,10 @@
-/** What the worker does for the feed: gives positions to changes that nobody has read yet, and deletes old ones. */
+/** Background work on the feed: gives positions to changes that no reader has placed yet, and deletes old changes. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { findEnd } from './feed.ts';
 
 const keptDays = 30;
-/** Rows of a tenant that are deleted at a time. */
+/** Rows of a tenant that one sweep deletes. */
 const forgottenAtOnce = 5_000;
 
 /** Gives positions to all changes that have none. */
@@ -18,7 +18,7 @@ export async function placeChanges(db: Database, signal: AbortSignal): Promise<v
   for (const { mandator_id } of tenants) if (!signal.aborted) await findEnd(db, mandator_id);
 }
 
-/** Deletes of each tenant a portion of the changes that are too old, from the beginning of its feed on. */
+/** Deletes the oldest changes of each tenant, at most `forgottenAtOnce`, if they are older than `keptDays`. */
 export async function forgetOldChanges(db: Database): Promise<void> {
   const isOld = sql<boolean>`at < now() - make_interval(days => ${keptDays})`;
   const { rows } = await sql<{ mandatorId: number }>`
@@ -42,7 +42,7 @@ export async function forgetOldChanges(db: Database): Promise<void> {
       delete from change using forgotten where mandator_id = ${mandatorId} and position <= forgotten.last`.execute(db);
 }
 
-/** What operators watch of the feeds of all tenants. */
+/** Metrics of the feeds of all tenants. */
 export const changeFigures = {
   roomgate_oldest_unplaced_change_seconds: {
     help: 'Age of the oldest change that no feed tells yet',

@@ -1,4 +1,4 @@
-/** Changes as clients see them: REST in Pascal case, GraphQL in camel case. */
+/** Changes on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { longestCursor, mostPerPage } from '../db/paging.ts';
 import { recordOf } from '../fields.ts';

@@ -5,11 +5,11 @@ import type { Context } from '../context.ts';
 import * as demo from './service.ts';
 
 type DemoHost = Output & {
-  /** Signs in over HTTP, as any client does; without a PIN, with a temporary one. */
+  /** Signs in over HTTP with the PIN, or with a temporary one. */
   signIn(mandator: string, pin: string | undefined): Promise<ApiClient>;
 };
 
-/** One command that imports a lesson into a room that is free then; its JobID is new at each call. */
+/** A shell command that imports a lesson into a free room; each run makes a new JobID. */
 function exampleCall({ config }: Context, pin: string, today: Date): string {
   const day = demo.exampleDate(today);
   const token = `$(curl -s ${config.IdpUrl}/connect/token -d grant_type=apikey -d scope=service_api -d client_id=timetable-import -d apikey=${pin} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`;
@@ -43,7 +43,7 @@ function describeDemo(context: Context, pin: string | undefined): string[] {
   ];
 }
 
-/** Pages to look at; a browser there shows a code, and becomes a sign when that is confirmed. */
+/** The URLs of a door sign and a board. */
 function describeSigns({ config }: Context, example: demo.Example | undefined): string[] {
   if (!example) return [];
   const { resourceId, resourceName, locationId, locationName } = example;
@@ -56,8 +56,8 @@ function describeSigns({ config }: Context, example: demo.Example | undefined): 
 }
 
 /**
- * What `serve` says once it can be used (contract 1). With the local database, the first start loads the demo tenant and
- * imports its timetable through the REST API, so that the main job is seen at work.
+ * Prints the URLs when `serve` is ready (contract 1). With the local database, the first start creates the demo tenant and
+ * imports its timetable through the REST API, as a demonstration of an import.
  */
 export async function welcome(context: Context, local: boolean, host: DemoHost): Promise<void> {
   const { BaseUrl, IdpUrl, DemoPin, SwaggerEnabled, IdentityProvider } = context.config;
@@ -76,7 +76,7 @@ export async function welcome(context: Context, local: boolean, host: DemoHost):
   const example = await demo.findExample(context.db);
   const lines = [...addresses, '', ...describeDemo(context, pin), ...describeSigns(context, example)];
   host.print(lines.join('\n'), { BaseUrl, IdpUrl, Mandator: 'demo', Pin: pin ?? null });
-  // Also when an earlier first start was cut off before its import.
+  // The import also runs if an earlier first start ended before it.
   if (takesPins(context.config) && (await demo.awaitsTimetable(context.db)))
     await importTimetable(host, pin).catch((error: Error) =>
       context.log.warn({ err: error.message }, 'the demo timetable was not imported; the next start tries again'),

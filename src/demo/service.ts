@@ -1,4 +1,4 @@
-/** The demo tenant, for a first run without any tenant of one's own. */
+/** The demo tenant, for the first start on an empty database. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { sql } from 'kysely';
@@ -13,15 +13,14 @@ import { demoTimetable } from './timetable.ts';
 
 export type Example = { resourceId: number; resourceName: string; locationId: number; locationName: string };
 
-/** The master data of the demo tenant: a tenant file like any other. */
 export function readDemoTenant(): TenantFile {
   return readTenantFile(JSON.parse(fs.readFileSync(path.join(import.meta.dirname, 'tenant.json'), 'utf8')));
 }
 
 /**
- * Creates the demo tenant and a PIN of the person who imports its timetable if, and only if, the database has no tenant
- * at all; of several processes one does. The PIN is the setting DemoPin where there is one, and counts for the tenant's
- * later starts too. It is returned by the first run alone.
+ * Creates the demo tenant and a PIN of the person who imports its timetable, if the database has no tenant; exactly one of
+ * several processes does so. The PIN is the setting DemoPin, if set; later starts create a missing DemoPin too. Only the
+ * first run returns the PIN.
  * @throws InvalidInput for a DemoPin that is too short
  */
 export async function ensureDemo({ db, config }: Context): Promise<{ firstRun: boolean; pin?: string }> {
@@ -35,7 +34,7 @@ export async function ensureDemo({ db, config }: Context): Promise<{ firstRun: b
   const made = await db.transaction().execute(async (trx) => {
     const anyTenant = () => trx.selectFrom('mandator').select('id').limit(1).executeTakeFirst();
     if (await anyTenant()) return undefined;
-    // Waits for, and keeps out, every other creation of a tenant.
+    // The lock waits for concurrent creations of tenants and blocks new ones.
     await sql`lock table mandator in share row exclusive mode`.execute(trx);
     if (await anyTenant()) return undefined;
     await writeTenant(trx, file);
@@ -45,18 +44,18 @@ export async function ensureDemo({ db, config }: Context): Promise<{ firstRun: b
 
   if (config.DemoPin)
     await makePin(db).catch((error: unknown) => {
-      // It exists, or the tenants of this database are other ones.
+      // The PIN exists already, or the database has other tenants than the demo tenant.
       if (!(error instanceof Conflict || error instanceof NotFound)) throw error;
     });
   return { firstRun: false };
 }
 
-/** The email of the person who imports the demo timetable. */
+/** The e-mail address of the person who imports the demo timetable. */
 export function importerEmail(): string {
   return readDemoTenant().Persons.find(({ Role }) => Role !== 'Display')?.Email ?? '';
 }
 
-/** Whether the demo tenant is there and nothing was ever imported into it. */
+/** Whether the demo tenant exists and has no batch. */
 export async function awaitsTimetable(db: Database): Promise<boolean> {
   const tenant = await db
     .selectFrom('mandator')
@@ -68,15 +67,15 @@ export async function awaitsTimetable(db: Database): Promise<boolean> {
   return tenant?.imported === false;
 }
 
-/** A room for a first lesson. */
+/** The room of the example lesson. */
 export function exampleRoom(): string {
   return readDemoTenant().Locations[0]?.Resources[0]?.Name ?? '';
 }
 
-/** A date for a first lesson: in half a year, when the room is free. */
+/** The date of the example lesson, in half a year, when the room is free. */
 export const exampleDate = (today: Date): string => addDays(today.toISOString().slice(0, 10), 182);
 
-/** The room for a first lesson, and its location, in the database; undefined where the tenants are other ones. */
+/** Finds the room of the example lesson and its location; undefined if the database has no demo tenant. */
 export async function findExample(db: Database): Promise<Example | undefined> {
   const { Mandator, Locations } = readDemoTenant();
   return await db
@@ -94,8 +93,8 @@ export async function findExample(db: Database): Promise<Example | undefined> {
 }
 
 /**
- * Sends this week's and the next weeks' lessons of the demo tenant through the REST API, and waits until they are imported.
- * @param onChange told of the batch whenever it has changed
+ * Imports the demo timetable through the REST API and waits until the batch has ended.
+ * @param onChange is called with the batch after each change
  */
 export async function importTimetable(
   api: Parameters<typeof openBatchClient>[0],

@@ -1,4 +1,4 @@
-/** A believable timetable for the demo tenant, as the body of a lesson import (contract 4.1). Pure. */
+/** The timetable of the demo tenant, as the body of a lesson import (contract 4.1). Pure. */
 import type { TenantFile } from '../tenants/service.ts';
 import { dateText, dayLength, minutesOf, readDate, weekdayOf, weekOf } from '../time/days.ts';
 import { localDateOf, zoneFor } from '../time/zones.ts';
@@ -22,12 +22,12 @@ export type DemoJob = {
   LektionList: DemoLesson[];
 };
 
-/** When: weekday (1 = Monday) and lesson of the day, such as `1a 3a`. Several classes or teachers stand with a +. */
+/** `when` lists weekdays (1 = Monday) with a letter of `times`, such as `1a 3a`; `+` joins several classes or teachers. */
 type Course = readonly [klassen: string, fach: string, titel: string, raum: string, lehrpersonen: string, when: string];
 
 type DemoPlan = {
   standort: string;
-  /** Local clock times by the letter of the lesson; an end before the beginning is on the next day. */
+  /** Local clock times by the letter of the lesson; an end before its start is on the next day. */
   times: Readonly<Record<string, readonly [beginn: string, ende: string]>>;
   courses: readonly Course[];
 };
@@ -99,8 +99,8 @@ const plans: readonly DemoPlan[] = [
 ];
 
 /**
- * The lessons of the week of `today` and of the three that follow, one job per week and class, without those on dates
- * for which the tenant has an opening exception. A JobID names the lessons' ISO week, such as `demo-2026-W47-INF-1A`.
+ * Makes the lessons of the week of `today` and of the next three weeks, one job per week and class. Dates with an opening
+ * exception have no lessons. A JobID names the ISO week and the class, such as `demo-2026-W47-INF-1A`.
  */
 export function demoTimetable(today: Date, tenant: TenantFile): DemoJob[] {
   return plans.flatMap((plan) => {

@@ -1,7 +1,7 @@
 /**
- * The hours that a resource has itself, as an Admin reads and replaces them, and those of a tenant file: the only writer of
- * opening_rule and opening_exception. A list is written as a whole and with new ids each time: the greatest id is its
- * version, 0 that of an empty one.
+ * The only writer of opening_rule and opening_exception: replaces the lists of a resource for an Admin, and those of a
+ * tenant file. Every write replaces a list as a whole, with new ids; the greatest id is the version of the list, 0 that of
+ * an empty one.
  */
 import { type RawBuilder, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
@@ -21,10 +21,10 @@ export type OwnHours<Item> = { resourceId: number; version: number; items: Item[
 type Owner = { locationId: number; resourceId: number | null };
 type Owned<Item> = Owner & { items: readonly Item[] };
 
-/** Each with its list as `items`. */
+/** The owners as SQL rows, each with its list as `items`. */
 const ownerRows = (owners: readonly Owned<unknown>[]) =>
   sql`jsonb_to_recordset(${JSON.stringify(owners)}) as owner("locationId" integer, "resourceId" integer, items jsonb)`;
-// Equalities, so that both sides are hashed: `is not distinct from` would compare each with each.
+// `=` allows a hash join; `is not distinct from` compares every pair of rows.
 const isOwned = sql`location_id = owner."locationId" and coalesce(resource_id, 0) = coalesce(owner."resourceId", 0)`;
 
 async function writeRules(trx: Transaction, mandatorId: number, owners: readonly Owned<OpeningRule>[]): Promise<void> {
@@ -52,8 +52,8 @@ async function writeExceptions(
 }
 
 /**
- * Replaces the hours of those owners whose hours are not as a tenant file has them.
- * @returns of each owner whether its hours were replaced
+ * Replaces the hours of the owners whose stored hours differ from those of a tenant file.
+ * @returns whether the hours were replaced, for each owner
  */
 export async function applyHours(
   trx: Transaction,
@@ -97,7 +97,7 @@ const resourceOf = (db: Database, { mandatorId }: Viewer, id: number) =>
 
 const unknown = () => new NotFound('There is no resource of this id.');
 
-/** One of the two lists of a resource; `select` finds it from a row of resource. */
+/** One of the two lists of a resource; `select` is a column of a query on `resource`. */
 type OwnList<Stored, New> = {
   action: string;
   select(mandatorId: number, resourceId: number): RawBuilder<Stored[]>;
@@ -124,7 +124,7 @@ const exceptionList: OwnList<StoredException, NewException> = {
   write: writeExceptions,
 };
 
-/** @throws NotFound, also for another tenant's */
+/** @throws NotFound, also for a resource of another tenant */
 async function readList<Stored extends { id: number }>(
   { select }: OwnList<Stored, never>,
   db: Database,
@@ -139,8 +139,8 @@ async function readList<Stored extends { id: number }>(
 }
 
 /**
- * Changes of one resource wait for each other, and for a tenant file.
- * @throws Unavailable while an import holds the resource
+ * Replaces a list. Changes of the same resource wait for each other, and for a tenant file.
+ * @throws Unavailable while an import has locked the resource
  */
 function replaceList<Stored extends { id: number }, New>(
   list: OwnList<Stored, New>,
@@ -153,7 +153,7 @@ function replaceList<Stored extends { id: number }, New>(
   const { viewer } = act;
   checkAdmin(viewer);
   return transactOrGiveUp(db, 'The resource', async (trx) => {
-    // First and by itself: what is read behind it is what stands when the lock is held.
+    // The lock needs a statement of its own: the snapshot of the next one then includes all earlier changes.
     const resource = await resourceOf(trx, viewer, resourceId)
       .select('location_id as locationId')
       .forNoKeyUpdate()
@@ -166,13 +166,13 @@ function replaceList<Stored extends { id: number }, New>(
   });
 }
 
-/** The rules of a resource itself, without its location's. @throws Forbidden, NotFound */
+/** Reads the rules of the resource itself, without those of its location. @throws Forbidden, NotFound */
 export async function getRules(db: Database, viewer: Viewer, resourceId: number): Promise<OwnHours<StoredRule>> {
   checkAdmin(viewer);
   return await readList(ruleList, db, viewer, resourceId);
 }
 
-/** The same for its exceptions. @throws Forbidden, NotFound */
+/** Reads the exceptions of the resource itself. @throws Forbidden, NotFound */
 export async function getExceptions(
   db: Database,
   viewer: Viewer,
@@ -183,7 +183,7 @@ export async function getExceptions(
 }
 
 /**
- * Puts these rules in the place of all that the resource has itself; with none, those of its location count.
+ * Replaces all rules of the resource itself; without any, the rules of its location apply.
  * @throws Forbidden, NotFound, PreconditionFailed
  */
 export const replaceRules = (
@@ -195,7 +195,7 @@ export const replaceRules = (
 ): Promise<OwnHours<StoredRule>> => replaceList(ruleList, db, act, resourceId, expected, rules);
 
 /**
- * Puts these exceptions in the place of all that the resource has itself; those of its location go on to count.
+ * Replaces all exceptions of the resource itself; the exceptions of its location still apply.
  * @throws Forbidden, NotFound, PreconditionFailed
  */
 export const replaceExceptions = (

@@ -43,7 +43,7 @@ function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }:
             description: 'The location whose time zone is used, instead of that of the person who asks.',
           }),
         },
-        // All of it is worked out, whatever of it is asked for.
+        // The whole answer is computed, whichever members the query selects.
         complexity: 500,
         description: 'When the resources of a location are open: fixed clock times, converted to UTC.',
         resolve: async (_root, { locationId, from, to, timezoneLocationId }, { context, viewer }) =>
@@ -73,7 +73,7 @@ function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }:
   });
 }
 
-/** As REST checks a body; what cannot be read is a fault of the input here. */
+/** Validates items by the body schema of REST; a `Malformed` of REST is an `InvalidInput` in GraphQL. */
 function readItems<T extends z.ZodType>(body: T, items: readonly object[]): z.output<T> {
   try {
     return readInput(body, { items });

@@ -1,13 +1,13 @@
 /**
- * Local clock times of a zone as intervals of UTC (specification 2.5, contract 5.1). Pure: nothing here knows the
- * database, and the time zone data is that of the runtime.
+ * Converts local clock times of a zone to intervals of UTC (specification 2.5, contract 5.1). Pure: without the database,
+ * with the time zone data of the runtime.
  *
  * A **local date** is `YYYY-MM-DD`, a **clock time** `HH:MM`, "24:00" included.
  */
 import { dateText, dayLength, minutesOf, readDate, weekdayOf } from '../time/days.ts';
 import { zoneFor } from '../time/zones.ts';
 
-/** From one clock time to another; Closes at or before Opens means the next day. */
+/** Clock times; if `closes` is not after `opens`, it is on the next day. */
 export type Period = { opens: string; closes: string };
 
 export type OpeningRule = Period & {
@@ -26,16 +26,16 @@ export type OpeningException = {
   periods: readonly Period[];
 };
 
-/** Of several exceptions for a date the first counts. */
+/** The first of several exceptions for a date applies. */
 export type Hours = { rules: readonly OpeningRule[]; exceptions: readonly OpeningException[] };
 
 export type OpenInterval = Period & {
-  /** The date on which it starts. */
+  /** The date on which the interval starts. */
   localDate: string;
   start: Date;
   end: Date;
   source: 'Weekly' | 'Exception';
-  /** The clocks change on its local date or while it lasts. */
+  /** Whether the clocks change on its local date or during it. */
   clockChange: boolean;
 };
 
@@ -43,7 +43,7 @@ const minute = 60_000;
 
 const covers = ({ fromDate, toDate }: OpeningException, date: string) => fromDate <= date && date <= toDate;
 
-/** When it is open on the intervals that start on this local date, before any clock is looked at. */
+/** The periods that start on this local date, in clock times. */
 function listPeriods(
   hours: Hours,
   day: number,
@@ -60,18 +60,18 @@ function listPeriods(
 }
 
 /**
- * The intervals that start on the local dates `fromDate` … `toDate` (inclusive), in order of their start; intervals of
- * rules that overlap stay apart.
+ * Lists the intervals that start on the local dates `fromDate` … `toDate` (inclusive), in order of their start, without
+ * merging intervals of overlapping rules.
  *
- * An exception replaces every interval that starts on its dates; a closed one also cuts the night before at 00:00. At
- * clock changes opening takes the earlier instant and closing the later, a time that the clocks skip is the instant of
- * the change, and an interval that this leaves empty is dropped.
+ * An exception replaces every interval that starts on its dates; a closed one also ends the night before at 00:00. If the
+ * clocks show a time twice, opening is the earlier instant and closing the later; if they skip it, both are the instant
+ * of the change. Empty intervals are dropped.
  * @param timeZone an IANA zone
  */
 export function openIntervals(hours: Hours, timeZone: string, fromDate: string, toDate: string): OpenInterval[] {
   const zone = zoneFor(timeZone);
   const [first, last] = [readDate(fromDate), readDate(toDate)];
-  // A day more on each side than offsets and nights can reach.
+  // One day more on each side than offsets and nights can span.
   const [, ...changes] = zone.offsetsIn((first - 2) * dayLength, (last + 4) * dayLength);
   const intervals: OpenInterval[] = [];
   for (let day = first; day <= last; day++) {

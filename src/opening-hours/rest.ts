@@ -53,7 +53,7 @@ const resource = z.object({ resourceId: id('The id of the resource.') });
 const replaces =
   'The list replaces what the resource had; what a GET answered may be sent back with changes. `If-Match` names the version that the change is meant for.';
 
-/** How an Admin reads and replaces one of the two lists of a resource. */
+/** The routes by which an Admin reads and replaces one of the two lists of a resource. */
 function ownRoutes<Item, Body extends z.ZodType>(list: {
   noun: 'rule' | 'exception';
   description: string;

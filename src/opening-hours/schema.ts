@@ -1,6 +1,6 @@
 /**
- * Rules and exceptions as they are written, by a PUT and in a tenant file alike: what each may hold, and what no list of
- * them may.
+ * Schemas of rules and exceptions, which a PUT and a tenant file share: the limits of each member and the faults of a
+ * whole list, such as overlaps.
  */
 import { z } from 'zod';
 import { id, toFields } from '../fields.ts';
@@ -64,7 +64,7 @@ export const exceptionFields = {
     .nullable(),
 };
 
-/** A date that PostgreSQL and every calendar knows. */
+/** A date that PostgreSQL and the clients' calendars can represent. */
 const plainDate = (schema: z.ZodISODate) =>
   schema.refine((value) => value >= '1900', 'must be a date of 1900 or later');
 const plainOrNull = (schema: z.ZodNullable<z.ZodISODate>) =>
@@ -92,7 +92,7 @@ export const newException = z
 
 type ReportFault = (path: (string | number)[], message: string, code?: string) => void;
 
-/** Reports what is wrong between the members of a value. */
+/** Adds a check that concerns several members of a value. */
 const checked = <T extends z.ZodType>(schema: T, check: (value: z.output<T>, fault: ReportFault) => void) =>
   schema.superRefine((value, context) =>
     check(value, (path, message, code = 'InvalidValue') =>
@@ -101,9 +101,9 @@ const checked = <T extends z.ZodType>(schema: T, check: (value: z.output<T>, fau
   );
 
 /**
- * All rules of one owner: no two of them may cover the same time.
- * @param name what the list is called where it stands
- * @param more members of each that are not looked at
+ * The list of all rules of one owner, of which no two may overlap.
+ * @param name the list's member name, for messages
+ * @param more further members of each rule, which are ignored
  */
 export const listOfRules = (name: string, more: z.ZodRawShape = {}) =>
   checked(
@@ -121,7 +121,7 @@ export const listOfRules = (name: string, more: z.ZodRawShape = {}) =>
     },
   );
 
-/** All exceptions of one owner; of several for a date the one of the fewest days counts. */
+/** The list of all exceptions of one owner; for a date with several, the one of the fewest days applies. */
 export const listOfExceptions = (more: z.ZodRawShape = {}) =>
   z
     .array(
@@ -148,7 +148,7 @@ const toPeriod: (period: z.output<typeof openingPeriod>) => Period = toFields;
 
 export const toNewRule: (rule: z.output<typeof newRule>) => OpeningRule = toFields;
 
-/** An exception, and why it is there, for people. */
+/** An exception with its reason, a text for people. */
 export type NewException = OpeningException & { reason: string | null };
 
 export const toNewException = (exception: z.output<typeof newException>): NewException => ({

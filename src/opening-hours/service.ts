@@ -1,7 +1,7 @@
 /**
- * Opening hours: **rules** that repeat weekly and **exceptions** for dates, both in local clock times that belong to no
- * zone (specification 2.5, contract 5.1). Rules of a resource beat those of its location; for a date that exceptions of
- * both cover, the resource's counts, and of several the one of the fewest days.
+ * Opening hours: weekly **rules** and **exceptions** for dates, both in local clock times without a zone (specification 2.5,
+ * contract 5.1). Rules of a resource replace those of its location. For a date with exceptions of both, that of the
+ * resource applies; among several of one owner, the one of the fewest days.
  */
 import { sql } from 'kysely';
 import { mayShow, mayShowSome, roomsShown } from '../access.ts';
@@ -24,14 +24,14 @@ export { applyHours, getExceptions, getRules, type OwnHours, replaceExceptions, 
 export { hoursMembers, toNewException, toNewRule, type WrittenHours } from './schema.ts';
 export type { StoredException, StoredRule };
 
-/** An unbroken time of being open. */
+/** A continuous time in which a resource is open. */
 export type OpenStretch = { start: Date; end: Date };
 
 /**
- * When resources are open around [from, to], in the zones of their own locations: whole stretches, also beyond its edges,
- * in order, with nothing between two that touch. Resources with the same hours share one array.
+ * Lists when resources are open around [from, to], in the zones of their locations: the whole stretches that reach into the
+ * window, in order and merged where they touch. Resources with the same hours share one array.
  *
- * A resource that is closed throughout has an empty array; one for which no hours are known, because neither it nor its
+ * A resource that is closed throughout has an empty array. A resource without known hours, because neither it nor its
  * location has a rule, is absent.
  */
 export async function listOpenIntervals(
@@ -56,7 +56,7 @@ export async function listOpenIntervals(
   return open;
 }
 
-/** Does the work once for hours that are the same. */
+/** Caches `make` for equal hours. */
 function remember<Made>(make: (hours: StoredHours) => Made): (hours: StoredHours) => Made {
   const made = new Map<string, Made>();
   return (hours) => {
@@ -67,7 +67,7 @@ function remember<Made>(make: (hours: StoredHours) => Made): (hours: StoredHours
   };
 }
 
-/** Joins those of `intervals`, in order of their start, that overlap or touch, and keeps what reaches into [from, to]. */
+/** Joins `intervals`, sorted by start, that overlap or touch, and keeps those that reach into [from, to]. */
 function merge(intervals: readonly OpenStretch[], from: Date, to: Date): OpenStretch[] {
   const stretches: OpenStretch[] = [];
   for (const { start, end } of intervals) {
@@ -78,7 +78,7 @@ function merge(intervals: readonly OpenStretch[], from: Date, to: Date): OpenStr
   return stretches.filter(({ start, end }) => start <= to && end >= from);
 }
 
-/** The hours of a location's active resources, converted to UTC with the clocks of `timeZone`. */
+/** The hours of the active resources of a location, converted to UTC in `timeZone`. */
 export type LocationHours = {
   locationId: number;
   locationName: string;
@@ -90,29 +90,29 @@ export type LocationHours = {
   resources: {
     resourceId: number;
     resourceName: string;
-    /** The rules that count for it. */
+    /** The rules that apply to the resource. */
     weekly: StoredRule[];
-    /** Those of its exceptions that touch the dates; one on the day after may cut the last night. */
+    /** Its exceptions from `from` to the day after `to`, on which a closed one may cut the last night. */
     exceptions: StoredException[];
     intervals: OpenInterval[];
   }[];
 };
 
 export type HoursQuery = {
-  /** Local dates; today in the zone used when left out. */
+  /** A local date; when absent, today in the zone used. */
   from?: string | undefined;
-  /** Six days after `from` when left out. */
+  /** When absent, six days after `from`. */
   to?: string | undefined;
   /** The location whose zone is used. */
   timezoneLocationId?: number | undefined;
 };
 
 /**
- * The opening hours of a location in the zone of the location that `timezoneLocationId` names, else of the viewer, else
- * of the location itself (specification 2.5, contract 5.1). A display is told those of its own rooms, and of locations
- * where it has some.
- * @throws NotFound for an unknown location and for another tenant's alike; Malformed for dates that cannot be and, with
- * one text, for a `timezoneLocationId` that is none of this tenant
+ * Lists the opening hours of a location in the zone of the location that `timezoneLocationId` names, else of the viewer,
+ * else of the location itself (specification 2.5, contract 5.1). A display sees only its own rooms, and locations with
+ * some of them.
+ * @throws NotFound for an unknown location, and in the same words for one of another tenant; Malformed for invalid dates,
+ * and for a `timezoneLocationId` that is unknown or of another tenant
  */
 export async function listForLocation(
   db: Database,
@@ -151,7 +151,7 @@ export async function listForLocation(
   };
 }
 
-/** @throws Malformed that does not tell an unknown id from another tenant's */
+/** @throws Malformed, in the same words for an unknown id and for one of another tenant */
 async function readZone(db: Database, viewer: Viewer, locationId: number): Promise<string> {
   const shown = roomsShown(viewer);
   const found = await db

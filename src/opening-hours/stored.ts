@@ -1,11 +1,11 @@
-/** Opening hours as they are stored, and which of them count for a resource. */
+/** Queries for stored opening hours, and the choice of those that apply to a resource. */
 import { expressionBuilder, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Database } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
 import type { Hours, OpeningException, OpeningRule, Period } from './local-hours.ts';
 
-/** `resourceId` null: of the location itself. */
+/** `resourceId` is null for hours of the location itself. */
 type Owner = { id: number; locationId: number; resourceId: number | null };
 export type StoredRule = OpeningRule & Owner;
 export type StoredException = OpeningException & Owner & { reason: string | null };
@@ -13,7 +13,7 @@ export type StoredHours = { rules: StoredRule[]; exceptions: StoredException[] }
 
 const { selectFrom } = expressionBuilder<DB, never>();
 
-/** The rules of a tenant, as a part of a query. */
+/** A subquery for the rules of a tenant. */
 export function storedRules(mandatorId: number) {
   return selectFrom('opening_rule')
     .where('opening_rule.mandator_id', '=', mandatorId)
@@ -29,7 +29,6 @@ export function storedRules(mandatorId: number) {
     ]);
 }
 
-/** The same for exceptions. */
 export function storedExceptions(mandatorId: number) {
   return selectFrom('opening_exception')
     .where('opening_exception.mandator_id', '=', mandatorId)
@@ -45,10 +44,10 @@ export function storedExceptions(mandatorId: number) {
     ]);
 }
 
-/** Resources by their ids, or all active ones of a location. */
+/** Selects resources by id, or all active ones of a location. */
 type Which = { resourceIds: readonly number[] } | { locationId: number };
 
-/** The locations of these resources: each with those of them that it has, in order of their names, and its hours and theirs. */
+/** Reads the locations of the resources: each with its selected resources, by name, and the hours of all of these. */
 export async function readHours(db: Database, mandatorId: number, which: Which) {
   const own = 'locationId' in which;
   const chosen = (id: 'resource.id' | 'opening_rule.resource_id' | 'opening_exception.resource_id') =>
@@ -86,7 +85,7 @@ export async function readHours(db: Database, mandatorId: number, which: Which) 
     .execute();
 }
 
-/** What counts for each resource of a location: its own rules or else the location's, its own exceptions before those. */
+/** The hours of each resource of a location: its own rules, else those of the location; its own exceptions go first. */
 export function hoursByResource({ rules, exceptions }: StoredHours): (resourceId: number) => StoredHours {
   const rulesOf = Map.groupBy(rules, ({ resourceId }) => resourceId);
   const exceptionsOf = Map.groupBy(exceptions, ({ resourceId }) => resourceId);
@@ -111,5 +110,5 @@ const members = [
   'reason',
 ];
 
-/** The same for hours that are the same, whoever has them. */
+/** A text that is equal for equal hours, whatever their ids and owners. */
 export const keyOf = (hours: Hours) => JSON.stringify(hours, members);

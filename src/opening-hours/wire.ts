@@ -1,4 +1,4 @@
-/** Opening hours as clients see and send them: REST in Pascal case, GraphQL in camel case. */
+/** Opening hours on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { id, recordOf, text } from '../fields.ts';
 import type { OpenInterval, Period } from './local-hours.ts';
@@ -90,7 +90,7 @@ export const ownExceptions = ownList(openingException, 10_000, {
   description: 'The exceptions that a resource has itself.',
 });
 
-/** Members that an answer has and that may come back with it; they are not looked at. */
+/** Members of an answer that a client may send back; they are ignored. */
 const answered = {
   Id: owner.Id.optional(),
   LocationId: owner.LocationId.optional(),
@@ -119,7 +119,7 @@ const toExceptionRecord = (exception: StoredException) => ({
   ...toException(exception),
   Periods: exception.periods.map(toPeriodRecord),
 });
-/** Member by member: a year of many rooms has tens of thousands. */
+/** Copies member by member for speed: a year of many rooms has tens of thousands of intervals. */
 const toIntervalRecord = (interval: OpenInterval) => ({
   LocalDate: interval.localDate,
   ...toPeriodRecord(interval),

@@ -1,4 +1,4 @@
-/** Tenant files, applied: what they name is created or changed, in one transaction. */
+/** Applies tenant files. */
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { InvalidInput } from '../errors.ts';
@@ -6,7 +6,7 @@ import { applyHours, type WrittenHours } from '../opening-hours/service.ts';
 import { fault, type TenantFile } from './tenant-file.ts';
 import { findUnknownZones } from './time-zones.ts';
 
-/** How many records were made, changed, or found as wanted: the tenant, its locations, resources and persons. */
+/** Counts of records: the tenant, its locations, resources and persons. */
 export type Applied = { created: number; changed: number; unchanged: number };
 
 type Written = { id: number; fate: keyof Applied };
@@ -18,11 +18,11 @@ type HoursOwner = Written & {
 };
 
 /**
- * Creates the tenant of a tenant file or changes it, in one transaction; the same file again changes nothing.
+ * Creates or changes the tenant of a tenant file in one transaction; applying the same file again changes nothing.
  *
- * What the file does not name stays: no location, resource or person is ever deleted, and of the parameters only the
- * named ones change. Of a named record every member becomes what the file says or, left out, its default. That holds
- * for opening rules and exceptions too: those of a named location or resource are replaced as a whole.
+ * Records and parameters that the file does not name stay; no location, resource or person is ever deleted. A named record
+ * gets every member from the file, or its default if the file omits it. The opening rules and exceptions of a named
+ * location or resource are replaced as a whole.
  */
 export function applyTenantFile(db: Database, file: TenantFile): Promise<Applied> {
   return db.transaction().execute((trx) => writeTenant(trx, file));
@@ -44,7 +44,7 @@ export async function writeTenant(trx: Transaction, file: TenantFile): Promise<A
   return applied;
 }
 
-/** @throws InvalidInput with each place of a zone that PostgreSQL does not know */
+/** @throws InvalidInput with each use of a zone that PostgreSQL does not know */
 async function checkTimeZones(trx: Transaction, file: TenantFile): Promise<void> {
   const places = (['Locations', 'Persons'] as const).flatMap((list) =>
     file[list].map(({ TimeZone }, index) => ({ path: [list, index, 'TimeZone'], TimeZone })),
@@ -70,7 +70,7 @@ async function writeMandator(trx: Transaction, file: TenantFile): Promise<Writte
     .returning('id')
     .executeTakeFirst();
   if (created) return { ...created, fate: 'created' };
-  // Makes a second application wait for the first, and nobody else: foreign keys only need the row to stay.
+  // This lock makes a concurrent apply of the same tenant wait, but no foreign key check: those only need the row to stay.
   const held = await trx
     .selectFrom('mandator')
     .where('code', '=', file.Mandator)
@@ -84,9 +84,9 @@ async function writeMandator(trx: Transaction, file: TenantFile): Promise<Writte
   return { ...held, fate: changed.numAffectedRows ? 'changed' : 'unchanged' };
 }
 
-// Below, one statement per table whatever its length: the file's own records travel as one JSON value. Its rows come
-// back in their order: those that the upsert made (nobody has locked or replaced them yet: xmax = 0) or changed, and
-// from the table as it was before those that it left alone.
+// Below, one statement writes each table: the records of the file are one JSON parameter. The statement returns a row for
+// each record, in order. The upsert returns the created rows (xmax = 0: no transaction has locked or replaced them) and
+// the changed ones; unchanged rows come from the table.
 
 async function writeLocations(trx: Transaction, mandatorId: number, file: TenantFile): Promise<HoursOwner[]> {
   const { rows } = await sql<Written>`

@@ -5,7 +5,7 @@ import { InvalidInput } from '../errors.ts';
 import * as tenants from './service.ts';
 import { toPersonRecord } from './wire.ts';
 
-/** For commands that may leave out their tenant. */
+/** For commands whose tenant is optional. */
 export { getOnlyTenant } from './service.ts';
 
 /** @throws CommandFailed naming the file, with one line per fault */
@@ -31,7 +31,7 @@ export const addCommands: AddCommands = (program, action) => {
     .argument('<file>', 'tenant file (JSON)')
     .addHelpText('after', 'Example:\n  $ roomgate apply examples/school.json')
     .action(async (path: string) => {
-      // Before the database is opened: a faulty file needs none.
+      // The file is read before `action` opens the database.
       const file = await readFile(path);
       await action(async ({ context, print }) => {
         const { created, changed, unchanged } = await tenants.applyTenantFile(context.db, file);

@@ -1,10 +1,10 @@
-/** The persons as whom paired displays act: of role Display, with an address that nobody can write to. */
+/** Each paired display acts as a person of role Display, whose e-mail address is in the reserved domain `.invalid`. */
 import { randomUUID } from 'node:crypto';
 import type { Transaction } from '../db/database.ts';
 
 const longestName = 200;
 
-/** @returns its id */
+/** @returns the id of the person */
 export async function createDisplayPerson(
   trx: Transaction,
   mandatorId: number,

@@ -1,4 +1,4 @@
-/** Bodies and answers as the documentation shows them: the demo tenant's. */
+/** Examples of bodies and answers for the OpenAPI document, from the demo tenant. */
 
 export const location = { Id: 1, Name: 'Campus Zürich', TimeZone: 'Europe/Zurich', Active: true, Version: 1 };
 export const newLocation = { Name: 'Campus Bern', TimeZone: 'Europe/Zurich' };
@@ -36,7 +36,6 @@ export const newPerson = {
 };
 export const personChanges = { TimeZone: 'Asia/Tokyo' };
 
-/** What a change makes of a record. */
 export const changed = <Body extends object>(body: Body, changes: object) => ({
   ...body,
   ...changes,

@@ -1,4 +1,4 @@
-/** The members of master data, as tenant files and the API write them. The messages say what is allowed. */
+/** The schemas of master data that tenant files and the API share. The messages say what is allowed. */
 import { z } from 'zod';
 import { mailboxForm } from '../names.ts';
 import { isStorable } from '../storable.ts';

@@ -121,7 +121,7 @@ function addPerson(builder: Builder) {
 
 type Body = z.ZodObject & z.ZodType<object>;
 
-/** How Admins make and change the records of one kind: what REST takes, in camel case, to what REST answers. */
+/** Adds the mutations that create and change records of one kind, with the body schemas of REST. */
 function addChanges<New extends Body, Changes extends Body>(
   builder: Builder,
   noun: string,

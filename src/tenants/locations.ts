@@ -1,4 +1,4 @@
-/** Locations over the API: everybody but displays reads them, Admins make, change and retire them. */
+/** Locations: all callers but displays read them; Admins create, change and retire them. */
 import { checkAdmin, checkReader } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -63,7 +63,7 @@ export async function findLocation(db: Database, viewer: Viewer, id: number): Pr
   return await locationById(db, viewer.mandatorId, id);
 }
 
-/** @throws Forbidden for a display; NotFound, also for another tenant's */
+/** @throws Forbidden for a display; NotFound, also for a location of another tenant */
 export async function getLocation(db: Database, viewer: Viewer, id: number): Promise<Location> {
   const found = await findLocation(db, viewer, id);
   if (!found) throw noRecord(kind);
@@ -82,9 +82,9 @@ export async function createLocation(
 }
 
 /**
- * Changes what is given; a location is never deleted, only retired.
+ * Changes the given members; a location is never deleted, only retired.
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a zone that PostgreSQL does not know; Conflict when the
- * name is taken, or while a resource of it is active
+ * name is taken, or when a location with active resources is to be retired
  */
 export async function changeLocation(
   db: Database,
@@ -102,7 +102,7 @@ export async function changeLocation(
   );
 }
 
-/** @throws Conflict */
+/** @throws Conflict while the location has active resources */
 async function checkDeserted(trx: Transaction, mandatorId: number, locationId: number): Promise<void> {
   const { count } = await trx
     .selectFrom('resource')

@@ -5,7 +5,7 @@ import { NotFound } from '../errors.ts';
 import { type Parameters, readParameterName, readParameterValue, withDefaults } from './parameters.ts';
 export type TenantSummary = { code: string; name: string; resources: number; persons: number };
 
-/** Every tenant of the installation, for its operator; what is retired or inactive is not counted. */
+/** Lists the tenants of the installation, for its operator, with the numbers of active resources and persons. */
 export async function listTenants(db: Database): Promise<TenantSummary[]> {
   const count = (table: 'resource' | 'person') =>
     sql<number>`(select count(*)::int from ${sql.table(table)} as counted
@@ -17,7 +17,9 @@ export async function listTenants(db: Database): Promise<TenantSummary[]> {
     .execute();
 }
 
-/** The code of the tenant of an installation that has one only. @throws NotFound naming those there are */
+const mostNamed = 10;
+
+/** The code of the tenant, if the installation has exactly one. @throws NotFound with the codes of several */
 export async function getOnlyTenant(db: Database): Promise<string> {
   const codes = await db
     .selectFrom('mandator')
@@ -36,9 +38,6 @@ export async function getOnlyTenant(db: Database): Promise<string> {
   );
 }
 
-/** Tenants that a message names. */
-const mostNamed = 10;
-
 /** A tenant by its code, in any case. @throws NotFound */
 export async function getMandator(
   db: Database,
@@ -54,9 +53,9 @@ export async function getMandator(
 }
 
 /**
- * Sets one parameter of a tenant, from now on and on every process.
- * @param name in any case; `value` as it is written on a command line
- * @throws NotFound; InvalidInput naming the parameters there are, or what is allowed
+ * Sets one parameter of a tenant; every process uses the new value at once.
+ * @param name in any case; `value` as written on a command line
+ * @throws NotFound; InvalidInput with the known parameters, or with the allowed values
  */
 export async function setParameter(
   db: Database,
@@ -75,6 +74,5 @@ export async function setParameter(
   return change;
 }
 
-/** @param code as it was given */
 export const noMandator = (code: string) =>
   new NotFound(`There is no tenant ${JSON.stringify(code)}; create it with: roomgate apply FILE`);

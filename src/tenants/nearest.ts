@@ -1,6 +1,6 @@
 import leven from 'leven';
 
-/** The way out of a name that is not known: the one that was probably meant, or all. */
+/** The remedy for an unknown name: suggests a similar known name, or lists all. */
 export function remedyFor(name: string, known: readonly string[], what: string): string {
   const far = (other: string) => leven(name.slice(0, 64).toLowerCase(), other.toLowerCase());
   const nearest = known.toSorted((one, other) => far(one) - far(other))[0]!;

@@ -1,11 +1,11 @@
-/** The parameters of a tenant (specification 5.2, "global parameter"): their names, types, and values until they are set. */
+/** The parameters of a tenant (specification 5.2, "global parameter"): their names, types and defaults. */
 import { z } from 'zod';
 import { InvalidInput } from '../errors.ts';
 import { remedyFor } from './nearest.ts';
 
 const flag = z.boolean('must be true or false');
 
-/** What each may be; the messages say what is allowed. */
+/** The messages say what is allowed. */
 export const parameterTypes = { PinAuthenticationAllowed: flag };
 
 const parameters = z.object(parameterTypes).partial();
@@ -14,12 +14,12 @@ const unset: Required<z.output<typeof parameters>> = { PinAuthenticationAllowed:
 export type Parameters = typeof unset;
 export type ParameterName = keyof Parameters;
 
-/** All parameters of a tenant for which some are stored. */
+/** All parameters of a tenant: the stored ones, and defaults. */
 export function withDefaults(stored: unknown): Parameters {
   return { ...unset, ...(parameters.parse(stored) as Partial<Parameters>) };
 }
 
-/** The spelling of a name that came in any case. @throws InvalidInput naming what there is */
+/** Finds a parameter by its name in any case. @throws InvalidInput with a similar name or all names */
 export function readParameterName(name: string): ParameterName {
   const known = Object.keys(unset) as ParameterName[];
   const found = known.find((one) => one.toLowerCase() === name.toLowerCase());
@@ -28,7 +28,7 @@ export function readParameterName(name: string): ParameterName {
   throw new InvalidInput(message, [{ field: name, pointer: null, code: 'UnknownField', message }]);
 }
 
-/** A value as it is written on a command line. @throws InvalidInput saying what is allowed */
+/** Reads a value as written on a command line. @throws InvalidInput with the allowed values */
 export function readParameterValue<Name extends ParameterName>(name: Name, text: string): Parameters[Name] {
   const result = parameterTypes[name].safeParse(asJson(text));
   if (result.success) return result.data as Parameters[Name];

@@ -1,4 +1,4 @@
-/** Persons over the API: each reads itself, Admins read, make, change and retire all. A tenant keeps an active Admin. */
+/** Persons: each reads itself; Admins read, create, change and retire all. A tenant always has an active Admin. */
 import { sql } from 'kysely';
 import { checkAdmin } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
@@ -21,11 +21,11 @@ export type PersonRecord = {
 };
 
 export type NewPerson = Omit<PersonRecord, 'id' | 'active' | 'version'>;
-/** The e-mail address stays: outside providers and tenant files know the person by it. */
+/** The e-mail address does not change: identity providers and tenant files identify the person by it. */
 export type PersonChanges = Partial<Omit<PersonRecord, 'id' | 'email' | 'version'>>;
 
 export type PersonFilter = {
-  /** In whatever case. */
+  /** Compared without regard to case. */
   email?: string | undefined;
   role?: Viewer['role'] | undefined;
   active?: boolean | undefined;
@@ -76,13 +76,13 @@ export async function listPersons(
   return toPage(personList, rows, limit);
 }
 
-/** All persons of a tenant, for the operator. @param mandator its code, in any case @throws NotFound */
+/** Lists all persons of a tenant, for the operator. @param mandator the code of the tenant, in any case @throws NotFound */
 export async function listPersonsOf(db: Database, mandator: string): Promise<PersonRecord[]> {
   const { mandatorId } = await getMandator(db, mandator);
   return await personsOf(db, { mandatorId }).orderBy('id').execute();
 }
 
-/** Whose credential this is. */
+/** The person to whom the caller's credential belongs. */
 export async function getOwnPerson(db: Database, { mandatorId, personId }: Viewer): Promise<PersonRecord> {
   const own = await personById(db, mandatorId, personId);
   if (!own) throw noRecord(kind);
@@ -95,7 +95,7 @@ export async function findPersonById(db: Database, viewer: Viewer, id: number): 
   return await personById(db, viewer.mandatorId, id);
 }
 
-/** @throws Forbidden; NotFound, also for another tenant's */
+/** @throws Forbidden; NotFound, also for a person of another tenant */
 export async function getPersonById(db: Database, viewer: Viewer, id: number): Promise<PersonRecord> {
   const found = await findPersonById(db, viewer, id);
   if (!found) throw noRecord(kind);
@@ -110,8 +110,8 @@ export async function createPerson(db: Database, act: Act, fields: NewPerson): P
 }
 
 /**
- * Changes what is given. Who becomes inactive, or an Admin no longer, is that at once, on every process: the database
- * announces it.
+ * Changes the given members. A lost role or retirement takes effect on every process at once: the database notifies them
+ * of it.
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a zone that PostgreSQL does not know; Conflict when no
  * active Admin would be left
  */
@@ -127,7 +127,7 @@ export async function changePerson(
   const { mandatorId } = act.viewer;
   const mayDemote = changes.active === false || (changes.role !== undefined && changes.role !== 'Admin');
   return await db.transaction().execute(async (trx) => {
-    // Two Admins must not take the right from each other at one time.
+    // The lock keeps two Admins from demoting each other at the same time.
     if (mayDemote)
       await trx
         .selectFrom('mandator')
@@ -141,7 +141,7 @@ export async function changePerson(
   });
 }
 
-/** @throws Conflict */
+/** @throws Conflict when the tenant has no other active Admin */
 async function checkOtherAdmin(trx: Transaction, mandatorId: number, personId: number): Promise<void> {
   const other = await trx
     .selectFrom('person')
@@ -157,7 +157,7 @@ async function checkOtherAdmin(trx: Transaction, mandatorId: number, personId: n
 
 type TenantPerson = { mandatorId: number; personId: number; name: string; email: string; role: Viewer['role'] };
 
-/** An active person by tenant and e-mail address, both in any case. @throws NotFound */
+/** Finds an active person by tenant and e-mail address, both in any case. @throws NotFound */
 export async function getPerson(db: Database, mandatorCode: string, email: string): Promise<TenantPerson> {
   const found = await db
     .selectFrom('mandator')

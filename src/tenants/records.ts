@@ -1,4 +1,4 @@
-/** What locations, resources and persons have in common: they are made, and changed in a version, but never deleted. */
+/** Creation and versioned change of locations, resources and persons; none is ever deleted. */
 import { checkVersion, recordAct } from '../access.ts';
 import type { Act, Versions } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
@@ -9,15 +9,15 @@ type MasterRecord = { id: number; active: boolean; version: number };
 
 export type RecordKind = {
   table: 'location' | 'resource' | 'person';
-  /** As Kysely selects them. */
+  /** In the notation of Kysely's `select`. */
   columns: readonly string[];
-  /** Tells that a name or an address is taken. */
+  /** The message for a name or an address that is taken. */
   taken: string;
 };
 
 export const noRecord = ({ table }: RecordKind) => new NotFound(`There is no ${table} of this id.`);
 
-/** The fields that are given, by the names of their columns. */
+/** The defined fields, by the names of their columns. */
 const toColumns = (fields: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(fields)
@@ -25,7 +25,7 @@ const toColumns = (fields: object): Record<string, unknown> =>
       .map(([name, value]) => [name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
   );
 
-/** One of the tables stands for all three: what is done here they have in common. */
+/** Typed as one of the three tables: this file uses only their common columns. */
 const tableOf = ({ table }: RecordKind) => table as 'location';
 const columnsOf = ({ columns }: RecordKind) => columns as readonly ['id', 'active', 'version'];
 
@@ -35,7 +35,7 @@ const refuseDuplicate =
     throw codeOf(error) === '23505' ? new Conflict(taken) : error;
   };
 
-/** @throws Conflict */
+/** @throws Conflict when the name or address is taken */
 export async function insertRecord<Row extends MasterRecord>(
   trx: Transaction,
   act: Act,
@@ -53,9 +53,9 @@ export async function insertRecord<Row extends MasterRecord>(
 }
 
 /**
- * Changes what is given.
- * @param check refuses the change of the record that it is given, which nobody else changes meanwhile
- * @throws NotFound, PreconditionFailed, Conflict; whatever `check` throws
+ * Changes the given members.
+ * @param check throws to refuse the change; gets the record as it is, which is locked
+ * @throws NotFound, PreconditionFailed, Conflict; the errors of `check`
  */
 export async function changeRecord<Row extends MasterRecord>(
   trx: Transaction,
@@ -71,7 +71,7 @@ export async function changeRecord<Row extends MasterRecord>(
     .where('mandator_id', '=', mandatorId)
     .where('id', '=', id)
     .select(columnsOf(kind))
-    // Not more than needed: the audit of another Admin's change only asks that the row of that person stays.
+    // A stronger lock would block the audit of changes by this person, whose foreign key needs the row to stay.
     .forNoKeyUpdate()
     .executeTakeFirst();
   if (!found) throw noRecord(kind);

@@ -1,4 +1,4 @@
-/** Resources over the API: everybody but displays reads them, Admins make, change and retire them. */
+/** Resources: all callers but displays read them; Admins create, change and retire them. */
 import { sql } from 'kysely';
 import { checkAdmin, checkReader } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
@@ -14,27 +14,27 @@ export type Resource = {
   locationId: number;
   name: string;
   kind: string;
-  /** Persons; null where nobody has counted. */
+  /** Number of persons; null when unknown. */
   capacity: number | null;
   equipment: string[];
   mailbox: string | null;
-  /** By how long after its start a booking must be checked in, or else it is released; null: no check-in. */
+  /** Minutes after its start by which a booking must be checked in, or it is released; null: no check-in. */
   checkInMinutes: number | null;
   active: boolean;
   version: number;
 };
 
 export type NewResource = Omit<Resource, 'id' | 'active' | 'version'>;
-/** A resource stays at its location: opening hours and the zone of its bookings hang on that. */
+/** A resource stays at its location: its opening hours and the time zone of its bookings depend on it. */
 export type ResourceChanges = Partial<Omit<Resource, 'id' | 'locationId' | 'version'>>;
 
 export type ResourceFilter = {
   ids?: readonly number[] | undefined;
   locationId?: number | undefined;
-  /** Kind, equipment and name are compared as names are everywhere. */
+  /** Kind, equipment and name are compared by `name_key`. */
   kind?: string | undefined;
   minCapacity?: number | undefined;
-  /** Resources that have all of it. */
+  /** A resource must have all of it. */
   equipment?: readonly string[] | undefined;
   name?: string | undefined;
   active?: boolean | undefined;
@@ -74,8 +74,8 @@ export async function listResources(
 }
 
 /**
- * The query of `listResources`. Location and name have an index; the rest is read off a tenant's own rows, which lie in
- * their order under the primary key.
+ * The query of `listResources`. Location and name have an index; other filters scan the rows of the tenant in the order of
+ * the primary key.
  */
 export function selectResources(
   db: Database,
@@ -108,7 +108,7 @@ export async function findResource(db: Database, viewer: Viewer, id: number): Pr
   return await resourceById(db, viewer.mandatorId, id);
 }
 
-/** @throws Forbidden for a display; NotFound, also for another tenant's */
+/** @throws Forbidden for a display; NotFound, also for a resource of another tenant */
 export async function getResource(db: Database, viewer: Viewer, id: number): Promise<Resource> {
   const found = await findResource(db, viewer, id);
   if (!found) throw noRecord(kind);
@@ -116,8 +116,8 @@ export async function getResource(db: Database, viewer: Viewer, id: number): Pro
 }
 
 /**
- * The location of an active resource must be active; it stays so until the transaction ends.
- * @throws InvalidInput for a location that the tenant does not have; Conflict for a retired one
+ * Checks that the location of a resource is active, and keeps it so until the transaction ends.
+ * @throws InvalidInput for a location that is not of this tenant; Conflict for a retired one
  */
 async function checkLocation(trx: Transaction, mandatorId: number, locationId: number): Promise<void> {
   const location = await trx
@@ -145,9 +145,9 @@ export function createResource(db: Database, act: Act, fields: NewResource): Pro
 }
 
 /**
- * Changes what is given; null clears Capacity, Mailbox and CheckInMinutes. A resource is never deleted, only retired.
+ * Changes the given members; null clears Capacity, Mailbox and CheckInMinutes. A resource is never deleted, only retired.
  * @throws Forbidden, NotFound, PreconditionFailed; Conflict when the name is taken or the location is retired; Unavailable
- * while an import holds it
+ * while an import has locked the resource
  */
 export function changeResource(
   db: Database,

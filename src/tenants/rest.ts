@@ -15,7 +15,7 @@ const active = flag('Only those that are, or are not, active; both when left out
 
 type Body = z.ZodType<object>;
 
-/** What Admins make and change over REST, and who reads it. */
+/** The routes of one kind of master data. */
 type RecordRoutes<Row, Filter extends object, New extends Body, Changes extends Body> = {
   noun: 'resource' | 'location' | 'person';
   /** Why a reader is refused. */

@@ -1,6 +1,6 @@
 /**
- * Tenants and their master data. A **mandator** is a tenant, the first path segment of every address; a **location** is a
- * site with a time zone; a **resource** is a bookable room or thing of a location; a **person** is a user of the tenant.
+ * Tenants and their master data. A **mandator** is a tenant; its code is the first path segment of every URL. A **location**
+ * is a site with a time zone, a **resource** a bookable room or thing of a location, a **person** a user of the tenant.
  */
 export { type Applied, applyTenantFile, writeTenant } from './apply.ts';
 export { changeDisplayPerson, createDisplayPerson } from './display-persons.ts';

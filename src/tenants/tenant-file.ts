@@ -1,4 +1,4 @@
-/** The file of a tenant's master data (contract 1): its shape, and one line for each fault in it. */
+/** The schema of a tenant file, which holds the master data of a tenant (contract 1), and the messages for its faults. */
 import { z } from 'zod';
 import { type FieldError, InvalidInput } from '../errors.ts';
 import { reservedNames } from '../names.ts';
@@ -46,7 +46,7 @@ const kinds: Record<string, string> = {
   number: 'must be a whole number',
 };
 
-/** What is allowed, where a schema does not say it itself; for an unknown member those that are known. */
+/** Says what is allowed if the schema has no message of its own; for an unknown member, lists the known ones. */
 function allowed(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'unrecognized_keys') return Object.keys((issue.inst as z.ZodObject).shape).join(' ');
   if (issue.code === 'too_big')
@@ -65,7 +65,7 @@ const pointerOf = (keys: readonly PropertyKey[]) =>
 const valueAt = (input: unknown, keys: readonly PropertyKey[]) =>
   keys.reduce<unknown>((parent, key) => (parent as Record<PropertyKey, unknown> | undefined)?.[key], input);
 
-/** One fault of a file, by where it stands. */
+/** A fault of a file, at the path `keys`. */
 export function fault(keys: readonly PropertyKey[], code: string, text: string): FieldError {
   const field = keys.findLast((key) => typeof key === 'string');
   return {
@@ -94,7 +94,7 @@ function shown(value: unknown): string {
   return written.length > 80 ? `${written.slice(0, 80)}…` : written;
 }
 
-/** Items of the list at `keys` that an earlier one equals in `member`: trimmed, Unicode NFC, case-insensitively. */
+/** Faults of items whose `member` equals that of an earlier item, after trimming, in Unicode NFC and any case. */
 function listDuplicates(input: unknown, keys: readonly PropertyKey[], member: string): FieldError[] {
   const items = valueAt(input, keys);
   const names = (Array.isArray(items) ? items : []).map((item) => item?.[member]);
@@ -109,9 +109,9 @@ function listDuplicates(input: unknown, keys: readonly PropertyKey[], member: st
 }
 
 /**
- * Checks the content of a tenant file. Names come back trimmed and in Unicode NFC, the tenant's in lower case, and what
- * is left out has its default.
- * @throws InvalidInput with every fault at once: path, value, and what is allowed
+ * Validates a tenant file. Trims names, converts them to Unicode NFC (the code of the tenant to lower case), and fills in
+ * defaults.
+ * @throws InvalidInput with every fault: path, value, and what is allowed
  */
 export function readTenantFile(json: unknown): TenantFile {
   const result = tenantFile.safeParse(json, { error: allowed });

@@ -1,10 +1,10 @@
-/** Zones of locations and persons: those that PostgreSQL knows too, so that reports in SQL can compute with them. */
+/** Time zones of locations and persons. PostgreSQL must know them too, so that reports in SQL can use them. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { InvalidInput } from '../errors.ts';
 import { currentNameOf } from '../time/zones.ts';
 
-/** In lower case, kept for a while: PostgreSQL reads the files of all zones for the answer. */
+/** The names in lower case, cached because PostgreSQL reads the files of all zones for each query. */
 let names: { known: ReadonlySet<string>; until: number } | undefined;
 const keptMs = 10 * 60_000;
 
@@ -15,7 +15,7 @@ async function namesOf(db: Database): Promise<ReadonlySet<string>> {
   return names.known;
 }
 
-/** Those of these zones, which Node.js knows, that PostgreSQL does not; each with what is wrong with it. */
+/** Finds the zones that Node.js knows and PostgreSQL does not. @returns the message for each */
 export async function findUnknownZones(db: Database, zones: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const known = await namesOf(db);
   const isKnown = (zone: string) => known.has(zone.toLowerCase());

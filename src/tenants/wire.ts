@@ -1,4 +1,4 @@
-/** Master data as clients see and send it: REST in Pascal case, GraphQL in camel case. */
+/** Master data on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { flag, id, positive, recordOf, text } from '../fields.ts';
 import { locationFields, personFields, resourceFields, roles } from './fields.ts';
@@ -79,7 +79,7 @@ export const personReference = z
   })
   .meta({ id: 'PersonReference', description: 'A person, as others see it.' });
 
-/** The same fields, described. */
+/** Adds descriptions to fields. */
 function described<Shape extends Record<string, z.ZodType>>(
   fields: Shape,
   texts: { [Name in keyof Shape]: string },
