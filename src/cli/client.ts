@@ -1,6 +1,6 @@
 /**
- * A client of roomgate's own REST API: what a careful caller does, by the specification's sections 7 and 8. Transient errors
- * are retried after growing pauses, so a POST must carry an Idempotency-Key.
+ * A client of roomgate's own REST API that follows the advice to clients (specification 7 and 8). It retries transient errors
+ * after growing pauses, so a POST must carry an Idempotency-Key.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backOff } from '../flow/retry.ts';
@@ -10,19 +10,19 @@ import type { Credential } from './credential.ts';
 
 type RequestParts = Outgoing & { headers?: Record<string, string> };
 
-/** What the API has answered with a status of 200 to 299. */
+/** An answer with a status from 200 to 299. */
 export type ApiAnswer<T> = {
   body: T;
-  /** What the header `Retry-After` asks for. */
+  /** From the header `Retry-After`. */
   retryAfterMs: number | undefined;
 };
 
-/** A tenant's REST API, as a careful caller uses it. */
+/** A client of one tenant's REST API. */
 export type ApiClient = {
   /**
    * @param path below `/{mandator}/api/v2.0`
-   * @param request is made anew for each attempt, because a body can be sent only once; a GET when left out
-   * @param options.repeatOn a status that counts as transient, too
+   * @param request makes the request of each attempt, because a streamed body can be sent only once; a GET if left out
+   * @param options.repeatOn a further status that counts as transient
    */
   call<T>(
     path: string,
@@ -31,7 +31,7 @@ export type ApiClient = {
   ): Promise<ApiAnswer<T>>;
   /** All items of a list, page by page. */
   pages<T>(path: string, query?: Record<string, string>): AsyncGenerator<T>;
-  /** Waits so many milliseconds. @throws when the command is cut off */
+  /** Waits for `ms`. @throws when the command is aborted */
   wait(ms: number): Promise<void>;
 };
 
@@ -40,21 +40,21 @@ export type Account = {
   mandator: string;
   credential: Credential;
   signal?: AbortSignal;
-  /** Milliseconds without any useful answer after which a call gives up. */
+  /** Milliseconds after which a call gives up its retries. */
   giveUpAfterMs?: number;
 };
 
 export type SignIn = {
-  /** May be left out on a machine that reaches the database, where that has one tenant only. */
+  /** May be left out on a machine that reaches the database, if that has only one tenant. */
   mandator?: string | undefined;
-  /** Empty counts as left out, and so does an empty token: variables may be set to nothing. */
+  /** An empty PIN or token counts as left out, because environment variables may be empty. */
   pin?: string | undefined;
-  /** Of an outside identity provider; instead of a PIN. */
+  /** An access token of an outside identity provider, instead of a PIN. */
   token?: string | undefined;
   baseUrl?: string | undefined;
 };
 
-/** What a command works with that goes through the REST API, as any client does. */
+/** What a command uses that works through the REST API, as any client does. */
 export type Remote = Output & {
   /**
    * Signs in to a tenant. Without PIN and token this machine must reach the database: then a PIN of the tenant's first
@@ -63,26 +63,25 @@ export type Remote = Output & {
   signIn(options: SignIn): Promise<ApiClient>;
 };
 
-/** As `Action`, for commands that need no context of their own. */
+/** As `Action`, for commands that work through the REST API. */
 export type RemoteAction = <Args extends unknown[]>(
   work: (remote: Remote, ...args: Args) => Promise<void>,
 ) => (...args: Args) => Promise<void>;
 
-/** An answer of the API. */
 type Reply = { url: URL; status: number; headers: Headers; text: string };
 
-/** Far more than a page of anything. */
+/** Far more than any page of a list has. */
 const mostBytes = 16 * 1_048_576;
 const answerTimeout = 60_000;
 const transientStatus = new Set([429, 502, 503, 504]);
 
-/** Seconds to wait by the answer's header, as milliseconds. */
+/** The header `Retry-After` in milliseconds, 60 s at most. */
 function retryAfterOf({ headers }: Reply): number | undefined {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) ? Math.min(seconds, 60) * 1_000 : undefined;
 }
 
-/** Why a fetch failed, in as few words as there are. */
+/** The shortest description of a failed fetch. */
 function reasonOf(error: unknown): string {
   const { name, message, code } = error as NodeJS.ErrnoException;
   return name === 'TimeoutError' ? message : (code ?? message);
@@ -104,8 +103,8 @@ function unreachable(url: string, error: unknown): CommandFailed {
 }
 
 /**
- * Looks whether a server answers, before anything is prepared for it.
- * @throws CommandFailed naming the URL and how to start one
+ * Checks that a server answers.
+ * @throws CommandFailed with the URL and how to start a server
  */
 export async function reach(idpUrl: string): Promise<void> {
   await ask(`${idpUrl}/healthz`, {}, answerTimeout).catch((error) => {
@@ -120,7 +119,7 @@ type Problem = {
   error_description?: string;
 };
 
-/** One line out of problem+json (RFC 9457) or a token endpoint's error (RFC 6749). */
+/** One line from problem+json (RFC 9457) or a token endpoint's error (RFC 6749). */
 function describeProblem({ url, status, headers, text }: Reply): string {
   const location = status >= 300 && status < 400 && URL.parse(headers.get('location') ?? '', url);
   if (location)
@@ -136,9 +135,8 @@ function describeProblem({ url, status, headers, text }: Reply): string {
 }
 
 /**
- * Signs in (specification 5) and gives a client of the tenant; a token that was got for a PIN is renewed when it runs
- * out.
- * @throws CommandFailed when no server answers, or with what the server says against the PIN
+ * Signs in (specification 5) and returns a client of the tenant. It renews the token for a PIN when that expires.
+ * @throws CommandFailed when no server answers, or with the server's refusal of the PIN
  */
 export async function connect(account: Account): Promise<ApiClient> {
   const { baseUrl, mandator, credential, signal, giveUpAfterMs = 120_000 } = account;
@@ -146,7 +144,6 @@ export async function connect(account: Account): Promise<ApiClient> {
 
   const askHere = (address: string, init: Outgoing, timeout: number) => ask(address, { ...init, signal }, timeout);
 
-  /** The header that carries the credential. */
   async function authorize(): Promise<Record<string, string>> {
     if ('apiKey' in credential) return { APIKEY: credential.apiKey };
     if ('token' in credential) return { Authorization: `Bearer ${credential.token}` };

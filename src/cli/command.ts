@@ -1,20 +1,20 @@
 import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 
-/** What every command has: one way to say something. */
+/** The output of a command. */
 export type Output = {
   /** Whether `--json` was given. */
   json: boolean;
-  /** Prints `text` for people, or with `--json` the record as one line of JSON. */
+  /** Prints `text` or, with `--json`, the record as one line of JSON. */
   print(text: string, record: unknown): void;
 };
 
-/** What a command works with that opens the database itself. */
+/** What a command uses that opens the database itself. */
 export type Cli = Output & { context: Context };
 
 /**
- * Wraps a command's work: opens settings and context first, closes them after, and turns an error into one line and exit code 1.
- * @param makesSecrets that what it makes hangs on the Pepper, which then is the one of the database for all others
+ * Wraps a command's work: opens the context before it and closes it afterwards.
+ * @param makesSecrets whether the command makes secrets, which fixes the Pepper of the database for all processes
  */
 export type Action = <Args extends unknown[]>(
   work: (cli: Cli, ...args: Args) => Promise<void>,
@@ -24,11 +24,11 @@ export type Action = <Args extends unknown[]>(
 /** What a room's `cli.ts` exports: adds its commands to the program. */
 export type AddCommands = (program: Command, action: Action) => void;
 
-/** Of a command that works on one tenant: where it is left out, `createProgram` puts in the only tenant there is. */
+/** The option of a command that works on one tenant. If it is left out, `createProgram` sets it to the only tenant. */
 export const tenantOption = () =>
   new Option('--mandator <code>', 'the tenant; may be left out where there is only one');
 
-/** A user's mistake or a failed result: its message is printed as it stands, without a stack. */
+/** A user's mistake or a failed result. Its message is printed without a stack. */
 export class CommandFailed extends Error {}
 
 const reasons: Record<string, string> = {

@@ -1,15 +1,15 @@
 import type { Config } from '../config.ts';
 import { CommandFailed } from './command.ts';
 
-/** A PIN to exchange for tokens, for a client of the identity provider that needs no secret; or what each call carries. */
+/** A PIN to exchange for tokens at our identity provider, or what each call carries itself: a PIN or a token. */
 export type Credential = { pin: string; idpUrl: string; clientId: string } | { apiKey: string } | { token: string };
 
-/** Whether PINs are good for anything with these settings: an outside identity provider has its own secrets. */
+/** Whether these settings allow PINs: an outside identity provider takes none, unless legacy keys are enabled. */
 export function takesPins({ IdentityProvider, LegacyApiKeyEnabled }: Config): boolean {
   return IdentityProvider.Mode !== 'External' || LegacyApiKeyEnabled;
 }
 
-/** A PIN as the settings want it used (contract 3). @throws CommandFailed when they do not */
+/** How the settings want a PIN to be used (contract 3). @throws CommandFailed when they do not allow PINs */
 export function credentialOf(config: Config, idpUrl: string, pin: string): Credential {
   if (!takesPins(config)) throw needsToken(config);
   return config.IdentityProvider.Mode === 'Embedded' ? { pin, idpUrl, clientId: clientIdOf(config) } : { apiKey: pin };
@@ -21,7 +21,7 @@ export function needsToken({ IdentityProvider: { Authority } }: Config): Command
   );
 }
 
-/** A client of the identity provider for a command on this machine: one that needs no secret. */
+/** The id of a client of the identity provider that needs no secret. */
 function clientIdOf({ Clients }: Config): string {
   const client = Clients.find(
     ({ Enabled, RequireClientSecret, AllowedGrantTypes }) =>

@@ -4,7 +4,7 @@ import type { Finding } from '../finding.ts';
 import { fetchBounded } from '../http/safe-fetch.ts';
 import { CommandFailed, type Output } from './command.ts';
 
-/** What a doctor looks through: the settings as they are written, and the database behind them. */
+/** What the doctor examines: the settings as written, and the database that they name. */
 export type Patient = {
   config(): Config;
   open(): Promise<{ context: Context; close(): Promise<void> }>;
@@ -40,14 +40,14 @@ function examineSettings({ DatabaseUrl, Pepper }: Config): Finding[] {
   ];
 }
 
-/** @throws whatever fails on the way, or if it is no JSON */
+/** @throws when the request fails or its answer is not JSON */
 async function readJson<T>(address: string): Promise<{ status: number; body: T }> {
   const init = { signal: AbortSignal.timeout(answerTimeout) };
   const { status, bytes } = await fetchBounded(new URL(address), init, mostBytes);
   return { status, body: JSON.parse(bytes.toString('utf8')) as T };
 }
 
-/** Asks the running server about itself: its worker is seen from outside only there. */
+/** Asks the running server for its state, which includes its worker. */
 async function examineServer({ IdpUrl }: Config): Promise<Finding[]> {
   let status: number;
   let body: { Status?: string; Checks?: Record<string, string> };
@@ -79,7 +79,7 @@ async function examineServer({ IdpUrl }: Config): Promise<Finding[]> {
   ];
 }
 
-/** Whether the outside identity provider is where the settings say, and says so itself. */
+/** Checks that an outside identity provider answers at the configured URL, and names the same issuer. */
 async function examineProvider({ IdentityProvider: { Mode, Authority } }: Config): Promise<Finding[]> {
   if (Mode !== 'External') return [];
   const address = `${Authority?.replace(/\/$/, '')}/.well-known/openid-configuration`;
@@ -117,7 +117,7 @@ async function examine(patient: Patient): Promise<Finding[]> {
   }
 }
 
-/** Looks at everything that the service needs, a line each. @throws CommandFailed if there is a fault */
+/** Examines everything that the service needs, and prints a line for each finding. @throws CommandFailed for a fault */
 export async function runDoctor(patient: Patient, { print }: Output): Promise<void> {
   const findings = await examine(patient);
   const lines = findings.map(({ check, level, text, remedy }) => {

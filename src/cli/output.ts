@@ -1,4 +1,4 @@
-/** Rows under their headings, columns aligned; line breaks and control characters of the data become spaces. */
+/** Formats rows under headings in aligned columns. Line breaks and control characters become spaces. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const cells = [headings, ...rows].map((row) => row.map((cell) => String(cell ?? '').replace(/\p{Cc}+/gu, ' ')));
   const widths = headings.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));

@@ -1,4 +1,4 @@
-/** The command line, read from top to bottom. */
+/** The commands of the command line. */
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { type Config, ConfigError, ownRoot, wrongPepper } from '../config.ts';
@@ -18,18 +18,18 @@ import { type Action, CommandFailed, type Output, tenantOption } from './command
 import { credentialOf, needsToken, takesPins } from './credential.ts';
 import { type Patient, runDoctor } from './doctor.ts';
 
-/** What `main` knows how to do, for the commands to use. */
+/** What main.ts does for the commands. */
 export type Host = Patient & {
-  /** The settings as they are written. @throws ConfigError */
+  /** The settings as written. @throws ConfigError */
   config(): Config;
-  /** Everything that a command on the database needs; with no DatabaseUrl it starts or joins the local PostgreSQL. */
+  /** Opens the context of a command; without DatabaseUrl it starts or joins the local PostgreSQL. */
   open(): Promise<{ context: Context; close(): Promise<void> }>;
   /**
    * Runs the server until it is told to stop.
-   * @param started called once it can be used; `local` when the database is the one out of npm packages
+   * @param started called once it is ready; `local` tells that it uses the local PostgreSQL
    */
   serve(started: (context: Context, local: boolean) => Promise<void>): Promise<void>;
-  /** Brings the schema up to date and names what it has applied. */
+  /** Brings the schema up to date. @returns the names of the applied migrations */
   migrate(): Promise<string[]>;
 };
 
@@ -60,7 +60,7 @@ export function createProgram(host: Host): Command {
     if (!(await isRight)) throw new ConfigError(wrongPepper);
   }
 
-  /** @throws ConfigError with another Pepper than that of the database */
+  /** @throws ConfigError when the Pepper is not that of the database */
   async function openRight() {
     const opened = await host.open();
     try {
@@ -92,7 +92,7 @@ export function createProgram(host: Host): Command {
     async (...args) => {
       const afterwards = new AsyncDisposableStack();
       let opened: Promise<Context> | undefined;
-      /** The database, for what the caller has left out. */
+      /** Opens the database once, to find what the caller has left out. */
       const open = () =>
         (opened ??= openRight().then(({ context, close }) => {
           afterwards.defer(close);
@@ -110,7 +110,7 @@ export function createProgram(host: Host): Command {
         const name = 'Name the tenant with --mandator CODE';
         if (baseUrl) throw new CommandFailed(`${name}: the database of this machine may not be that of --base-url.`);
         const context = await open().catch((error: Error) => {
-          // Who has a credential needs the database for nothing else.
+          // A caller with a credential needs the database only to find the tenant.
           throw pin || token
             ? new CommandFailed(`${name}, or see that it can be looked up: ${describeError(error).message}`)
             : error;
@@ -168,7 +168,7 @@ export function createProgram(host: Host): Command {
           await demo.welcome(context, local, {
             ...outputOf(program),
             async signIn(mandator, pin) {
-              // Not through the public addresses, which this machine may not reach.
+              // Not through the public URLs, which this machine may not reach.
               const own = ownRoot(context.config);
               const credential = credentialOf(context.config, own, pin ?? (await makePin(mandator)));
               return connect({ baseUrl: own, mandator, credential });
@@ -196,7 +196,7 @@ export function createProgram(host: Host): Command {
   lessons.addCommands(program, remoteAction);
   mail.addCommands(program, action);
 
-  /** What the host tells of the database, and the rooms of what is in it, where that can be read. */
+  /** The findings of the host on the database, and of the rooms on its content if that can be read. */
   async function diagnose(context: Context): Promise<Finding[]> {
     const findings = [...(await host.diagnose(context)), await lessons.examineSpool()];
     const isReadable = findings.every(
@@ -220,7 +220,7 @@ export function createProgram(host: Host): Command {
   return program;
 }
 
-/** What is told of an error, and the exit code that goes with it. */
+/** The code, message and exit code of an error. */
 function describeError(error: unknown): { code: string; message: string; exitCode: number } {
   if (error instanceof ConfigError) return { code: 'Settings', message: error.message, exitCode: exitCodes.settings };
   if (error instanceof CommanderError)
@@ -244,8 +244,8 @@ function describeError(error: unknown): { code: string; message: string; exitCod
 }
 
 /**
- * Runs the command in `argv` and gives the exit code: 0, 1 for an error or a failed result, 2 for a mistake on the command
- * line, 78 for settings that cannot be used. Errors are told on standard error.
+ * Runs the command in `argv` and returns the exit code: 0, 1 for an error or a failed result, 2 for a wrong command line, 78
+ * for unusable settings. Errors are written to standard error.
  */
 export async function runProgram(program: Command, argv: readonly string[]): Promise<number> {
   try {
@@ -253,11 +253,11 @@ export async function runProgram(program: Command, argv: readonly string[]): Pro
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    // The help was asked for by giving no command; it has been shown.
+    // No command was given; commander has shown the help.
     if (error instanceof CommanderError && error.code === 'commander.help') return exitCodes.usage;
     const { code, message, exitCode } = describeError(error);
     const told = withoutSecrets(message);
-    // The parser may have stopped before it came to --json.
+    // Not from the parser, which may have stopped before --json.
     const json = argv.includes('--json');
     process.stderr.write(`${json ? JSON.stringify({ Error: { Code: code, Message: told } }) : told}\n`);
     return exitCode;

@@ -1,10 +1,10 @@
-/** Where progress is shown: standard error, so that a command's output stays clean. */
+/** The stream that shows progress: standard error, so that a command's output stays clean. */
 export type Terminal = { isTTY?: boolean; columns?: number; write(text: string): unknown };
 
 export type Progress = {
-  /** A line that stays. */
+  /** Prints a line that stays. */
   say(line: string): void;
-  /** A bar that is drawn over, on a terminal only; without a total there is nothing to draw yet. */
+  /** Draws the bar over the earlier one. It does nothing without a total, or off a terminal. */
   bar(label: string, done: number, total: number | null): void;
   /** Removes the bar. */
   end(): void;

@@ -8,7 +8,7 @@ import { type BodyLimits, hasBody, largestOf, type Pace, streamBytes } from '../
 import { readInput } from '../input.ts';
 
 /**
- * The bytes of a JSON request body as they arrive, inflated when they came with `Content-Encoding: gzip`.
+ * Yields the bytes of a JSON request body as they arrive, decompressed if its Content-Encoding is gzip.
  * @throws UnsupportedMediaType for another type, charset or encoding; Malformed for broken gzip; RequestTimeout
  */
 export function requestBody(request: Request, pace: Pace): AsyncIterable<Uint8Array> {
@@ -27,7 +27,7 @@ export function requestBody(request: Request, pace: Pace): AsyncIterable<Uint8Ar
 
 async function* inflate(sent: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip();
-  // What goes wrong on the way in comes out of it.
+  // An error of the input reaches the reader through gunzip.
   pipeline(sent, gunzip).catch(() => {});
   try {
     yield* gunzip;
@@ -40,11 +40,10 @@ async function* inflate(sent: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
 }
 
 /**
- * A JSON body as it was sent and as its schema gives it, read whole: names in both spellings, faults as `readInput` tells
- * them.
- * With `mayBeEmpty`, a missing body is read as `{}`.
- * @param limits BodyBytes holds after inflating; past them: TooLarge
- * @throws LimitExceeded, Unavailable as `openMemory`; UnsupportedMediaType; Malformed when it is not JSON in UTF-8; InvalidInput with every fault
+ * Reads a whole JSON body. With `mayBeEmpty`, a missing body is read as `{}`.
+ * @returns the body as sent, and as read by `readInput`
+ * @throws TooLarge for more than BodyBytes after decompression; UnsupportedMediaType; Malformed unless it is JSON in UTF-8;
+ * InvalidInput with all faults; LimitExceeded, Unavailable as `openMemory`
  */
 export async function readJson<T extends z.ZodType>(
   request: Request,

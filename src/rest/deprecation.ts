@@ -1,13 +1,13 @@
 import type { Response } from 'express';
 
-/** The legacy ways in: since when they are deprecated, and when they end (contract 10). */
+/** When the legacy addresses and credentials became deprecated, and when they end (contract 10). */
 const deprecatedSince = Date.UTC(2026, 10, 20);
 const sunset = Date.UTC(2028, 0, 1);
 
 /**
- * Says on an answer that what was called will end: Deprecation (RFC 9745), Sunset (RFC 8594) and the links to
- * @param links.documentation what changes, where a page here says so
- * @param links.successor what to use instead, where there is such a thing here
+ * Sets the headers that announce the end of what was called: Deprecation (RFC 9745), Sunset (RFC 8594) and Link.
+ * @param links.documentation URL of a page that describes the change
+ * @param links.successor URL of the replacement
  */
 export function markDeprecated(
   response: Response,

@@ -18,13 +18,13 @@ function challengesFor(request: Request, schemes: readonly string[]): string {
 }
 
 type ProblemOptions = {
-  /** Those that are taken, which a 401 names. */
+  /** The authentication schemes that a 401 names. */
   schemes?: readonly string[];
-  /** What rooms tell of their own errors, in Pascal case. */
+  /** Members that rooms add for their own errors, in Pascal case. */
   membersOf?: (error: DomainError) => object;
 };
 
-/** RFC 9457. The standard members keep their lower case; extension members follow the caller's casing. */
+/** Writes an RFC 9457 problem. Standard members stay in lower case; the others follow the caller's casing. */
 function writeProblem(
   request: Request,
   response: Response,
@@ -55,7 +55,7 @@ function writeProblem(
   });
 }
 
-/** Errors of Express and its body parsers carry a status: they speak of the request, never of us. */
+/** Errors of Express and its parsers that carry one of these statuses are faults of the request. */
 function asExpressError(error: { status?: unknown; message?: string }): DomainError | undefined {
   if (error?.status === 400) return new Malformed(error.message ?? 'The request could not be read.');
   if (error?.status === 413) return new TooLarge('The body is larger than this route takes.');
@@ -68,16 +68,14 @@ function writeProblemBody(request: Request, response: Response, body: object): v
   writeJson(request, response, body, 'application/problem+json');
 }
 
-/**
- * The last handler: domain errors as they are, everything else as a masked 500 that only the log explains.
- */
+/** The last handler: answers domain errors as they are, and everything else with a masked 500 that only the log explains. */
 export function handleErrors(
   log: Log,
   { schemes = ['Bearer'], membersOf = () => ({}) }: ProblemOptions = {},
 ): ErrorRequestHandler {
   return (error, request, response, _next) => {
     const requestId = response.locals['requestId'];
-    // The request has lost its socket when its body was not read to the end; the response has not.
+    // The response's socket, because the request's may be gone when its body was not read to the end.
     if (response.headersSent || !response.socket || response.socket.destroyed) {
       log.info({ requestId, err: String(error?.message) }, 'request aborted');
       response.destroy();

@@ -6,26 +6,26 @@ import { MethodNotAllowed } from '../errors.ts';
 import { writeJson } from './json.ts';
 import { routeOf, statusOf } from './request.ts';
 
-/** What only the process as a whole knows about itself; built by `main`. */
+/** The state of the process; server.ts makes it. */
 export type Health = {
   pendingMigrations(): Promise<string[]>;
-  /** Whether the Pepper is the one that the secrets of the database were made with: it may be restored under a process that runs. */
+  /** Whether the Pepper fits the secrets of the database, which may have been restored under a running process. */
   pepper(): Promise<boolean>;
-  /** Whether this process's worker takes jobs; absent where there is none (Role=Web). */
+  /** Whether this process's worker takes jobs; absent without a worker (Role=Web). */
   worker?: () => Promise<boolean>;
   stopping(): boolean;
-  /** Further figures for /metrics, by their Prometheus name; one that cannot be read is left out of that answer. */
+  /** Further gauges for /metrics, by Prometheus name; an answer leaves out one that cannot be read. */
   gauges?: Record<string, Gauged>;
 };
 
-/** A number, or with a label one for each of its values. */
+/** A number or, with a label, a number for each value of the label. */
 type Gauged = { help: string; label?: string; read(): Read | Promise<Read> };
 type Read = number | Readonly<Record<string, number>>;
 
 const checkTimeout = 2_000;
 const metricsKeptFor = 1_000;
 
-/** Whether the check came true in time; a check that throws has not. */
+/** Whether the check returned true in time. */
 async function holds(check: () => boolean | Promise<boolean>): Promise<boolean> {
   const late = new AbortController();
   const timeout = sleep(checkTimeout, false, { signal: late.signal, ref: false }).catch(() => false);
@@ -70,13 +70,13 @@ function createMetrics(health: Health) {
 }
 
 /**
- * `/healthz` (specification 4.2: the process serves), `/readyz` (it can do its work; 503 else, and while it stops) and
- * `/metrics` (Prometheus text), all anonymous. Stands before every other route, because it times them.
+ * `/healthz` (specification 4.2: the process serves), `/readyz` (it can do its work, else 503, also while it stops) and
+ * `/metrics` (Prometheus text), all anonymous. It comes before every other route, because it times them.
  */
 export function healthRoutes(context: Context, health: Health): Router {
   const router = Router();
   const { registry, duration } = createMetrics(health);
-  // Migrations only go forward: once current, always current for this process.
+  // Migrations only go forward: a schema that was current once stays current for this process.
   let migrated = false;
 
   router.use((request, response, next) => {
@@ -100,12 +100,12 @@ export function healthRoutes(context: Context, health: Health): Router {
       holds(() => notifications.hears()),
       holds(async () => (await worker?.()) === true),
     ]);
-    // Where the database cannot be asked, that is what is wrong.
+    // While the database or its schema is unusable the Pepper cannot be checked, and is not the fault to report.
     const Pepper = pepper || !Database || !Migrations;
     return { Database, Migrations, Pepper, Notifications, ...(worker && { Worker }) };
   }
 
-  // However many ask at once, the database is asked once.
+  // Concurrent requests share one examination.
   let examining: Promise<Record<string, boolean>> | undefined;
 
   router.get('/readyz', async (request, response) => {
@@ -125,7 +125,7 @@ export function healthRoutes(context: Context, health: Health): Router {
 
   let metrics: { text: Promise<string>; readAt: number } | undefined;
 
-  /** Read at most once a second, however many ask. */
+  /** Reads the metrics at most once a second. */
   function readMetrics(): Promise<string> {
     if (metrics && performance.now() - metrics.readAt < metricsKeptFor) return metrics.text;
     const reading = { text: registry.metrics(), readAt: Number.POSITIVE_INFINITY };

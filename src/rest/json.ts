@@ -8,7 +8,7 @@ function lowerKeys(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [lowerFirst(key), lowerKeys(member)]));
 }
 
-/** Whether the caller asked for camel-case property names (specification 4.1). */
+/** Whether the caller wants property names in camel case (specification 4.1). */
 function wantsCamel(request: Request): boolean {
   const wanted = request.headers['x-jsonpropertyformat'];
   return typeof wanted === 'string' && wanted.trim().toLowerCase() === 'camel';
@@ -18,16 +18,16 @@ function toText(request: Request, body: unknown): string {
   return JSON.stringify(wantsCamel(request) ? lowerKeys(body) : body);
 }
 
-/** The length is said here because Node says none to a HEAD. A text leaves in one write with its headers, bytes do not. */
+/** Sets Content-Length, which Node omits for HEAD. Unlike a buffer, a string is sent in one write with the headers. */
 function writeText(response: Response, text: string, type: string): void {
   const length = Buffer.byteLength(text);
   response.setHeader('Content-Type', `${type}; charset=utf-8`);
   response.setHeader('Content-Length', length);
-  // Of ASCII alone both are the same bytes, and Node copies latin1 faster.
+  // For ASCII both encodings give the same bytes, and Node copies latin1 faster.
   response.end(text, length === text.length ? 'latin1' : 'utf8');
 }
 
-/** What the door has said it varies by, with the casing; nearly always that is all there is. */
+/** Adds to `Vary`. The first line is a fast path: nearly always only authentication has set the header. */
 function varyByFormat(response: Response): void {
   if (response.getHeader('Vary') === 'Authorization') response.setHeader('Vary', 'Authorization, X-JsonPropertyFormat');
   else response.vary('Authorization, X-JsonPropertyFormat');
@@ -39,7 +39,7 @@ export function writeJson(request: Request, response: Response, body: unknown, t
   writeText(response, toText(request, body), type);
 }
 
-/** Whether the caller has this already. Not `request.fresh`: that heeds `Cache-Control: no-cache`, which fetch adds by itself. */
+/** Whether `If-None-Match` has the ETag. Not `request.fresh`, which obeys `Cache-Control: no-cache`, which fetch adds. */
 export function isKnown(request: Request, etag: string): boolean {
   const known = request.headers['if-none-match'];
   if (known === undefined) return false;
@@ -48,8 +48,8 @@ export function isKnown(request: Request, etag: string): boolean {
 }
 
 /**
- * Writes the 200 of a GET or HEAD as `writeJson` does, or a text of another type, with the ETag of its text unless it has
- * one already; or 304 and no body where the caller has them (`If-None-Match`, contract 2).
+ * Writes the 200 of a GET or HEAD, as JSON like `writeJson` or as text of another type. Without an ETag it gets the hash of
+ * its text. If the caller has that version (`If-None-Match`, contract 2), the answer is 304 without a body.
  */
 export function writeTagged(request: Request, response: Response, body: unknown, type = 'application/json'): void {
   varyByFormat(response);

@@ -1,4 +1,4 @@
-/** Limits per minute (contract 6), counted over all processes; every answer behind one tells how much of it is left. */
+/** Limits per minute (contract 6), counted over all processes. The headers of each limited answer tell what is left. */
 import { hash } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
@@ -7,10 +7,10 @@ import { LimitExceeded } from '../errors.ts';
 import { addressSends, type BodySender } from '../http/body-memory.ts';
 
 type Limit = {
-  /** Stands in the headers, and sets the counts of one limit apart from another's. */
+  /** The limit's name in the headers, and the prefix of its counts' keys. */
   name: string;
   most: number;
-  /** The refusal's words: what is counted, for whom, by which setting, and what helps besides waiting. */
+  /** The words of a refusal: what is counted, for whom, by which setting, and what helps besides waiting. */
   of: string;
   each: string;
   setting: string;
@@ -25,7 +25,7 @@ const requestLimit = ({ config }: Context): Limit => ({
   setting: 'Limits__RequestsPerMinute',
 });
 
-/** Of callers that have proven nothing yet. */
+/** A limit for callers without a credential, who are counted by address. */
 const addressLimit = ({ config }: Pick<Context, 'config'>, name: string, of: string): Limit => ({
   name,
   most: config.Limits.TokenRequestsPerMinute,
@@ -34,7 +34,7 @@ const addressLimit = ({ config }: Pick<Context, 'config'>, name: string, of: str
   setting: 'Limits__TokenRequestsPerMinute',
 });
 
-/** Whose requests are counted together. `partition` is what the headers tell of the key. */
+/** The key under which uses are counted. `partition` is its hash for the headers. */
 type Counted = { key: string; partition: string };
 
 function countedBy({ name }: Limit, key: string): Counted {
@@ -43,7 +43,7 @@ function countedBy({ name }: Limit, key: string): Counted {
 
 const viewers = new WeakMap<Viewer, Counted>();
 
-/** A viewer is known for some seconds, and seen with each of its requests. */
+/** A cache: authentication returns the same viewer object for some seconds. */
 function countedByViewer(limit: Limit, viewer: Viewer): Counted {
   let counted = viewers.get(viewer);
   if (!counted) viewers.set(viewer, (counted = countedBy(limit, `${viewer.mandatorId} ${viewer.credential}`)));
@@ -60,7 +60,7 @@ function refusal({ most, of, each, setting, remedy = '' }: Limit, resetsAt: Date
   );
 }
 
-/** `RateLimit` and `RateLimit-Policy` (draft 8) on every answer, LimitExceeded past the limit. */
+/** Sets `RateLimit` and `RateLimit-Policy` (draft 8) on each answer. @throws LimitExceeded beyond the limit */
 function limitBy(
   rates: Context['rates'],
   limit: Limit,
@@ -77,7 +77,7 @@ function limitBy(
   };
 }
 
-/** Limits the requests of a token; stands behind `authenticate`. */
+/** Limits the requests of a token; runs after `authenticate`. */
 export function limitRequests(context: Context): RequestHandler {
   const limit = requestLimit(context);
   return limitBy(context.rates, limit, (_request, response) =>
@@ -85,39 +85,39 @@ export function limitRequests(context: Context): RequestHandler {
   );
 }
 
-/** Counts what is no request of HTTP as one of this viewer's. @throws LimitExceeded */
+/** Counts GraphQL operations that are no HTTP requests of their own as requests of the viewer. @throws LimitExceeded */
 export function countRequest(context: Context, viewer: Viewer, uses = 1): void {
   const limit = requestLimit(context);
   const { used, resetsAt } = context.rates.count(countedByViewer(limit, viewer).key, uses);
   if (used > limit.most) throw refusal(limit, resetsAt);
 }
 
-/** Counts a wrong token in the address of a request, by whom it comes from. @throws LimitExceeded */
+/** Counts a wrong token in a URL by the caller's IP address. @throws LimitExceeded */
 export function countWrongToken(context: Context, ip = ''): void {
   const limit = addressLimit(context, 'wrong-tokens', 'wrong tokens');
   const { used, resetsAt } = context.rates.count(countedBy(limit, ipKeyGenerator(ip, 64)).key);
   if (used > limit.most) throw refusal(limit, resetsAt);
 }
 
-/** Limits the requests for tokens of an address, of IPv6 the /64. */
+/** Limits the requests for tokens from one IPv4 address or IPv6 /64. */
 export function limitTokenRequests(context: Context): RequestHandler {
   const limit = addressLimit(context, 'token-requests', 'requests for tokens');
   return limitBy(context.rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
 }
 
-/** Limits the requests of devices to be paired that come from one address, of IPv6 the /64. */
+/** Limits the requests to pair a device from one IPv4 address or IPv6 /64. */
 export function limitPairings(context: Context): RequestHandler {
   const limit = addressLimit(context, 'pairings', 'requests to pair a device');
   return limitBy(context.rates, limit, ({ ip = '' }) => countedBy(limit, ipKeyGenerator(ip, 64)));
 }
 
-/** Whose bodies are counted together where nobody has proven who is calling. */
+/** The sender by which the bodies of callers without a credential are counted. */
 export const anonymousSender = (ip = ''): BodySender => addressSends(ipKeyGenerator(ip, 64));
 
 /**
- * Counts what mail servers send, by the subscription that its secret proves, or else by whom it comes from.
- * @param cost of which a minute has so much
- * @throws LimitExceeded when it was used up before
+ * Counts notifications of mail servers: by the subscription whose secret they show, or else by IP address.
+ * @param cost how much of the limit this one uses
+ * @throws LimitExceeded when the limit was used up before
  */
 export function countNotifications(
   { rates, config: { Limits } }: Context,

@@ -1,9 +1,9 @@
-/** Lists of records (contract 2): how they are described and answered. */
+/** Describes and answers lists of records (contract 2). */
 import { z } from 'zod';
 import { longestCursor, mostPerPage, type Page } from '../db/paging.ts';
 import type { RestAnswer } from './route.ts';
 
-/** A page of `items`, or all of them where a list has one page alone: then `most` says how many. */
+/** The schema of a page of `items`. A list that is always one page gives its own `most`. */
 export function listOf(items: z.ZodType, id: string, most = mostPerPage) {
   return z
     .object({
@@ -17,7 +17,7 @@ export function listOf(items: z.ZodType, id: string, most = mostPerPage) {
     .meta({ id, description: 'One page of a list.' });
 }
 
-/** @param more members that a page has besides */
+/** @param more further members of the page */
 export function listAnswer<T>(page: Page<T>, toRecord: (item: T) => object, more: object = {}): RestAnswer {
   return { status: 200, body: { Items: page.items.map(toRecord), NextCursor: page.nextCursor, ...more } };
 }

@@ -1,17 +1,17 @@
-/** What many operations of the OpenAPI document share: headers, parameters, problems. */
+/** Headers, parameters and problems that many operations of the OpenAPI document share. */
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type ErrorCode, statusOfCode } from '../errors.ts';
 
-/** Values are those of one story: the demo tenant on the day that it was set up. */
+/** All examples are from the demo tenant on the day of its set-up. */
 const exampleRequestId = '6f1c2b0a-9f0e-4c57-9d0b-2f6a5f6f3b1d';
 
 const text = (maxLength: number, more: object = {}) => ({ type: 'string' as const, maxLength, ...more });
 const seconds = { type: 'integer' as const, format: 'int32', minimum: 1, maximum: 86_400 };
 const printable = '^[\\x20-\\x7e]+$';
 
-/** Response headers; the contract's sections 2, 6 and 10. */
+/** Response headers (contract 2, 6 and 10). */
 export const headers = {
   'X-Request-Id': {
     description: 'The id of the request, taken over from the request or made; `TraceId` in every problem.',
@@ -78,12 +78,12 @@ export const headers = {
 
 export type HeaderName = keyof typeof headers;
 
-/** Response headers by reference. */
+/** References to response headers. */
 export function headerRefs(...names: readonly HeaderName[]) {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** What every answer below a tenant carries. */
+/** Headers of every answer below a tenant. */
 export const commonHeaders: readonly HeaderName[] = [
   'X-Request-Id',
   'Vary',
@@ -95,7 +95,7 @@ export const commonHeaders: readonly HeaderName[] = [
   'Link',
 ];
 
-/** Request parameters; the specification's section 4.1 and the contract's sections 2 and 4.2. */
+/** Request parameters (specification 4.1, contract 2 and 4.2). */
 export const parameters = {
   mandator: {
     name: 'mandator',
@@ -151,7 +151,7 @@ export function parameterRefs(...names: readonly (keyof typeof parameters)[]) {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-/** @param members what rooms add, all of them optional */
+/** @param members optional members that rooms add */
 export const problemSchema = (members: z.ZodRawShape) =>
   z
     .object({
@@ -188,7 +188,7 @@ export const problemSchema = (members: z.ZodRawShape) =>
         'An error (RFC 9457). The standard members are always in lower case; the others follow `X-JsonPropertyFormat`.',
     });
 
-/** The problems that every operation below a tenant may answer. */
+/** Problems that every operation below a tenant may answer. */
 const commonProblems: Record<number, string> = {
   400: 'A parameter or the body cannot be read, or is not one of this operation.',
   401: 'There is no valid credential, whether or not the tenant exists.',
@@ -199,7 +199,7 @@ const commonProblems: Record<number, string> = {
   503: 'Others hold what this needs, too many such requests are under way, or the database does not answer; send the same request again after `Retry-After`.',
 };
 
-/** And those of operations that read a JSON body. */
+/** Problems of operations that read a JSON body. */
 const bodyProblems: Record<number, string> = {
   408: 'The body comes too slowly.',
   413: 'The body is larger than its limit.',
@@ -216,7 +216,7 @@ const brokenRule = 'A member of the body is missing, unknown or breaks a rule; `
 
 const codeOfStatus = new Map<number, string>(Object.entries(statusOfCode).map(([code, status]) => [status, code]));
 
-/** An answer with a problem; `names` are its headers. */
+/** @param names the headers of the answer */
 export function problemAnswer(
   status: number,
   description: string,
@@ -243,7 +243,7 @@ export function problemAnswer(
   };
 }
 
-/** The problems of one operation; those that every operation has are components. */
+/** The problems of one operation; common ones are references to components. */
 export function problemAnswers(
   own: Record<number, string>,
   reads: Record<'body' | 'checked' | 'idempotencyKey' | 'ifMatch' | 'anonymous', boolean>,

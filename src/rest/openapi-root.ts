@@ -1,4 +1,4 @@
-/** What the OpenAPI descriptions outside of the tenants share: there is no `Route`, and no problems but RFC 6749's. */
+/** What OpenAPI descriptions outside of the tenants share. No `Route` makes them. */
 import type { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type HeaderName, headerRefs, parameterRefs, problemAnswer } from './openapi-parts.ts';
@@ -24,8 +24,5 @@ export function plainGet(operation: Omit<ZodOpenApiOperationObject, 'parameters'
   return { ...operation, parameters: parameterRefs('X-Request-Id'), security: [] };
 }
 
-/**
- * The paths of what stands outside of the tenants.
- * @param rootServer `servers` of those that stand at another root than the other routes
- */
+/** Paths outside of the tenants. @param rootServer `servers` for paths whose root is not that of the tenants' routes */
 export type PathsAtRoot = (rootServer: object) => ZodOpenApiPathsObject;

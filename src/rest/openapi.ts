@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the routes and the schemas that check their input. */
+/** Makes the OpenAPI 3.1 document from the routes and the schemas that check their input. */
 import type { z } from 'zod';
 import {
   createDocument,
@@ -65,7 +65,7 @@ const tags = [
   { name: 'Health', description: 'Whether the server serves.' },
 ];
 
-/** `/v2.0/jobs/batches/:batchId/errors` by GET is getJobsBatchesByBatchIdErrors. */
+/** GET `/v2.0/jobs/batches/:batchId/errors` has the id `getJobsBatchesByBatchIdErrors`. */
 function operationIdOf({ method, path }: Route): string {
   const words = path
     .replace(/^\/v[\d.]+/, '')
@@ -88,7 +88,7 @@ function describeAnswer(answer: DescribedAnswer, tagged: boolean, type: string):
 function describeRoute(route: Route): ZodOpenApiOperationObject {
   const { method, path, summary, description, params, query, body, answers, type = 'application/json' } = route;
   const own = route.headers ?? [];
-  // Written by the hallway: `writeTagged`.
+  // `writeTagged` gives every GET an ETag.
   const tagged = method === 'GET';
   const unchanged = {
     description: 'Nothing has changed since the answer with the `ETag` of `If-None-Match`.',
@@ -127,7 +127,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
         body: body !== undefined,
         checked: body !== undefined && !body.streamed,
         idempotencyKey: own.includes('Idempotency-Key'),
-        // What is cancelled needs no version.
+        // A cancellation needs no version.
         ifMatch: own.includes('If-Match') && (method === 'PATCH' || method === 'PUT'),
         anonymous: route.anonymous === true,
       }),
@@ -135,9 +135,9 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
   };
 }
 
-/** What JSON and OpenAPI ask of a schema and zod does not say. */
+/** Adds to a JSON schema what OpenAPI needs and zod leaves out. */
 const completeSchema: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {
-  // Members may be added inside a version; who reads must not refuse them.
+  // Members may be added inside a version, so clients must accept unknown ones.
   if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
   if (zodSchema._zod.def.type === 'date') jsonSchema.format = 'date-time';
   if (jsonSchema.format === 'date') jsonSchema.maxLength ??= 10;
@@ -157,7 +157,7 @@ function pathsOf(routes: readonly Route[]): ZodOpenApiPathsObject {
 
 type ApiDocument = ReturnType<typeof createDocument>;
 
-/** Without parts that no operation of today refers to. */
+/** Removes headers and parameters to which no operation refers. */
 function tidy(document: ApiDocument): ApiDocument {
   const text = JSON.stringify(document);
   const tidied: ApiDocument = JSON.parse(text);
@@ -169,9 +169,9 @@ function tidy(document: ApiDocument): ApiDocument {
 
 /**
  * @param routes below a tenant
- * @param options.atRoot what stands outside of the tenants
- * @param options.problemMembers what rooms add to problems
- * @param options.roots how clients see the server (settings BaseUrl and IdpUrl)
+ * @param options.atRoot paths outside of the tenants
+ * @param options.problemMembers members that rooms add to problems
+ * @param options.roots the server's URLs for clients (settings BaseUrl and IdpUrl)
  */
 export function describeApi(
   routes: readonly Route[],

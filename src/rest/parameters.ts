@@ -1,4 +1,4 @@
-/** Parameters of path and query that routes of several rooms have. */
+/** Path and query parameters that routes of several rooms share. */
 import { z } from 'zod';
 import { longestCursor, mostPerPage } from '../db/paging.ts';
 import { mostId, mostLongId } from '../storable.ts';
@@ -11,12 +11,12 @@ const idUpTo = (most: number, description: string) =>
     .transform(Number)
     .meta({ type: 'integer', minimum: 1, maximum: most, description });
 
-/** A numeric id in a path or a query: digits alone, so that `0x10` or `1e2` names nothing. */
+/** A numeric id in a path or a query. Digits only: `0x10` and `1e2` are no ids. */
 export const id = (description: string) => idUpTo(mostId, description);
-/** The same for bookings and their series. */
+/** The id of a booking or a series. */
 export const longId = (description: string) => idUpTo(mostLongId, description);
 
-/** A whole number in a query. @param most is not told where it is that of all numbers */
+/** A whole number in a query. The message names `most` only if it is less than that of all numbers. */
 export const whole = (least: number, most: number) => {
   const error = `must be a whole number from ${least} ${most === mostId ? 'on' : `to ${most}`}`;
   return z.coerce.number(error).int(error).min(least, error).max(most, error);
@@ -34,12 +34,12 @@ export const instant = (description: string) =>
   z.iso
     .datetime({ offset: true, error: wrongInstant, abort: true })
     .max(40)
-    // An offset may lead out of the years that RFC 3339 can write, in which an answer could not tell it.
+    // With its offset an instant may be in a year that RFC 3339, and so an answer, cannot write.
     .refine((written) => /^\d{4}-/.test(new Date(written).toISOString()), 'must be in a year from 0 to 9999')
     .transform((written) => new Date(written))
     .meta({ description });
 
-/** Which resources. */
+/** Filters of resources. */
 export const resourceFilter = {
   MinCapacity: whole(0, 1_000_000).optional().meta({ description: 'Only those for at least so many persons.' }),
   Equipment: z
@@ -53,7 +53,7 @@ export const resourceFilter = {
     }),
 };
 
-/** Of a list (contract 2). */
+/** The parameters of a list (contract 2). */
 export const paging = {
   Limit: whole(1, mostId)
     .optional()
@@ -63,5 +63,5 @@ export const paging = {
   Cursor: z.string().max(longestCursor).optional().meta({ description: 'The `NextCursor` of the page before.' }),
 };
 
-/** Of a read that may wait (contract 4.4). */
+/** The parameter of a read that may wait (contract 4.4). */
 export const waitSeconds = (description: string) => whole(0, 30).default(0).meta({ description });

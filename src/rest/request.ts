@@ -6,15 +6,15 @@ import type { Log } from '../log.ts';
 const printableAscii = /^[\x20-\x7e]{1,128}$/;
 const probes = new Set(['/healthz', '/readyz', '/metrics']);
 
-/** The pattern of the route that answered, never the URL: no ids, no secrets, and few enough to be a metric's label. */
+/** The pattern of the route that answered. Unlike the URL it has no ids or secrets, and is fit for a metric's label. */
 export function routeOf({ route, originalUrl }: Request): string {
   if (route) return String(route.path);
-  // Refused at a tenant's door, or GraphQL: Express has forgotten by now where it was mounted.
+  // GraphQL, or a refusal before any route: Express no longer knows where the handler was mounted.
   const [, door] = /^\/[^/?]+\/(api|graphql)(?=[/?]|$)/i.exec(originalUrl) ?? [];
   return door ? `/:mandator/${door.toLowerCase()}` : 'none';
 }
 
-/** Ends when the client has gone without its whole answer; afterwards nobody asks, and ending a signal is costly. */
+/** Aborts when the client disconnects before its whole answer; not after it, as aborting a signal is costly. */
 export function signalOf(response: Response): AbortSignal {
   const gone = new AbortController();
   const onClose = () => {
@@ -25,14 +25,14 @@ export function signalOf(response: Response): AbortSignal {
   return gone.signal;
 }
 
-/** The status that was sent; 499 for a client that left before there was one. */
+/** The status that was sent; 499 if the client disconnected before. */
 export function statusOf(response: Response): number {
   return response.headersSent ? response.statusCode : 499;
 }
 
 /**
- * Gives every request its id (contract 2: `X-Request-Id` as it came if it is usable, else a new UUID), which stands on the
- * answer and in `response.locals.requestId`, and writes one log line when the request has ended.
+ * Gives each request its id: a usable `X-Request-Id`, or else a new UUID (contract 2). The id is set on the answer and in
+ * `response.locals.requestId`. Writes one log line when the request has ended.
  */
 export function identifyRequests(log: Log): RequestHandler {
   return (request, response, next) => {

@@ -12,11 +12,11 @@ import { writeJson, writeTagged } from './json.ts';
 import { anonymousSender } from './limits.ts';
 import { signalOf } from './request.ts';
 
-/** One call of a route, with its input already checked. */
+/** A call of a route with checked input. */
 export type RestCall<Params = unknown, Query = unknown, Body = unknown> = Waiter & {
   params: Params;
   query: Query;
-  /** Undefined without a `body` of the route, and where it is streamed. */
+  /** Undefined if the route has no `body`, or a streamed one. */
   body: Body;
   headers: IncomingHttpHeaders;
   requestId: string;
@@ -26,24 +26,24 @@ export type RestCall<Params = unknown, Query = unknown, Body = unknown> = Waiter
 
 export type RestAnswer = {
   status: number;
-  /** Written as JSON in the casing that the caller asked for; a text where the route has a `type` of its own. */
+  /** Written as JSON in the casing that the caller wants; a text if the route has a `type`. */
   body?: unknown;
   headers?: Record<string, string>;
 };
 
-/** An answer as the OpenAPI document tells it. */
+/** An answer as the OpenAPI document describes it. */
 export type DescribedAnswer = {
   description: string;
   /** In Pascal case; absent for an empty body. */
   body?: z.ZodType;
   example?: unknown;
-  /** Headers besides those that every answer carries. */
+  /** Headers besides those of every answer. */
   headers?: readonly ('Location' | 'Retry-After' | 'ETag')[];
 };
 
 /**
- * One row of the HTTP surface, and all that its documentation says. Paths are below `/{mandator}/api`; who calls is known and belongs to that tenant before
- * `handle` runs.
+ * One operation of the REST API with its documentation. Before `handle` runs, the caller is authenticated and belongs to the
+ * tenant of the path.
  */
 export type Route<
   Params extends z.ZodType = z.ZodType,
@@ -54,24 +54,24 @@ export type Route<
   /** Relative to `/{mandator}/api`, in Express's notation: `/v2.0/jobs/batches/:batchId`. */
   path: string;
   params?: Params;
-  /** Keys in the contract's Pascal case; a request may spell their first letter either way. */
+  /** Names in Pascal case; a request may write their first letter in either case. */
   query?: Query;
   /** One line: what a call does. */
   summary: string;
-  /** Rules that a caller must know, in CommonMark. */
+  /** The rules for callers, in CommonMark. */
   description?: string;
-  /** Request headers that it reads besides those that every route does. */
+  /** Request headers that it reads besides those of every route. */
   headers?: readonly ('Idempotency-Key' | 'If-Match' | 'X-timezone-locationId')[];
   /**
-   * The JSON body: in Pascal case, its objects strict; a request may spell the first letter of every name either way.
-   * It is checked before `handle` runs, but for a streamed one: `handle` reads and judges that itself. What `mayBeEmpty` stands for an object without members then.
+   * The JSON body, in Pascal case with strict objects; a request may write the first letter of a name in either case. It is
+   * checked before `handle` runs, but a streamed one is read and checked by `handle`. With `mayBeEmpty`, none counts as `{}`.
    */
   body?: { schema: Body; example: unknown; streamed?: true; mayBeEmpty?: true };
-  /** Called without a credential, and mounted before the door. */
+  /** Called without a credential, and mounted before authentication. */
   anonymous?: true;
-  /** What a 200 is where it is no JSON. */
+  /** The media type of a 200 that is not JSON. */
   type?: 'text/calendar';
-  /** By status. */
+  /** Answers other than problems, by status. */
   answers: Record<number, DescribedAnswer>;
   /** Problems besides those that every route may answer, by status. */
   problems?: Record<number, string>;
@@ -85,7 +85,7 @@ export function route<Params extends z.ZodType, Query extends z.ZodType, Body ex
   return definition as unknown as Route;
 }
 
-/** The same for what anybody may call: nobody is the viewer of such a call. */
+/** The same for a route without a credential, whose calls have no viewer. */
 export function anonymousRoute<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType>(
   definition: Omit<Route<Params, Query, Body>, 'handle'> & {
     handle(
@@ -101,7 +101,7 @@ const json = 'application/json';
 const nothing = z.object({});
 const noQuery = z.strictObject({});
 
-/** Path parameters that cannot be anything's are as good as unknown. @throws NotFound */
+/** Reads the path parameters. @throws NotFound for invalid ones, as for unknown ids */
 function readParams<T extends z.ZodType>(schema: T, request: Request): z.output<T> {
   const result = schema.safeParse(request.params);
   if (!result.success || !Object.values(request.params).every((text) => isStorable(String(text))))
@@ -109,7 +109,7 @@ function readParams<T extends z.ZodType>(schema: T, request: Request): z.output<
   return result.data;
 }
 
-/** Names in the schema's spelling; a name given twice keeps its values as a list, which fails a schema of one value. */
+/** Reads the query with names in the schema's spelling. A repeated name has a list, which a schema of one value refuses. */
 function splitQuery({ url }: Request): Record<string, unknown> {
   const query: Record<string, string | string[]> = Object.create(null);
   const cut = url.indexOf('?');
@@ -141,7 +141,7 @@ function faultsOf(issue: z.core.$ZodIssue): FieldError[] {
   return [{ field, pointer: null, code: 'InvalidType', message: `${field}: ${issue.message}.` }];
 }
 
-/** @throws Malformed with every fault of the query */
+/** @throws Malformed with all faults of the query */
 function readQuery<T extends z.ZodType>(schema: T, request: Request): z.output<T> {
   const query = splitQuery(request);
   const result = schema.safeParse(query);
@@ -159,24 +159,24 @@ function readQuery<T extends z.ZodType>(schema: T, request: Request): z.output<T
   throw new Malformed(faults.map(({ message }) => message).join(' '), faults);
 }
 
-/** @throws Malformed when the header is there but unusable (contract 4.2: 1 to 255 characters) */
+/** @throws Malformed for an unusable header (contract 4.2: 1 to 255 characters) */
 export function readIdempotencyKey(request: Request): string | undefined {
   const read = idempotencyKey.optional().safeParse(request.get('idempotency-key'));
   if (!read.success) throw new Malformed(`Idempotency-Key ${read.error.issues[0]?.message}.`);
   return read.data;
 }
 
-/** Express answers on this; `authenticate` has put the viewer there. */
+/** The viewer that `authenticate` has set. */
 function viewerOf(response: Response): Viewer {
   const viewer: Viewer | undefined = response.locals['viewer'];
   if (!viewer) throw new NotAuthenticated('This route needs a bearer token.');
   return viewer;
 }
 
-/** Of an anonymous call, whose route does not look at it. */
-const nobody = undefined as unknown as Viewer;
+/** The viewer of an anonymous call; the type of `anonymousRoute` keeps its handler from reading it. */
+const noViewer = undefined as unknown as Viewer;
 
-/** What an Accept may ask for; many clients name the charset. What nearly all say needs no negotiation. */
+/** Checks Accept, in which many clients name the charset. The most frequent values need no negotiation. */
 function checkAccept(request: Request, type: string): void {
   const { accept } = request.headers;
   if (accept === undefined || accept === '*/*' || accept === type) return;
@@ -200,14 +200,14 @@ function writeAnswer(
 }
 
 /**
- * A router of these routes, behind the door of `/:mandator/api` unless they are anonymous. A known path with another method answers 405 and says which
- * are allowed, as OPTIONS does.
+ * A router of the routes. Mount it after authentication unless they are anonymous. Another method on a known path is answered
+ * 405 with the allowed methods, which OPTIONS gets too.
  */
 export function mountRoutes(context: Context, routes: readonly Route[]): Router {
   const router = Router();
-  // The whole path, so that logs and metrics have it from Express.
+  // The whole path, which Express then gives to logs and metrics.
   const patternOf = ({ path }: Route) => `/:mandator/api${path}`;
-  // An address that is spelled out comes before a pattern that would take it too, with all of its methods.
+  // Grouped by path, so that a literal path with all of its methods comes before a pattern that also matches it.
   for (const [pattern, siblings] of Map.groupBy(routes, patternOf)) {
     const mounted = router.route(pattern);
     for (const definition of siblings) {
@@ -217,7 +217,7 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
         for (const name of varies) response.vary(name);
         checkAccept(request, type);
         const read = {
-          viewer: definition.anonymous ? nobody : viewerOf(response),
+          viewer: definition.anonymous ? noViewer : viewerOf(response),
           params: readParams(params, request),
           query: readQuery(query, request),
         };
@@ -238,7 +238,7 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
             requestId: response.locals['requestId'],
             request,
             viewerNow: response.locals['viewerNow'],
-            // Made when it is asked for, because most never ask.
+            // Made on demand, because most handlers do not use it.
             signal: () => signalOf(response),
           });
           writeAnswer(request, response, answer, type);

@@ -1,11 +1,11 @@
-/** Records with a version, which is their ETag (contract 5.2): a change names the version that it is meant for. */
+/** Records whose version is their ETag (contract 5.2). A change names the version that it applies to. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { PreconditionRequired } from '../errors.ts';
 import { mostId } from '../storable.ts';
 import type { RestAnswer } from './route.ts';
 
 /**
- * The versions of an `If-Match`; undefined for `*`, which is any. What is no version of ours is nobody's.
+ * The versions in `If-Match`; undefined for `*`, which is any. Tags that are not ours are left out, and match no record.
  * @throws PreconditionRequired without the header
  */
 export function readIfMatch({ 'if-match': header }: IncomingHttpHeaders): number[] | undefined {
@@ -15,13 +15,13 @@ export function readIfMatch({ 'if-match': header }: IncomingHttpHeaders): number
     );
   if (header.trim() === '*') return undefined;
   return header.split(',').flatMap((tag) => {
-    // What some ETags tell after their version is of no concern to a change.
+    // Some ETags have a suffix after the version, which does not matter to a change.
     const [, version] = /^"(\d{1,10})(?:-[\w-]+)?"$/.exec(tag.trim()) ?? [];
     return version === undefined || Number(version) > mostId ? [] : [Number(version)];
   });
 }
 
-/** The same where a change may come without the header, and then is meant for whichever version there is. */
+/** The same for changes whose `If-Match` is optional: without it they apply to any version. */
 export function readOptionalIfMatch(headers: IncomingHttpHeaders): number[] | undefined {
   return headers['if-match'] === undefined ? undefined : readIfMatch(headers);
 }

@@ -1,6 +1,6 @@
 /**
- * Whether living workers have the same settings. Each holds a lock under the fingerprint of those that its sweeps follow,
- * which vanishes with its connection.
+ * Tells whether living workers have the same settings. Each worker holds a lock whose number is the fingerprint of the
+ * settings that its sweeps follow. The lock ends with the worker's connection.
  */
 import { hash } from 'node:crypto';
 import { sql } from 'kysely';
@@ -10,18 +10,18 @@ import type { Database } from '../db/database.ts';
 import { lockClasses } from '../flow/locks.ts';
 import type { Sweep } from './task.ts';
 
-/** A PostgreSQL integer. */
+/** @returns a PostgreSQL integer */
 export function fingerprintOf(config: Config, sweeps: readonly Sweep[]): number {
   const followed = sweeps.map(({ name, follows }) => [name, follows?.(config)]);
   return hash('sha256', JSON.stringify(followed), 'buffer').readInt32BE();
 }
 
-/** @param session that lives as long as the worker */
+/** @param session a session that lives as long as the worker */
 export async function holdFingerprint(session: Database, fingerprint: number): Promise<void> {
   await sql`select pg_advisory_lock_shared(${lockClasses.settings}, ${fingerprint})`.execute(session);
 }
 
-/** Whether a living worker has another one. */
+/** Whether a living worker has another fingerprint. */
 export async function isDisputed(db: Database, fingerprint: number): Promise<boolean> {
   const { rows } = await sql`
     select from ${heldLocks(lockClasses.settings)} as followed where number <> ${fingerprint} limit 1`.execute(db);

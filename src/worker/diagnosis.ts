@@ -1,11 +1,11 @@
-/** What `roomgate doctor` finds out about the queue and those who work on it. */
+/** What `roomgate doctor` says of the queue and its workers. */
 import { sql } from 'kysely';
 import { heldLocks } from '../db/advisory-locks.ts';
 import type { Database } from '../db/database.ts';
 import { type Finding, findingsOf, ok } from '../finding.ts';
 import { lockClasses } from '../flow/locks.ts';
 
-/** Living workers that follow other settings than each other: see agreement. */
+/** Finds living workers that follow different settings (see agreement.ts). */
 async function examineAgreement(db: Database): Promise<Finding[]> {
   const { rows } = await sql<{ kinds: number }>`
     select count(distinct number)::int as kinds from ${heldLocks(lockClasses.settings)} as followed`.execute(db);

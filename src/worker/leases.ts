@@ -1,7 +1,7 @@
 /**
- * Who works, by session advisory locks. A runner holds one under its name, and has to ask something over that session every
- * few seconds, or else PostgreSQL ends it (see db/database). So it ends with the process or its link, or when the process
- * hangs; living runners then give the jobs away and end the sessions that worked for it, whatever those are in.
+ * Shows by session advisory locks which runners are alive. A runner holds one under its name, and must use that session every
+ * few seconds, or else PostgreSQL ends it (db/database.ts). So the lock ends when the process dies, hangs or loses its network.
+ * Living runners then release the dead runner's jobs and end the sessions that worked for it, even within a transaction.
  */
 import { type Kysely, sql } from 'kysely';
 import { heldLocks } from '../db/advisory-locks.ts';
@@ -10,15 +10,15 @@ import type { DB } from '../db/tables.ts';
 import { lockClasses } from '../flow/locks.ts';
 import type { Log } from '../log.ts';
 
-/** Of a job's attempts: the library waits e to their power in seconds. */
+/** The most attempts that a job is recorded with: the library waits exp(attempts) seconds before the next. */
 export const mostCounted = 5;
 
-/** Says over a session that the runner lives for as long as the session does. */
+/** Takes the lock that shows a runner to be alive for as long as the session lives. */
 export async function holdRunner(session: Kysely<DB>, runner: string): Promise<void> {
   await sql`select pg_advisory_lock(${lockClasses.runner}, hashtext(${runner}))`.execute(session);
 }
 
-/** Says that a session works for a runner, until it gives its locks up. */
+/** Takes the lock that shows a session to work for a runner, until the session gives up its locks. */
 export async function workFor(session: Kysely<DB>, runner: string): Promise<void> {
   await sql`select pg_advisory_lock_shared(${lockClasses.work}, hashtext(${runner}))`.execute(session);
 }
@@ -27,7 +27,7 @@ export async function unlockAll(session: Kysely<DB>): Promise<void> {
   await sql`select pg_advisory_unlock_all()`.execute(session);
 }
 
-/** Whether the database knows all of the runners to be alive. */
+/** Whether all of the runners hold their locks. */
 export async function areHeld(db: Database, runners: readonly string[]): Promise<boolean> {
   const { rows } = await sql<{ held: boolean }>`
     select not exists (
@@ -37,7 +37,7 @@ export async function areHeld(db: Database, runners: readonly string[]): Promise
   return rows[0]?.held === true;
 }
 
-/** Frees what the dead hold. @param own the names of the runners that ask */
+/** Releases the jobs and ends the sessions of dead runners. @param own the names of the calling runners */
 export async function releaseTheDead(session: Kysely<DB>, own: readonly string[], log: Log): Promise<void> {
   const ended = await endSessions(session);
   const pools = await releaseJobs(session, own);
@@ -57,8 +57,8 @@ async function endSessions(session: Kysely<DB>): Promise<number[]> {
 }
 
 /**
- * Jobs whose runner holds no lock any more are free again; a moment is left to those that are just starting. Each waits as
- * after a failure: it may be what its worker has died of.
+ * Releases jobs whose runner no longer holds its lock, except those taken less than 2 s ago: a runner may be just starting.
+ * Each job waits as after a failure, since it may have caused its worker's death.
  */
 async function releaseJobs(session: Kysely<DB>, own: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ pools: string[] | null }>`

@@ -1,10 +1,10 @@
-/** Whether jobs are being taken: told by the queue library's own looks for them, not by its having been started. */
+/** Tells whether the queue library takes jobs: by the events of its looking for them, not by its having been started. */
 import type { Worker, WorkerEvents, WorkerPool } from 'graphile-worker';
 
-/** Milliseconds within which every pool has looked for a job, unless each of its places has one. */
+/** Milliseconds within which every pool must look for a job, unless all of its workers have one. */
 const mostSilent = 10_000;
 
-/** To be called before the first pool is made. @returns whether all of them take jobs */
+/** Call it before the first pool is made. @returns a function that tells whether all pools take jobs */
 export function watchPulse(events: WorkerEvents): () => boolean {
   const pools = new Map<WorkerPool, { lookedAt: number; workers: Worker[] }>();
   const lookedAt = ({ worker }: { worker: Worker }) => {

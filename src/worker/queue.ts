@@ -12,8 +12,8 @@ type Pool = ReturnType<typeof openPool>;
 type Taken = Parameters<Pool['connect']>[0];
 
 /**
- * Connections for the queue library. It gives one that is lost while it is being given back, back twice, beside every
- * promise: the pool would throw, and the process would end.
+ * The pool of the queue library. The library releases a connection twice when it is lost during its release. The pool would
+ * throw outside of any promise, which would end the process.
  */
 export function openQueuePool(url: string, options: PoolOptions): Pool {
   const pool = openPool(url, options);
@@ -23,7 +23,7 @@ export function openQueuePool(url: string, options: PoolOptions): Pool {
       ? connect((error, client, release) => {
           let isHeld = true;
           taken(error, client, (lost) => {
-            // After the end of the pool there is nothing to give back.
+            // There is nothing to release once the pool has ended.
             if (isHeld) release?.(lost);
             isHeld = false;
           });
@@ -33,8 +33,8 @@ export function openQueuePool(url: string, options: PoolOptions): Pool {
 }
 
 /**
- * Queues a task inside the caller's transaction: it runs if, and only if, the transaction commits. A waiting job with
- * the same key keeps its place and takes this payload; one that is running is followed by another run.
+ * Queues a task inside the caller's transaction: it runs only if the transaction commits. A waiting job with the same key
+ * keeps its place and takes this payload; a running one is followed by another run.
  */
 export async function addJob(trx: Transaction, task: string, payload: object, key: string): Promise<void> {
   await sql`select graphile_worker.add_job(${task}, ${JSON.stringify(payload)}::json, job_key => ${key}, job_key_mode => 'preserve_run_at')`.execute(
@@ -46,7 +46,7 @@ export async function addJob(trx: Transaction, task: string, payload: object, ke
 export const isQueued = (key: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`exists (
   select from graphile_worker._private_jobs where key = ${key} and attempts < max_attempts)`;
 
-/** Whether a job of this key waits for its first turn. */
+/** Whether a job of this key waits for its first run. */
 export const isWaiting = (key: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`exists (
   select from graphile_worker._private_jobs where key = ${key} and locked_at is null and attempts = 0)`;
 
@@ -56,7 +56,7 @@ const countJobs = async (db: Database, condition: RawBuilder<boolean>) => {
   return rows[0]?.n ?? 0;
 };
 
-/** What operators watch of the queue. */
+/** The metrics of the queue. */
 export const queueFigures: Record<string, Figure> = {
   roomgate_queue_jobs_waiting: {
     help: 'Jobs that are due and not taken',

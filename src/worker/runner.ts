@@ -1,6 +1,6 @@
 /**
- * Runs the queue's jobs, and comes back by itself: after an outage of the database the queue library ends for good, so
- * it is started anew. What the dead have left is released here: see leases.
+ * Runs the queue's jobs and the sweeps. The queue library ends for good at an outage of the database, so it is started again.
+ * The jobs and sessions of dead workers are released here (see leases.ts).
  */
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -28,9 +28,9 @@ import { openQueuePool, queueFigures } from './queue.ts';
 import type { Figure, Lane, Sweep, SweepContext, Task, TaskContext } from './task.ts';
 
 export type WorkerHandle = {
-  /** Whether jobs are being taken right now, as the database sees it too. */
+  /** Whether jobs are being taken, and the database holds the locks of the runners. */
   isTaking(): Promise<boolean>;
-  /** Gives back what is running at its next safe point, and takes no more. */
+  /** Takes no more jobs, and returns running ones to the queue at their next safe point. */
   stop(): Promise<void>;
 };
 
@@ -45,27 +45,27 @@ const allSweeps: readonly Sweep[] = [
   ...mailInbox.sweeps,
 ];
 /**
- * Jobs of a lane at a time in one process, and milliseconds after which it looks for one that nobody has announced. What is
- * short or long takes a connection of `work` for itself.
+ * How many jobs of a lane run at a time in one process, and after how many milliseconds it looks for jobs that no notification
+ * announced. A short or long job uses a connection of `work`.
  */
 const lanes: Record<Lane, { places: number; pollInterval: number }> = {
   short: { places: 5, pollInterval: 1_000 },
   long: { places: 3, pollInterval: 1_000 },
-  // A reading that a notification asks for is queued 300 ms ahead: it waits no longer than this for its turn.
+  // A notification queues the reading of its calendar for 300 ms later; the interval bounds what it waits beyond that.
   outside: { places: 8, pollInterval: 250 },
 };
-/** For the queue's own statements; besides, each lane listens on one. */
+/** Connections for the queue's own statements; each lane listens on one more. */
 const queueConnections = 5;
 const sweepEvery = 2_000;
 const tidyEvery = 5_000;
 const disagreement =
   'another worker has other settings of mail servers: neither follows them until one of the two is stopped';
-/** Time for the tasks to give back what they are doing, and for the sweeps to end. */
+/** Milliseconds for tasks to return their jobs, and for sweeps to end. */
 const stopTimeout = 5_000;
-/** Time in which the queue library has to have started, or to look for jobs again; past it a runner ends and another begins. */
+/** Milliseconds within which the queue library must start, and look for jobs again; else it is started again. */
 const mostIdle = 30_000;
 
-/** What /metrics tells besides the process itself, by Prometheus name. */
+/** The metrics of the installation, by Prometheus name. */
 export function openFigures(
   db: Database,
 ): Record<string, Pick<Figure, 'help' | 'label'> & { read(): ReturnType<Figure['read']> }> {
@@ -79,14 +79,14 @@ export function openFigures(
   );
 }
 
-/** `isTaking` is there while a runner is at work; `turns` are of the process, as runners come and go. */
+/** `isTaking` is set while the queue library runs; `turns` outlive its restarts. */
 type State = { isTaking?: (() => Promise<boolean>) | undefined; turns: Turns };
 
-/** @param work connections for what takes minutes: for the tasks, and for this runner's own lock */
+/** @param work connections for work that takes minutes: for tasks, and for the runner's own lock */
 export function startWorker(context: Context, work: Database): WorkerHandle {
   const stopping = new AbortController();
   const state: State = { turns: openTurns(lanes.outside.places) };
-  // Beside the queue, whose outages they outlive.
+  // Sweeps run beside the queue, and go on when it fails.
   const sweeping = allSweeps.map((sweep) => repeat(sweep, { ...context, work, signal: stopping.signal }));
   const supervised = keepDoing(stopping.signal, () => serve(context, work, stopping.signal, state), {
     onError: (error) => context.log.warn({ err: error.message }, 'worker stopped; it starts again'),
@@ -111,7 +111,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
   const ending = new AbortController();
   const end = () => ending.abort();
   const sweepContext: SweepContext = { ...context, work, signal: AbortSignal.any([signal, ending.signal]) };
-  // No job begins before others can see that its runner lives.
+  // No job begins before the runner holds its lock.
   const held = Promise.withResolvers<TaskContext>();
   held.promise.catch(() => {});
   await work.connection().execute(async (session) => {
@@ -119,13 +119,13 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
     const pools: string[] = [];
     events.on('pool:create', ({ workerPool }) => pools.push(workerPool.id));
     const isBeating = watchPulse(events);
-    // The queue library gives up by itself when it cannot write down the end of a job.
+    // The queue library shuts down by itself when it cannot record the end of a job.
     events.on('pool:gracefulShutdown', end);
     const pgPool = openQueuePool(context.config.DatabaseUrl, {
       max: queueConnections + Object.keys(lanes).length,
       log: context.log,
       statementTimeout: 60_000,
-      // The library listens over one of them.
+      // The library listens over an idle connection.
       settings: { idle_session_timeout: 0 },
     });
     const runners: Runner[] = [];
@@ -164,16 +164,16 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
       state.isTaking = undefined;
       held.reject(new Error('the runner has ended'));
       end();
-      // The library miscounts when the ends of two jobs could not be written, and would then stop for ever.
+      // With a time-out: the library miscounts when it could not record the ends of two jobs, and then never stops.
       await Promise.race([Promise.all(runners.map(stopRunner)), sleep(stopTimeout, undefined, { ref: false })]);
       pgPool.end().catch(() => {});
-      // The session goes back to its pool, and would go on vouching for a runner that has ended.
+      // The session returns to its pool, where its lock would still show the runner to be alive.
       await unlockAll(session).catch(() => {});
     }
   });
 }
 
-/** Of an outage in the middle of its start the library may never speak again. One that starts too late is stopped. */
+/** Waits for the library, which may never finish its start after an outage. A runner that starts too late is stopped. */
 async function startInTime(starting: Promise<Runner>): Promise<Runner> {
   let isLate = false;
   starting.then((runner) => (isLate ? stopRunner(runner) : undefined)).catch(() => {});
@@ -185,12 +185,12 @@ async function startInTime(starting: Promise<Runner>): Promise<Runner> {
 }
 
 async function stopRunner(runner: Runner): Promise<void> {
-  // It may have stopped by itself.
+  // It rejects if the runner has stopped by itself.
   await runner.stop().catch(() => {});
   await runner.promise.catch(() => {});
 }
 
-/** Runs a sweep again and again until the process stops; what it fails at it finds again the next time. */
+/** Repeats a sweep until the process stops. Work that failed is found again by the next round. */
 async function repeat(sweep: Sweep, context: SweepContext): Promise<void> {
   const { name, every = sweepEvery, follows } = sweep;
   const fingerprint = fingerprintOf(context.config, allSweeps);
@@ -209,7 +209,7 @@ async function repeat(sweep: Sweep, context: SweepContext): Promise<void> {
   }
 }
 
-/** Looks after the queue's dead and forgotten until the runner ends or the process stops. */
+/** Releases the work of dead runners and cleans up the queue until the runner ends or the process stops. */
 async function tidyUntilEnd(
   context: SweepContext,
   session: Kysely<DB>,
@@ -226,14 +226,14 @@ async function tidyUntilEnd(
   }
 }
 
-/** A job gives up its key when it is queued again while it is locked; unless it then ends well, it would stay for ever. */
+/** A job that is queued again while it runs loses its key to the new job. If it then fails, it would stay for ever. */
 async function removeReplacedJobs(session: Kysely<DB>): Promise<void> {
   await sql`
     select graphile_worker.complete_jobs(array(
       select id from graphile_worker._private_jobs where key is null and locked_at is null))`.execute(session);
 }
 
-/** What has to be done has to be done: no job is given up, and none waits longer for its next turn than seven minutes. */
+/** Limits the recorded attempts, so that no job is given up, and none waits longer than seven minutes for its next run. */
 async function forgetAttempts(session: Kysely<DB>): Promise<void> {
   await sql`
     update graphile_worker._private_jobs set attempts = ${mostCounted}

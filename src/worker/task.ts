@@ -4,23 +4,22 @@ import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { Turns } from '../flow/turns.ts';
 
-/** What background work is given. */
+/** What sweeps and tasks may use. */
 export type SweepContext = Context & {
   /** Connections without a statement timeout, for work that takes minutes. */
   work: Database;
-  /** Aborted when the process is asked to stop: leave at the next safe point by throwing. */
+  /** Aborts when the process is to stop. The work then throws at its next safe point. */
   signal: AbortSignal;
 };
 
-/** What a run of a task may use besides its payload. */
 export type TaskContext = SweepContext & {
-  /** Who runs it, for sessions that are to end with it: see leases. */
+  /** The name of the runner, for sessions that are to end with it (see leases.ts). */
   runner: string;
-  /** For whoever asks servers outside: of this process, see turns. */
+  /** The turns of this process at mail servers (see flow/turns.ts). */
   turns: Turns;
 };
 
-/** What operators watch, of the whole installation: a number, or with a label one for each of its values. */
+/** A metric of the whole installation: a number or, with a label, a number for each value of the label. */
 export type Figure = {
   help: string;
   label?: string;
@@ -28,34 +27,34 @@ export type Figure = {
 };
 
 /**
- * What a task mostly waits for: seconds or minutes of the database's work, or servers outside. Each lane has places of its
- * own in every worker, so that none fills those of another.
+ * What a task mostly waits for: the database for seconds (short) or minutes (long), or mail servers (outside). Each lane has
+ * places of its own in every worker, so that none takes those of another.
  */
 export type Lane = 'short' | 'long' | 'outside';
 
 /**
- * A kind of background work. Jobs may run twice or be lost, so `run` starts from what is in the database, and a sweep
- * queues again whatever is unfinished and has nobody working on it.
+ * A kind of background work. Jobs may run twice or be lost, so `run` starts from the state in the database, and a sweep
+ * queues unfinished work again that no job is working on.
  */
 export type Task = {
   name: string;
   lane: Lane;
   run(context: TaskContext, payload: unknown): Promise<void>;
-  /** What /metrics tells of this work, by Prometheus name. */
+  /** Metrics of this work, by Prometheus name. */
   figures?: Record<string, Figure>;
 };
 
 /**
- * Work that nobody asks for: it comes round every two seconds in every worker, finds by itself what there is to do, and
- * may meet itself in another process, never in its own.
+ * Periodic work, by default every two seconds in every worker. A sweep finds its work in the database. It may run in several
+ * processes at once, but only once in each.
  */
 export type Sweep = {
   name: string;
-  /** Milliseconds between two rounds, where two seconds would be too often. */
+  /** Milliseconds between two rounds; 2,000 if absent. */
   every?: number;
   /**
-   * The settings that the database is brought in line with, without secrets: it rests while living workers differ in them,
-   * or else they would undo each other's work.
+   * The settings, without secrets, that the sweep applies to the database. It pauses while living workers differ in them,
+   * because they would undo each other's work.
    */
   follows?(config: Config): unknown;
   run(context: SweepContext): Promise<void>;
