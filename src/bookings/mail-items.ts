@@ -86,12 +86,12 @@ export async function bookMailItems(
     const { precedence } = booking;
     return [{ at, key, precedence, bookingId: own ? bookingId : null, booking, from, to, isThere }];
   });
-  const ways = planPlaces(items, await readOthers(trx, mandatorId, resourceId, items, held));
+  const obstacles = planPlaces(items, await readOthers(trx, mandatorId, resourceId, items, held));
   const outcomes: MailOutcome[] = wishes.map(() => ({ bookingId: null, inTheWay: null }));
-  const placed = items.filter((_, index) => !ways[index]);
+  const placed = items.filter((_, index) => !obstacles[index]);
   for (const [index, { at }] of items.entries()) {
-    const way = ways[index];
-    if (way) (outcomes[at] as MailOutcome).inTheWay = toInTheWay(way);
+    const obstacle = obstacles[index];
+    if (obstacle) (outcomes[at] as MailOutcome).inTheWay = toInTheWay(obstacle);
   }
   // Cancel, move, create. One statement moves all, so that bookings may swap places before the constraint is checked.
   const kept = new Set(placed.map(({ bookingId }) => bookingId));
@@ -112,9 +112,9 @@ export async function bookMailItems(
   return { outcomes, changes: changes + fresh.length };
 }
 
-function toInTheWay(way: Other | Item): InTheWay {
-  const { bookingId, from, to } = way;
-  const kind = 'kind' in way ? way.kind : 'MailItem';
+function toInTheWay(obstacle: Other | Item): InTheWay {
+  const { bookingId, from, to } = obstacle;
+  const kind = 'kind' in obstacle ? obstacle.kind : 'MailItem';
   return { bookingId, kind, start: new Date(from), end: new Date(to) };
 }
 

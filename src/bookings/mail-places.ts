@@ -13,9 +13,6 @@ export type Asking = MailPlace & {
   key: string;
 };
 
-/** The taken places, ordered by their beginning; none overlaps another. */
-type Taken<Holder extends MailPlace> = Holder[];
-
 /** The number of places that begin before an instant. */
 function countBefore(taken: readonly MailPlace[], instant: number): number {
   let low = 0;
@@ -28,8 +25,8 @@ function countBefore(taken: readonly MailPlace[], instant: number): number {
   return low;
 }
 
-/** Finds the first holder that overlaps a place. */
-function findOverlap<Holder extends MailPlace>(taken: Taken<Holder>, { from, to }: MailPlace): Holder | null {
+/** Finds the first holder that overlaps a place. @param taken disjoint places, ordered by their beginning */
+function findOverlap<Holder extends MailPlace>(taken: readonly Holder[], { from, to }: MailPlace): Holder | null {
   let found: Holder | null = null;
   for (let at = countBefore(taken, to) - 1; at >= 0; at--) {
     const holder = taken[at] as Holder;
@@ -48,8 +45,8 @@ export function planPlaces<Other extends MailPlace, Item extends Asking>(
   items: readonly Item[],
   others: readonly Other[],
 ): (Other | Item | null)[] {
-  const taken: Taken<Other | Item> = others.toSorted((one, other) => one.from - other.from);
-  const ways = new Map<Item, Other | Item | null>();
+  const taken: (Other | Item)[] = others.toSorted((one, other) => one.from - other.from);
+  const obstacles = new Map<Item, Other | Item | null>();
   const inTurn = items.toSorted(
     (one, other) =>
       one.precedence - other.precedence ||
@@ -58,9 +55,9 @@ export function planPlaces<Other extends MailPlace, Item extends Asking>(
       (one.key < other.key ? -1 : 1),
   );
   for (const item of inTurn) {
-    const way = findOverlap(taken, item);
-    ways.set(item, way);
-    if (!way) taken.splice(countBefore(taken, item.from), 0, item);
+    const obstacle = findOverlap(taken, item);
+    obstacles.set(item, obstacle);
+    if (!obstacle) taken.splice(countBefore(taken, item.from), 0, item);
   }
-  return items.map((item) => ways.get(item) ?? null);
+  return items.map((item) => obstacles.get(item) ?? null);
 }

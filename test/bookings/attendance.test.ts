@@ -33,7 +33,7 @@ type Act = keyof typeof acts;
 const act = (name: Act, { id }: { id: number }, viewer = school.user) => acts[name](desk.db, viewer, id);
 
 const minutes = (time: Date, count: number) => new Date(time.getTime() + count * 60_000);
-/** A booking from and to minutes from now, to be checked in within others. */
+/** A booking and its check-in time, both in minutes from now. */
 async function bookNow(from = -5, to = 55, within: [number, number] = [-20, 10]): Promise<Booking> {
   const { id } = await school.book();
   await school.shift(id, { from, to, checkIn: within });
@@ -248,7 +248,7 @@ describe('a no-show', () => {
           and status in ('Confirmed', 'Tentative')`.execute(trx);
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
       expect(plan).toContain('booking_no_show');
-      // Of more than a hundred that the bookings lie on.
+      // The bookings lie on more than a hundred pages.
       expect(Number(/shared hit=(\d+)/.exec(plan)?.[1])).toBeLessThan(20);
     } finally {
       await trx.rollback().execute();

@@ -38,7 +38,7 @@ const fails = (code: string, message: RegExp, more: object = {}) =>
 const invalid = (code: string, field = 'End') =>
   expect.objectContaining({ code: 'InvalidInput', errors: [expect.objectContaining({ code, field })] });
 
-/** Its bookings as they are stored. */
+/** Reads the stored state of these bookings. */
 const readAll = (bookings: readonly Booking[]) => Promise.all(bookings.map(({ id }) => school.read(id)));
 const startsOf = (bookings: readonly Booking[]) => bookings.map(({ start }) => start.toISOString());
 
@@ -53,7 +53,7 @@ describe('who may change and cancel', () => {
       [own, school.admin],
       [given, school.user],
       [made, school.colleague],
-      // Who made it while an Admin.
+      // Its creator, who is no Admin any more.
       [made, { ...school.admin, role: 'User' }],
     ] as const) {
       const { version } = await school.read(booking.id);
@@ -167,7 +167,7 @@ describe('a change of one booking', () => {
     expect(corrected).toMatchObject({ subject: 'Protokoll', start, end });
     const places = [
       { end: new Date(end.getTime() - 60_000) },
-      // It would occupy the room again, and what is over cannot be cancelled.
+      // The change would occupy the room again, and a booking that is over cannot be cancelled.
       { teardownMinutes: 600 },
       { resourceId: school.roomId('B') },
     ];
@@ -444,7 +444,7 @@ describe('a series of nights', () => {
     await tenant.book({ start: at(42, 16), end: at(42, 16.5) });
     const as = { viewer: tenant.user, scope: 'All', conflictHandling: 'Skip' } as const;
     await change(series[0] as Booking, { start: at(40, 12), end: at(41, 8) }, as);
-    // The third would begin at 12:00Z on day 42, which is occupied; where it is, it leaves room for the fourth only later.
+    // The new place of the third, 12:00Z on day 42, is occupied; it stays, and so is in the way of the fourth.
     const after = await Promise.all(series.map(({ id }) => tenant.read(id)));
     expect(startsOf(after)).toEqual(
       [at(40, 12), at(41, 12), at(42, 20), at(43, 20)].map((start) => start.toISOString()),

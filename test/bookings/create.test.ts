@@ -45,7 +45,7 @@ async function setHours(name: string | null, opens: string, closes: string): Pro
 const count = async () =>
   (await sql<{ n: number }>`select count(*)::int as n from booking`.execute(desk.db)).rows[0]?.n;
 
-/** What a call is refused with. */
+/** The error of a refused call. */
 async function refused<Refusal extends DomainError>(call: Promise<unknown>): Promise<Refusal> {
   const before = await count();
   const error = await call.then(
@@ -185,7 +185,7 @@ describe('409', () => {
     expect(await subjects(school.user)).toEqual(['Arzt', 'Chef', 'Belegt']);
     expect(await subjects(school.colleague)).toEqual(['Belegt', 'Belegt', 'Belegt']);
     expect(await subjects(school.admin)).toEqual(['Arzt', 'Chef', 'Test']);
-    // An imported lesson was made by whoever sent it.
+    // The creator of a lesson is the person who sent its job.
     await sql`update lesson_job set created_by = ${school.user.personId} where job_id = 'J-private'`.execute(desk.db);
     expect(await subjects(school.user)).toEqual(['Arzt', 'Chef', 'Test']);
   });

@@ -17,7 +17,7 @@ import { type Service, startService } from '../_util/service.ts';
 
 let desk: Awaited<ReturnType<typeof openFrontDesk>>;
 let school: Awaited<ReturnType<typeof desk.openTenant>>;
-/** Of room A, of all rooms, and one that may only look. */
+/** A sign of room A, a board of all rooms, and a display that may not book. */
 let sign: Viewer;
 let board: Viewer;
 let blind: Viewer;
@@ -43,13 +43,13 @@ const minute = 60_000;
 const fails = (code: string, message: RegExp, more: object = {}) =>
   expect.objectContaining({ code, message: expect.stringMatching(message), ...more });
 const noBooking = fails('NotFound', /^There is no booking of this id\.$/);
-/** From so many minutes from now on, and so long. */
+/** A walk-in; its start and length in minutes, the start from now. */
 const walkIn = (from = 0, length = 30): Partial<NewBooking> => ({
   start: new Date(Date.now() + from * minute),
   end: new Date(Date.now() + (from + length) * minute),
 });
 const bookNow = (viewer = sign, more: Partial<NewBooking> = {}) => school.book({ ...walkIn(), ...more }, viewer);
-/** What becomes of two acts that meet at the lock of room A, in the order of the alphabet. */
+/** The outcomes, sorted, of two acts that wait for the lock of room A at the same time. */
 async function atOnce(...acts: (() => Promise<unknown>)[]): Promise<string[]> {
   const letGo = await hold(desk.db, (trx) =>
     sql`select from resource where id = ${school.roomId('A')} for no key update`.execute(trx),
@@ -63,7 +63,7 @@ async function atOnce(...acts: (() => Promise<unknown>)[]): Promise<string[]> {
   await letGo();
   return (await both).map((one) => (one.status === 'rejected' ? one.reason.code : 'done')).sort();
 }
-/** A booking of somebody else, from and to minutes from now, to be checked in within others. */
+/** A booking of another person and its check-in time, both in minutes from now. */
 async function theirs(from = -5, to = 55, within?: [number, number]): Promise<Booking> {
   const { id } = await school.book({ subject: 'Vertraulich', description: 'Details' });
   await school.shift(id, { from, to, ...(within && { checkIn: within }) });
@@ -156,7 +156,7 @@ describe('a display books', () => {
     expect((await send()).booking).toEqual(booking);
     await school.shift(booking.id, { from: -60, to: -30 });
     expect((await send()).booking).toMatchObject({ id: booking.id, version: 1 });
-    // Another's key is its own.
+    // The same key of another display is another key.
     expect((await send(board)).booking.id).not.toBe(booking.id);
   });
 
@@ -166,7 +166,7 @@ describe('a display books', () => {
     expect(conflict).toEqual(fails('Conflict', /occupied/, { alternatives: [] }));
     expect(conflict.conflicts).toMatchObject([{ bookingId: taken.id, subject: 'Belegt' }]);
     await school.setStatus(taken.id, 'Cancelled');
-    // Its own as well: the next one to stand there may be anybody.
+    // The subject of its own booking is hidden too: another person may stand there by now.
     await bookNow();
     const again = await bookNow().catch((error) => error);
     expect(again.conflicts).toMatchObject([{ subject: 'Belegt' }]);
@@ -263,7 +263,7 @@ describe('whoever organizes it', () => {
     const released = await acts.release(booking.id, sign);
     expect(await acts.release(booking.id, board)).toEqual(released);
     expect([extended.version, released.version, (await school.read(booking.id)).version]).toEqual([3, 4, 4]);
-    // Who has done nothing has nothing to take back.
+    // The board has not acted on this booking last.
     await expect(undo(released, board)).rejects.toEqual(fails('Conflict', /Another display/));
     expect(await undo(released)).toMatchObject({ status: 'Confirmed', end: extended.end, version: 5 });
   });
@@ -379,7 +379,7 @@ describe('undo', () => {
     const conflict = await undo(gone).catch((error) => error);
     expect(conflict).toEqual(fails('Conflict', /occupied/, { alternatives: [] }));
     expect(conflict.conflicts).toMatchObject([{ bookingId: taken.id, subject: 'Belegt' }]);
-    // Given free again in time.
+    // The place is free again within the minute.
     await undo(taken, board);
     expect(await undo(gone)).toMatchObject({ status: 'Confirmed' });
   });

@@ -24,12 +24,12 @@ afterAll(async () => {
 });
 
 let tenants = 0;
-/** A tenant and its bookings, read past the service. */
+/** A tenant and its bookings, read from the database directly. */
 async function openTenant() {
   const tenant = await makeTenant(db, { code: `t${++tenants}` });
   return {
     tenant,
-    /** How many of each subject are stored. */
+    /** The number of stored bookings of each subject. */
     async stored(): Promise<Record<string, number>> {
       const { rows } = await sql<{ subject: string; n: number }>`
         select subject, count(*)::int as n from booking where mandator_id = ${tenant.mandatorId} group by subject`.execute(
@@ -76,7 +76,7 @@ test.each(['before COMMIT', 'after COMMIT'] as const)(
       wire.cutNext(where, 'idempotent_request');
       expect([(await post()).status, wire.hasCut]).toEqual([503, true]);
       expect((await stored())[subject]).toBe(where === 'after COMMIT' ? count : undefined);
-      // Until PostgreSQL sees that the connection is gone, the key is still being answered.
+      // The key stays in use until PostgreSQL notices the lost connection.
       const again = await until(`${subject} is answered`, async () => {
         const repeated = await post();
         return repeated.status === 409 ? undefined : repeated;
@@ -109,7 +109,7 @@ test('a process is killed amid bookings and series: repeated at another one, eac
   const url = await other.ready;
   const again = await enter(url, tenant);
   for (const [at, { subject, start, rule, count }] of wanted.entries()) {
-    // What was under way is rolled back when its connection is seen to be gone: until then its key is taken.
+    // An open transaction is rolled back when PostgreSQL notices the lost connection; until then its key is in use.
     const answer = await until(`${subject} is answered`, async () => {
       const repeated = await again(subject, start, rule);
       return repeated.status !== 409 && repeated;

@@ -51,7 +51,7 @@ const places = fc
     return { items, others };
   });
 
-/** The rule, word by word. */
+/** The rule of `planPlaces`, as documented. */
 function oracle(items: readonly Item[], others: readonly MailPlace[]): Set<string> {
   const placed: (MailPlace & { name?: string })[] = [...others];
   const take = (some: readonly Item[]) => {

@@ -98,7 +98,7 @@ const changing = ({ place, rule, ...others }: Step): Step => ({
 });
 const scenario = fc.record({
   autumn: fc.boolean(),
-  // First a booking that somebody checks in, and a series over the change of the clocks.
+  // A booking that is checked in, and a series over the change of the clocks, come first.
   steps: fc
     .tuple(step, step, step, fc.array(step, { minLength: 12, maxLength: 12 }))
     .map(([one, two, three, rest]) => [begun(one), attended(two), changing(three), ...rest]),
@@ -136,7 +136,7 @@ const rowOf = (record: Answer): Omit<Row, 'createdBy'> => ({
 
 let tenants = 0;
 
-/** A tenant of its own, a model of it, and what may be done to both. */
+/** A new tenant, a model of it, and the steps for both. */
 async function enter(autumn: boolean) {
   const { db } = service.context;
   const tenant = await makeTenant(db, { code: `model-${++tenants}`, rooms: names });
@@ -170,7 +170,7 @@ async function enter(autumn: boolean) {
     (overGraphql ? graphql : rest)(call, credential(viewer), false);
   const get = async (path: string): Promise<Answer> =>
     (await fetch(`${url}/${tenant.code}/api/v1.0${path}`, { headers: credential(admin) })).json();
-  // Minutes from now that no step comes close to.
+  // Whole slots from this instant are never close to the present, so that no step depends on its exact time.
   const now = Math.floor(Date.now() / minute) * minute - 7 * minute;
   const change = clockChange(new Date().getUTCFullYear() + 1, autumn ? 9 : 2);
   const startOf = (at: { near: boolean; day: number; slot: number }) =>
@@ -195,7 +195,7 @@ function expectRefusal(answer: Answer, { failed, conflicts }: Refusal): void {
   }).toEqual({ failed, ...(conflicts && { conflicts }) });
 }
 
-/** What is suggested must be possible. */
+/** Every suggested alternative must be possible. */
 function expectAlternatives({ model }: Tenant, viewer: Person, wanted: Wanted, { alternatives = [] }: Answer): void {
   expect(alternatives.length).toBeLessThanOrEqual(5);
   for (const { resourceId, start, end } of alternatives) {
@@ -268,7 +268,7 @@ async function create(tenant: Tenant, step: Step, viewer: Person): Promise<void>
   expectRefusal(await ask({ name: 'book', args: other }, viewer), { failed: 'BAD_USER_INPUT' });
 }
 
-/** The booking that a step is about: mostly one that it can be done to, now and then none. */
+/** The booking of a step: mostly one that the step applies to, sometimes none. */
 function targetOf({ model }: Tenant, { target, act }: Step): Row | undefined {
   const rows = [...model.rows().values()];
   const apt = rows.filter(
@@ -362,7 +362,7 @@ function changesOf(tenant: Tenant, { members, place, by, isPrivate, status }: St
   return changes;
 }
 
-/** Somebody does not come: its time for checking in passes without anybody noticing. */
+/** Makes a booking a no-show: moves its check-in limit into the past, without a change in the feed. */
 async function missCheckIn(tenant: Tenant, step: Step): Promise<void> {
   const { db, mandatorId, model } = tenant;
   const rows = [...model.rows().values()].filter(
@@ -378,7 +378,7 @@ async function missCheckIn(tenant: Tenant, step: Step): Promise<void> {
   });
   const isDue = limit <= Date.now();
   if (isDue)
-    // The worker is at it too, and may have it first.
+    // The worker may release it first.
     await until('it is released', async () => {
       await releaseNoShows(db);
       return (
@@ -509,7 +509,7 @@ async function listAll({ ask, windows, admin }: Tenant, limit: number, overGraph
   return found;
 }
 
-/** What a follower of the feed knows. */
+/** The state of a client that follows the feed. */
 type Follower = { cursor: string; known: Map<number, Answer> };
 
 /** The changes of bookings since the last time, in their order: `Created 5 of 2`. */
@@ -586,7 +586,7 @@ async function compareAvailability(tenant: Tenant): Promise<void> {
   }
 }
 
-/** Both fronts tell the same, and a user nothing of what is private. */
+/** REST and GraphQL answer the same, and hide private content from a user. */
 async function compareReaders(tenant: Tenant, model: Model): Promise<void> {
   const { user } = tenant;
   const texts = (value: unknown) =>
@@ -612,7 +612,7 @@ test('whatever people and timetables do, each answer and all that is stored is a
     for (const [at, step] of steps.entries()) {
       const viewer = step.asAdmin ? admin : user;
       const target = targetOf(tenant, step)?.id;
-      // What is done again, with the version that there is then, mostly changes nothing.
+      // A repeated step, with the version of that time, mostly changes nothing.
       for (const _ of step.repeated ? [1, 2] : [1]) {
         const before = model.rows();
         const began = Date.now();

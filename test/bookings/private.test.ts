@@ -1,4 +1,4 @@
-/** What others learn of a private booking: the same, whatever it is about. */
+/** Answers to other persons do not depend on the content of a private booking. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Service, startService } from '../_util/service.ts';
@@ -20,7 +20,7 @@ type Content = {
   created_by: number | null;
 };
 
-/** Nothing else of it changes, and nothing tells of the change. */
+/** Sets the content alone; the triggers that record changes are off. */
 async function fill(content: Content): Promise<void> {
   await service.context.db.transaction().execute(async (trx) => {
     await sql`set local session_replication_role = replica`.execute(trx);
@@ -90,7 +90,7 @@ type Asked = { path: string; body?: object };
 const rest = (path: string): Asked => ({ path: `api/${path}` });
 const graphql = (query: string): Asked => ({ path: 'graphql', body: { query } });
 
-/** Of every way on which a booking is told of, and of each filter. */
+/** Every request that answers with a booking, with each filter. */
 function questions(): Asked[] {
   const resourceId = service.tenant.resources[0]!.id;
   const members = contents.flatMap(({ organizer_id, created_by, series_id }) => [

@@ -122,7 +122,7 @@ async function overGraphql(racer: Racer, { url, token }: (typeof processes)[numb
   };
 }
 
-/** Of ten: six want the hour, two half of it and half of another, two a series that has it in its second week. */
+/** Of ten racers six want the hour, two overlap half of it, two want a series with the hour in its second week. */
 function racerAt(index: number, room: Room): Racer {
   const rule = 'FREQ=WEEKLY;COUNT=3';
   const shifts = { 6: -0.5, 7: 0.5, 8: -168, 9: -168 };
@@ -130,7 +130,7 @@ function racerAt(index: number, room: Room): Racer {
   return { room, from, to: from + hour, ...(index % 10 > 7 && { rule, skip: index % 10 === 9 }) };
 }
 
-/** Whether so many connections have been seen to wait, not all at once: writers stand back and come again. */
+/** Whether `count` connections have waited for a lock, at any time: waiting writers give up and queue again. */
 function haveWaited(count: number): () => Promise<boolean> {
   const seen = new Set<number>();
   return async () => {
@@ -141,7 +141,7 @@ function haveWaited(count: number): () => Promise<boolean> {
   };
 }
 
-/** Everybody is let go at once when those whom the service lets wait for the room have: four of each process and the import. */
+/** Releases the room when all that may wait for its lock have: four writers of each process, and the import. */
 async function race(room: Room, count: number, importFirst: boolean) {
   const letGo = await hold(db, (trx) => sql`select from resource where id = ${room.id} for no key update`.execute(trx));
   const lesson = (LektionId: string, from: number) => ({
@@ -180,7 +180,7 @@ test.each([
     expect(bookings.filter(({ from }, index) => index > 0 && from < bookings[index - 1]!.to)).toEqual([]);
 
     const overlapping = (place: Place) => bookings.filter(({ from, to }) => from < place.to && place.from < to);
-    // Both halves of the hour that all want are taken, by one each.
+    // Each half of the wanted hour has exactly one booking.
     for (const half of [nine, nine + hour / 2])
       expect(overlapping({ from: half, to: half + hour / 2 })).toHaveLength(1);
 
@@ -194,7 +194,7 @@ test.each([
       expect(conflicts.length).toBeGreaterThan(0);
       expect(inTheWay).toEqual(expect.arrayContaining(conflicts));
     }
-    // A winner has all that it wanted, but for what it was told to be skipped.
+    // A winner has all its bookings, except the reported skipped ones.
     for (const { racer, bookings: ids, skipped } of winners) {
       expect(ids.length + skipped).toBe(placesOf(racer).length);
       if (skipped > 0) expect(racer.skip).toBe(true);

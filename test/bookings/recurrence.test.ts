@@ -443,7 +443,7 @@ test('a rule that Start does not fit is refused before its years are searched', 
       try {
         expandRule(rule, start, berlin);
       } catch {
-        // Told by another test.
+        // Another test checks this error.
       }
     return process.cpuUsage().user - user;
   };

@@ -72,7 +72,7 @@ function watch(transport: Transport, filter: object, after?: string, token = 'us
 
 type Stream = ReturnType<typeof watch>;
 
-/** All that a stream has told, frame by frame. */
+/** The ids of the bookings of a stream, frame by frame. */
 const told = ({ frames }: Stream) => frames.map(({ bookings }) => bookings.map(({ id }) => Number(id)));
 const greeted = async (...streams: Stream[]) => {
   await until(() => streams.every(({ frames }) => frames.length === 1));
@@ -158,7 +158,7 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
     await update(block, `subject = 'anders'`);
     await update(fits, `status = 'Cancelled'`);
     await until(() => stream.frames.length === 3);
-    // Away in time, to another room, and from another room to this one.
+    // The booking moves to another time, to another room, and back from there.
     await update(fits, `occupied = tstzrange('2027-05-01T08:00Z', '2027-05-01T09:00Z')`);
     await until(() => stream.frames.length === 4);
     await update(fits, `resource_id = ${room(1)}`);

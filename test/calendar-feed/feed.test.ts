@@ -358,7 +358,7 @@ describe('GET resources/{id}/calendar.ics', () => {
       const wanted = { resourceId: room, from: inDays(0), to: inDays(9), most };
       for await (const page of listForResource(service.context.db, viewer, wanted)) {
         pages.push(page.length);
-        // Of what is made meanwhile nothing is seen.
+        // The list reads one snapshot, so it must not show this booking.
         await book(room, { start: inDays(8, 5 * ++more), end: inDays(8, 5 * more + 5) });
       }
       return pages;
@@ -497,7 +497,7 @@ describe('calendar-tokens', () => {
     expect(await revoke(user, theirs.Id)).toEqual(unknown);
     expect(await revoke(user, mine.Id, await makeRoom())).toEqual(unknown);
     expect((await revoke(admin, theirs.Id))[0]).toBe(204);
-    // Again is no error.
+    // Repeating it is no error.
     expect((await revoke(other, theirs.Id))[0]).toBe(204);
     const { body } = await other.get(`/resources/${room}/calendar-tokens`);
     expect(body['Items']).toMatchObject([{ RevokedAt: expect.any(String) }]);
@@ -595,7 +595,7 @@ test('429 past the limit of a token, and past that of wrong ones from an address
     for (let sent = 0; sent < 5; sent++) wrong.push(await get(`${Token}x`));
     expect(wrong.slice(0, 4)).toEqual(Array.from({ length: 4 }, () => [401, false]));
     expect(wrong[4]).toEqual([429, true]);
-    // Who has a right one is not locked out by the others of its address.
+    // A client with a valid token is not locked out with others of its address.
     expect(await get(spare)).toEqual([200, false]);
   } finally {
     await server.stop();

@@ -92,7 +92,7 @@ describe('positions', () => {
         const [first] = await db.transaction().execute(async (trx) => {
           const ids = await insert({ first: writer * 1_000 + round * 3, count: 3 }, trx);
           written.push(...ids);
-          // Some commit long after others that began later.
+          // Some transactions commit long after others that began later.
           if (round % 4 === writer) await sql`select pg_sleep(0.02)`.execute(trx);
           return ids;
         });
@@ -139,7 +139,7 @@ describe('positions', () => {
     expect(changes.map(({ id }) => Number(id))).toEqual(ids.slice(0, 10));
     expect(hasMore).toBe(true);
     expect(await countUnplaced()).toBe(3_000);
-    // Enough is placed: nothing is written.
+    // Enough changes have positions, so the read gives no new ones.
     await read(end, 200);
     expect(await countUnplaced()).toBe(3_000);
     expect(await idsBehind(start)).toEqual(ids);
@@ -186,7 +186,7 @@ describe('positions', () => {
     const age = (from: number, to: number) =>
       sql`update change set at = now() - interval '31 days'
           where mandator_id = ${tenant.mandatorId} and position between ${from} and ${to}`.execute(db);
-    /** As a reader has come to know it; ages are new instants. */
+    /** The place of a position as of now; `age` gives its change a new instant. */
     async function placeAt(position: number): Promise<FeedPlace> {
       const { rows } = await sql<FeedPlace>`
         select position, (extract(epoch from at) * 1000000)::bigint as micros from change
@@ -199,7 +199,7 @@ describe('positions', () => {
       const ids = await insert({ count: 6 });
       await findEnd(db, tenant.mandatorId);
       await age(0, start + 3);
-      // Its transaction took long: it stands behind younger ones and goes with them.
+      // An old change after younger ones, as of a long transaction, is deleted with them.
       await age(start + 5, start + 5);
       const [kept, gone] = [await placeAt(start + 3), await placeAt(start + 2)];
       await forgetOldChanges(db);
@@ -224,7 +224,7 @@ describe('positions', () => {
     });
   });
 
-  /** What came after a backup is gone, as after its restore, and the same positions and ids are given again. */
+  /** Simulates the restore of a backup: deletes later changes, so that their positions and ids are used again. */
   async function loseBehind({ position }: FeedPlace): Promise<void> {
     await sql`delete from change where mandator_id = ${tenant.mandatorId} and position > ${position}`.execute(db);
     await sql`select setval(pg_get_serial_sequence('change', 'id'), (select max(id) from change))`.execute(db);
@@ -241,7 +241,7 @@ describe('positions', () => {
       const ids = await insert({ first: 10, count: 4 });
       expect((await findEnd(db, tenant.mandatorId)).position).toBeGreaterThan(lost.position);
       await expect(read(lost)).rejects.toThrow(Conflict);
-      // What the backup has is the same in both histories.
+      // A cursor of the backup is valid in both histories.
       expect(await idsBehind(backup)).toEqual(ids);
     });
   });
@@ -256,7 +256,7 @@ describe('positions', () => {
       expect(told.changes.map(({ id }) => Number(id))).toEqual(ids);
       expect(told).toMatchObject({ end: placed, hasMore: false });
       expect(await findEnd(from, tenant.mandatorId)).toEqual(placed);
-      // Nothing is missed once it can be again.
+      // After the outage the reader gets the late changes.
       expect(await idsBehind(placed)).toEqual(late);
     }
 
@@ -314,7 +314,7 @@ describe('GET …/changes', () => {
   const now = async () => (await get('?Cursor=now')).NextCursor;
   const insert = (first: number) => insertBookings(service.context.db, service.tenant.mandatorId, room, { first });
 
-  /** What has changed behind a cursor, without its times. */
+  /** The changes after a cursor, without their times. */
   async function since(cursor: string) {
     const { Items } = await get(`?Cursor=${cursor}`);
     return Items.map(({ At, ...change }) => {
@@ -381,7 +381,7 @@ describe('GET …/changes', () => {
   test('with WaitSeconds answers as soon as there is something', async () => {
     const cursor = await now();
     let answered = false;
-    // From outside of the pool: a connection tells its last query alone.
+    // A connection outside of the pool: pg_stat_activity shows only the last query of each connection.
     const observer = new pg.Client(service.databaseUrl);
     await observer.connect();
     const lastRead = async () =>

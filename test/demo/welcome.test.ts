@@ -8,7 +8,7 @@ import { type Service, startService } from '../_util/service.ts';
 let service: Service;
 afterEach(() => service.stop());
 
-/** What the first start on an empty local database says. */
+/** The output of the first start on an empty local database. */
 async function start(settings: Record<string, string>): Promise<string> {
   service = await startService({ ...settings, DemoPin: 'DEMO-1234' });
   const { context } = service;

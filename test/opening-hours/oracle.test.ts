@@ -58,7 +58,7 @@ function walk(timeZone: string) {
   const step = 6 * hour;
   let before = offsetAt(begin);
   for (let from = begin; from < end; from += step) {
-    // Every minute is looked at by itself only where the clocks differ six hours later.
+    // Single minutes are checked only if the offset differs six hours later.
     const calm = offsetAt(from + step) === before;
     for (let instant = from; instant < from + step; instant++) {
       const offset = calm ? before : offsetAt(instant);

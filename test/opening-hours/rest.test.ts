@@ -419,7 +419,7 @@ describe.each(['rules', 'exceptions'])('opening-hours/{resourceId}/%s', (kind) =
 
 describe('422, and a refusal in a tenant file, with every fault of', () => {
   type Faults = [path: string, code: string][];
-  /** What is wrong with a list where it stands in a tenant file. */
+  /** The faults of a list in a tenant file. */
   function faultsInFile(kind: string, items: unknown): Faults {
     const list = kind === 'rules' ? 'OpeningRules' : 'OpeningExceptions';
     const Resources = [{ Name: 'Day', [list]: items }];

@@ -55,7 +55,7 @@ const records = 1 + 2 + 3 + 2;
 
 const apply = (json: unknown) => tenants.applyTenantFile(db, readTenantFile(json));
 
-/** Everything that is stored of a tenant, in plain words. */
+/** All stored data of a tenant, as readable text. */
 async function stored(code: string) {
   const { mandatorId } = await tenants.getMandator(db, code);
   const read = (table: 'location' | 'resource' | 'person' | 'opening_rule' | 'opening_exception') =>

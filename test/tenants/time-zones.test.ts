@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** ICU has them for the sake of Java; PostgreSQL does not. */
+/** ICU has these zones for compatibility with Java; PostgreSQL has not. */
 const ofNodeAlone = [
   ['SystemV/PST8', ''],
   ['US/Pacific-New', 'America/Los_Angeles'],
