@@ -19,14 +19,14 @@ import { invalidInput } from '../input.ts';
 import type { Caller } from './holders.ts';
 import type { Streams } from './streams.ts';
 
-/** What every resolver gets: who calls, in which request, and the way to open a stream. */
+/** What every resolver gets: the caller, the request, and the way to open a stream. */
 export type GraphqlCall = Caller & { context: Context; requestId: string; streams: Streams };
 
 /** What a room's `graphql.ts` exports: adds its types and fields to the schema. */
 export type AddTypes = (builder: Builder) => void;
 
 export type Builder = ReturnType<typeof createBuilder>;
-/** What the builder's schema is made of. */
+/** The type parameters of the builder's schema. */
 export type Types = Builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
 
 const instant = z.iso.datetime();
@@ -51,10 +51,10 @@ function asInvalidInput(error: z.ZodError): InvalidInput {
   });
 }
 
-/** A type that another room adds, by its name. */
+/** A reference by name to a type that another room adds. */
 export const typeNamed = <Source extends object>(name: string) => name as unknown as ObjectRef<Types, Source>;
 
-/** The one builder of a schema (plugin types are global), with the scalars and the problems. */
+/** The builder of the schema with its scalars and problems. It is the only one, as the types of plugins are global. */
 export function createBuilder() {
   const builder = new SchemaBuilder<{
     Context: GraphqlCall;
@@ -66,12 +66,12 @@ export function createBuilder() {
       ID: { Input: string; Output: string | number };
     };
   }>({
-    // The errors plugin stands first, so that it also sees what the checks of arguments throw.
+    // The errors plugin comes first, so that it also sees the errors of argument checks.
     plugins: [ErrorsPlugin, ZodPlugin, ComplexityPlugin],
     defaultFieldNullability: false,
     errors: { directResult: true, defaultTypes: [] },
     zod: { validationError: asInvalidInput },
-    // Checked before execution, for subscriptions too: see limits.
+    // limits.ts checks the cost, before execution and for subscriptions too.
     complexity: { disabled: true },
   });
   builder.queryType({ description: 'Everything that can be read.' });
@@ -79,7 +79,7 @@ export function createBuilder() {
   builder.subscriptionType({ description: 'What can be watched, over SSE and over WebSocket.' });
   builder.scalarType('DateTime', {
     description: 'An instant: RFC 3339 in UTC with a Z.',
-    // Of many the texts are made already.
+    // Some resolvers return the text.
     serialize: (value) => (typeof value === 'string' ? value : value.toISOString()),
     parseValue: readInstant,
   });
@@ -102,7 +102,7 @@ export function createBuilder() {
   return builder;
 }
 
-/** All names of an input are in camel case here. */
+/** Respells a pointer: names of GraphQL inputs are in camel case. */
 const inCamelCase = (pointer: string) => pointer.replaceAll(/(?<=\/)[A-Z]/g, (first) => first.toLowerCase());
 
 function addProblems(builder: Builder): void {

@@ -24,7 +24,7 @@ export function pageArguments(t: ArgBuilder<Types>) {
 
 type PageArguments = { first?: number | null | undefined; after?: string | null | undefined };
 
-/** @throws Malformed for a cursor that we did not make, or made for another list */
+/** @throws Malformed for a cursor that was not made for this list */
 export function pageOf<Key extends SortKey>(
   list: Pick<List<unknown, Key>, 'name' | 'key'>,
   { first, after }: PageArguments,
@@ -32,18 +32,18 @@ export function pageOf<Key extends SortKey>(
   return readPage(list, first ?? undefined, after);
 }
 
-/** What a page costs: its read, and its fields once for each node that it may hold. */
+/** The cost of a page: its read, and its fields for each node that it may hold. */
 export function pageCost({ first }: PageArguments) {
   return { field: 10, multiplier: first ?? defaultLimit };
 }
 
-/** The connection of a node type: a page of a list with the cursors to go on from. */
+/** The connection type of a node type: a page of a list with its cursors. */
 export function connectionType<Node extends object>(
   builder: Builder,
   node: ObjectRef<Types, Node>,
   list: Pick<List<Node, SortKey>, 'name' | 'keyOf'>,
 ) {
-  // Pothos cannot follow a type that is still open.
+  // Pothos cannot infer types from a generic node.
   const type = node as unknown as ObjectRef<Types, object>;
   const cursorOf = (item: object) => toCursor(list, item as Node);
   const edge = builder.objectRef<object>(`${node.name}Edge`).implement({

@@ -31,7 +31,7 @@ function extensionsOf({ code, retryAfter, errors }: DomainError) {
   };
 }
 
-/** What was thrown first; undefined when GraphQL itself made the error. */
+/** The error that our code threw; undefined if GraphQL itself made it. */
 function causeOf(error: GraphQLError): unknown {
   const { originalError } = error;
   return originalError instanceof GraphQLError ? causeOf(originalError) : originalError;
@@ -39,20 +39,17 @@ function causeOf(error: GraphQLError): unknown {
 
 const longestMessage = 4_000;
 
-/** GraphQL's own errors quote what was sent, however long it is. */
+/** Shortens a message: GraphQL's own errors quote input of any length. */
 export function shortenMessage(error: GraphQLError): GraphQLError {
   error.message = shorten(error.message, longestMessage);
   return error;
 }
 
-/**
- * An error as the client may see it: GraphQL's own and domain errors with their code, everything else masked, with only a
- * traceId that leads to the log.
- */
+/** An error for the client: GraphQL's own and domain errors with their code, all others masked, with a traceId for the log. */
 export function presentError(error: GraphQLError, requestId: string, log: Log): GraphQLError {
   const cause = causeOf(error);
   if (cause === undefined) {
-    // What GraphQL gives no code is about the variables.
+    // GraphQL's errors without a code are those of variables.
     error.extensions['code'] ??= graphqlCodeOf.InvalidInput;
     return shortenMessage(error);
   }

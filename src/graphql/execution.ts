@@ -1,17 +1,17 @@
-/** What a frame is for a document: executed once, and then the same for all who share it, as bytes or as an object. */
+/** A frame executed for a document. Its result is shared by all its subscribers, as bytes or as an object. */
 import type { GraphQLError } from 'graphql';
 
 export type Result = { data?: unknown; errors?: readonly GraphQLError[] };
 
-/** Of both at least one stands here. */
+/** At least one of the two is set. */
 export type Execution = {
   result: Result | Promise<Result> | undefined;
   event?: Event | Promise<Event>;
 };
 
 /**
- * An event of SSE, as one chunk of a chunked answer: its bytes as characters of latin1, or where there are many as a buffer.
- * Node writes short texts without any memory of its own; buffers by the thousand would leave holes in that of the system.
+ * An SSE event as one chunk of a chunked answer: its bytes as a latin1 string, or as a buffer if it is long. Node writes short
+ * strings without allocating memory outside of its heap, which thousands of buffers would fragment.
  */
 export type Event = (string | Buffer) & { readonly chunk: never };
 
@@ -27,7 +27,7 @@ export function toEvent(text: string): Event {
   return (isShort ? bytes.toString('latin1') : bytes) as Event;
 }
 
-/** The same without what makes it a chunk. */
+/** The bytes of an event without the framing of its chunk. */
 export function withoutChunk(event: Event): Buffer {
   const bytes = typeof event === 'string' ? Buffer.from(event, 'latin1') : event;
   return bytes.subarray(bytes.indexOf('\n') + 1, -2);
@@ -40,17 +40,17 @@ function toResult(event: Event): Result {
   return JSON.parse(text.slice(before.length, -after.length));
 }
 
-/** The very same bytes for all. */
+/** The event of an execution, made once for all subscribers. */
 export function eventOf(execution: Execution): Event | Promise<Event> {
   const { event, result } = execution;
   if (event) return event;
   execution.event = result instanceof Promise ? result.then(toFrame) : toFrame(result);
-  // Frames live as long as their rooms look like that: of many small objects the heap would grow large.
+  // Frames live for as long as their rooms stay the same; as objects they would take far more of the heap.
   execution.result = undefined;
   return execution.event;
 }
 
-/** The same object for all. */
+/** The result of an execution, made once for all subscribers. */
 export function resultOf(execution: Execution): Result | Promise<Result> {
   const { event } = execution;
   execution.result ??= event instanceof Promise ? event.then(toResult) : toResult(event as Event);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../context.ts';
 
-/** All of the page is inline, its workers included; nothing comes from elsewhere, and nobody may frame it. */
+/** The page and its workers are inline. It loads nothing from elsewhere, and no page may frame it. */
 const contentPolicy = [
   `default-src 'self' 'unsafe-inline' data: blob:`,
   `script-src 'unsafe-inline' 'unsafe-eval' blob:`,
@@ -11,8 +11,8 @@ const contentPolicy = [
 ].join('; ');
 
 /**
- * GraphiQL for a browser, when the setting GraphiQLEnabled is true (contract 8). The page holds no data: its calls need a
- * token in the header `Authorization`, as any others.
+ * Serves GraphiQL to browsers if the setting GraphiQLEnabled is true (contract 8). The page has no data: its calls need a
+ * token in the header `Authorization`, as all others do.
  * @returns whether it has answered the request
  */
 export function openExplorer({
@@ -30,7 +30,7 @@ export function openExplorer({
   };
 }
 
-/** Nine megabytes, which a process that shows no page need not load. */
+/** Loads the page on demand, because it takes nine megabytes. */
 async function renderPage(): Promise<Buffer> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const page = renderGraphiQL({

@@ -1,4 +1,4 @@
-/** Members of inputs that several rooms have. */
+/** Members of inputs that several rooms share. */
 import { z } from 'zod';
 import { readLongId } from '../input.ts';
 import type { Types } from './builder.ts';
@@ -6,7 +6,7 @@ import { given } from './given.ts';
 import { idArgument } from './ids.ts';
 import { textArgument } from './texts.ts';
 
-/** Which resources. */
+/** Filters of resources. */
 export const resourceFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => ({
   locationId: t.id({ description: 'Of this location.', validate: idArgument }),
   minCapacity: t.int({
@@ -21,7 +21,7 @@ export const resourceFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'In
 
 type Filter<Sent> = { [Name in keyof Sent]?: Name extends `${string}Id` ? number : NonNullable<Sent[Name]> };
 
-/** What was sent of a filter: null counts as left out, and a member named as an id is a number. */
+/** Reads a filter: null counts as left out, and a member whose name ends with `Id` becomes a number. */
 export const readFilter = <Sent extends object>(sent: Sent | null | undefined): Filter<Sent> =>
   Object.fromEntries(
     Object.entries(given(sent)).map(([name, value]) => [name, name.endsWith('Id') ? readLongId(String(value)) : value]),

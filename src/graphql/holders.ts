@@ -1,8 +1,7 @@
 /**
- * Whose streams are open. A **holder** is a credential with its streams. Whether it still counts, and may see what it
- * could, is asked again when its PIN, person, tenant or display has changed, and from time to time; when not, its streams
- * end. From the moment at which the change is heard of until that is known the holder is in **doubt**, and none of its
- * streams gives a frame.
+ * The credentials behind open streams. A **holder** is a credential with its streams. It is authenticated again when its PIN,
+ * person, tenant or display changes, and periodically. If it is no longer valid or has other rights, its streams end. From the
+ * notification of a change to the result of that check the holder is in **doubt**, and none of its streams gives a frame.
  */
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -11,66 +10,66 @@ import type { Context, Credentials, Viewer } from '../context.ts';
 import { LimitExceeded, NotAuthenticated, Unavailable } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 
-/** Checks credentials for a tenant, as the door of REST does. @throws NotAuthenticated, Forbidden, NotFound */
+/** Checks credentials for a tenant, as REST does. @throws NotAuthenticated, Forbidden, NotFound */
 export type Authenticate = (mandator: string, credentials: Credentials) => Promise<Viewer>;
 
 export type Caller = {
   viewer: Viewer;
-  /** As they came, to be checked again. */
+  /** The credentials as sent, to be checked again. */
   credentials: Credentials;
   client: StreamClient;
 };
 
-/** Whom the answer is for: the answer of HTTP itself, or a WebSocket. */
+/** The receiver of a stream: an HTTP response or a WebSocket. */
 export type StreamClient = {
-  /** It has gone, or has its answer. */
+  /** The client has disconnected, or has its whole answer. */
   readonly closed: boolean;
   on(event: 'close', react: () => void): unknown;
   off(event: 'close', react: () => void): unknown;
 };
 
-/** One stream from its registration until its client has gone or has had the last frame. */
+/** A stream from its registration until its client disconnects or has the last frame. */
 export type Stream = {
   readonly viewer: Viewer;
   /** Closed with the stream. */
   source: { close(): void } | undefined;
   isEnded: boolean;
-  /** Why it ends before its time. */
+  /** Why the stream ends early. */
   error: Error | undefined;
-  /** Settled once it is known whether the viewer may still see what it could; undefined while that is in no doubt. */
+  /** Settled once the viewer's rights have been checked again; undefined without doubt. */
   readonly doubt: Promise<void> | undefined;
-  /** Its client has gone, or has had the last frame. */
+  /** Ends and unregisters the stream: its client has disconnected or has the last frame. */
   release(): void;
 };
 
 type Holder = {
-  /** As it was last found to be. */
+  /** The viewer by the last check. */
   viewer: Viewer;
-  /** As it was last let in, in milliseconds. */
+  /** The end of the credential by the last check, in milliseconds. */
   expiresAt: number;
   readonly credentials: Credentials;
   readonly streams: Set<Stream>;
-  /** When to look again whether it counts. */
+  /** When to check the credential again. */
   checkAt: number;
   expiry: NodeJS.Timeout | undefined;
-  /** Counts what was heard of that may concern it. */
+  /** Counts the notifications that may concern it. */
   changes: number;
   doubt: PromiseWithResolvers<void> | undefined;
 };
 
-/** Milliseconds between two looks whether a credential with open streams still counts. */
+/** Milliseconds between two checks of a credential with open streams. */
 const checkEvery = 30_000;
 const lookEvery = 1_000;
-/** Credentials that are looked at together, when a change concerns thousands. */
+/** Credentials that are checked at a time, when a change concerns thousands. */
 const mostAtOnce = 20;
 
-/** What decides who sees what: all of a viewer but how it is called and when its credential ends. */
+/** The members of a viewer that decide what it may see and do. */
 function rightsOf(viewer: Viewer): Partial<Viewer> {
   const { displayName: _name, email: _email, timeZone: _zone, expiresAt: _end, ...rights } = viewer;
   return rights;
 }
 
-/** Whether somebody may see and do what it could when the stream was let in. */
+/** Whether two states of a viewer have the same rights. */
 export const hasSameRights = (one: Viewer, other: Viewer) =>
   one === other || isDeepStrictEqual(rightsOf(one), rightsOf(other));
 export const changedRights = () => new Unavailable('What you may see or do has changed; subscribe again.');
@@ -78,7 +77,7 @@ const expired = () => new NotAuthenticated('The token or PIN has expired; get a 
 
 const isCurrent = ({ expiresAt }: Holder) => expiresAt > Date.now();
 
-/** Nothing more of its source; `error` becomes the last frame. */
+/** Ends a stream and closes its source; `error` becomes the last frame. */
 export function endStream(stream: Stream, error?: Error): void {
   if (stream.isEnded) return;
   stream.isEnded = true;
@@ -87,7 +86,7 @@ export function endStream(stream: Stream, error?: Error): void {
 }
 
 export type Holders = {
-  /** @throws LimitExceeded at StreamsPerToken */
+  /** @throws LimitExceeded beyond StreamsPerToken */
   register(caller: Caller): Stream;
   streams(): Stream[];
   /** Fulfilled once no stream is open. */
@@ -104,7 +103,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
     for (const stream of streams) endStream(stream, error);
   }
 
-  /** A display moves its end on whenever it is heard of: only the last minute is waited for. */
+  /** Sets a timer in the last minute only, because the end of a display's token moves on with each of its calls. */
   function awaitExpiry(holder: Holder): void {
     const left = holder.expiresAt - Date.now();
     clearTimeout(holder.expiry);
@@ -127,13 +126,13 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
       for (const stream of streams) if (!hasSameRights(stream.viewer, found)) endStream(stream, changedRights());
     } catch (error) {
       if (asDomainError(error) instanceof Unavailable) {
-        // Nobody can be asked now.
+        // The database cannot be asked now: a holder in doubt is checked again soon.
         if (holder.doubt) holder.checkAt = 0;
         return;
       }
       endAll(holder, error as Error);
     }
-    // What was heard of meanwhile has a check of its own.
+    // A later notification has a check of its own.
     if (holder.changes === changes) settle(holder);
   }
 
@@ -151,7 +150,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
   const checkAll = (some: Iterable<Holder>) => checks.map(some, check);
 
   const changes = notifications.subscribe('pin', 'person', 'mandator', 'display');
-  // An outside provider ends its tokens without a notification, and one of ours may have gone unheard.
+  // An outside provider ends tokens without a notification, and one of ours may have been lost.
   const looking = setInterval(() => {
     const now = Date.now();
     void checkAll([...holders.values()].filter(({ checkAt }) => checkAt <= now));
@@ -162,13 +161,13 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
     for (let change = await subscription.next(); change; change = await subscription.next()) {
       const { keys, all } = change;
       const isMeant = ({ viewer: { pinId, personId, mandatorId, display } }: Holder) =>
-        // The keys do not say of what they are; who is checked once too often loses nothing.
+        // A key does not tell its topic; a needless check does no harm.
         [pinId, personId, mandatorId, display?.displayId].some((id) => all || keys.has(String(id)));
       const some = [...holders.values()].filter(isMeant);
       some.forEach(raiseDoubt);
-      // The cache of checked credentials hears of the same change and forgets what it believed first.
+      // After the cache of checked credentials, which is cleared by the same notification.
       const asked = setImmediate().then(() => checkAll(some));
-      // Not awaited here: what changes meanwhile is heard of at once.
+      // Not awaited here, so that the next change is noticed at once.
       checking = Promise.all([checking, asked]);
     }
     await checking;
@@ -179,7 +178,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
   function holderOf({ viewer, credentials }: Caller): Holder {
     const known = holders.get(keyOf(viewer));
     if (known) return known;
-    // Spread, because after a restart thousands come within seconds.
+    // Random, because thousands of streams open within seconds after a restart.
     const checkAt = Date.now() + checkEvery * (0.5 + Math.random() / 2);
     const expiresAt = viewer.expiresAt.getTime();
     const holder: Holder = {

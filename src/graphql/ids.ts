@@ -1,4 +1,4 @@
-/** Numeric ids as arguments; GraphQL writes them as texts. */
+/** Numeric ids as arguments, which GraphQL writes as strings. */
 import { z } from 'zod';
 import { readId, readLongId } from '../input.ts';
 
@@ -8,7 +8,7 @@ const readBy = (read: (text: string) => number): Argument => ({
   schema: z.string().refine((text) => read(text) > 0, 'must be an id'),
 });
 
-/** For a filter, where what is no id is a fault. */
+/** For filters, which refuse text that is no id. */
 export const idArgument: Argument = readBy(readId);
-/** The same for bookings and their series. */
+/** The same for ids of bookings and series. */
 export const longIdArgument: Argument = readBy(readLongId);

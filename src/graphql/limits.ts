@@ -1,4 +1,4 @@
-/** What a document may cost, checked before anything of it runs (contract 6). */
+/** Limits the depth, breadth and cost of a document before it runs (contract 6). */
 import { complexityFromQuery } from '@pothos/plugin-complexity';
 import {
   type DefinitionNode,
@@ -37,7 +37,7 @@ const most = {
   values: 50_000,
 };
 
-/** The variables of an operation, or their first fault: it quotes what was sent, which may be all of it. */
+/** The variables of an operation, or their first fault. Only one, because a fault may quote all of the input. */
 export const readVariables = (
   schema: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[] = [],
@@ -50,7 +50,7 @@ export const readVariables = (
 
 const refusal = (message: string) => new GraphQLError(message, { extensions: { code: 'LIMIT' } });
 
-/** Counts no further than it must, of values nested however deep. */
+/** Stops counting at the first value too many. Not recursive, because values may be nested to any depth. */
 function hasTooManyValues(variables: unknown): boolean {
   const left = [variables];
   for (let counted = 0; left.length > 0; counted++) {
@@ -63,10 +63,7 @@ function hasTooManyValues(variables: unknown): boolean {
   return false;
 }
 
-/**
- * Introspection has no cost of its own: without aliases each of its fields is resolved once, so what it can ask for is no
- * more than the schema holds.
- */
+/** Introspection costs nothing: without aliases each field is resolved once, so its answer is bounded by the schema. */
 function refuseIntrospectionAliases(context: Parameters<ValidationRule>[0]): ReturnType<ValidationRule> {
   return {
     Field(node) {
@@ -79,7 +76,7 @@ function refuseIntrospectionAliases(context: Parameters<ValidationRule>[0]): Ret
   };
 }
 
-/** The error of an operation that is too deep, too broad or too costly. */
+/** The error of an operation that is too deep, too broad or too costly; undefined for others. */
 function checkCost(
   { schema, document, variableValues, contextValue }: ExecutionArgs,
   operation: OperationDefinitionNode,
@@ -97,8 +94,8 @@ function checkCost(
 }
 
 /**
- * The variables that change what the operation costs: those of page sizes. Undefined where the cost depends on another
- * argument that holds variables.
+ * The variables that change the cost of the operation, which are page sizes. Undefined if the cost depends on another argument
+ * with variables.
  */
 function pageVariables({ schema, document }: ExecutionArgs): Set<string> | undefined {
   const types = new TypeInfo(schema);
@@ -117,7 +114,7 @@ function pageVariables({ schema, document }: ExecutionArgs): Set<string> | undef
 
 const isOperation = ({ kind }: DefinitionNode) => kind === Kind.OPERATION_DEFINITION;
 
-/** How many fields an operation has at its root, as they are answered. */
+/** The number of root fields in an operation's answer. */
 function countRootFields({ definitions }: DocumentNode, operation: OperationDefinitionNode): number {
   const names = new Set<string>();
   const spread = new Set<string>();
@@ -140,25 +137,25 @@ type Stop = { args: ExecutionArgs; setResultAndStopExecution(result: { errors: G
 
 export type Limits = {
   plugin: Plugin;
-  /** Why an operation is not run; undefined when it may be. */
+  /** The errors of an operation that exceeds a limit; undefined for others. */
   refuse(args: ExecutionArgs): GraphQLError[] | undefined;
 };
 
-/** What is remembered of a document of one operation: with which values of which variables it is cheap enough. */
+/** A cache for a document of one operation: the page sizes with which it is within the limits. */
 type Price = { variables: readonly string[]; affordable: Set<string> };
 
 const mostAffordable = 100;
 
-/** Undefined for values that are no page sizes. */
+/** The page sizes as a key; undefined for values that are no page sizes. */
 function sizesOf({ variables }: Price, { variableValues }: ExecutionArgs): string | undefined {
   const sizes = variables.map((name) => variableValues?.[name]);
   const isSize = (value: unknown) => value == null || typeof value === 'number';
   return sizes.every(isSize) ? sizes.map(String).join(' ') : undefined;
 }
 
-/** @param countRequest counts so many requests more of the viewer; throws LimitExceeded */
+/** @param countRequest counts further requests of the viewer; throws LimitExceeded */
 export function createLimits(countRequest: (viewer: Viewer, uses: number) => void): Limits {
-  /** The same text has the same document again. */
+  /** The pipeline's cache returns the same document for the same text. */
   const prices = new WeakMap<DocumentNode, Price>();
 
   function isAffordable(args: ExecutionArgs): boolean {
@@ -182,12 +179,12 @@ export function createLimits(countRequest: (viewer: Viewer, uses: number) => voi
   function refuse(args: ExecutionArgs): GraphQLError[] | undefined {
     const { schema, document, operationName, variableValues } = args;
     const operation = getOperationAST(document, operationName);
-    // Each is read several times, before execution and by it.
+    // Checked first, because each value is read several times, before and during execution.
     if (hasTooManyValues(variableValues))
       return [refusal(`The variables hold more than ${most.values} values; send larger imports through REST.`)];
-    // Execution says which operations there are.
+    // Without an operation, execution reports the error.
     if (!operation || isAffordable(args)) return undefined;
-    // Reckoning the cost reads them again, and would tell each of a million faults.
+    // Checked here, because the cost calculation would report every one of a million faults.
     const { errors } = readVariables(schema, operation.variableDefinitions, variableValues);
     if (errors) return [...errors];
     try {
@@ -201,7 +198,7 @@ export function createLimits(countRequest: (viewer: Viewer, uses: number) => voi
     }
   }
 
-  /** Each field of a mutation is a request, of which the call itself has counted as one: none of them runs past the limit. */
+  /** Counts each field of a mutation as a request. The call has counted as one; no field runs beyond the limit. */
   function countMutations({ document, operationName, contextValue }: ExecutionArgs): GraphQLError[] | undefined {
     const operation = getOperationAST(document, operationName);
     if (operation?.operation !== OperationTypeNode.MUTATION) return undefined;

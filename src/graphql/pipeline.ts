@@ -1,4 +1,4 @@
-/** What every GraphQL call goes through, over HTTP and WebSocket alike: parse, validate, limits, execution, errors. */
+/** The steps of every GraphQL call, over HTTP and WebSocket: parse, validate, check limits, execute, present errors. */
 import { type DocumentNode, execute, type GraphQLError, getOperationAST, parse, subscribe } from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
@@ -12,10 +12,10 @@ import { createLimits } from './limits.ts';
 import { type Plan, planQuery } from './plan.ts';
 import { createSchema } from './schema.ts';
 
-/** What a call over HTTP has come to already, and what is only to be written: its result, or why it may not subscribe. */
+/** An answer that is ready, which Yoga only writes: the result of a call, or the refusal of a subscription. */
 type Known = { result?: Result; refusal?: Result };
 
-/** GraphQL's own executor, which hands a client's leaving to the source at once, even while that waits. */
+/** GraphQL's own executor. It tells a source at once that the client has left, even while the source waits. */
 const engine: Plugin = {
   onExecute({ setExecuteFn }) {
     setExecuteFn((args) => execute({ ...args, hideSuggestions: true }));
@@ -26,7 +26,7 @@ const engine: Plugin = {
   },
 };
 
-/** Errors as clients may see them; a result without data is the fault of the request. */
+/** Presents errors to the client. A result without data is answered 400. */
 function present(result: Result, { requestId }: GraphqlCall, log: Log): Result {
   if (!result.errors) return result;
   const errors = result.errors.map((error) => presentError(error, requestId, log));
@@ -53,7 +53,7 @@ function presentErrors(log: Log): Plugin<GraphqlCall> {
   };
 }
 
-/** Those of parsing and validation, which no other plugin sees. */
+/** Shortens errors of parsing and validation, which no other plugin sees. */
 const shortErrors: Plugin = {
   onResultProcess({ result }) {
     if (Array.isArray(result) || isAsyncIterable(result)) return;
@@ -68,14 +68,14 @@ const knownResults: Plugin = {
   },
 };
 
-/** What a call over HTTP may hold. */
+/** The body of a call over HTTP. */
 export type PlainCall = {
   query: string;
   variables?: Record<string, unknown>;
   operationName?: string;
 };
 
-/** Documents by their texts. A syntax tree is up to a hundred times as large as its text. */
+/** Bounds of caches by document text. A syntax tree is up to a hundred times as large as its text. */
 const remembered = {
   max: 1_000,
   maxSize: 500_000,
@@ -84,7 +84,7 @@ const remembered = {
 
 export type Pipeline = ReturnType<typeof createPipeline>;
 
-/** @param countRequest counts so many requests more of the viewer; throws LimitExceeded */
+/** @param countRequest counts further requests of the viewer; throws LimitExceeded */
 export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: number) => void) {
   const schema = createSchema();
   const limits = createLimits(countRequest);
@@ -97,14 +97,14 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
       documentCache: documents,
       errorCache: new LRUCache<string, GraphQLError>(remembered),
     },
-    // The body is here already, and within its limit.
+    // Yoga gets the body already read and within its limit.
     maxRequestBodySize: false,
     cors: false,
     multipart: false,
     batching: false,
     graphiql: false,
     landingPage: false,
-    // What reaches this net was thrown outside of execution.
+    // For errors that were thrown outside of execution.
     maskedErrors: { isDev: false, errorMessage: 'Something went wrong on our side.' },
     logging: {
       debug() {},
@@ -114,10 +114,10 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     },
   });
   const subscriptions = createSubscriptions(log, limits.refuse);
-  /** Of queries that have been answered; made when they come again. */
+  /** Queries that have been answered; the plan of one is made when it comes again. */
   const plans = new LRUCache<string, { plan?: Plan | undefined }>(remembered);
 
-  /** The answer to a query that has come before; undefined where all of the pipeline is needed. */
+  /** Answers a query that has come before; undefined if it needs the whole pipeline. */
   async function runAgain(params: PlainCall, call: GraphqlCall): Promise<Result | undefined> {
     const known = plans.get(params.query);
     if (!known) return undefined;
@@ -129,7 +129,7 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
   return {
     yoga,
     open: subscriptions.open,
-    /** Opens a subscription; undefined for what is none, and for a faulty document. */
+    /** Opens a subscription; undefined for a query, a mutation or a faulty document. */
     async subscribe({ query, variables, operationName }: PlainCall, call: GraphqlCall): Promise<Opened | undefined> {
       const { parse, validate } = yoga.getEnveloped({ ...call, params: { query } });
       let document: DocumentNode;
@@ -148,11 +148,11 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
         operationName: operationName ?? null,
       });
     },
-    /** Runs a query or a mutation without what Yoga does for HTTP: with its caches, plugins and masking, and nothing else. */
+    /** Runs a query or a mutation with Yoga's caches, plugins and masking, but without its HTTP handling. */
     async runPlain(params: PlainCall, call: GraphqlCall): Promise<Result> {
       const again = await runAgain(params, call);
       if (again) return again;
-      // Of the request, plugins look at the method alone.
+      // Plugins read only the method of the request.
       const request = { method: 'POST' } as unknown as Request;
       const result = (await yoga.getResultForParams({ params, request }, { ...call } as never)) as Result;
       if (!result.errors && !plans.has(params.query)) plans.set(params.query, {});

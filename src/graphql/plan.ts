@@ -1,9 +1,9 @@
 /**
- * Queries that come again and again: what their fields, arguments and types are is found out once, not at each execution.
+ * Plans of repeated queries: their fields, arguments and types are resolved once, not at each execution.
  *
- * A plan knows success alone. On whatever else happens it gives up; then GraphQL's own executor runs the query, which
- * changes nothing, and says what is wrong. Nothing of a document becomes program text, as it does in graphql-jit, which
- * runs literals of a certain form as programs.
+ * A plan handles only success. On any error it gives up. GraphQL's own executor then runs the query, which changes nothing,
+ * and reports the error. A plan compiles no text of a document to code, unlike graphql-jit, which runs certain literals as
+ * code.
  */
 import {
   type DocumentNode,
@@ -24,23 +24,23 @@ import {
 import type { GraphqlCall } from './builder.ts';
 import { type Limits, readVariables } from './limits.ts';
 
-/** Gives the data of one execution; undefined where only GraphQL's own executor knows the answer. */
+/** Returns the data of one execution; undefined if GraphQL's own executor must run it. */
 export type Plan = (params: Params, call: GraphqlCall) => Promise<object | undefined>;
 
 type Params = { variables?: Record<string, unknown> | null; operationName?: string | null };
 
 type Run = { call: GraphqlCall; variables: VariableValues; pending: Promise<void>[]; failed: boolean };
-/** Makes of what a resolver has found what is answered. */
+/** Converts a resolver's value to its value in the answer. */
 type Complete = (value: unknown, run: Run) => unknown;
 type FieldStep = { key: string; find(parent: unknown, run: Run): unknown; complete: Complete };
-/** The selections of the fragments, by their types and names. */
+/** The selections of fragments, by type and name. */
 type Fragments = ReadonlyMap<string, SelectionSetNode>;
 
 function giveUp(): never {
   throw new Error('This is for the executor.');
 }
 
-/** The fields of a type by their names in the answer, those of fragments in their places. */
+/** The fields of a type by their names in the answer, with fragments expanded. */
 function collectFields(
   { name }: GraphQLObjectType,
   selectionSets: readonly SelectionSetNode[],
@@ -63,7 +63,7 @@ function collectFields(
   return fields;
 }
 
-/** What GraphQL does for a field without a resolver. */
+/** GraphQL's default resolver, except that it gives up on functions. */
 function memberOf(name: string): (parent: Record<string, unknown>) => unknown {
   return (parent) => {
     const value = parent[name];
@@ -76,7 +76,7 @@ function planField(type: GraphQLObjectType, key: string, nodes: readonly FieldNo
   if (node.name.value === '__typename') return { key, find: () => type.name, complete: (name) => name };
   const field = type.getFields()[node.name.value] ?? giveUp();
   const { resolve = memberOf(field.name) } = field;
-  // No resolver of ours looks at it; one that did would fail here, and so be left to the executor.
+  // Our resolvers do not use it. One that did would fail here, and the executor would run it.
   const info = undefined as never;
   const selectionSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
   return {
@@ -105,7 +105,7 @@ function planObject(
   const steps = [...collectFields(type, selectionSets, fragments)].map(([key, nodes]) =>
     planField(type, key, nodes, fragments),
   );
-  // Its copies have all keys in their order from the beginning: an object that grows becomes a slow one.
+  // A template with all keys in order: V8 makes an object slow that gains its keys one by one.
   const empty: Record<string, unknown> = JSON.parse(
     JSON.stringify(Object.fromEntries(steps.map(({ key }) => [key, null]))),
   );
@@ -135,7 +135,7 @@ function planList(complete: Complete): Complete {
   };
 }
 
-/** What is neither null nor an error. */
+/** Plans a value that is neither null nor an error. */
 function planValue(
   type: GraphQLOutputType,
   selectionSets: readonly SelectionSetNode[],
@@ -143,7 +143,7 @@ function planValue(
 ): Complete {
   if (isListType(type)) return planList(planType(type.ofType, selectionSets, fragments));
   if (isLeafType(type)) return (value) => type.coerceOutputValue(value) ?? giveUp();
-  // Which of several types a value is of, the executor finds out.
+  // The executor handles abstract types.
   if (isObjectType(type) && !type.isTypeOf) return planObject(type, selectionSets, fragments);
   return giveUp();
 }
@@ -161,7 +161,7 @@ function planType(type: GraphQLOutputType, selectionSets: readonly SelectionSetN
   };
 }
 
-/** @param document valid, and within the limits; undefined when it is more than one query over plain records */
+/** @param document a valid one. @returns undefined unless the document is one query over plain records */
 export function planQuery(schema: GraphQLSchema, document: DocumentNode, limits: Limits): Plan | undefined {
   const { definitions } = document;
   const fragments = new Map<string, SelectionSetNode>();
@@ -188,7 +188,7 @@ export function planQuery(schema: GraphQLSchema, document: DocumentNode, limits:
       if (!variables) return undefined;
       const run: Run = { call, variables, pending: [], failed: false };
       const data = complete(undefined, run) as object;
-      // Each may bring further ones.
+      // Not Promise.all: each may add further ones.
       for (const one of run.pending) await one;
       return run.failed ? undefined : data;
     } catch {

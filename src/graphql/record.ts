@@ -1,6 +1,6 @@
 /**
- * GraphQL types made of the schemas that describe REST's records: the same members in camel case, with the same values
- * and descriptions, so that both fronts say the same.
+ * Makes GraphQL types from the schemas of REST's records: the same members in camel case, with the same values and
+ * descriptions.
  */
 import type { EnumRef, InputRef, ObjectFieldBuilder, ObjectRef } from '@pothos/core';
 import type { z } from 'zod';
@@ -8,7 +8,7 @@ import { lowerFirst } from '../fields.ts';
 import { readInput } from '../input.ts';
 import type { Builder, Types } from './builder.ts';
 
-/** The types of members that are not named as the ids of their schemas. */
+/** Types of members whose names are not the ids of their schemas. */
 export type Members = ReadonlyMap<z.ZodType, MemberType>;
 // biome-ignore lint/suspicious/noExplicitAny: of whatever source
 export type MemberType = ObjectRef<Types, any> | EnumRef<Types, any>;
@@ -33,26 +33,26 @@ const formats: Record<string, 'Date' | 'DateTime'> = { date: 'Date', datetime: '
 type Definition = { innerType: z.ZodType; element: z.ZodType; in: z.ZodType };
 const definitionOf = (schema: z.ZodType) => schema.def as unknown as Definition;
 
-/** A schema without what makes it optional or nullable, and without what is made of the value later. */
+/** A schema without its optional, nullable and default wrappers and its transformations. */
 function bare(schema: z.ZodType): z.ZodType {
   if (schema.def.type === 'pipe') return bare(definitionOf(schema).in);
   const isWrapped = ['optional', 'nullable', 'default'].includes(schema.def.type);
   return isWrapped ? bare(definitionOf(schema).innerType) : schema;
 }
 
-/** GraphQL's Int ends at 32 bits: a number beyond is an id, as is a UUID. */
+/** Whether values are ids: UUIDs, and numbers that may exceed the 32 bits of GraphQL's Int. */
 function isId(schema: z.ZodType): boolean {
   const { maxValue, format } = schema as z.ZodNumber;
   return schema.def.type === 'number' ? (maxValue ?? Infinity) >= 2 ** 31 : format === 'uuid';
 }
 
-/** What `find` says of a schema, or of the one that it only describes anew. */
+/** What `find` returns for a schema, or else for the schema from which it was made by `meta`. */
 function findFor(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unknown {
   const parent = schema._zod.parent as z.ZodType | undefined;
   return find(schema) ?? (parent && find(parent));
 }
 
-/** @param find the type of a schema that is no scalar */
+/** @param find returns the type of a schema that is no scalar */
 function typeOf(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unknown {
   const { type } = schema.def;
   if (type === 'array') return [typeOf(definitionOf(schema).element, find)];
@@ -64,7 +64,7 @@ function typeOf(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unknow
 
 const describe = (schema: z.ZodType) => schema.description ?? bare(schema).description ?? '';
 
-/** All fields of an object are resolved one after the other: so the record is made once, not for each. */
+/** Keeps the last record. The fields of an object are resolved one after the other, so it is made once for all. */
 function madeOnce<Source extends object>(toRecord: (source: Source) => object): (source: Source) => object {
   let last: { source: Source; record: object } | undefined;
   return (source) => {
@@ -74,8 +74,8 @@ function madeOnce<Source extends object>(toRecord: (source: Source) => object): 
 }
 
 /**
- * The fields of a record; `toRecord` gives its members as REST has them. A member whose schema has an id is of the type of
- * that name, whichever room adds it.
+ * The fields of a record; `toRecord` returns it as REST does. A member whose schema has an id has the type of that name, which
+ * any room may add.
  */
 export function recordFields<Source extends object>(
   t: ObjectFieldBuilder<Types, Source>,
@@ -97,7 +97,7 @@ export function recordFields<Source extends object>(
   );
 }
 
-/** A record as a type of its own; its source is the record itself unless `toRecord` makes it. */
+/** A record as an object type. Without `toRecord` the source is the record itself. */
 export function recordType<Source extends object>(
   builder: Builder,
   name: string,
@@ -112,8 +112,8 @@ export function recordType<Source extends object>(
 }
 
 /**
- * An input with the members of a body. Each may be missing, and an enumeration is any text: who takes it judges all of it
- * together, as in REST.
+ * An input type with the members of a body. Each member is optional, and an enumeration is a string, so that `readBody` checks
+ * all of it together, as REST does.
  */
 export function bodyType(
   builder: Builder,
@@ -137,8 +137,8 @@ export function bodyType(
 }
 
 /**
- * What an input of `bodyType` holds, judged as REST judges the body. Ids came as texts, instants have been read.
- * @throws InvalidInput with every fault
+ * Checks an input of `bodyType` as REST checks the body, after turning ids into numbers and instants into text again.
+ * @throws InvalidInput with all faults
  */
 export function readBody<Schema extends z.ZodObject>(schema: Schema, sent: object): z.output<Schema> {
   const isOfNumbers = (name: string) => {

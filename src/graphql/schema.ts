@@ -11,7 +11,7 @@ import { addTypes as addOpeningHoursTypes } from '../opening-hours/graphql.ts';
 import { addTypes as addTenantTypes } from '../tenants/graphql.ts';
 import { createBuilder } from './builder.ts';
 
-/** The whole schema: what stands here, and every room's face. */
+/** The whole schema: `serverTime`, and the types and fields of every room. */
 export function createSchema(): GraphQLSchema {
   const builder = createBuilder();
   builder.queryField('serverTime', (t) =>

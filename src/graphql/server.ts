@@ -16,7 +16,7 @@ import { createWebSockets, type Upgrades } from './websocket.ts';
 const json = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 const answerable = /(\*|application)\/\*|application\/(json|graphql-response\+json)|text\/(\*|event-stream)/i;
 
-/** Refuses what is no GraphQL call, before anything of it is read: a browser cannot send another site's JSON unasked. */
+/** Refuses other requests before their bodies are read. A browser cannot send JSON for another site without a preflight. */
 function checkRequest({ method, headers }: IncomingMessage): void {
   if (method !== 'POST') throw new MethodNotAllowed('GraphQL takes POST only, for subscriptions too.', ['POST']);
   if (!json.test(headers['content-type'] ?? ''))
@@ -54,7 +54,7 @@ function refuseBody(message: string): GraphQLError {
 
 const members = new Set(['query', 'variables', 'operationName', 'extensions']);
 
-/** The call, or what is wrong with it. Looks at no value but as a whole: one may have a million characters or members. */
+/** The call, or its fault. It does not look into values, which may have a million characters or members. */
 function readCall(body: string): PlainCall | GraphQLError {
   let sent: unknown;
   try {
@@ -76,7 +76,7 @@ function readCall(body: string): PlainCall | GraphQLError {
 
 const mayStream = /(\*|text)\/\*|text\/event-stream/i;
 
-/** As what a plain result is sent, by what stands first in Accept; undefined where Yoga has to find that out. */
+/** The media type of a plain result by the first entry of Accept; undefined if Yoga must negotiate it. */
 function plainType(accept: string): string | undefined {
   const [first = ''] = accept.split(',', 1);
   const [type = '', ...parameters] = first
@@ -88,30 +88,29 @@ function plainType(accept: string): string | undefined {
   return ['application/json', 'application/*', '*/*'].includes(type) ? 'application/json' : undefined;
 }
 
-/** What Express adds, as far as it is used here. */
+/** The members of Express's requests and responses that are used here. */
 type Request = IncomingMessage & { body?: PlainCall };
 type Response = ServerResponse & { locals: Record<string, unknown> };
 
 export type GraphqlServer = {
-  /** For `/:mandator/graphql`, behind the door that sets `response.locals.viewer` and its `credentials`. */
+  /** For `/:mandator/graphql`, after authentication, which sets `response.locals.viewer` and `credentials`. */
   handler(request: Request, response: Response): Promise<void>;
-  /** The page for people, before the door; whether it has answered. */
+  /** Serves GraphiQL, before authentication. @returns whether it has answered */
   explorer(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
-  /** How the HTTP server opens WebSockets. */
   upgrades: Upgrades;
   /** How many streams are open now. */
   streamCount(): number;
-  /** How many streams over SSE are not read at the moment. */
+  /** How many streams over SSE have readers that take nothing at the moment. */
   stalledCount(): number;
-  /** How many streams were cut because nobody read them. */
+  /** How many streams were cut because their clients did not read them. */
   cutCount(): number;
   /** Ends every stream and WebSocket. */
   close(): Promise<void>;
 };
 
 /**
- * @param options.authenticate checks the credential of a WebSocket, and those of open streams again when it must
- * @param options.addressOf whom the upgrade request of a WebSocket comes from, behind what proxies there are
+ * @param options.authenticate checks the credentials of WebSockets, and those of open streams again
+ * @param options.addressOf returns the client's IP address of a WebSocket's upgrade request, according to TrustProxy
  * @param options.countRequest counts an operation of a WebSocket, and further mutations of one call, as requests of the
  * viewer; throws LimitExceeded
  */
@@ -147,11 +146,11 @@ export function createGraphqlServer(
       const isStream = params?.query.includes('subscription') && mayStream.test(accept);
       const opened = params && isStream && (await pipeline.subscribe(params, call));
       if (opened && 'next' in opened) {
-        // Nobody asks for these any more, and they would be kept for as long as the stream.
+        // Frees what is no longer used and would live as long as the stream.
         Object.assign(request, { next: undefined, headers: {}, rawHeaders: [] });
         return events.serve(response, opened);
       }
-      // Most calls need nothing of what Yoga knows about HTTP, which costs more than all the rest.
+      // Most calls do not need Yoga's HTTP handling, which costs more than all the rest.
       const type = plainType(accept);
       const isPlain = params && type && !params.query.includes('subscription');
       const result = isPlain ? await pipeline.runPlain(params, call) : undefined;
@@ -160,12 +159,12 @@ export function createGraphqlServer(
         response.setHeader('Content-Type', `${type}; charset=utf-8`);
         const length = Buffer.byteLength(text);
         response.setHeader('Content-Length', length);
-        // Of ASCII alone both are the same bytes, and Node copies latin1 faster.
+        // For ASCII both encodings give the same bytes, and Node copies latin1 faster.
         response.end(text, length === text.length ? 'latin1' : 'utf8');
         return;
       }
       const known = read instanceof GraphQLError ? { errors: [read] } : result;
-      // As an object: of a text, Yoga enumerates the characters.
+      // An object, because Yoga would enumerate the characters of a string.
       request.body = params ?? { query: '{ __typename }' };
       request.headers['content-type'] = 'application/json';
       await pipeline.yoga(request, response, {

@@ -1,6 +1,6 @@
 /**
- * What a WebSocket may send and how long it may take, which ws itself does not bound: little before its credential is accepted,
- * and then messages that arrive within the time of a body.
+ * Bounds the bytes and the time of a WebSocket's messages, which ws does not: only a few bytes before the credential is
+ * accepted, and then messages that arrive within the time of a body.
  */
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
@@ -8,20 +8,20 @@ import type { Context, Viewer } from '../context.ts';
 import { openAccount, personSends } from '../http/body-memory.ts';
 import { largestOf } from '../http/request-body.ts';
 
-/** Milliseconds for which a socket that was closed may say goodbye. */
+/** Milliseconds for the closing handshake of a socket. */
 export const goodbyeTimeout = 1_000;
 
-/** Before the credential is accepted. */
+/** The bounds before the credential is accepted. */
 const outside = { bytes: 16 * 1024, milliseconds: 15_000 };
 
 export type SocketGuard = {
-  /** Bounds a new socket as one whose credential is not accepted yet. @param head what came with its request */
+  /** Bounds a new socket, whose credential is not accepted yet. @param head bytes that came with its request */
   keepOutside(opened: WebSocket, socket: Duplex, head: Buffer): void;
-  /** Bounds it by its messages from now on. */
+  /** Applies the bounds of messages once the credential is accepted. */
   letIn(opened: WebSocket, viewer: Viewer): void;
 };
 
-/** Nothing more of it is read, not even its goodbye. */
+/** Closes a socket without reading any more of it, not even its close frame. */
 function refuse(opened: WebSocket, code: number, reason: string): void {
   opened.close(code, reason);
   opened.pause();
@@ -32,10 +32,10 @@ export function openSocketGuard({ Limits }: Context['config']): SocketGuard {
   const { BodySeconds, BodyBytes, BodyBytesPerSecond } = Limits;
   /** The largest message may take as long as the largest body. */
   const messageTimeoutMs = (BodySeconds + BodyBytes / BodyBytesPerSecond) * 1_000;
-  /** By each socket that is outside: how to let it in. */
+  /** For each socket whose credential is not accepted yet, the function that lets it in. */
   const lettingIn = new WeakMap<WebSocket, (viewer: Viewer) => void>();
 
-  /** Counts what a message holds until its end has come. */
+  /** Counts the bytes of a message until it is complete. */
   function countMessages(opened: WebSocket, socket: Duplex, viewer: Viewer): void {
     const account = openAccount(personSends(viewer), largestOf(Limits));
     let bytes = 0;
@@ -62,9 +62,9 @@ export function openSocketGuard({ Limits }: Context['config']): SocketGuard {
       socket.off('data', count);
       hold(0);
     }
-    // A frame of a client has six bytes beside what it says. It may come within a message.
-    const leaveOut = (said: Buffer) => hold(bytes - said.length - 6);
-    // Before ws, which tells of a message as soon as it has all of it.
+    // A client's control frame has six bytes besides its payload. It may come between the frames of a message.
+    const leaveOut = (payload: Buffer) => hold(bytes - payload.length - 6);
+    // Before the listener of ws, which emits a message as soon as it is complete.
     socket.prependListener('data', count).once('close', forget);
     opened
       .on('message', () => hold(0))

@@ -1,7 +1,7 @@
 /**
- * Subscriptions over HTTP: the distinct connections mode of the GraphQL over SSE protocol. A reader is written one frame at
- * a time; one that does not read is not written to, and finds the latest state when it reads again, or is cut. There may
- * be thousands: each is little more than what is listed here, and no async function waits for it.
+ * Subscriptions over HTTP: the distinct connections mode of the GraphQL over SSE protocol. A reader gets one frame at a time.
+ * A reader that does not read gets no more frames; when it reads again it gets the latest state, unless it was cut. There may
+ * be thousands, so each takes little more memory than `Reader`, and no async function waits for it.
  */
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
@@ -11,19 +11,19 @@ import type { Frames } from './frames.ts';
 
 const headers = {
   'Content-Type': 'text/event-stream',
-  // No proxy may gather what is written, nor compress it.
+  // Proxies must neither buffer nor compress the stream.
   'X-Accel-Buffering': 'no',
   'Content-Encoding': 'none',
 };
 
-/** How a browser is to show a document, which this is not. */
+/** Headers for documents in a browser, which a stream does not need. */
 const ofDocuments = [
   ...['Content-Security-Policy', 'Cross-Origin-Opener-Policy', 'Origin-Agent-Cluster', 'Referrer-Policy'],
   ...['X-DNS-Prefetch-Control', 'X-Download-Options', 'X-Frame-Options', 'X-Permitted-Cross-Domain-Policies'],
   'X-XSS-Protection',
 ];
 
-/** Milliseconds of silence after which a comment shows that the connection lives. */
+/** Milliseconds of silence after which a comment keeps the connection alive. */
 const pingEvery = 12_000;
 const lookEvery = 500;
 
@@ -32,17 +32,17 @@ const complete = toEvent('event: complete\ndata:\n\n');
 
 type Reader = {
   response: ServerResponse;
-  /** The socket, or the answer where Node has to frame what is written. */
+  /** The socket; or the response, if Node must frame the chunks. */
   sink: Writable;
   isDirect: boolean;
   frames: Frames;
-  /** By performance.now(). */
+  /** The time of the last write, by performance.now(). */
   wroteAt: number;
-  /** Since when the system has not taken all that was written; 0: it has. */
+  /** Since when the operating system has not taken all that was written; 0 if it has. */
   stuckSince: number;
-  /** The next frame is being waited for. */
+  /** Whether the reader waits for the next frame. */
   isAsking: boolean;
-  /** To be written as soon as the system takes more. */
+  /** The event to write as soon as the operating system takes more. */
   pending: Event | undefined;
   onFrame(execution: Execution | undefined): void;
   onTaken(): void;
@@ -52,12 +52,12 @@ function write(reader: Reader, event: Event): void {
   const { sink, isDirect } = reader;
   reader.wroteAt = performance.now();
   sink.write(isDirect ? event : withoutChunk(event), 'latin1', reader.onTaken);
-  // As a rule the system has it by now.
+  // Usually the operating system has taken it by now.
   if (sink.writableLength > 0) reader.stuckSince ||= reader.wroteAt;
 }
 
 export type EventStreams = {
-  /** Answers with frames until they end or the client has gone. */
+  /** Answers with frames until they end or the client disconnects. */
   serve(response: ServerResponse, frames: Frames): void;
   /** How many readers take nothing at the moment. */
   stalledCount(): number;
@@ -79,7 +79,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
       } else if (now - reader.stuckSince >= stalledAfter) {
         cuts++;
         readers.delete(reader);
-        // Unlike an orderly end it leaves nothing with the system that waits to be read.
+        // A reset also drops the data that the operating system still holds for the reader.
         reader.response.socket?.resetAndDestroy();
       }
   }, lookEvery).unref();
@@ -101,7 +101,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
 
   function give(reader: Reader, event: Event): void {
     if (reader.response.closed) leave(reader);
-    // By a ping.
+    // A ping has filled the buffers meanwhile.
     else if (reader.stuckSince) reader.pending = event;
     else {
       write(reader, event);
@@ -109,7 +109,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
     }
   }
 
-  /** Goes on once the system has taken all. */
+  /** Continues once the operating system has taken all that was written. */
   function goOn(reader: Reader): void {
     const { response, sink, pending } = reader;
     if (response.closed) leave(reader);
@@ -147,7 +147,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
     serve(response, frames) {
       sendHeaders(response);
       const { socket, chunkedEncoding } = response;
-      // Node makes three writes of a chunk. Without the socket it is not this answer's turn yet.
+      // Directly, as Node makes three writes of a chunk. A pipelined response has no socket before its turn.
       const isDirect = chunkedEncoding && socket !== null;
       const reader: Reader = {
         response,
@@ -163,7 +163,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
       };
       readers.add(reader);
       response.on('close', reader.onTaken);
-      // Some browsers show nothing of an answer before there is some content.
+      // Some browsers report a response only once it has content.
       write(reader, ping);
       if (!reader.stuckSince) ask(reader);
     },

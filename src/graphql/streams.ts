@@ -1,6 +1,6 @@
 /**
- * Subscriptions. A stream listens first and then reads the present state, so it misses nothing; it reads again whenever
- * something has changed, and only when its reader asks for more, so a slow reader gets the latest state and nothing queues.
+ * Streams of subscriptions. A stream first listens for changes and then reads the present state, so it misses nothing. It reads
+ * again after a change, but only when its reader asks for more: a slow reader gets the latest state, and nothing queues.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../context.ts';
@@ -17,15 +17,15 @@ import {
 
 type Heard = Awaited<ReturnType<Context['notifications']['subscribe']>>;
 type HeardChange = NonNullable<Awaited<ReturnType<Heard['next']>>>;
-/** What stands below streams: the next state, and undefined once closed. */
+/** The source of a stream: returns the next state, and undefined once closed. */
 type HeardSource<T> = Omit<Heard, 'next'> & { next(): Promise<T | undefined> };
 
 export type Streams = {
   /**
-   * Opens a stream. `frames` gets `all` at once, when everything that happens from now on is heard, and then the changes
-   * of the topics; what it yields goes to the client. The last frame is an error when the stream ends before its time:
-   * the credential has expired, counts no longer or has other rights, the process stops, or reading failed.
-   * @throws LimitExceeded at StreamsPerToken
+   * Opens a stream. Once it listens to the topics, `frames` gets a change of `all`, and then their changes; what it yields goes
+   * to the client. If the stream ends early, the last frame is an error: the credential has expired, is no longer valid or has
+   * other rights, the process stops, or reading failed.
+   * @throws LimitExceeded beyond StreamsPerToken
    */
   open<T>(
     caller: Caller,
@@ -33,18 +33,18 @@ export type Streams = {
     frames: (changes: AsyncIterable<HeardChange>, signal: AbortSignal) => AsyncIterable<T>,
   ): Promise<AsyncIterableIterator<T | Error>>;
   /**
-   * Opens a stream of what a source gives, which is closed with it. A stream that ends before its time, for what `open`
-   * names and when the source fails, has `last` of the error as its last frame.
-   * @throws LimitExceeded at StreamsPerToken; what `source` throws
+   * Opens a stream of the states of a source, which is closed with it. If the stream ends early, for the reasons of `open`
+   * or because the source fails, its last frame is `last(error)`.
+   * @throws LimitExceeded beyond StreamsPerToken; the errors of `source`
    */
   follow<T, L>(
     caller: Caller,
     source: () => Promise<HeardSource<T>>,
     last: (error: Error) => L,
   ): Promise<AsyncIterableIterator<T | L>>;
-  /** How many are open now, over SSE and WebSocket together. */
+  /** How many streams are open, over SSE and WebSocket together. */
   count(): number;
-  /** Ends them all, and gives their last frames a moment to be sent. */
+  /** Ends all streams, and waits up to a second for their last frames to be sent. */
   close(): Promise<void>;
 };
 
@@ -52,7 +52,7 @@ const lastFramesTimeout = 1_000;
 
 const stoppingError = () => new Unavailable('The service is being restarted; subscribe again in a few seconds.');
 
-/** The value of a frame, or its error: what every subscription field resolves with. */
+/** The resolver of every subscription field: returns the frame, or throws it if it is an error. */
 export function resolveFrame<T>(frame: T | Error): T {
   if (frame instanceof Error) throw frame;
   return frame;
@@ -80,7 +80,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       const source = await open();
       stream.source = source;
       if (stream.isEnded) source.close();
-      // It may have been revoked or changed after the door had let it in and before this stream was there to be ended.
+      // The credential may have been revoked or changed after its check and before the stream was registered.
       const found = await authenticate(stream.viewer.mandator, credentials);
       if (!hasSameRights(stream.viewer, found)) endStream(stream, changedRights());
       return source;
@@ -129,7 +129,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       const running = run();
       const iterator: AsyncIterableIterator<T | Error> = {
         next: () => running.next(),
-        // A generator that waits for a change would hear of this only after it.
+        // Released here, because a generator that waits for a change notices its return only after the change.
         return: () => {
           stream.release();
           return running.return(undefined);
@@ -163,7 +163,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
         return doubt === undefined ? give(frame) : doubt.then(() => give(frame));
       };
       const iterator: AsyncIterableIterator<T | L> = {
-        // No async function, which would keep much of each stream that waits.
+        // Not an async function, whose frame would stay in memory for each waiting stream.
         next: () => (isOver ? Promise.resolve(leave()) : source.next().then(onFrame, finish)),
         return: async () => leave(),
         [Symbol.asyncIterator]: () => iterator,
@@ -180,7 +180,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
         sleep(lastFramesTimeout, undefined, { signal: timeout.signal }).catch(() => {}),
       ]);
       timeout.abort();
-      // The transports say that a stream is complete one step after it is.
+      // The transports report the end of a stream one turn of the event loop later.
       await setImmediate();
       await holders.close();
     },

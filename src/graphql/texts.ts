@@ -1,8 +1,7 @@
-/** Texts as arguments. */
 import type { z } from 'zod';
 import { storableText } from '../storable.ts';
 
-/** An id, a key, a name, or what a filter looks for. */
+/** A text argument, such as a key, a name or the text of a filter. */
 export const textArgument = (most: number): { schema: z.ZodType<string> } => ({
   schema: storableText.min(1).max(most),
 });

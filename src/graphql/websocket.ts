@@ -27,15 +27,15 @@ import type { Streams } from './streams.ts';
 
 const path = /^\/([a-z0-9_-]{1,64})\/graphql\/?(?:\?|$)/i;
 
-/** Milliseconds between two pings, and for which the answer to one is waited for. */
+/** Milliseconds between two pings, and to wait for the answer to one. */
 const pingEvery = 12_000;
 
-/** How graphql-ws finds its way back into a call's own pipeline: it stands in the place of the root value. */
+/** Leads graphql-ws back to the pipeline of a call; passed as the root value. */
 type Engine = Pick<ReturnType<Pipeline['yoga']['getEnveloped']>, 'execute'> & { call: GraphqlCall };
 type Params = Record<string, unknown> | undefined;
 type Link = Connection<Params, Extra>;
 
-/** A header of the upgrade request, or else of the first message: browsers cannot set them. */
+/** A header of the upgrade request, or else a member of the first message, because browsers cannot set headers. */
 function headerOf({ extra, connectionParams }: Link, name: string): string | readonly string[] | undefined {
   const sent = extra.request.headersDistinct[name];
   if (sent) return sent;
@@ -55,14 +55,14 @@ function clientOf({ extra: { socket } }: Link): StreamClient {
 
 const mandatorOf = (request: IncomingMessage) => path.exec(request.url ?? '')?.[1]?.toLowerCase();
 
-/** Why a connection is refused, as a close code. */
+/** The close code and reason of a refused connection. */
 function closeCodeOf(error: unknown): [code: number, reason: string] {
   if (error instanceof NotAuthenticated) return [4401, 'Unauthorized'];
   if (error instanceof Forbidden || error instanceof NotFound) return [4403, 'Forbidden'];
   return [1013, 'Try again later'];
 }
 
-/** What speaks of HTTP has no meaning here. */
+/** Removes the HTTP status from an error. */
 function withoutHttp(error: GraphQLError | GraphQLFormattedError): GraphQLFormattedError {
   const { http: _, ...extensions } = error.extensions ?? {};
   return { ...(error instanceof GraphQLError ? shortenMessage(error).toJSON() : error), extensions };
@@ -76,7 +76,7 @@ function resultsOf(frames: Frames): AsyncIterableIterator<ExecutionResult> {
       const frame = await frames.next();
       return frame ? { value: (await resultOf(frame)) as ExecutionResult } : over;
     },
-    // A generator that waits for a frame would hear of this only after it.
+    // Not a generator, which would notice its return only after the frame that it waits for.
     async return() {
       frames.leave();
       return over;
@@ -86,20 +86,20 @@ function resultsOf(frames: Frames): AsyncIterableIterator<ExecutionResult> {
   return results;
 }
 
-/** Whether what we speak is among the protocols of `Upgrade` (RFC 9110, 7.8). */
+/** Whether `Upgrade` lists WebSocket among its protocols (RFC 9110, 7.8). */
 const offersWebSocket = ({ headers }: IncomingMessage) => /(?:^|,)\s*websocket\s*(?:,|$)/i.test(headers.upgrade ?? '');
 
-/** What an HTTP server needs to open them. */
+/** How the HTTP server opens WebSockets. */
 export type Upgrades = {
   /** Whether a request becomes a WebSocket; any other is answered as if it asked for no upgrade. */
   accepts(request: IncomingMessage): boolean;
-  /** Takes the `upgrade` events of what `accepts` is true for. */
+  /** Handles the `upgrade` events of requests that `accepts` accepts. */
   open(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 };
 
 export type WebSockets = {
   upgrades: Upgrades;
-  /** How many were cut because they answered no ping, as who does not read cannot. */
+  /** How many were cut because they answered no ping: a client that does not read cannot. */
   cutCount(): number;
   close(): Promise<void>;
 };
@@ -132,7 +132,7 @@ export function createWebSockets(
     return options.authenticate(mandatorOf(link.extra.request) ?? '', credentialsOf(link));
   }
 
-  /** One operation of a socket, with its credential checked anew: it may have been revoked since. */
+  /** Prepares one operation. It checks the credential again, which may have been revoked meanwhile. */
   async function prepare(link: Link, payload: SubscribePayload, requestId: string) {
     const viewer = await authenticate(link);
     options.countRequest(viewer);
@@ -199,22 +199,22 @@ export function createWebSockets(
   );
 
   function open(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    // ws takes no list, and what else it offers is not taken.
+    // ws accepts no list of protocols; the others are ignored.
     request.headers.upgrade = 'websocket';
     sockets.handleUpgrade(request, socket, head, (opened) => {
-      // One for each of its streams.
+      // Each stream of the socket adds a listener.
       opened.setMaxListeners(0);
-      // graphql-ws does so when a ping is not answered.
+      // graphql-ws terminates a socket that does not answer a ping.
       opened.terminate = () => {
         cuts++;
         WebSocket.prototype.terminate.call(opened);
       };
-      // A client that goes while it is written to is none of its errors either: the socket closes.
+      // A failed write is no error of graphql-ws: the client has disconnected, and the socket closes.
       const send = (data: string, sent: () => void) => WebSocket.prototype.send.call(opened, data, {}, () => sent());
       opened.send = send as typeof opened.send;
       guard.keepOutside(opened, socket, head);
       sockets.emit('connection', opened, request);
-      // graphql-ws would print them on the console; ws itself closes the socket.
+      // graphql-ws would print errors on the console; ws itself closes the socket.
       opened.removeAllListeners('error').on('error', (error) => {
         log.info({ err: error.message }, 'WebSocket failed');
       });
