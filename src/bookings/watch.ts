@@ -17,7 +17,7 @@ export const bookingTopic = (viewer: Viewer) => `booking:${viewer.mandatorId}`;
 
 /** The most bookings of a frame, and the most changes read for one. */
 export const frameLength = 100;
-const heartbeat = 30_000;
+const heartbeatMs = 30_000;
 
 /**
  * Yields a frame at once, with the present cursor or the changes since `after`; then one after each change, with each
@@ -35,7 +35,7 @@ export async function* watchBookings(
   after: string | null | undefined,
   changes: AsyncIterable<TopicChange>,
   signal: AbortSignal,
-  heartbeatEvery = heartbeat,
+  intervalMs = heartbeatMs,
 ): AsyncGenerator<BookingFrame> {
   checkReader(viewer);
   const from = (after ? readChangePage(undefined, after).after : undefined) ?? 'now';
@@ -46,7 +46,7 @@ export async function* watchBookings(
     return { cursor: cursorAt(place), serverTime: new Date(), bookings };
   };
   if (from === 'now') yield frame([]);
-  for await (const change of withPulse(changes, heartbeatEvery)) {
+  for await (const change of withPulse(changes, intervalMs)) {
     for (let hasMore = change !== undefined; hasMore; ) {
       const { stretch, bookings } = await outlast(signal, async () => {
         const stretch = await readTogether(db, viewer.mandatorId, { limit: frameLength, after: place });
@@ -101,12 +101,12 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
   });
 }
 
-const minutes = 60_000;
+const minute = 60_000;
 
 /** Whether a booking matches the members of a filter that `readNews` does not test. */
 function isAsked({ from, to, personId, status, changedAfter }: BookingFilter, booking: Booking): boolean {
-  const begin = booking.start.getTime() - booking.setupMinutes * minutes;
-  const end = booking.end.getTime() + booking.teardownMinutes * minutes;
+  const begin = booking.start.getTime() - booking.setupMinutes * minute;
+  const end = booking.end.getTime() + booking.teardownMinutes * minute;
   return (
     (!from || end > from.getTime()) &&
     (!to || begin < to.getTime()) &&
