@@ -1,7 +1,7 @@
 /**
- * Where a room's calendar is. The Url of the settings names it if it has `{mailbox}` or `{user}` in it. Otherwise it is asked
- * for: the principal that has the room's address, by the account's own one (RFC 5397) or a search (RFC 3744, 9.4); its
- * calendar home (RFC 4791, 6.2.1); there the calendar for invitations (RFC 6638, 9.2) or the only one.
+ * Finds a room's calendar. A Url of the settings with `{mailbox}` or `{user}` names it. Otherwise the server is asked for the
+ * principal with the room's address, which is the account's own (RFC 5397) or found by a search (RFC 3744, 9.4); for its
+ * calendar home (RFC 4791, 6.2.1); and there for the calendar of invitations (RFC 6638, 9.2) or the only one.
  */
 import type { MailServerSettings } from '../config.ts';
 import { ServerFault } from './connector.ts';
@@ -32,7 +32,7 @@ export function fillTemplate({ Url }: MailServerSettings, mailbox: string): stri
 const principalProperties =
   '<D:prop><D:current-user-principal/><D:principal-collection-set/><C:calendar-home-set/><C:calendar-user-address-set/></D:prop>';
 
-/** Whether a principal is the room. Addresses are compared without regard to case. */
+/** Whether a principal has the room's address, regardless of case. */
 function hasAddress(resource: DavResource, mailbox: string): boolean {
   const set = propertyOf(resource, calDavNamespace, 'calendar-user-address-set');
   const wanted = `mailto:${mailbox}`.toLowerCase();
@@ -43,10 +43,10 @@ type Place = { ask: AskServer; signal: AbortSignal; settings: MailServerSettings
 
 const absolute = (path: string, { settings }: Place) => new URL(path, settings.Url).href;
 
-/** How servers say that they have no such thing, or do not do this. */
+/** Statuses by which servers say that they lack a resource or a method. */
 const unable = [400, 404, 405, 415, 501];
 
-/** Undefined where there is nothing of calendars. */
+/** @returns undefined where the path has no properties of CalDAV */
 async function describe(place: Place, path: string): Promise<DavResource | undefined> {
   const address = absolute(path, place);
   const body = rootElement('D:propfind', principalProperties);
@@ -55,7 +55,7 @@ async function describe(place: Place, path: string): Promise<DavResource | undef
   return answer.status === 207 ? readResources(answer).resources[0] : undefined;
 }
 
-/** What knows the account: the Url itself, or what the server has for those who know its name only (RFC 6764). */
+/** Finds the resource that names the account's principal: the Url itself, or the well-known path (RFC 6764). */
 async function findEntrance(place: Place): Promise<DavResource> {
   const { origin, pathname } = new URL(place.settings.Url);
   for (const path of new Set([pathname, '/.well-known/caldav'])) {
@@ -71,7 +71,7 @@ async function findEntrance(place: Place): Promise<DavResource> {
 const homeOf = (principal: DavResource | undefined, { settings }: Place) =>
   principal && hrefOf(principal, calDavNamespace, 'calendar-home-set', settings.Url);
 
-/** The calendar home of the room. */
+/** Finds the calendar home of the room. */
 async function findHome(place: Place): Promise<string> {
   const { settings, mailbox } = place;
   const { origin } = new URL(settings.Url);
@@ -83,7 +83,7 @@ async function findHome(place: Place): Promise<string> {
   if (own && ownHome !== undefined && (isOwn || hasAddress(own, mailbox))) return ownHome;
   const room = await searchPrincipal(place, entrance, own);
   const home = homeOf(room, place);
-  // Cyrus names the home of whoever asks, for every principal.
+  // Cyrus names the home of the asking account for every principal.
   if (home !== undefined && home !== ownHome) return home;
   throw new ServerFault(
     'Unreachable',
@@ -99,11 +99,11 @@ async function searchPrincipal(
   const sets = describing.map((each) => each && hrefOf(each, davNamespace, 'principal-collection-set', settings.Url));
   const collection = sets.find((path) => path !== undefined);
   if (collection === undefined) return undefined;
-  // Cyrus compares with the name of the account alone.
+  // Cyrus compares only the user name.
   for (const match of [`mailto:${mailbox}`, userOf(mailbox)]) {
     const found = await searchBy(place, collection, match);
     const room = found.find((resource) => hasAddress(resource, mailbox));
-    // Its other properties are those of who asks, in Cyrus' answer.
+    // In Cyrus' answer, the other properties are those of the asking account.
     if (room) return describe(place, room.path);
   }
   return undefined;
@@ -132,7 +132,7 @@ function isCalendar(resource: DavResource): boolean {
 }
 
 /**
- * The address of the room's calendar.
+ * Finds the address of the room's calendar.
  * @throws ServerFault that says what to set where there is none, or one of several
  */
 export async function findCalendar(

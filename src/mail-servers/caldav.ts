@@ -1,6 +1,6 @@
 /**
- * CalDAV (RFC 4791): what has changed in a calendar is asked by sync-collection (RFC 6578), what is there by
- * calendar-multiget. Series are expanded here, as the fewest servers do it. The server's operator sets up the push.
+ * CalDAV (RFC 4791): sync-collection (RFC 6578) lists the changes of a calendar, calendar-multiget reads its objects. Series
+ * are expanded here, as few servers do so. The server's operator sets up the push.
  */
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
@@ -39,9 +39,9 @@ const pageSize = 500;
 const mostLists = 1_000;
 const mostObjects = 50_000;
 const usualBatch = 50;
-/** Of a list, which cannot be asked for in parts: Radicale looks at each object when it lists them for the first time. */
+/** Lists get more time, as they cannot be asked for in parts: Radicale opens each object when it lists them first. */
 const listDeadlineMs = 120_000;
-/** For which the event loop may be held. */
+/** How long the event loop may be held. */
 const longestTurnMs = 20;
 
 export function openCalDav(settings: MailServerSettings, log: Log): Connector {
@@ -74,7 +74,7 @@ async function* read(reading: Reading, from: ReadingStart): AsyncGenerator<Calen
   }
 }
 
-/** It was found before the settings named another server. */
+/** False for an address that was found before the settings named another server. */
 function isHere(settings: MailServerSettings, address: string): boolean {
   return URL.parse(address)?.origin === new URL(settings.Url).origin;
 }
@@ -82,24 +82,24 @@ function isHere(settings: MailServerSettings, address: string): boolean {
 /** The calendar is not where it was. */
 class NotThere extends ServerFault {}
 
-/** How far a reading has come: a list of what has changed, then what is listed, in the order of the paths. */
+/** How far a reading has come: it asks for a list of changes, then for the listed objects in the order of their paths. */
 const davPlace = z.strictObject({
   address: z.string(),
   whole: z.boolean(),
-  /** By which the list is asked for; '' for all there is. Asked for again it may have more in it, and have lost some. */
+  /** The token that the list is asked for by; '' for all objects. The same list may differ when it is asked for again. */
   token: z.string(),
-  /** Of its first answer: by which the next one is asked for, and whether there is more to be asked for at once. */
+  /** From the first answer: the token of the next list, and whether the server has cut this one off. */
   next: z.strictObject({ token: z.string(), isCut: z.boolean() }).nullable(),
-  /** Up to which path it has been read, and of how many objects at once. */
+  /** The path up to which the list has been read, and the objects of one request. */
   after: z.string(),
   batchSize: z.int().positive(),
-  /** The lists before it, and the objects that they name. */
+  /** The number of lists before this one, and of the objects in them. */
   lists: z.int(),
   objects: z.int(),
 });
 type DavPlace = z.infer<typeof davPlace>;
 
-/** A cursor is the address of the calendar and the server's token. */
+/** A cursor consists of the calendar's address and the server's token. */
 function beginAt(address: string, cursor: string | null): DavPlace {
   const prefix = `${address} `;
   const token = cursor?.startsWith(prefix) ? cursor.slice(prefix.length) : '';
@@ -117,7 +117,7 @@ function beginAt(address: string, cursor: string | null): DavPlace {
 
 async function* readAt(reading: Reading, address: string, from: ReadingStart): AsyncGenerator<CalendarPage, void> {
   const going = readPlace(davPlace, from.continuation);
-  // What was read of a calendar elsewhere does not count.
+  // A continuation of a calendar at another address is void.
   const restarts = going !== null && going.address !== address;
   let place = going && !restarts ? going : beginAt(address, from.cursor);
   const page = (groups: RemoteGroup[], removed: string[]): CalendarPage => ({
@@ -167,7 +167,7 @@ async function* readAt(reading: Reading, address: string, from: ReadingStart): A
   }
 }
 
-/** By their canonical paths: what has changed as the server writes it, and what is gone. */
+/** Sorts members by canonical path; the values of `changed` are the paths as the server writes them. */
 function sortMembers(resources: readonly DavResource[]): { changed: Map<string, string>; removed: string[] } {
   const changed = new Map<string, string>();
   const removed = new Set<string>();
@@ -192,7 +192,7 @@ async function readPage(reading: Reading, address: string, token: string): Promi
   const own = canonicalPath(pathname).replace(/\/$/, '');
   const isOwn = ({ path }: DavResource) => canonicalPath(path).replace(/\/$/, '') === own;
   return {
-    // Collections within it, as some servers have them, are none of its objects.
+    // Some servers list collections within the calendar, which are no objects.
     resources: resources.filter((each) => !isOwn(each) && !each.path.endsWith('/')),
     token: syncToken,
     isCut: resources.some((each) => isOwn(each) && each.status === 507),
@@ -207,7 +207,7 @@ const objects = {
   deadlineMs: readDeadlineMs,
 } as const;
 
-/** Statuses by which servers refuse a token or a limit; the body says which it was. */
+/** Statuses by which servers refuse a token or a limit; the body says which. */
 const refusals = [400, 403, 404, 409, 410, 412, 507];
 
 async function askForPage({ ask, signal }: Reading, address: string, token: string) {
@@ -266,7 +266,7 @@ function unreadable(key: string): RemoteGroup {
 
 type Fetched = { path: string; text: string | null; isGone: boolean };
 
-/** One of them may be too large, or break the XML of the others: it is sought by halves. */
+/** Fetches objects. One that is too large, or breaks the XML of the others, is found by halving the batch. */
 async function* fetchObjects(reading: Reading, address: string, paths: string[]): AsyncIterable<Fetched> {
   try {
     yield* await fetchBatch(reading, address, paths);

@@ -1,4 +1,4 @@
-/** What every mail server is asked, whatever its protocol. */
+/** The interface of all mail servers, whatever their protocol. */
 
 export const serverKinds = ['Ews', 'Graph', 'CalDav'] as const;
 export type ServerKind = (typeof serverKinds)[number];
@@ -7,82 +7,82 @@ export type ServerKind = (typeof serverKinds)[number];
 export const faults = ['Unreachable', 'AccessLost', 'Throttled', 'StateLost', 'Unreadable', 'TooLarge'] as const;
 export type Fault = (typeof faults)[number];
 
-/** A room's calendar there. */
+/** A room's calendar on the mail server. */
 export type RemoteCalendar = {
   mailbox: string;
-  /** Where it was found; null until it was looked for. */
+  /** The address at which it was found; null before that. */
   address: string | null;
-  /** Of the room's location (IANA), which times without a zone are in; only readings need it. */
+  /** IANA zone of the room's location, for times without a zone; only readings need it. */
   timeZone?: string;
 };
 
-/** What is read: `[start, end)`. */
+/** The time that is read: `[start, end)`. */
 export type ReadingWindow = { start: Date; end: Date };
 
 /** One appointment, or one occurrence of a series. */
 export type RemoteItem = {
-  /** What the server calls this one; of a calendar that has no such ids, group and occurrence together. */
+  /** The server's id; where it has none for occurrences, group and occurrence together. */
   id: string;
   /** '' or the original start of the occurrence, as an instant in UTC. */
   occurrence: string;
-  /** RFC 5545, where the server tells it. */
+  /** The UID of RFC 5545; null where the server does not send it. */
   uid: string | null;
   start: Date;
   end: Date;
-  /** The local dates `[from, to)` of an item of whole days, whose instants are those of the room; null otherwise. */
+  /** The local dates `[from, to)` of a whole-day item, which begin at midnight in the room's zone; null otherwise. */
   days: { from: string; to: string } | null;
   subject: string | null;
   organizer: { name: string | null; email: string | null } | null;
   isPrivate: boolean;
   isCancelled: boolean;
-  /** Of the room, to the invitation; 'Organizer' for what was made in its own calendar. */
+  /** The room's response to the invitation; 'Organizer' for an item that was created in the room's own calendar. */
   response: 'Accepted' | 'Tentative' | 'Declined' | 'None' | 'Organizer';
   shownAs: 'Free' | 'Tentative' | 'Busy';
-  /** When it was last changed there, where the server tells it. */
+  /** The last change on the server; null where the server does not send it. */
   changedAt: Date | null;
 };
 
-/** An appointment, or a series, with all its occurrences within the window: what is not among them is not there any more. */
+/** An appointment or a series with all its occurrences in the window: a known occurrence that is missing is gone. */
 export type RemoteGroup = {
   id: string;
   items: RemoteItem[];
-  /** Why it cannot be read, for people; `items` is empty then and nothing of it is taken away. */
+  /** Why the group cannot be read, for people; then `items` is empty, and the stored items stay. */
   unreadable?: string;
 };
 
-/** What has changed since a cursor, or all there is. */
+/** The changes since a cursor, or the whole window. */
 export type CalendarChanges = {
-  /** Whether `groups` is all there is: what is not among them is gone. */
+  /** Whether `groups` is the whole window: a known group that is missing is gone. */
   whole: boolean;
   groups: RemoteGroup[];
-  /** Ids of groups or of items that are gone; unknown ones mean nothing. */
+  /** Ids of groups or of items that are gone; unknown ids are ignored. */
   removed: string[];
-  /** Opaque: where the next reading goes on. */
+  /** Opaque: the next reading begins here. */
   cursor: string;
-  /** Where the calendar was found. */
+  /** The address at which the calendar was found. */
   address: string | null;
 };
 
-/** A part of a reading; of what several pages tell, the last counts. */
+/** A part of a reading. Where several pages have the same group, the last wins. */
 export type CalendarPage = Omit<CalendarChanges, 'whole' | 'cursor'> & {
-  /** Of the reading: whether its pages are all there is. */
+  /** Whether the pages of the reading together are the whole window. */
   whole: boolean;
-  /** Its groups hold what lies in a slice of time, and those of other pages more of the same. */
+  /** The groups hold only the items of a slice of time; other pages may have more items of the same groups. */
   isSlice?: boolean;
   /** The pages before are void. */
   restarts?: boolean;
   isLast: boolean;
-  /** Opaque: where the next reading goes on after the last page; after any other the continuation of this one. */
+  /** Opaque: on the last page the cursor of the next reading, on any other the continuation of this one. */
   cursor: string;
 };
 
-/** Where a reading begins: without a cursor with all there is, with a continuation where another one has stopped. */
+/** Where a reading begins: at the changes since `cursor`, or with the whole window (null); or at the `continuation` of another. */
 export type ReadingStart = { cursor: string | null; continuation: string | null };
 
 export type SubscriptionTerms = {
-  /** With its secret. */
+  /** The callback URL with its secret. */
   callback: string;
-  /** What Graph sends back with each notification. */
+  /** Graph sends it back with each notification. */
   clientState: string;
   heartbeatMinutes: number;
 };
@@ -93,23 +93,23 @@ export type Connector = {
   kind: ServerKind;
   /** Null where the mail server's operator sets up the push (CalDav). */
   subscriptions: null | {
-    /** Whether the server sends a sign of life at regular times. */
+    /** Whether the server sends a heartbeat. */
     heartbeat: boolean;
-    /** Resolves when the server has promised; with Graph its handshake has come before. */
+    /** Resolves when the server has granted the subscription; Graph's handshake comes before that. */
     subscribe(calendar: RemoteCalendar, terms: SubscriptionTerms, signal: AbortSignal): Promise<GrantedSubscription>;
-    /** Null where it cannot be renewed and does not expire (Ews). 'Gone': there is no such subscription any more. */
+    /** Null where subscriptions do not expire and cannot be renewed (Ews). 'Gone': it does not exist any more. */
     renew: null | ((externalId: string, signal: AbortSignal) => Promise<{ expiresAt: Date } | 'Gone'>);
-    /** Null where one cannot ask (Ews). */
+    /** Null where the server cannot be asked (Ews). */
     probe: null | ((externalId: string, signal: AbortSignal) => Promise<'Alive' | 'Gone'>);
-    /** All of ours there, to find orphans; null where one cannot ask (Ews). */
+    /** Lists all of ours, to find orphans; null where the server cannot be asked (Ews). */
     list: null | ((signal: AbortSignal) => Promise<{ externalId: string; callback: string }[]>);
-    /** Null where only an answer to a notification ends one (Ews). One that is gone already is no fault. */
+    /** Null where only the answer to a notification ends a subscription (Ews). Ending one that is gone is no fault. */
     end: null | ((externalId: string, signal: AbortSignal) => Promise<void>);
   };
   /**
-   * What has changed in a calendar since a cursor, or all of the window without one, page by page: each may be kept, and the
-   * reading go on after it at another time, in another process. After a request that was not answered in time an empty page may
-   * come before the fault, from which on less is asked for at once.
+   * Reads the changes since a cursor, or the whole window without one, page by page. After each page the reading may be
+   * interrupted, and go on later in another process. After a request that timed out, an empty page may come before the fault;
+   * its continuation asks for less at once.
    */
   pages(
     calendar: RemoteCalendar,
@@ -119,12 +119,12 @@ export type Connector = {
   ): AsyncIterable<CalendarPage>;
 };
 
-/** A mail server did not give what it was asked for. */
+/** The failure of a request to a mail server. */
 export class ServerFault extends Error {
   readonly fault: Fault;
-  /** Throttled, or an account that is not taken: when it may be asked again. */
+  /** When the server may be asked again; set for Throttled, and for a refused account. */
   readonly retryAt: Date | null;
-  /** Of the answer; null where there was none, or none of this kind. */
+  /** The HTTP status of an Unreachable answer; null without one, and for other faults. */
   readonly status: number | null;
 
   constructor(fault: Fault, message: string, retryAt: Date | null = null, status: number | null = null) {
@@ -135,5 +135,5 @@ export class ServerFault extends Error {
   }
 }
 
-/** Whether a mail server has said something itself, so that others need not wait for it. */
+/** Whether the mail server itself has answered, so that it does not hold up other tenants. */
 export const hasAnswered = (fault: unknown): boolean => fault instanceof ServerFault && fault.fault !== 'Unreachable';

@@ -8,7 +8,7 @@ import { AccountRefused, faultOf, networkFault, quote } from './faults.ts';
 export type ServerCredentials = {
   /** The value of the header Authorization. */
   authorization(): Promise<string>;
-  /** The server does not take it: whether another one can be had. */
+  /** Forgets a token that the server has refused. @returns whether another one can be fetched */
   isRenewable(refused: string): boolean;
 };
 
@@ -18,7 +18,7 @@ const timeoutSeconds = 15;
 const [minuteMs, fallbackLifeMs] = [60_000, 300_000];
 const graphScope = 'https://graph.microsoft.com/.default';
 
-/** Nothing is asked before the first use. */
+/** Sends no request before the first use. */
 export function openCredentials(settings: MailServerSettings): ServerCredentials {
   const { ClientId, User = '', Password = '' } = settings;
   if (ClientId) return openTokens(settings, ClientId);
@@ -26,7 +26,7 @@ export function openCredentials(settings: MailServerSettings): ServerCredentials
   return { authorization: async () => basic, isRenewable: () => false };
 }
 
-/** One token for all who ask at the same time, until shortly before it expires. */
+/** Shares one token among all requests until shortly before it expires. */
 function openTokens(settings: MailServerSettings, clientId: string): ServerCredentials {
   let known: Token | undefined;
   let asking: Promise<Token> | undefined;
@@ -53,7 +53,7 @@ function openTokens(settings: MailServerSettings, clientId: string): ServerCrede
   };
 }
 
-/** RFC 6749, 4.4. */
+/** The client credentials grant (RFC 6749, 4.4). */
 async function fetchToken(settings: MailServerSettings, clientId: string): Promise<Token> {
   const { Kind, Url, TokenUrl = '', ClientSecret = '', Scope } = settings;
   const endpoint = new URL(TokenUrl);
@@ -87,7 +87,7 @@ function tokenFault(error: unknown, origin: string): ServerFault {
   const { cause } = error as Error;
   if (cause instanceof Response) return faultOf(cause.status, cause.headers, origin, 'no token');
   if (!(error instanceof oidc.ClientError)) return networkFault(error, origin);
-  // Without a code of its own it has only wrapped what fetching threw.
+  // Without a code of its own, the error only wraps what fetch has thrown.
   if (error.code === undefined || error.code === 'OAUTH_TIMEOUT') return networkFault(cause, origin);
   return new ServerFault('Unreadable', `${origin} gives no token: ${quote(error.message)}`);
 }

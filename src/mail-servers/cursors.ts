@@ -4,8 +4,8 @@ import { ServerFailed } from './faults.ts';
 const mostFailures = 3;
 
 /**
- * Some servers fail (5xx) at a cursor that they do not know any more, instead of saying so: the third time in a row with the
- * same one it counts as lost. Counted in this process only.
+ * Turns the third failure (5xx) in a row at the same cursor into StateLost, as some servers fail at a cursor that they no longer
+ * know instead of saying so. Failures are counted in this process only.
  */
 export function givingUpCursors(pages: Connector['pages']): Connector['pages'] {
   const failures = new Map<string, { cursor: string; count: number }>();

@@ -1,4 +1,4 @@
-/** WebDAV (RFC 4918) as far as calendars need it: questions in XML, answered by a list of resources. */
+/** WebDAV (RFC 4918) as far as calendars need it: requests in XML, answered by a list of resources. */
 
 import { ServerFault } from './connector.ts';
 import { faultOf } from './faults.ts';
@@ -8,13 +8,13 @@ import { childOf, childrenOf, escapeXml, readXml, textOf, type XmlElement, XmlFa
 export const davNamespace = 'DAV:';
 export const calDavNamespace = 'urn:ietf:params:xml:ns:caldav';
 
-/** What a server says of one resource. */
+/** A resource in an answer. */
 export type DavResource = {
-  /** As the server writes it, a path. */
+  /** As the server writes it. */
   path: string;
-  /** Of the resource, null where its properties have one each. */
+  /** The status of the resource; null where each property has its own. */
   status: number | null;
-  /** Those that it has. */
+  /** The properties with status 200. */
   properties: readonly XmlElement[];
 };
 
@@ -34,7 +34,7 @@ export function rootElement(name: string, inner: string): string {
   return `<?xml version="1.0" encoding="utf-8"?><${name} xmlns:D="${davNamespace}" xmlns:C="${calDavNamespace}">${inner}</${name}>`;
 }
 
-/** `D:href` for each. */
+/** A `D:href` for each path. */
 export function hrefs(paths: readonly string[]): string {
   return paths.map((path) => `<D:href>${escapeXml(path)}</D:href>`).join('');
 }
@@ -52,13 +52,13 @@ function readAnswer({ bytes, address }: ServerAnswer): XmlElement {
   }
 }
 
-/** `HTTP/1.1 404 Not Found`. */
+/** Reads a status line such as `HTTP/1.1 404 Not Found`. */
 function readStatus(text: string | undefined): number | null {
   const status = /^HTTP\/\d(?:\.\d)? (\d{3})\b/.exec(text ?? '')?.[1];
   return status === undefined ? null : Number(status);
 }
 
-/** @throws ServerFault for a place that is not the server's own */
+/** @throws ServerFault for another origin than the server's own */
 function pathOf(href: string, address: string): string {
   const url = URL.parse(href, address);
   const { origin } = new URL(address);
@@ -111,7 +111,7 @@ export function readResources(answer: ServerAnswer): DavResources {
   };
 }
 
-/** The preconditions (RFC 4918, 16) by which a refusal says what it is about. */
+/** The preconditions (RFC 4918, 16) that a refusal names. */
 export function failedPreconditions({ bytes }: ServerAnswer): string[] {
   try {
     const root = readXml(bytes, mostElements);
@@ -132,7 +132,7 @@ export function hrefOf(resource: DavResource, namespace: string, name: string, a
   return href === undefined ? undefined : pathOf(href, address);
 }
 
-/** A path as servers may write it in several ways, in one: they escape the same name differently here and there. */
+/** The canonical form of a path, as servers escape the same name in different ways. */
 export function canonicalPath(path: string): string {
   return path
     .split('/')

@@ -1,4 +1,4 @@
-/** Calendar items of Exchange as our own. */
+/** Converts calendar items of Exchange. */
 
 import type { RemoteGroup, RemoteItem } from './connector.ts';
 import { types } from './ews-soap.ts';
@@ -7,7 +7,7 @@ import { boundId, cutText, readAddress, readInstant, readUid } from './values.ts
 import { readDay } from './whole-days.ts';
 import { childOf, textOf, type XmlElement } from './xml.ts';
 
-/** In the order of a request; the organizer's address is told by GetItem alone. */
+/** In the order of a request. Only GetItem returns the organizer's address. */
 export const itemProperties = [
   'item:ItemClass',
   'item:Subject',
@@ -30,17 +30,17 @@ export const itemProperties = [
 ];
 
 export type RemoteOrganizer = RemoteItem['organizer'];
-/** What FindItem tells of an item; `id` as Exchange calls it. */
+/** An item as FindItem returns it; `id` is Exchange's. */
 export type FoundItem = {
   id: string;
   uid: string | null;
   organizer: RemoteOrganizer;
-  /** The original start, where GetItem has told it. */
+  /** The original start, where GetItem has returned it. */
   place?: Date | undefined;
   element: XmlElement;
 };
 
-/** Not calendar items: data of the server's own (IPM.SchedulePlus.FreeBusy.BinaryData) and whatever has no id. */
+/** @returns undefined for the server's own data (IPM.SchedulePlus.FreeBusy.BinaryData), and without an id */
 export function readFound(element: XmlElement): FoundItem | undefined {
   const id = childOf(element, types, 'ItemId')?.attributes.get('Id');
   const kind = textOf(element, types, 'ItemClass') ?? '';
@@ -64,11 +64,11 @@ const responses: Record<string, RemoteItem['response']> = {
 
 function responseOf(text: (name: string) => string | undefined): RemoteItem['response'] {
   const known = responses[text('MyResponseType') ?? ''];
-  // An appointment to which nobody was invited was made in the calendar itself.
+  // An appointment without attendees was created in the calendar itself.
   return known ?? (text('IsMeeting') === 'false' ? 'Organizer' : 'None');
 }
 
-/** Of all items of a view: one group per UID, or per item where there is none. */
+/** Groups all items of a view by UID; an item without one is a group of its own. */
 export function groupFound(found: readonly FoundItem[]): RemoteGroup[] {
   const groupOf = ({ uid, id }: FoundItem) => uid ?? boundId(id);
   const expanded = new Set(found.filter((one) => !isMaster(one)).map(groupOf));
@@ -82,7 +82,7 @@ export function groupFound(found: readonly FoundItem[]): RemoteGroup[] {
 const typeOf = ({ element }: FoundItem) => textOf(element, types, 'CalendarItemType') ?? 'Single';
 const isMaster = (found: FoundItem) => typeOf(found) === 'RecurringMaster';
 
-/** Whether GetItem must tell where an exception was moved from, as FindItem has not. */
+/** Whether the item is an exception whose original start FindItem has not returned, so that GetItem is needed. */
 export function lacksPlace(found: FoundItem): boolean {
   return typeOf(found) === 'Exception' && !readPlace(found.element);
 }
@@ -92,7 +92,7 @@ export function readPlace(element: XmlElement): Date | undefined {
   return readInstant(textOf(element, types, 'OriginalStart')) ?? readInstant(textOf(element, types, 'RecurrenceId'));
 }
 
-/** '' but for occurrences; what was invited to a single one, without its series, has only a RecurrenceId. */
+/** '' except for occurrences. An invitation to one occurrence, without its series, has only a RecurrenceId. */
 function occurrenceOf(found: FoundItem, start: Date): string {
   const place =
     typeOf(found) === 'Single'
@@ -129,7 +129,7 @@ function readItem(found: FoundItem): ReadItem {
   };
 }
 
-/** Out of office and working elsewhere take a room, too. */
+/** Out of office and working elsewhere occupy a room, too. */
 function shownAs(status: string | undefined): RemoteItem['shownAs'] {
   return status === 'Free' || status === 'Tentative' ? status : 'Busy';
 }

@@ -1,4 +1,4 @@
-/** One operation of Exchange Web Services: SOAP 1.1 over POST, asked as the room whose calendar it is about. */
+/** Calls operations of Exchange Web Services: SOAP 1.1 over POST, impersonating the room whose calendar it is. */
 import type { MailServerSettings } from '../config.ts';
 import { ServerFault } from './connector.ts';
 import { faultOf, quote, restUntil, ServerFailed } from './faults.ts';
@@ -8,13 +8,13 @@ import { childOf, escapeXml, readXml, textOf, type XmlElement, XmlFault } from '
 export const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
 export const types = 'http://schemas.microsoft.com/exchange/services/2006/types';
 const soap = 'http://schemas.xmlsoap.org/soap/envelope/';
-/** What Exchange Server 2016, 2019 and Subscription Edition all speak. */
+/** The schema that Exchange Server 2016, 2019 and Subscription Edition all support. */
 const version = 'Exchange2013_SP1';
 const mostElements = 300_000;
 const minute = 60_000;
 
 export type EwsOperation = 'Subscribe' | 'SyncFolderItems' | 'FindItem' | 'GetItem';
-/** Answers with the response messages, those of errors among them. `body` is what stands in the operation's element. */
+/** Resolves with all response messages, also those of errors. `body` is the content of the operation's element. */
 export type CallEws = (
   operation: EwsOperation,
   mailbox: string,
@@ -23,7 +23,7 @@ export type CallEws = (
   signal: AbortSignal,
 ) => Promise<XmlElement[]>;
 
-/** What the codes of Exchange mean; of every other one the words are told. */
+/** The faults of Exchange's error codes; every other code is Unreadable. */
 const meanings: readonly [meaning: ServerFault['fault'] | 'Failed', codes: RegExp][] = [
   ['StateLost', /^Error(InvalidSyncStateData|InvalidWatermark|WatermarkNotFound)$/],
   ['Throttled', /^Error(ServerBusy|ExceededConnectionCount|ExceededSubscriptionCount|TooManyObjectsOpened)$/],
@@ -40,7 +40,7 @@ const hints: Record<string, string> = {
   ErrorImpersonateUserDenied: 'the account needs the role ApplicationImpersonation for this room',
 };
 
-/** `settings.User` that is the room itself needs no impersonation. */
+/** A room that is `settings.User` itself needs no impersonation. */
 export function openEwsCalls(settings: MailServerSettings, ask: AskServer): CallEws {
   const { origin } = new URL(settings.Url);
 
@@ -63,7 +63,7 @@ export function openEwsCalls(settings: MailServerSettings, ask: AskServer): Call
           'content-type': 'text/xml; charset=utf-8',
           accept: 'text/xml',
           soapaction: `"${messages}/${operation}"`,
-          // Leads to the server that holds the mailbox.
+          // Routes the request to the server that holds the mailbox.
           ...(/^[\x21-\x7e]+$/.test(mailbox) && { 'x-anchormailbox': mailbox }),
         },
         body: envelope(mailbox, element),
@@ -92,7 +92,7 @@ function responsesOf({ status, headers, bytes }: ServerAnswer, operation: EwsOpe
   return found;
 }
 
-/** Undefined for what is no SOAP. */
+/** @returns undefined where the answer is no SOAP envelope */
 function bodyOf(bytes: Buffer): XmlElement | undefined {
   try {
     const root = readXml(withoutControls(bytes), mostElements);
@@ -103,7 +103,7 @@ function bodyOf(bytes: Buffer): XmlElement | undefined {
   }
 }
 
-/** Exchange passes on control characters of subjects, which XML does not allow: one such invitation must not end all reading. */
+/** Replaces control characters, which XML forbids but Exchange sends in subjects: one invitation must not block all reading. */
 function withoutControls(bytes: Buffer): Buffer {
   const text = bytes.toString('utf8').replace(/&#(?:x([\da-f]{1,8})|(\d{1,8}));/gi, (whole, hex, decimal) => {
     const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
@@ -115,7 +115,7 @@ function withoutControls(bytes: Buffer): Buffer {
   return Buffer.from(text.replace(/[\0-\x08\v\f\x0e-\x1f\ufffe\uffff]/g, '\ufffd'));
 }
 
-/** NoError, or what Exchange calls the error. */
+/** 'NoError', or Exchange's code of the error. */
 export function codeOf(response: XmlElement): string {
   if (response.attributes.get('ResponseClass') !== 'Error') return 'NoError';
   return textOf(response, messages, 'ResponseCode') ?? 'Error';
@@ -126,7 +126,7 @@ export function refuseError(response: XmlElement, origin: string): void {
   if (codeOf(response) !== 'NoError') throw refusalOf(response, origin);
 }
 
-/** Of a response message or of a SOAP fault. */
+/** The fault of a response message or of a SOAP fault. */
 function refusalOf(element: XmlElement, origin: string): ServerFault {
   const text = (name: string) => findIn(element, (one) => one.name === name)?.text.trim();
   const code = text('ResponseCode') ?? text('faultcode')?.split(':').at(-1) ?? 'Error';

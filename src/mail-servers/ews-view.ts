@@ -1,4 +1,4 @@
-/** What is in a calendar of Exchange, and whether anything has changed there. */
+/** Reads the items of a calendar of Exchange, and whether anything has changed there. */
 import { LRUCache } from 'lru-cache';
 import { dayLength } from '../time/days.ts';
 import { type ReadingWindow, ServerFault } from './connector.ts';
@@ -7,7 +7,7 @@ import { type CallEws, codeOf, messages, refuseError, types } from './ews-soap.t
 import { readSlices, type SlicePlace, type TimeSlice } from './slices.ts';
 import { childOf, escapeXml, textOf, type XmlElement } from './xml.ts';
 
-/** Half of what Exchange lets an account find at once. */
+/** Half of Exchange's limit of items in one answer. */
 const mostFound = 500;
 const mostChanges = 512;
 const longestState = 1_048_576;
@@ -15,14 +15,14 @@ const itemsAtOnce = 50;
 const [mostOrganizers, organizersFor] = [20_000, dayLength];
 
 export type EwsView = {
-  /** The items of the window from a place on, slice by slice. */
+  /** Reads the items of the window from `place` on, slice by slice. */
   find(
     mailbox: string,
     window: ReadingWindow,
     place: SlicePlace,
     signal: AbortSignal,
   ): AsyncIterable<TimeSlice<FoundItem>>;
-  /** Some of what has changed since `state`; without one, of everything. */
+  /** Asks for some of the changes since `state`; without one, of all items. */
   sync(
     mailbox: string,
     state: string | null,
@@ -30,7 +30,7 @@ export type EwsView = {
   ): Promise<{ state: string; isLast: boolean; hasChanged: boolean }>;
 };
 
-/** The mailbox is named here too, should the server not heed the impersonation. */
+/** Names the mailbox as well, in case the server ignores the impersonation. */
 export function calendarFolder(mailbox: string): string {
   return `<t:DistinguishedFolderId Id="calendar"><t:Mailbox><t:EmailAddress>${escapeXml(mailbox)}</t:EmailAddress></t:Mailbox></t:DistinguishedFolderId>`;
 }
@@ -42,7 +42,7 @@ function shape(properties: readonly string[]): string {
 }
 
 export function openEwsView(call: CallEws, origin: string): EwsView {
-  /** By mailbox and UID: who organizes a meeting does not change, and FindItem tells only the name. */
+  /** Organizers by mailbox and UID, as a meeting's organizer does not change and FindItem returns only the name. */
   const organizers = new LRUCache<string, { organizer: FoundItem['organizer'] }>({
     max: mostOrganizers,
     ttl: organizersFor,
@@ -69,13 +69,13 @@ export function openEwsView(call: CallEws, origin: string): EwsView {
       const properties = ['calendar:RecurrenceId', 'calendar:OriginalStart', 'calendar:Organizer'];
       const body = `${shape(properties)}<m:ItemIds>${items}</m:ItemIds>`;
       const responses = await call('GetItem', mailbox, '', body, signal);
-      // In the order of the question; one may be gone meanwhile.
+      // Responses have the order of the request; an item may be gone meanwhile.
       elements.push(...some.map((_, index) => childOf(responses[index], messages, 'Items')?.children[0]));
     }
     return elements;
   }
 
-  /** Adds what FindItem does not tell: who organizes, and where an exception was moved from. */
+  /** Adds what FindItem does not return: organizers' addresses and the original starts of exceptions. */
   async function complete(mailbox: string, found: readonly FoundItem[], signal: AbortSignal): Promise<void> {
     const keyOf = ({ uid, id }: FoundItem) => JSON.stringify(uid === null ? [mailbox, null, id] : [mailbox, uid]);
     const asked = new Map<string, FoundItem>();

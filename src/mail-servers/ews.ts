@@ -1,6 +1,6 @@
 /**
- * Exchange Web Services: Exchange Server on the premises. Its account signs in with Basic over TLS or with tokens; NTLM is not
- * spoken.
+ * Exchange Web Services, for Exchange Server on premises. The account signs in with Basic authentication over TLS or with
+ * tokens; NTLM is not supported.
  */
 import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
@@ -15,9 +15,9 @@ import { firstSlice, slicePlace } from './slices.ts';
 import { escapeXml, textOf } from './xml.ts';
 
 const events = ['CreatedEvent', 'DeletedEvent', 'ModifiedEvent', 'MovedEvent'];
-/** Readings of all items until nothing changes meanwhile: what is moved during one may be missed by it. */
+/** Views of all items, repeated while changes come meanwhile, as a view may miss an item that moves. */
 const mostViews = 3;
-/** Of SyncFolderItems in a row. */
+/** Calls of SyncFolderItems in a row. */
 const mostRounds = 1_000;
 
 export function openEws(settings: MailServerSettings, log: Log): Connector {
@@ -62,7 +62,7 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
         if (place.rounds === mostRounds) throw new ServerFault('Unreadable', `${origin} tells changes without an end.`);
         place = { ...place, state, rounds: place.rounds + 1, hasChanged: place.hasChanged || hasChanged };
         if (isLast && (!place.hasChanged || place.views === mostViews)) {
-          // What has changed once more is found by the next reading.
+          // The next reading finds what has changed since the last view began.
           const reached = place.hasChanged ? (place.viewed as string) : state;
           yield { ...none, whole: place.views > 0, isLast: true, cursor: writeCursor(reached) };
           return;
@@ -77,21 +77,21 @@ export function openEws(settings: MailServerSettings, log: Log): Connector {
   };
 }
 
-/** How far a reading has come: it asks what has changed, and when something has, views all there is, and asks again. */
+/** How far a reading has come: it asks for changes; if there are any, it views all items and asks again. */
 const ewsPlace = z.strictObject({
-  /** The state from which on the last view may have missed something. */
+  /** The state before the last view, which may have missed later changes. */
   viewed: z.string().nullable(),
-  /** Up to which it was told what has changed, in so many rounds since the last view, and whether something has. */
+  /** The state up to which changes are known, with the rounds since the last view, and whether these had any. */
   state: z.string().nullable(),
   rounds: z.int(),
   hasChanged: z.boolean(),
   views: z.int(),
-  /** What of the view is still to be read. */
+  /** The rest of the view under way; null without one. */
   slice: slicePlace.nullable(),
 });
 type EwsPlace = z.infer<typeof ewsPlace>;
 
-/** Without a state all has changed. */
+/** Without a state, everything counts as changed. */
 const beginAt = (state: string | null): EwsPlace => ({
   viewed: null,
   state,

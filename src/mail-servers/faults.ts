@@ -1,11 +1,11 @@
-/** What a mail server's refusal means for who asked. */
+/** The faults of a mail server's refusals. */
 
 import { AnswerTooLarge } from '../http/safe-fetch.ts';
 import { beginningOf, withoutSecrets } from '../log.ts';
 import { ServerFault } from './connector.ts';
 
 /**
- * The server failed at something (5xx). Repeated with the same cursor it may be the cursor that it cannot read: see
+ * The server failed (5xx). Repeated failures at the same cursor may mean that the server cannot read the cursor: see
  * `cursors.ts`.
  */
 export class ServerFailed extends ServerFault {
@@ -14,14 +14,14 @@ export class ServerFailed extends ServerFault {
   }
 }
 
-/** A request was not answered in the time that it had. */
+/** A request was not answered in time. */
 export class TimedOut extends ServerFault {
   constructor(message: string) {
     super('Unreachable', message);
   }
 }
 
-/** The account itself is not taken (401): asked again and again as the same, the mail server may lock it out. */
+/** The server refuses the account (401), and may lock it out after repeated attempts. */
 export class AccountRefused extends ServerFault {
   constructor(message: string, retryAt: Date | null = null) {
     super('AccessLost', message, retryAt);
@@ -31,12 +31,12 @@ export class AccountRefused extends ServerFault {
 const [secondMs, hourMs] = [1_000, 3_600_000];
 const longestQuote = 200;
 
-/** When a server that asks for `milliseconds` of rest may be asked again: at least a second, at most an hour from now. */
+/** The end of a rest of `milliseconds` that a server asks for: at least a second, at most an hour from now. */
 export function restUntil(milliseconds: number): Date {
   return new Date(Date.now() + Math.min(hourMs, Math.max(secondMs, milliseconds)));
 }
 
-/** Of Retry-After (RFC 9110, 10.2.3), in seconds or as a date; null where there is none that can be read. */
+/** Reads Retry-After (RFC 9110, 10.2.3), in seconds or as a date; null where it is missing or invalid. */
 function retryAtOf(headers: Headers): Date | null {
   const text = headers.get('retry-after')?.trim() ?? '';
   if (/^\d+(\.\d+)?$/.test(text)) return restUntil(Number(text) * secondMs);
@@ -44,15 +44,15 @@ function retryAtOf(headers: Headers): Date | null {
   return Number.isNaN(date) ? null : restUntil(date - Date.now());
 }
 
-/** The words of a mail server as they may stand in a text for people: on one line, short, without secrets. */
+/** Makes the words of a mail server fit for a text for people: on one line, short, without secrets. */
 export function quote(text: string): string {
-  // Cut before anything else looks at it: it may be megabytes.
+  // Cut first, as the text may have megabytes.
   const beginning = beginningOf(text, 8 * longestQuote).toWellFormed();
   const cleaned = withoutSecrets(beginning.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')).trim();
   return cleaned.length > longestQuote ? `${cleaned.slice(0, longestQuote - 1).toWellFormed()}…` : cleaned;
 }
 
-/** For an answer that is none of those that the caller can read. `origin` says whose; `words` are the server's own. */
+/** The fault of an answer that the caller does not read itself. `words` are the server's own. */
 export function faultOf(status: number, headers: Headers, origin: string, words = ''): ServerFault {
   const said = `${origin} answers ${status}${words && `: ${quote(words)}`}`;
   const unreachable = (text: string) => new ServerFault('Unreachable', text, null, status);
@@ -67,8 +67,8 @@ export function faultOf(status: number, headers: Headers, origin: string, words 
 }
 
 /**
- * For a request that was not answered, or not to the end.
- * @param what was asked for, and for how long it was waited
+ * The fault of a request that was not answered, or not to the end.
+ * @param what names the request and how long it took
  */
 export function networkFault(error: unknown, origin: string, what = ''): ServerFault {
   if (error instanceof ServerFault) return error;

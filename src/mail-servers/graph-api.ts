@@ -1,4 +1,4 @@
-/** One request to Microsoft Graph: JSON over https, with its errors as our faults. */
+/** Calls Microsoft Graph: JSON over https, with its errors as ServerFaults. */
 import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
 import { ServerFault } from './connector.ts';
@@ -7,32 +7,30 @@ import { type AskServer, readDeadlineMs } from './http.ts';
 
 export type GraphQuestion = {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below the Url of the settings, or a link of Graph's own. */
+  /** A path below the Url of the settings, or a link that Graph has sent. */
   address: string;
   prefer?: string;
   body?: object;
   deadlineMs?: number;
-  /** It is a cursor that may have become unusable. */
+  /** Whether the address is a cursor, which Graph may no longer accept. */
   isCursor?: boolean;
-  /** The id may be of something else (400), which counts as not there (404). */
+  /** Whether the id may be of another kind of resource: then 400 counts as 404. */
   isGuess?: boolean;
 };
 export type GraphAnswer = { status: number; body: unknown };
 
 export type GraphApi = {
   origin: string;
-  /** 404 for what is not there; every other refusal is a fault. */
+  /** Resolves with 404 for a missing resource; every other refusal is a fault. */
   call(question: GraphQuestion, signal: AbortSignal): Promise<GraphAnswer>;
-  /**
-   * A page, with fewer values than wanted if it has too many bytes. Undefined when it is not there (404).
-   */
+  /** Reads a page, with a smaller `pageSize` if it has too many bytes. `page` is undefined when it is missing (404). */
   readPage(
     question: GraphQuestion & { pageSize: number },
     signal: AbortSignal,
   ): Promise<{ page: GraphPage | undefined; pageSize: number }>;
   /**
-   * Follows nextLink; `take` gets what each page holds, and answers whether it wants another.
-   * @returns the last page, or undefined when the first is not there (404)
+   * Reads pages along nextLink; `take` gets the values of each page, and returns whether it wants another.
+   * @returns the last page, or undefined when the first is missing (404)
    */
   readPages(
     question: GraphQuestion & { pageSize: number },
@@ -54,14 +52,14 @@ const errorSchema = z.object({
 });
 const errorOf = (told: unknown) => errorSchema.safeParse(told).data?.error ?? { code: '', message: '' };
 const mostPages = 2_000;
-/** What Graph says of itself is read by us: more than faults by status. */
+/** Statuses whose bodies are read here, as Graph's error codes say more than the status. */
 const read = [400, 403, 404, 409, 410, 429];
 const lostStates = /^(SyncStateNotFound|SyncStateInvalid|resyncRequired|resync.*|ErrorInvalidSyncState.*)$/i;
-/** There is no such room for us; of other things that are not there the caller knows what they are. */
+/** Codes for a mailbox that is missing or closed to us. The caller knows what else may be missing. */
 const lostMailboxes =
   /^(ErrorInvalidUser|ErrorNonExistentMailbox|MailboxNotEnabledForRESTAPI|MailboxNotSupportedForRESTAPI|ErrorAccessDenied|OrganizationFromTenantGuidNotFound)$/i;
 
-/** For people, without what stands in the address: `GET calendarView/delta`. */
+/** Names a request for people, without ids and tokens: `GET calendarView/delta`. */
 function whatOf(method: string, address: string): string {
   const [path = ''] = address.split('?', 1);
   const known = /calendarView\/delta|calendarView|instances|subscriptions/.exec(path);
@@ -104,7 +102,7 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
     const fault = faultOf(status, headers, origin, words);
     if (status === 410 || lostStates.test(code) || (isCursor && status === 400))
       throw new ServerFault('StateLost', fault.message);
-    // What a subscription's own address says of itself is not about a mailbox.
+    // A missing subscription is no missing mailbox, whatever the code.
     if (status === 404 && address.startsWith('/subscriptions/')) return { status, body: undefined };
     if (lostMailboxes.test(code)) throw new ServerFault('AccessLost', fault.message);
     if (status === 404 || (isGuess && status === 400)) return { status: 404, body: undefined };
@@ -152,7 +150,7 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
   };
 }
 
-/** Undefined for what is no JSON. */
+/** @returns undefined where the bytes are no JSON */
 function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));

@@ -1,4 +1,4 @@
-/** Events of Microsoft Graph as our own. */
+/** Converts events of Microsoft Graph. */
 import type { Event } from '@microsoft/microsoft-graph-types';
 import { z } from 'zod';
 import type { RemoteItem } from './connector.ts';
@@ -9,7 +9,7 @@ import { readDay } from './whole-days.ts';
 const text = z.string().nullish();
 const moment = z.object({ dateTime: text, timeZone: text }).nullish();
 
-/** What a list of events must tell at least, of occurrences in a delta only this. */
+/** The members that every list of events has; a delta has no others for occurrences. */
 const stubSchema = z.object({
   id: z.string().min(1),
   seriesMasterId: text,
@@ -42,17 +42,17 @@ const known = z.object(properties);
 type Known = z.output<typeof known>;
 export const selected = `$select=${Object.keys(properties).join(',')}`;
 
-/** Undefined for what has no id. */
+/** @returns undefined for an event without an id */
 export function readStub(event: unknown): EventStub | undefined {
   return stubSchema.safeParse(event).data;
 }
 
-/** The series, or the event itself. */
+/** The id of the series, or of an event without one. */
 export function groupOf({ id, seriesMasterId }: { id: string; seriesMasterId?: string | null | undefined }): string {
   return seriesMasterId || id;
 }
 
-/** Whether it is, or is of, a series: a delta tells little of it. */
+/** Whether an event is, or belongs to, a series, of which a delta has few members. */
 export function isOfSeries({ seriesMasterId, type }: EventStub): boolean {
   return Boolean(seriesMasterId) || (type ?? 'singleInstance') !== 'singleInstance';
 }
@@ -116,7 +116,7 @@ function responseOf({ responseStatus, isOrganizer }: Known): RemoteItem['respons
   return responses[responseStatus?.response ?? ''] ?? (isOrganizer ? 'Organizer' : 'None');
 }
 
-/** Out of office and working elsewhere take a room, too. */
+/** Out of office and working elsewhere occupy a room, too. */
 function shownAs(status: string | null | undefined): RemoteItem['shownAs'] {
   return status === 'free' ? 'Free' : status === 'tentative' ? 'Tentative' : 'Busy';
 }

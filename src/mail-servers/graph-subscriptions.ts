@@ -5,7 +5,7 @@ import { type Connector, ServerFault } from './connector.ts';
 import type { GraphApi } from './graph-api.ts';
 import { readInstant } from './values.ts';
 
-/** Of at most 7 days that Graph gives (10,080 minutes). */
+/** Graph grants at most 7 days (10,080 minutes). */
 const lifeMs = 6 * dayLength;
 /** Graph calls back twice before it answers, and waits 10 s each time. */
 const deadlineMs = 30_000;
@@ -17,7 +17,7 @@ const listed = z.object({ id: z.string().min(1).max(1_000), notificationUrl: z.s
 const addressOf = (externalId: string) => `/subscriptions/${encodeURIComponent(externalId)}`;
 const expiry = () => new Date(Date.now() + lifeMs).toISOString();
 
-/** A mailbox as a part of an address. */
+/** The path of a mailbox. */
 export const pathOf = (mailbox: string) => `users/${encodeURIComponent(mailbox).replaceAll('%40', '@')}`;
 
 export function openGraphSubscriptions({ call, readPages, origin }: GraphApi): NonNullable<Connector['subscriptions']> {

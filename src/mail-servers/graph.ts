@@ -1,4 +1,4 @@
-/** Microsoft Graph: the calendars of Microsoft 365, asked with the permission of an application. */
+/** Microsoft Graph: the calendars of Microsoft 365, with an application permission. */
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
@@ -15,36 +15,36 @@ import { firstSlice, readSlices, type SlicePlace, slicePlace, type TimeSlice } f
 import { boundId } from './values.ts';
 
 const inUtc = 'outlook.timezone="UTC", outlook.body-content-type="text"';
-/** Of a delta, which tells whole events with their bodies; and of what tells only what we take over. */
+/** Page sizes: a delta returns whole events with their bodies, a view only the selected members. */
 const [deltaPage, viewPage] = [100, 500];
-/** Of changes in a row. */
+/** Pages of changes in a row. */
 const mostPages = 2_000;
-/** That fits into an address. */
+/** The longest id that fits into a URL. */
 const longestId = 1_000;
 /** Series that are read one by one; when more have changed the whole window is read at once. */
 const mostSeries = 8;
-/** Of the four that Graph lets one mailbox have. */
+/** Graph allows four concurrent requests for a mailbox. */
 const seriesAtOnce = 3;
-/** Readings of the whole window until nothing changes meanwhile: what is moved during one may be missed by it. */
+/** Views of the whole window, repeated while changes come meanwhile, as a view may miss an event that moves. */
 const mostViews = 3;
 
-/** How far a reading has come: it is told what has changed, views all there is when that is much, and is told again. */
+/** How far a reading has come: it asks for changes; if many series have changed, it views all events and asks again. */
 const graphPlace = z.strictObject({
-  /** Of the next page of changes; null: they are told up to `told`, from where they go on. */
+  /** The next page of changes; null when all are read, and later ones begin at `told`. */
   link: z.string().nullable(),
   told: z.string().nullable(),
-  /** Pages since the last view, and how many values they may have. */
+  /** The number of pages since the last view, and the size of the next. */
   pages: z.int(),
   pageSize: z.int().positive(),
   /** Whether something has changed since the last view. */
   hasChanged: z.boolean(),
-  /** The ids of series of which something has changed, and of what was removed, as Graph calls them: a few more than are looked at. */
+  /** Graph's ids of changed series, and of removed events: at most one more than are read one by one. */
   series: z.array(z.string()),
   removed: z.array(z.string()),
-  /** From where on the last view may have missed something. */
+  /** The deltaLink before the last view, which may have missed later changes. */
   viewed: z.string().nullable(),
   views: z.int(),
-  /** What of the view is still to be read. */
+  /** The rest of the view under way; null without one. */
   slice: slicePlace.nullable(),
 });
 type GraphPlace = z.infer<typeof graphPlace>;
@@ -80,7 +80,7 @@ export function openGraph(settings: MailServerSettings, log: Log): Connector {
           };
         }
         const told = place.told as string;
-        // The master of a series is told to be removed also when only its own start is outside of the window.
+        // Graph also reports the master of a series as removed when only its own start is outside of the window.
         const known = new Set(place.series);
         const doubtful = place.removed.filter((id) => !known.has(id));
         const isMuch = known.size + doubtful.length > mostSeries;
@@ -90,7 +90,7 @@ export function openGraph(settings: MailServerSettings, log: Log): Connector {
           return;
         }
         if (place.views > 0 && (!place.hasChanged || place.views === mostViews)) {
-          // What has changed once more is found by the next reading.
+          // The next reading finds what has changed since the last view began.
           const reached = place.hasChanged ? (place.viewed as string) : told;
           yield { ...none, whole: true, isLast: true, cursor: writeCursor(reached) };
           return;
@@ -115,7 +115,7 @@ const beginAt = (link: string): GraphPlace => ({
   slice: null,
 });
 
-/** The links that were kept must be those of this server. @throws ServerFault StateLost */
+/** @throws ServerFault StateLost for stored links of another server */
 function checkLinks<Kept extends { link?: string | null; told?: string | null; deltaLink?: string }>(
   kept: Kept | null,
   origin: string,
@@ -132,7 +132,7 @@ function during({ start, end }: ReadingWindow): string {
 
 type Changes = { place: GraphPlace; singles: ReadOfGroup[]; removed: string[] };
 
-/** Page by page what has changed, up to where it goes on another time. */
+/** Reads the changes page by page, up to the deltaLink. */
 async function* readChanges(
   { readPage, origin }: GraphApi,
   from: GraphPlace,
@@ -182,7 +182,7 @@ function noPage(origin: string, isCursor: boolean, isLater: boolean): ServerFaul
   return new ServerFault('AccessLost', `${origin} knows no such mailbox or calendar.`);
 }
 
-/** Of a page the last word on each event. */
+/** Sorts the events of a page; the last entry of each event wins. */
 function sortChanges(events: readonly unknown[], origin: string): Omit<Changes, 'place'> & { series: string[] } {
   const singles = new Map<string, ReadOfGroup>();
   const series = new Set<string>();
@@ -200,7 +200,7 @@ function sortChanges(events: readonly unknown[], origin: string): Omit<Changes, 
   return { singles: [...singles.values()], series: [...series], removed: [...removed] };
 }
 
-/** Series of which something has changed, and ids that may be of some. */
+/** Reads the changed series, and the ids that may be of some. */
 async function readAllSeries(
   api: GraphApi,
   { room, window, series, doubtful }: { room: string; window: ReadingWindow; series: string[]; doubtful: string[] },
@@ -215,9 +215,9 @@ async function readAllSeries(
 }
 
 /**
- * All occurrences of a series within the window; a delta tells neither all of them nor all of each.
- * @param isGuess it may be no series, or not there any more
- * @returns undefined when it is not there
+ * Reads all occurrences of a series in the window, as a delta has neither all of them nor all their members.
+ * @param isGuess whether the id may be of no series, or of one that is gone
+ * @returns undefined when the series is missing
  */
 async function readSeries(
   api: GraphApi,
@@ -239,7 +239,7 @@ async function readSeries(
   return reads.length === 0 ? [{ id: boundId(id), items: [] }] : groupItems(reads);
 }
 
-/** Of a list that tells whole events, without the masters of series. */
+/** Reads a list of events with all selected members, without the masters of series. */
 function readEvents(values: readonly unknown[], origin: string, seriesMasterId?: string): ReadOfGroup[] {
   return values.flatMap((event) => {
     const stub = readStub(event);
@@ -249,7 +249,7 @@ function readEvents(values: readonly unknown[], origin: string, seriesMasterId?:
   });
 }
 
-/** The items of a window from a place on, slice by slice. */
+/** Reads the items of the window from `place` on, slice by slice. */
 function viewSlices(
   api: GraphApi,
   room: string,
@@ -261,7 +261,7 @@ function viewSlices(
     const view = `${room}/calendarView?${during(slice)}&${selected}&$top=${viewPage}`;
     const { page } = await api.readPage({ address: view, prefer: inUtc, pageSize: viewPage }, signal);
     if (!page) throw new ServerFault('AccessLost', `${api.origin} knows no such mailbox or calendar.`);
-    // Later pages count from the beginning of a list that changes: none of it may be missed.
+    // Later pages skip by count in a list that may change meanwhile, so they could miss events: the slice is halved.
     return page['@odata.nextLink'] ? undefined : readEvents(page.value, api.origin);
   });
 }

@@ -1,17 +1,17 @@
 import type { RemoteGroup, RemoteItem } from './connector.ts';
 import { boundId } from './values.ts';
 
-/** What an item of a mail server reads as. */
+/** The result of reading an item of a mail server. */
 export type ReadItem = { item: RemoteItem } | { unreadable: string };
-/** `group` and `id` as they are kept. */
+/** `group` and `id` as they are stored. */
 export type ReadOfGroup = { group: string; id: string } & ReadItem;
 
-/** Of one series within a window. */
+/** Occurrences of one series in a window. */
 export const mostOccurrences = 5_000;
 
 /**
- * Items as groups, in the order of their ids, so that the same items are always the same groups. One unreadable item makes its
- * group so. What has the same place in a group as another (copies share their UID) is a group of its own.
+ * Groups items in the order of their ids, so that the same items always make the same groups. An unreadable item makes its group
+ * unreadable. A second item for the same occurrence (copies share their UID) becomes a group of its own.
  */
 export function groupItems(reads: readonly ReadOfGroup[]): RemoteGroup[] {
   const groups = new Map<string, RemoteGroup>();

@@ -1,6 +1,6 @@
 /**
- * How every mail server is asked: only at the origin of its settings, within bounds of time and size. Neither what is asked
- * nor what is answered is ever logged.
+ * Sends requests to mail servers: only to the origin of the settings, within bounds of time and size. The contents of requests
+ * and answers are never logged.
  */
 import pLimit from 'p-limit';
 import type { MailServerSettings } from '../config.ts';
@@ -17,11 +17,11 @@ export type ServerQuestion = {
   address: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Statuses beside 2xx, and never 401, whose answers the caller reads itself; every other one is a fault. */
+  /** Statuses besides 2xx (never 401) whose answers the caller reads itself; every other one is a fault. */
   reads?: readonly number[];
-  /** What the server says itself of a refused account. */
+  /** Reads the server's own words on a refused account. */
   words?: (bytes: Buffer) => string;
-  /** Names the request in messages about its time. */
+  /** Names the request in messages about timeouts. */
   what?: string;
   /** 15 s if it is left out. */
   deadlineMs?: number;
@@ -32,22 +32,22 @@ export type AskServer = (question: ServerQuestion, signal: AbortSignal) => Promi
 
 const mostBytes = 16 * 1_048_576;
 const usualDeadlineMs = 15_000;
-/** Of what reads many items at once, which a server may be slow to find. */
+/** For requests that read many items, which a server may be slow to find. */
 export const readDeadlineMs = 30_000;
-/** Of one mail server: Exchange lets an account have 27 at once. */
+/** Concurrent requests to one mail server; Exchange allows an account 27. */
 const mostAtOnce = 8;
 const mostRedirects = 3;
-/** Sent again elsewhere they change nothing. */
+/** Methods whose redirects are followed, as they change nothing. */
 const followed = ['GET', 'PROPFIND', 'REPORT', 'OPTIONS'];
 
-/** The way to the mail server of these settings, as the account that they name. Nothing is asked of it yet. */
+/** Opens a client for the mail server of these settings, with the account that they name. Sends no request yet. */
 export function openHttp(settings: MailServerSettings, log: Log): AskServer {
   const base = new URL(settings.Url);
   const credentials = openCredentials(settings);
   const lockout = openLockout(settings);
   const limit = pLimit(mostAtOnce);
 
-  /** Addresses come from the server, too: links, references, redirects. */
+  /** Checks the origin, as addresses also come from the server: links, references, redirects. */
   function pinned(address: string, from: URL): URL {
     const url = URL.parse(address, from);
     if (url?.origin !== base.origin || url.username || url.password)
@@ -76,7 +76,7 @@ export function openHttp(settings: MailServerSettings, log: Log): AskServer {
     }
   }
 
-  /** With another token if the server does not take the one it was given. */
+  /** Sends again with another token if the server refuses the first. */
   async function sendAs(url: URL, question: ServerQuestion, signal: AbortSignal) {
     const authorization = await credentials.authorization();
     const answer = await send(url, question, authorization, signal);
@@ -84,7 +84,7 @@ export function openHttp(settings: MailServerSettings, log: Log): AskServer {
     return send(url, question, await credentials.authorization(), signal);
   }
 
-  /** Not at all while the account is not taken. */
+  /** Sends nothing while the account is locked out. */
   async function sendCarefully(url: URL, question: ServerQuestion, signal: AbortSignal) {
     const entered = lockout.enter();
     try {
@@ -113,7 +113,7 @@ export function openHttp(settings: MailServerSettings, log: Log): AskServer {
   }
 
   return async (question, signal) => {
-    // It ends also while it waits for others, or for a token.
+    // An abort also ends the wait for other requests, or for a token.
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     const end = () => reject(networkFault(signal.reason, base.origin));
     signal.addEventListener('abort', end, { once: true });

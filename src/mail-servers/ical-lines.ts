@@ -1,12 +1,12 @@
 /**
- * The text of RFC 5545 (3.1, 3.2 and 3.6) as components of properties. Anybody who invites a room writes it, so that all is
- * bounded before it is looked at.
+ * Parses the text of iCalendar (RFC 5545: 3.1, 3.2 and 3.6) into components with properties. Any sender of an invitation writes
+ * it, so sizes are checked first.
  */
 
 export type IcalProperty = {
-  /** Without a group, in upper case. */
+  /** In upper case. */
   readonly name: string;
-  /** By their names in upper case, unquoted; of a list the first. */
+  /** Unquoted values by names in upper case; the first value of a list. */
   readonly parameters: ReadonlyMap<string, string>;
   readonly value: string;
 };
@@ -17,7 +17,7 @@ export type IcalComponent = {
   readonly components: readonly IcalComponent[];
 };
 
-/** Thrown by everything here that reads iCalendar, for what it does not read; the message is for people. */
+/** Thrown by all readers of iCalendar for text that they cannot read; the message is for people. */
 export class Unreadable extends Error {}
 
 const mostCharacters = 1024 * 1024;
@@ -33,7 +33,7 @@ const spoken = new Set([
 ]);
 
 const parameter = /;([\w-]+)=("[^"]*"|[^";:,]*)(?:,(?:"[^"]*"|[^";:,]*))*/y;
-/** No date has a colon in it, and names of zones do, which Exchange and Outlook do not always quote: `(UTC+01:00) Amsterdam\, …`. */
+/** Exchange and Outlook do not always quote zone names with a colon (`(UTC+01:00) Amsterdam\, …`); dates have no colon. */
 const ofDates = new Set(['DTSTART', 'DTEND', 'RECURRENCE-ID', 'RDATE', 'EXDATE']);
 const parameterOfDate = /;([\w-]+)=("[^"]*"|[^";]*)(?:,"[^"]*")*/y;
 
@@ -60,7 +60,7 @@ function readProperty(name: string, rest: string): IcalProperty {
 
 type Open = { name: string; properties: IcalProperty[]; components: IcalComponent[] };
 
-/** The lines without their folds. */
+/** Splits a text into unfolded lines. */
 function unfold(text: string): string[] {
   if (text.length > mostCharacters) throw new Unreadable(`it has more than ${mostCharacters} characters`);
   const lines = text.replace(/\r?\n[ \t]/g, '').split(/\r\n|\n|\r/);
@@ -68,9 +68,7 @@ function unfold(text: string): string[] {
   return lines;
 }
 
-/**
- * The VCALENDAR of a text, with the properties that this service knows.
- */
+/** Reads the VCALENDAR of a text, with the properties that this service knows. */
 export function readComponents(text: string): IcalComponent {
   const root: Open = { name: '', properties: [], components: [] };
   const open: Open[] = [root];
@@ -115,7 +113,7 @@ export function propertiesOf(component: IcalComponent, name: string): IcalProper
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', N: '\n' };
 
-/** A value of the type TEXT without its escapes (3.3.11), fit for a database. */
+/** Unescapes a value of type TEXT (3.3.11) and makes it fit for the database. */
 export function readText(value: string): string {
   return (
     value

@@ -1,4 +1,4 @@
-/** The times of a component: its start, its length, and which occurrences of a series there are (RFC 5545, 3.8.2 and 3.8.5). */
+/** Reads the times of a component: its start, its length, and the occurrences of a series (RFC 5545, 3.8.2 and 3.8.5). */
 import { dayLength, dayOfWall, timeOfWall, type Wall } from '../time/days.ts';
 import { listDays, type Rule, readRule } from '../time/rule.ts';
 import { utc, type Zone } from '../time/zone.ts';
@@ -17,13 +17,13 @@ export type IcalMoment = {
   wall: Wall;
   /** Null for a date. */
   zone: Zone | null;
-  /** It names no zone, and its `zone` is the one of the room. */
+  /** Whether the text names no zone, so that `zone` is the room's. */
   isFloating: boolean;
 };
 
 export type IcalSpan = { start: number; end: number };
 
-/** How the end of an occurrence follows from its start. */
+/** The length of an occurrence: local days, then exact milliseconds. */
 export type IcalLength = { days: number; exact: number };
 export function readMoment({ name, parameters, value }: IcalProperty, zones: IcalZones): IcalMoment {
   if (parameters.get('VALUE')?.toUpperCase() === 'DATE' || /^\d{8}$/.test(value))
@@ -34,7 +34,7 @@ export function readMoment({ name, parameters, value }: IcalProperty, zones: Ica
   return { wall: readWall(value), zone: zones(tzid), isFloating: tzid === null };
 }
 
-/** Of a date its midnight in UTC. */
+/** The instant of a moment; for a date, its midnight in UTC. */
 export function instantOf({ wall, zone }: IcalMoment): number {
   return zone === null ? wall : zone.instantOf(wall);
 }
@@ -54,7 +54,7 @@ function readDuration(text: string): IcalLength {
   return { days: sign * (7 * weeks + days), exact: sign * ((hours * 60 + minutes) * 60 + seconds) * 1000 };
 }
 
-/** Null where the component does not say. */
+/** @returns null where the component has neither DTEND nor DURATION */
 export function readLength(component: IcalComponent, start: IcalMoment, zones: IcalZones): IcalLength | null {
   const end = propertyOf(component, 'DTEND');
   if (end) {
@@ -67,21 +67,21 @@ export function readLength(component: IcalComponent, start: IcalMoment, zones: I
   return duration === undefined ? null : readDuration(duration);
 }
 
-/** Days of a length are those of the clocks, the rest of it is exact (3.8.5.3). */
+/** Adds a length to a start: its days are local days, the rest is exact (3.8.5.3). */
 export function spanOf(start: IcalMoment, length: IcalLength | null): IcalSpan {
   const { days, exact } = length ?? { days: start.zone === null ? 1 : 0, exact: 0 };
   const end = instantOf({ ...start, wall: start.wall + days * dayLength }) + exact;
   return { start: instantOf(start), end };
 }
 
-/** What stands for an occurrence of a series, as the series counts: a date for a date, on the clocks of its start else. */
+/** Converts a moment to the type of the series: to a date in a series of dates, else to a local time. */
 function alignTo(series: IcalMoment, moment: IcalMoment): IcalMoment {
   if (series.zone === null) return { ...series, wall: dayOfWall(moment.wall) * dayLength };
   if (moment.zone === null) return { ...series, wall: moment.wall + timeOfWall(series.wall) };
   return moment.isFloating ? { ...series, wall: moment.wall } : moment;
 }
 
-/** The original start of what an exception replaces, and whether of all that follow, too (3.2.13). */
+/** Reads the original start of the occurrence that an exception replaces, and whether it replaces all later ones too (3.2.13). */
 export function readOriginal(
   property: IcalProperty,
   series: IcalMoment | null,
@@ -94,13 +94,13 @@ export function readOriginal(
   return { original: series ? alignTo(series, moment) : moment, isRange: range !== undefined };
 }
 
-/** What the clocks of `zone` show then; null: the date. */
+/** The local time of a moment in `zone`; its date where `zone` is null. */
 function wallIn(zone: Zone | null, moment: IcalMoment): Wall {
   if (zone === null) return dayOfWall(moment.wall) * dayLength;
   return moment.zone === null || moment.zone === zone ? moment.wall : zone.wallOf(instantOf(moment));
 }
 
-/** Where an occurrence is when another one was moved `to` a start, and all that follow by as much, on the clocks there. */
+/** Moves an occurrence by as much local time as another one was moved, from `from` to `to`. */
 export function moveAlike(occurrence: IcalMoment, from: IcalMoment, to: IcalMoment): IcalMoment {
   return { ...to, wall: wallIn(to.zone, occurrence) + to.wall - wallIn(to.zone, from) };
 }
@@ -109,7 +109,7 @@ const mostDates = 2_000;
 
 type Dated = { moment: IcalMoment; length: () => IcalLength | null };
 
-/** Of EXDATE or RDATE, as the series counts. */
+/** Reads EXDATE or RDATE, in the type of the series. */
 function readDates(component: IcalComponent, name: 'EXDATE' | 'RDATE', series: IcalMoment, zones: IcalZones): Dated[] {
   const texts = propertiesOf(component, name).flatMap(({ value, ...property }) =>
     value.split(',', mostDates + 1).map((text) => ({ ...property, value: text.trim() })),
@@ -118,7 +118,7 @@ function readDates(component: IcalComponent, name: 'EXDATE' | 'RDATE', series: I
   return texts.filter(({ value }) => value !== '').map((each) => readDate(each, series, zones));
 }
 
-/** A date, a time, or a period (3.3.9), which has a length of its own. */
+/** Reads a date, a time, or a period (3.3.9), which has its own length. */
 function readDate(property: IcalProperty, series: IcalMoment, zones: IcalZones): Dated {
   const [start = '', end] = property.value.split('/', 2);
   if (end === undefined) return { moment: alignTo(series, readMoment(property, zones)), length: () => null };
@@ -133,13 +133,13 @@ function withoutValue(parameters: ReadonlyMap<string, string>): ReadonlyMap<stri
   return new Map([...parameters].filter(([name]) => name !== 'VALUE'));
 }
 
-/** The last wall of a rule, and the last instant. */
+/** The last local time and the last instant of a rule. */
 function readUntil(rule: Rule, start: IcalMoment): { wall: Wall; instant: number } {
   const never = Number.POSITIVE_INFINITY;
   if (rule.until === null) return { wall: never, instant: never };
   if (!rule.until.includes('T')) return { wall: readWall(rule.until) + dayLength - 1, instant: never };
   const wall = readWall(rule.until.replace('Z', ''));
-  // Outlook writes the midnight of its own clocks in UTC, which may be the evening before.
+  // Outlook writes its local midnight in UTC, which may be the evening before.
   if (start.zone === null) return { wall: Math.floor(wall / dayLength + 0.5) * dayLength, instant: never };
   return rule.until.endsWith('Z') ? { wall: never, instant: wall } : { wall, instant: never };
 }
@@ -151,13 +151,13 @@ function checkClock(rule: Rule, start: IcalMoment): void {
     throw new Unreadable('it repeats at other times of the day than its start');
 }
 
-/** Whether a series leaves out its occurrence of an original start. */
+/** Reads EXDATE. @returns a function that says whether the series leaves out the occurrence of an original start */
 export function readExcluded(
   component: IcalComponent,
   start: IcalMoment,
   zones: IcalZones,
 ): (original: number) => boolean {
-  // Thousands of them are no work before somebody asks for their days.
+  // Dates are converted to instants when their day is asked for, as a series may have thousands.
   const byDay = new Map<number, IcalMoment[]>();
   for (const { moment } of readDates(component, 'EXDATE', start, zones)) {
     const day = dayOfWall(moment.wall);
@@ -183,8 +183,8 @@ const mostOccurrences = 3_000;
 const firstYear = Date.UTC(1900, 0);
 
 /**
- * The occurrences of a series that begin from `from` to `to`, both walls, by their original starts with
- * those that exceptions replace and EXDATE leaves out.
+ * Lists the occurrences of a series that originally begin between the local times `from` and `to`, including those that
+ * exceptions replace or EXDATE leaves out.
  */
 export function listOccurrences(
   component: IcalComponent,

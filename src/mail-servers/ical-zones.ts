@@ -1,4 +1,4 @@
-/** Local times of iCalendar as instants: by the zones of this machine, those of Windows, and those that a text defines. */
+/** The zones of iCalendar's local times: those of this machine, those of Windows, and those that a text defines. */
 import { dayLength, dayOfWall, readWall as findWall, timeOfWall, type Wall } from '../time/days.ts';
 import { listDays, readRule } from '../time/rule.ts';
 import { makeZone, utc, type Zone } from '../time/zone.ts';
@@ -7,10 +7,10 @@ import type { ReadingWindow } from './connector.ts';
 import { contentOf, type IcalComponent, propertiesOf, readText, Unreadable } from './ical-lines.ts';
 import { windowsZones } from './windows-zones.ts';
 
-/** By the TZID of a text; null for a time without one. @throws Unreadable for a zone that nobody knows */
+/** Finds a zone by its TZID; null for a time without one. @throws Unreadable for an unknown zone */
 export type IcalZones = (tzid: string | null) => Zone;
 
-/** When clocks are set to another offset. */
+/** The instant of a change of offset, with the offsets before and after it. */
 type Onset = { at: number; from: number; to: number };
 
 const mostObservances = 100;
@@ -40,7 +40,7 @@ function repeated(text: string, start: Wall, window: ReadingWindow): Wall[] {
   if (rule.frequency !== 'YEARLY' || rule.count !== null || rule.months.size !== 1)
     throw new Unreadable('its VTIMEZONE does not repeat once a year');
   const until = rule.until === null ? Number.POSITIVE_INFINITY : readWall(rule.until.replace('Z', ''));
-  // The same for some years, so that what lies beyond keeps its instant.
+  // The end stays the same for ten years, so that later items keep their instants from reading to reading.
   const end = Math.ceil((window.end.getTime() + 2 * year) / (10 * year)) * 10 * year;
   const last = Math.min(end, until);
   const first = Math.min(last, window.start.getTime()) - 2 * year;
@@ -56,7 +56,7 @@ function defineZone(timeZone: IcalComponent, window: ReadingWindow): Zone {
     .sort((one, other) => one.at - other.at);
   const [first] = onsets;
   if (!first) throw new Unreadable('its VTIMEZONE is empty');
-  // Clocks that are set twice a day are not known anywhere.
+  // No zone changes its offset twice within a day, so the later change counts.
   const changes = onsets.filter(({ at }, index) => !((onsets[index + 1]?.at ?? Number.NaN) - at < dayLength));
   return makeZone((instant) => {
     let [low, high] = [0, changes.length];
@@ -73,14 +73,14 @@ function defineZone(timeZone: IcalComponent, window: ReadingWindow): Zone {
   });
 }
 
-/** The local time of `20261201T093000` or the midnight of `20261201`. */
+/** Reads the local time `20261201T093000`, or the midnight of `20261201`. */
 export function readWall(text: string): Wall {
   const wall = findWall(text);
   if (wall === null) throw new Unreadable('it has a date that is not in the calendar');
   return wall;
 }
 
-/** What is written as a TEXT in one place and as a parameter in another, and by some in other letters, or with quotes twice. */
+/** Normalises a zone's name, which is a TEXT in one place and a parameter in another, in varying case and quotes. */
 function nameOf(tzid: string): string {
   return readText(tzid)
     .replace(/["\s]+/g, ' ')
@@ -95,12 +95,12 @@ function findWindowsZone(name: string): Zone | undefined {
   return findZone(windowsZonesByName.get(name) ?? '');
 }
 
-/** A zone as Exchange names it. */
+/** Finds a zone by Exchange's name. */
 export function findZoneOfExchange(name: string): Zone | undefined {
   return findWindowsZone(nameOf(name)) ?? findZone(name);
 }
 
-/** Of a name such as `/mozilla.org/20050126_1/Europe/Berlin` what this machine knows. */
+/** Finds a zone of this machine by the end of a name such as `/mozilla.org/20050126_1/Europe/Berlin`. */
 function findByEnd(name: string): Zone | undefined {
   const parts = name.split('/', 12);
   if (parts.length < 3) return undefined;
@@ -108,8 +108,8 @@ function findByEnd(name: string): Zone | undefined {
 }
 
 /**
- * The zones of a VCALENDAR. A name that this machine knows counts more than what the text says of it.
- * @param floating the zone of times that name none: the room's; null where it is not known
+ * Reads the zones of a VCALENDAR. A zone that this machine knows by name precedes the text's own definition.
+ * @param floating the room's zone, for times without one; null where it is unknown
  * @throws Unreadable for more than 100 observances
  */
 export function readZones(calendar: IcalComponent, window: ReadingWindow, floating: string | null): IcalZones {

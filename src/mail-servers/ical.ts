@@ -1,6 +1,6 @@
 /**
- * What one calendar object of a CalDAV server (RFC 4791, 4.1) says: an appointment, or a series with its exceptions, as the
- * items of a window. Anybody who invites a room writes it: what is too much of it is not expanded.
+ * Reads one calendar object of a CalDAV server (RFC 4791, 4.1), an appointment or a series with its exceptions, as the items of
+ * a window. Any sender of an invitation writes it, so its expansion is bounded.
  */
 import { dayLength } from '../time/days.ts';
 import { WrongRule } from '../time/rule.ts';
@@ -32,17 +32,17 @@ import { boundId, cutText, readAddress, readUid } from './values.ts';
 
 export type ObjectReader = {
   window: ReadingWindow;
-  /** The room's address, by which it is found among those invited. */
+  /** The room's address, by which its ATTENDEE is found. */
   mailbox: string;
-  /** The zone of the room, which times without a zone are in; null: such times are not read. */
+  /** The room's zone, for times without one; null: such times are unreadable. */
   timeZone: string | null;
 };
 
 const mostItems = 5_000;
 
 /**
- * The items of a calendar object that overlap the window. Never throws: what cannot be read is a group with a reason.
- * @param id what the server calls it
+ * Reads the items of a calendar object that overlap the window. An unreadable object is a group with a reason, no error.
+ * @param id the server's id
  */
 export function readCalendarObject(id: string, text: string, reader: ObjectReader): RemoteGroup {
   try {
@@ -68,14 +68,14 @@ function readItems(id: string, text: string, reader: ObjectReader): RemoteItem[]
 
 type Part = { event: IcalComponent; occurrence: string; span: IcalSpan; isDate: boolean };
 
-/** Dates are those of the room, whose days begin and end up to half a day away from those of UTC. */
+/** Dates get a margin of a day, as the room's days begin and end up to half a day away from those of UTC. */
 function overlaps({ start, end }: IcalSpan, isDate: boolean, window: ReadingWindow): boolean {
   const margin = isDate ? dayLength : 0;
   const [from, to] = [window.start.getTime() - margin, window.end.getTime() + margin];
   return start < to && (end > from || (end <= start && start >= from));
 }
 
-/** The one that was written last: by SEQUENCE, then by DTSTAMP (RFC 5546, 2.1.5). */
+/** Compares revisions by SEQUENCE, then by DTSTAMP (RFC 5546, 2.1.5). */
 function isNewer(event: IcalComponent, than: IcalComponent): boolean {
   const sequence = (each: IcalComponent) => Number(/^\d{1,9}$/.exec(contentOf(each, 'SEQUENCE') ?? '')?.[0] ?? 0);
   const stamp = (each: IcalComponent) => contentOf(each, 'DTSTAMP') ?? '';
@@ -101,18 +101,18 @@ function partOf(event: IcalComponent, original: number, start: IcalMoment, lengt
   return { event, occurrence: new Date(original).toISOString(), span: spanOf(start, length), isDate };
 }
 
-/** Of one occurrence, and with a range of all that follow it. */
+/** An exception replaces one occurrence, and with a range all later ones too. */
 type Exception = {
   event: IcalComponent;
   original: IcalMoment;
-  /** As an instant. */
+  /** The instant of `original`. */
   at: number;
   isRange: boolean;
   start: IcalMoment;
   length: IcalLength | null;
 };
 
-/** By their original starts. */
+/** Reads the exceptions by the instants of their original starts. */
 function readExceptions(
   events: IcalComponent[],
   series: { start: IcalMoment | null; length: IcalLength | null },
@@ -139,11 +139,11 @@ type Series = {
   length: IcalLength | null;
   /** In the order of their original starts. */
   ranges: Exception[];
-  /** Whether an occurrence is neither an exception nor left out. */
+  /** Whether an original start is neither replaced by an exception nor left out by EXDATE. */
   isOwn: (original: number) => boolean;
 };
 
-/** What is no exception: all of it, or the occurrences that begin early enough to reach into the window. */
+/** Lists what is no exception: a single appointment, or the occurrences that may reach into the window. */
 function* listOwn(series: Series, zones: IcalZones, window: ReadingWindow): Iterable<Part> {
   const { event, start, length, ranges, isOwn } = series;
   const isDate = start.zone === null;
@@ -196,7 +196,7 @@ function makeItem(id: string, { event, occurrence, span, isDate }: Part, mailbox
   };
 }
 
-/** Of years beyond those that an ISO date and the database have room for. */
+/** @throws Unreadable for years beyond those of ISO dates and of the database */
 function dateOf(instant: number): Date {
   if (!(instant > Date.UTC(0, 0) - 2_000 * 366 * dayLength && instant < Date.UTC(9999, 0)))
     throw new Unreadable('it lasts beyond the calendar');
@@ -205,14 +205,14 @@ function dateOf(instant: number): Date {
 
 const upper = (event: IcalComponent, name: string) => contentOf(event, name)?.trim().toUpperCase();
 
-/** TRANSP and STATUS; Exchange says more exactly by a property of its own. */
+/** Reads TRANSP and STATUS, and Exchange's own property, which says more. */
 function readShownAs(event: IcalComponent): RemoteItem['shownAs'] {
   const shown = upper(event, 'X-MICROSOFT-CDO-BUSYSTATUS');
   if (upper(event, 'TRANSP') === 'TRANSPARENT' || shown === 'FREE') return 'Free';
   return upper(event, 'STATUS') === 'TENTATIVE' || shown === 'TENTATIVE' ? 'Tentative' : 'Busy';
 }
 
-/** `mailto:`, or beside another kind of address the EMAIL of its parameters (RFC 7986); in lower case, null without one. */
+/** The address of a `mailto:`, or else of the parameter EMAIL (RFC 7986), in lower case; null without one. */
 function addressOf(value: string, parameters: ReadonlyMap<string, string>): string | null {
   const text = /^mailto:(.+)$/i.exec(value.trim())?.[1] ?? parameters.get('EMAIL') ?? '';
   return readAddress(text)?.toLowerCase() ?? null;
@@ -237,7 +237,7 @@ const responses: Readonly<Record<string, RemoteItem['response']>> = {
   DECLINED: 'Declined',
 };
 
-/** What the room has answered; to what nobody is invited to, or the room invites to, it need not answer. */
+/** Reads the room's response; 'Organizer' where nobody is invited, or the room itself is the organizer. */
 function readResponse(event: IcalComponent, mailbox: string): RemoteItem['response'] {
   const invited = propertiesOf(event, 'ATTENDEE');
   const own = invited.find(({ value, parameters }) => addressOf(value, parameters) === mailbox);

@@ -1,21 +1,21 @@
-/** A mail server that does not take the account is left alone for a while: every further attempt might lock the account out. */
+/** Pauses after a mail server has refused the account, as further attempts might make the server lock the account. */
 import type { MailServerSettings } from '../config.ts';
 import { AccountRefused } from './faults.ts';
 
 export type Lockout = {
-  /** To be called before anything is asked. @returns what an answer is told with @throws AccountRefused during a pause */
+  /** Call it before each request. @returns a ticket for `refuse` @throws AccountRefused during a pause */
   enter(): number;
-  /** The mail server has answered with something else than 401. */
+  /** Call it after an answer other than 401. */
   end(): void;
-  /** @param entered of the attempt that has failed @returns what is thrown for it */
+  /** Call it after a 401. @param entered the request's ticket @returns the error to throw */
   refuse(fault: AccountRefused, entered: number): AccountRefused;
 };
 
 const [firstPauseMs, longestPauseMs] = [60_000, 900_000];
-/** For how long the one that tries after a pause is alone, unless it is answered before. */
+/** How long the first request after a pause holds back all others, unless it is answered before. */
 const trialMs = 15_000;
 
-/** Of one connector, in this process only. */
+/** The lockout of one connector, in this process only. */
 export function openLockout({ ClientId }: Pick<MailServerSettings, 'ClientId'>): Lockout {
   const named = ClientId ? 'ClientId and ClientSecret' : 'User and Password';
   let [refusals, until, said] = [0, 0, ''];
@@ -40,7 +40,7 @@ export function openLockout({ ClientId }: Pick<MailServerSettings, 'ClientId'>):
       refusals = 0;
     },
     refuse({ message }, entered) {
-      // Those that were in flight together count as one.
+      // Refusals of requests that were in flight together count once.
       if (entered === refusals) {
         refusals += 1;
         until = Date.now() + Math.min(firstPauseMs * 2 ** (refusals - 1), longestPauseMs);

@@ -1,8 +1,8 @@
-/** The pages of a reading, together. */
+/** Merges the pages of a reading. */
 import type { CalendarChanges, CalendarPage, RemoteGroup } from './connector.ts';
 import { groupItems, type ReadOfGroup } from './groups.ts';
 
-/** Of pages in their order, without those that others have made void. */
+/** Drops the pages before the last one that restarts the reading. */
 export function withoutVoid<Page extends Pick<CalendarPage, 'restarts'>>(pages: readonly Page[]): Page[] {
   return pages.slice(
     Math.max(
@@ -12,7 +12,7 @@ export function withoutVoid<Page extends Pick<CalendarPage, 'restarts'>>(pages: 
   );
 }
 
-/** What pages tell, in their order: of the same thing the last word. */
+/** Merges pages in their order; the last entry of each group wins. */
 export function mergePages(
   pages: readonly Pick<CalendarPage, 'groups' | 'removed' | 'isSlice' | 'restarts'>[],
 ): Pick<CalendarChanges, 'groups' | 'removed'> {
@@ -33,7 +33,7 @@ export function mergePages(
   return { groups: [...groups.values(), ...groupItems([...sliced.values()])], removed: [...removed] };
 }
 
-/** Of a group of which other slices may have more. */
+/** The items of a group, to be grouped again with those of other slices. */
 function readsOf({ id: group, items, unreadable }: RemoteGroup): ReadOfGroup[] {
   if (unreadable !== undefined) return [{ group, id: `! ${group}`, unreadable }];
   return items.map((item) => ({ group, id: item.id, item }));

@@ -1,8 +1,8 @@
-/** Cursors, and how far a reading of several steps has come, as they are kept: another release may have written them. */
+/** Reads stored cursors and continuations, which another release may have written. */
 import type { z } from 'zod';
 import { ServerFault } from './connector.ts';
 
-/** @throws ServerFault StateLost for what is not of this form */
+/** @throws ServerFault StateLost where `kept` does not match `form` */
 export function readPlace<Place>(form: z.ZodType<Place>, kept: string | null): Place | null {
   if (kept === null) return null;
   try {

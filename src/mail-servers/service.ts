@@ -1,14 +1,14 @@
 /**
- * Mail servers and the protocols that they speak: no database, and no other room.
+ * Mail servers and their protocols; without the database, and without other rooms.
  *
- * Terms: a **connector** is the way to one mail server as the account of its settings. A **page** is a part of a reading that
- * may be kept; a **group** is an appointment or a series with all its occurrences in the window that is read; a **cursor** tells
- * from where on the server is asked for changes the next time.
+ * Terms: a **connector** is the client of one mail server, with the account of its settings. A **page** is a part of a reading
+ * that may be kept; a **group** is an appointment or a series with all its occurrences in the window that is read; a **cursor**
+ * marks where the next reading asks for changes.
  *
  * Invariants:
  * - A mail server is asked at the origin of its settings alone, within bounds of time and size.
- * - Whatever goes wrong there is a `ServerFault`, whose text holds no secrets.
- * - Nothing that was asked or answered is logged.
+ * - Every failure is a `ServerFault`, whose text holds no secrets.
+ * - The contents of requests and answers are not logged.
  */
 import type { Config, MailServerSettings } from '../config.ts';
 import type { Log } from '../log.ts';
@@ -39,7 +39,7 @@ export { childOf, childrenOf, readXml, textOf, type XmlElement, XmlFault } from 
 
 const openers = { Ews: openEws, Graph: openGraph, CalDav: openCalDav };
 
-/** The ways to mail servers, of the same settings always the same one, as it keeps a token. Nothing is asked of it yet. */
+/** Opens connectors; the same settings always get the same one, as it keeps a token. Sends no request yet. */
 export function openConnectors({ log }: { log: Log }): (settings: MailServerSettings) => Connector {
   const opened = new Map<MailServerSettings, Connector>();
   return (settings) => {
@@ -52,7 +52,7 @@ export function openConnectors({ log }: { log: Log }): (settings: MailServerSett
   };
 }
 
-/** What of the settings decides which calendars there are, and where. */
+/** The part of the settings that decides which calendars there are, and where. */
 export const calendarSettings = ({ MailServer }: Config) =>
   Object.entries(MailServer)
     .map(([mandator, { Kind, Url, Calendars }]) => [mandator, Kind, Url, Calendars] as const)

@@ -1,4 +1,4 @@
-/** Views that servers cut off, or are slow to give, are read in slices of time, each whole. */
+/** Reads a window in slices of time, as servers cut off long views, or are slow to return them. */
 import { z } from 'zod';
 import { dayLength } from '../time/days.ts';
 import { type ReadingWindow, ServerFault } from './connector.ts';
@@ -6,7 +6,7 @@ import { TimedOut } from './faults.ts';
 
 const [longest, least, slowest] = [61 * dayLength, 15 * 60_000, dayLength];
 
-/** Where the reading of a window goes on, how long its next slice is, and may become; in milliseconds. */
+/** Where the reading of a window goes on, the length of the next slice, and its maximum; in milliseconds. */
 export const slicePlace = z.strictObject({ at: z.number(), length: z.number(), most: z.number() });
 export type SlicePlace = z.infer<typeof slicePlace>;
 
@@ -19,10 +19,10 @@ export const firstSlice = ({ start }: ReadingWindow): SlicePlace => ({
 });
 
 /**
- * The slices of a window from `place` on; what lies in two of them is in both. `read` answers undefined for a slice with more
- * than the server gives at once, which is halved then. One that the server does not give in time is halved, too, but for the
- * next attempt: this one ends, for a server that does not answer at all must not be waited for again and again.
- * @param mostItems that the server gives at once
+ * Reads the slices of a window from `place` on; an item in two slices comes with both. `read` returns undefined for a slice with
+ * more items than the server returns at once; that slice is halved. A slice that times out is halved too, but only for the next
+ * attempt: this one ends, as a server that does not answer at all must not be waited for repeatedly.
+ * @param mostItems the items that the server returns at once
  * @throws ServerFault TooLarge
  */
 export async function* readSlices<Item>(
@@ -60,7 +60,7 @@ export async function* readSlices<Item>(
   }
 }
 
-/** An answer of too many bytes is one of too many items. */
+/** Treats an answer with too many bytes as one with too many items. */
 function readOrCut<Item>(
   slice: ReadingWindow,
   read: (slice: ReadingWindow) => Promise<Item[] | undefined>,

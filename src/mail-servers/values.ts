@@ -1,15 +1,15 @@
-/** Values of mail servers as we take them over: anybody may have filled them by inviting a room. */
+/** Bounds the values of mail servers, which any sender of an invitation may have written. */
 import { createHash } from 'node:crypto';
 
-/** What bookings allow. */
+/** The limit of bookings. */
 const longestText = 200;
 const longestAddress = 254;
 const longestId = 512;
 const [earliest, latest] = [Date.UTC(1900), Date.UTC(2200)];
 
-/** On one line, at most so many characters (200); null when nothing is left. */
+/** Puts a text on one line of at most `most` characters; null when nothing is left. */
 export function cutText(text: string | null | undefined, most = longestText): string | null {
-  // What is cut off first is not looked at: it may be megabytes.
+  // Cut first, as the text may have megabytes.
   const words = (text ?? '').slice(0, 8 * most).replace(/[\p{Cc}\u2028\u2029\s]+/gu, ' ');
   const cut = words.trim().slice(0, most);
   return (
@@ -20,7 +20,7 @@ export function cutText(text: string | null | undefined, most = longestText): st
   );
 }
 
-/** Null for what is no e-mail address, such as the X.500 names of Exchange. */
+/** @returns null where the text is no e-mail address, such as an X.500 name of Exchange */
 export function readAddress(text: string | null | undefined): string | null {
   const address = (text ?? '').slice(0, longestAddress + 1).trim();
   return address.length <= longestAddress && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(address)
@@ -28,19 +28,19 @@ export function readAddress(text: string | null | undefined): string | null {
     : null;
 }
 
-/** An id as it is kept: itself, or if it is too long or unfit for the database its hash. */
+/** An id as it is stored: itself, or its hash if it is too long or unfit for the database. */
 export function boundId(id: string): string {
   if (id.length <= longestId && /^[\x20-\x7e]*$/.test(id)) return id;
   return `sha256:${createHash('sha256').update(id).digest('hex')}`;
 }
 
-/** `2026-11-20T09:00:00.0000000Z`, with an offset or without one (then UTC); undefined for what is no date of this time. */
+/** Reads `2026-11-20T09:00:00.0000000Z`, with an offset or none (UTC); undefined for no date, or one not in 1900 to 2199. */
 export function readInstant(text: string | null | undefined): Date | undefined {
   const parts = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,3})?\d{0,9}(Z|[+-]\d\d:\d\d)?$/.exec(text ?? '');
   if (!parts) return undefined;
   const [, time = '', fraction = '', zone = 'Z'] = parts;
   const milliseconds = Date.parse(`${time}${fraction}${zone}`);
-  // NaN is neither.
+  // NaN meets neither condition.
   return milliseconds >= earliest && milliseconds < latest ? new Date(milliseconds) : undefined;
 }
 
@@ -49,8 +49,8 @@ const vCalUid = '7643616C2D55696401000000';
 const [dateAt, dataAt] = [32, 80];
 
 /**
- * The UID (RFC 5545) that all occurrences of a series share, out of what Exchange tells: its global object ids carry the day
- * of an occurrence, and wrap the UID of an invitation from elsewhere (MS-OXCICAL 2.1.3.1.1.20.26).
+ * Reads the UID (RFC 5545) that all occurrences of a series share. Exchange's global object ids carry the day of an occurrence,
+ * and wrap the UID of an invitation from elsewhere (MS-OXCICAL 2.1.3.1.1.20.26).
  */
 export function readUid(text: string | null | undefined): string | null {
   const uid = (text ?? '').trim();

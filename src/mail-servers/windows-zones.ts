@@ -1,9 +1,9 @@
-/** The names that Windows gives to zones, by which Exchange and Outlook call them in iCalendar: those of CLDR. */
+/** The Windows names of zones, which Exchange and Outlook use in iCalendar, from CLDR. */
 import cldr from 'cldr-core/supplemental/windowsZones.json' with { type: 'json' };
 
 const { mapTimezones } = cldr.supplemental.windowsZones;
 
-/** IANA zones by these names; of several that have one name, the one that is of no country. */
+/** IANA zones by Windows name. Where a name has several, the zone of territory 001 counts, which is no country's. */
 export const windowsZones: Readonly<Record<string, string>> = Object.fromEntries(
   mapTimezones
     .filter(({ mapZone }) => mapZone._territory === '001')

@@ -1,4 +1,4 @@
-/** XML from outside: read within bounds, into a small tree. Names are compared by namespace and local name, never by prefix. */
+/** Reads untrusted XML within bounds into a small tree. Names are compared by namespace and local name, never by prefix. */
 import { isUtf8 } from 'node:buffer';
 import { SaxesParser } from 'saxes';
 
@@ -7,10 +7,10 @@ export type XmlElement = {
   /** '' for none. */
   readonly namespace: string;
   readonly name: string;
-  /** By local name; those of a namespace by `{namespace}name`. */
+  /** By local name, or by `{namespace}name`. */
   readonly attributes: ReadonlyMap<string, string>;
   readonly children: readonly XmlElement[];
-  /** What stands in it directly, CDATA too, not trimmed. */
+  /** The element's own text with CDATA, not trimmed. */
   readonly text: string;
 };
 
@@ -20,12 +20,12 @@ type OpenElement = XmlElement & {
   text: string;
 };
 
-/** It is not XML, or not such as we take; the message is for people and quotes nothing of it. */
+/** The bytes are not XML, or not within bounds; the message is for people and quotes nothing of them. */
 export class XmlFault extends Error {}
 
 const deepest = 32;
 const mostAttributes = 64;
-/** Of characters: namespaces are compared with each use. */
+/** In characters; bounded, as namespaces are compared with each use. */
 const longestNamespace = 256;
 const byteOrderMark = '\uFEFF';
 const noAttributes: ReadonlyMap<string, string> = new Map();
@@ -33,10 +33,10 @@ const xmlnsNamespace = 'http://www.w3.org/2000/xmlns/';
 
 const [lessThan, ampersand, bracket, carriageReturn] = Buffer.from('<&]\r');
 
-/** Tags, comments, entities, ends of CDATA and of lines cost the parser most: they are counted before it sees any. */
+/** Counts tags, comments, entities, ends of CDATA and of lines before the parser runs, as they cost it most. */
 function checkMarkup(bytes: Buffer, most: number): void {
   let count = 0;
-  // Not `of`, which takes five times as long.
+  // A loop with `of` takes five times as long.
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
     if (byte === lessThan || byte === ampersand || byte === bracket || byte === carriageReturn) count += 1;
@@ -49,7 +49,7 @@ const endsOfProlog: readonly [start: string, end: string][] = [
   ['<!--', '-->'],
 ];
 
-/** The parser tells of a DOCTYPE too, but only at its end, which may be far or nowhere. */
+/** Refuses a DOCTYPE at its beginning, as the parser reports it only at its end, which may be far or missing. */
 function checkDoctype(text: string): void {
   const space = /[ \t\r\n]*/y;
   let at = 0;
@@ -76,9 +76,9 @@ function decode(bytes: Buffer): string {
 }
 
 /**
- * The root element. Refused: a DOCTYPE, entities but the five of XML, more than 32 levels, control characters, every encoding
- * but UTF-8, and whatever is not well-formed.
- * @param most of elements and attributes together; of tags, comments, entities, lines and the like three times as many
+ * Reads the root element. Refuses a DOCTYPE, entities except the five of XML, more than 32 levels, control characters, encodings
+ * other than UTF-8, and XML that is not well-formed.
+ * @param most elements and attributes together; three times as many tags, comments, entities and lines
  * @throws XmlFault
  */
 export function readXml(bytes: Buffer, most: number): XmlElement {
@@ -103,8 +103,8 @@ export function readXml(bytes: Buffer, most: number): XmlElement {
     if (element) element.text += text;
   }
 
-  // With a seventh handler V8 would keep the parser as a dictionary, and take four times as long: so there is none for errors,
-  // which are thrown then, nor for the declaration.
+  // With a seventh handler V8 turns the parser into a dictionary, four times as slow. So there is no handler for errors, which
+  // the parser throws then, nor for the declaration.
   parser.on('doctype', refuseDoctype);
   parser.on('attribute', ({ name, prefix, value }) => {
     countOne();
@@ -164,7 +164,7 @@ function readAttributes(attributes: Readonly<Record<string, Attribute>>): Readon
   return read.size === 0 ? noAttributes : read;
 }
 
-/** The first child of this name; undefined without one, and of nothing. */
+/** The first child of this name; undefined without one, or without an element. */
 export function childOf(element: XmlElement | undefined, namespace: string, name: string): XmlElement | undefined {
   return element?.children.find((child) => child.name === name && child.namespace === namespace);
 }
@@ -187,7 +187,7 @@ const escapes: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 };
 
-/** A text as it may stand in an element or an attribute; characters that XML cannot hold become U+FFFD. */
+/** Escapes a text for an element or an attribute; characters that XML forbids become U+FFFD. */
 export function escapeXml(text: string): string {
   return (
     text
