@@ -9,7 +9,7 @@ const room = `(?!(?:${floors})/)[^/]+`;
 /** A face of many records is made of parts, by their nouns: rest.ts of device-rest.ts. */
 const part = '(?:|[a-z]+-)';
 const face = `${part}(?:rest|graphql|tasks|cli)`;
-const errorsAndLog = '^src/(errors|fields|input|log|storable)\\.ts$';
+const errorsAndLog = '^src/(errors|fields|input|log|query-parameters|storable)\\.ts$';
 /** What REST, GraphQL and the command line share. */
 const sharedFloors = '^src/(flow|http)/';
 const context = '^src/context\\.ts$';
@@ -89,7 +89,7 @@ module.exports = {
         '^src/worker/(queue|leases)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(access|config|containment|errors|fields|finding|log|names|storable)\\.ts$',
+        '^src/(access|config|containment|errors|fields|finding|log|names|query-parameters|storable)\\.ts$',
       ],
     ),
     {
@@ -107,7 +107,12 @@ module.exports = {
         path: `^src/(${hallways})/`,
         pathNot: ['^src/graphql/schema\\.ts$', '^src/worker/', '^src/cli/program\\.ts$', '^src/web/[^/]+/'],
       },
-      ['^src/$1/', sharedFloors, '^src/(errors|fields|finding|input|storable|context|config|log)\\.ts$', paging],
+      [
+        '^src/$1/',
+        sharedFloors,
+        '^src/(errors|fields|finding|input|query-parameters|storable|context|config|log)\\.ts$',
+        paging,
+      ],
     ),
     onlyTo('graphql-schema', '^src/graphql/schema\\.ts$', [
       '^src/graphql/',
@@ -139,6 +144,7 @@ module.exports = {
     onlyTo('config', '^src/config\\.ts$', ['^src/settings\\.ts$']),
     onlyTo('settings', '^src/settings\\.ts$', ['^src/(names|setting-values)\\.ts$']),
     onlyTo('fields', '^src/fields\\.ts$', ['^src/storable\\.ts$']),
+    onlyTo('query-parameters', '^src/query-parameters\\.ts$', ['^src/(fields|storable)\\.ts$', paging]),
     onlyTo('ground', '^src/(containment|errors|finding|log|names|setting-values|storable)\\.ts$', ['^src/names\\.ts$']),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 

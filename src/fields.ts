@@ -21,10 +21,10 @@ export const sentText = (most: number) =>
     .min(1, 'must not be empty')
     .max(most, `must have at most ${most} characters`);
 
-/** An instant of a body. */
-export const sentInstant = () =>
+/** An instant of a body, or of a query. */
+export const sentInstant = (error = 'must be a date-time such as 2027-02-01T08:00:00Z') =>
   z.iso
-    .datetime({ offset: true, error: 'must be a date-time such as 2027-02-01T08:00:00Z', abort: true })
+    .datetime({ offset: true, error, abort: true })
     .max(40)
     // With its offset an instant may be in a year that RFC 3339 cannot write.
     .refine((written) => /^\d{4}-/.test(new Date(written).toISOString()), 'must be in a year from 0 to 9999')

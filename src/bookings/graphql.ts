@@ -1,8 +1,8 @@
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
-import { readFilter } from '../graphql/filters.ts';
-import { idArgument, longIdArgument } from '../graphql/ids.ts';
+import { filterType } from '../graphql/filters.ts';
+import { given } from '../graphql/given.ts';
 import { bodyType, enumType, readBody, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { readLongId } from '../input.ts';
@@ -48,35 +48,8 @@ function addBooking(builder: Builder) {
 
 type BookingTypes = ReturnType<typeof addBooking>;
 
-function addFilter(builder: Builder, { status, kind }: BookingTypes) {
-  return builder.inputType('BookingFilter', {
-    description: 'Which bookings; members that are left out do not count.',
-    fields: (t) => ({
-      from: t.field({
-        type: 'DateTime',
-        description: 'That end after this instant, teardown included; now when left out.',
-      }),
-      to: t.field({
-        type: 'DateTime',
-        description:
-          'That begin before this instant, setup included, at most 366 days after `from`; 31 days after it when left out.',
-      }),
-      resourceId: t.id({ description: 'Of this resource.', validate: idArgument }),
-      locationId: t.id({ description: 'At this location.', validate: idArgument }),
-      personId: t.id({ description: 'For this person.', validate: idArgument }),
-      seriesId: t.id({
-        description: 'Of this series; all of it where `from` and `to` are left out.',
-        validate: longIdArgument,
-      }),
-      status: t.field({ type: status, description: 'Of this status.' }),
-      kind: t.field({ type: kind, description: 'Of this kind.' }),
-      changedAfter: t.field({
-        type: 'DateTime',
-        description: 'That were made or changed after this instant.',
-      }),
-    }),
-  });
-}
+const addFilter = (builder: Builder) =>
+  filterType(builder, 'BookingFilter', 'Which bookings; members that are left out do not count.', wire.bookingFilter);
 
 type FilterType = ReturnType<typeof addFilter>;
 
@@ -101,7 +74,7 @@ function addQueries(builder: Builder, { booking }: BookingTypes, filter: FilterT
       description:
         'The bookings that occupy their resources in a window, whatever their status, in the order in which they begin to.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
-        bookings.listBookings(context.db, viewer, readFilter(wanted), pageOf(bookings.bookingList, page)),
+        bookings.listBookings(context.db, viewer, given(wanted), pageOf(bookings.bookingList, page)),
     }),
   }));
 }
@@ -247,7 +220,7 @@ function addSubscription(builder: Builder, { booking }: BookingTypes, filter: Fi
         'A frame at once: with the present cursor, so that whoever then lists bookings misses nothing, or with what has changed since `after`. Then one after each change, and an empty one every 30 seconds. A new booking is told when it fits the filter; a changed one when its resource (the one before or the one after), location, kind and series do, whatever its time, status and person are now: it may have to go from where it is shown.',
       subscribe: (_root, { filter: wanted, after }, call) =>
         call.streams.open(call, [bookings.bookingTopic(call.viewer)], (changes, signal) =>
-          bookings.watchBookings(call.context.db, call.viewer, readFilter(wanted), after, changes, signal),
+          bookings.watchBookings(call.context.db, call.viewer, given(wanted), after, changes, signal),
         ),
       resolve: resolveFrame,
     }),
@@ -256,7 +229,7 @@ function addSubscription(builder: Builder, { booking }: BookingTypes, filter: Fi
 
 export const addTypes: AddTypes = (builder) => {
   const types = addBooking(builder);
-  const filter = addFilter(builder, types);
+  const filter = addFilter(builder);
   addQueries(builder, types, filter);
   addOccupied(builder);
   addCreation(builder, types.booking);

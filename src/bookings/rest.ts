@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
+import { longId, paging } from '../query-parameters.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
-import { id, instant, longId, paging } from '../rest/parameters.ts';
 import { type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
 import { readIfMatch, readOptionalIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as examples from './examples.ts';
@@ -81,20 +81,7 @@ export const routes = [
     summary: 'List bookings',
     description:
       'The bookings of the tenant that occupy their resources between `From` and `To`, whatever their status, in the order in which they begin to. Of a private one others see only that it is there.',
-    query: z.strictObject({
-      From: instant('Only those that end after this instant, teardown included; now when left out.').optional(),
-      To: instant(
-        'Only those that begin before this instant, setup included, at most 366 days after `From`; 31 days after it when left out.',
-      ).optional(),
-      ResourceId: id('Only those of this resource.').optional(),
-      LocationId: id('Only those at this location.').optional(),
-      PersonId: id('Only those for this person.').optional(),
-      SeriesId: longId('Only those of this series; all of it where `From` and `To` are left out.').optional(),
-      Status: wire.bookingStatus.optional().meta({ description: 'Only those of this status.' }),
-      Kind: wire.bookingKind.optional().meta({ description: 'Only those of this kind.' }),
-      ChangedAfter: instant('Only those that were made or changed after this instant.').optional(),
-      ...paging,
-    }),
+    query: wire.bookingFilter.extend(paging),
     answers: {
       200: {
         description: 'One page of bookings.',

@@ -1,6 +1,7 @@
 /** Bookings as clients see and send them: REST in Pascal case, GraphQL in camel case (contract 5.2). */
 import { z } from 'zod';
 import { flag, id, instant, maybeInstant, maybeText, positive, text, toFields } from '../fields.ts';
+import * as parameters from '../query-parameters.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
 import {
   type Booking,
@@ -255,3 +256,20 @@ export function toBookingRecord(booking: Booking) {
     Version: booking.version,
   };
 }
+
+/** Which bookings a list has. */
+export const bookingFilter = z.strictObject({
+  From: parameters.instant('Only those that end after this instant, teardown included; now when left out.').optional(),
+  To: parameters
+    .instant(
+      'Only those that begin before this instant, setup included, at most 366 days after `From`; 31 days after it when left out.',
+    )
+    .optional(),
+  ResourceId: parameters.id('Only those of this resource.').optional(),
+  LocationId: parameters.id('Only those at this location.').optional(),
+  PersonId: parameters.id('Only those for this person.').optional(),
+  SeriesId: parameters.longId('Only those of this series; all of it where `From` and `To` are left out.').optional(),
+  Status: bookingStatus.optional().meta({ description: 'Only those of this status.' }),
+  Kind: bookingKind.optional().meta({ description: 'Only those of this kind.' }),
+  ChangedAfter: parameters.instant('Only those that were made or changed after this instant.').optional(),
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { paging, waitSeconds } from '../rest/parameters.ts';
+import { paging, waitSeconds } from '../query-parameters.ts';
 import { type Route, route } from '../rest/route.ts';
 import * as examples from './examples.ts';
 import { readChangePage, waitForChanges } from './service.ts';

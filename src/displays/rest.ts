@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { id } from '../rest/parameters.ts';
+import { id } from '../query-parameters.ts';
 import { type Route, route } from '../rest/route.ts';
 import { deviceRoutes } from './device-rest.ts';
 import * as displays from './service.ts';

@@ -1,28 +1,61 @@
-/** Members of inputs that several rooms share. */
+/** Inputs made of the queries of REST's lists, so that both fronts take the same members within the same bounds. */
+import type { InputFieldBuilder, InputRef } from '@pothos/core';
 import { z } from 'zod';
-import { readLongId } from '../input.ts';
-import type { Types } from './builder.ts';
-import { given } from './given.ts';
-import { idArgument } from './ids.ts';
-import { textArgument } from './texts.ts';
+import { type Fields, lowerFirst } from '../fields.ts';
+import { storableText } from '../storable.ts';
+import { type Builder, type Types, typeNamed } from './builder.ts';
 
-/** Filters of resources. */
-export const resourceFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => ({
-  locationId: t.id({ description: 'Of this location.', validate: idArgument }),
-  minCapacity: t.int({
-    description: 'For at least so many persons.',
-    validate: { min: 0, max: 1_000_000 },
-  }),
-  equipment: t.stringList({
-    description: 'That have all of this.',
-    validate: { schema: z.array(textArgument(100).schema).max(20) },
-  }),
-});
+type Member = { type: unknown; schema?: z.ZodType };
 
-type Filter<Sent> = { [Name in keyof Sent]?: Name extends `${string}Id` ? number : NonNullable<Sent[Name]> };
+/** The type of a member, and what judges it beyond that type; instants, flags and enumerations are read by their types. */
+function memberOf(query: z.ZodType): Member {
+  const schema = query instanceof z.ZodOptional ? (query.unwrap() as z.ZodType) : query;
+  const { id, type, items } = { ...schema.meta(), ...query.meta() } as z.GlobalMeta & {
+    type?: string;
+    items?: { type: string };
+  };
+  if (type === 'integer') return { type: 'ID', schema };
+  if (type === 'boolean') return { type: 'Boolean' };
+  if (type === 'array') return { type: [items?.type === 'integer' ? 'ID' : 'String'], schema };
+  if (schema instanceof z.ZodEnum) return { type: typeNamed(id ?? '') };
+  if (schema instanceof z.ZodNumber) return { type: 'Int', schema };
+  if (schema instanceof z.ZodPipe) return { type: 'DateTime' };
+  return { type: 'String', schema: storableText.pipe(schema as z.ZodString) };
+}
 
-/** Reads a filter: null counts as left out, and a member whose name ends with `Id` becomes a number. */
-export const readFilter = <Sent extends object>(sent: Sent | null | undefined): Filter<Sent> =>
-  Object.fromEntries(
-    Object.entries(given(sent)).map(([name, value]) => [name, name.endsWith('Id') ? readLongId(String(value)) : value]),
-  ) as Filter<Sent>;
+/** Names in backticks as GraphQL spells them. */
+const spell = (description: string) => description.replaceAll(/`(\w+)`/g, (_, name) => `\`${lowerFirst(name)}\``);
+
+/**
+ * An input with the members of a query in camel case; ids arrive as numbers, as a query's do.
+ * @param others members that GraphQL takes in another form
+ */
+export function filterType<Query extends z.ZodObject, Others extends object = object>(
+  builder: Builder,
+  name: string,
+  description: string,
+  { shape }: Query,
+  others: (t: InputFieldBuilder<Types, 'InputObject'>) => object = () => ({}),
+): InputRef<Fields<z.output<Query>> & Others> {
+  return builder.inputType(name, {
+    description,
+    fields: (t) => ({
+      ...others(t),
+      ...Object.fromEntries(
+        Object.entries(shape as Record<string, z.ZodType>).map(([member, query]) => {
+          const { type, schema } = memberOf(query);
+          const about = spell(query.description ?? (query as z.ZodOptional<z.ZodType>).unwrap().description ?? '');
+          return [
+            lowerFirst(member),
+            t.field({
+              type: type as 'String',
+              required: !query.isOptional() as false,
+              description: about,
+              ...(schema && { validate: { schema: schema as z.ZodType<string> } }),
+            }),
+          ];
+        }),
+      ),
+    }),
+  }) as unknown as InputRef<Fields<z.output<Query>> & Others>;
+}

@@ -5,9 +5,9 @@ import { readPage } from '../db/paging.ts';
 import { MethodNotAllowed, NotFound } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 import { type BodyLimits, readBytes } from '../http/request-body.ts';
+import { id, paging } from '../query-parameters.ts';
 import { anonymousSender, limitTokenRequests } from '../rest/limits.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
-import { id, paging } from '../rest/parameters.ts';
 import { type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import {
   apiScope,

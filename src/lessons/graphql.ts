@@ -2,10 +2,10 @@
 import type { EnumRef, ObjectRef } from '@pothos/core';
 import { type AddTypes, type Builder, type Types, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
-import { textArgument } from '../graphql/texts.ts';
 import { addImports } from './import-graphql.ts';
 import * as lessons from './service.ts';
 import { addTimetable } from './timetable-graphql.ts';
@@ -48,27 +48,20 @@ function addBatch(builder: Builder, conflictRule: EnumRef<Types, lessons.Conflic
 type BatchType = ObjectRef<Types, lessons.Batch>;
 type StatusType = ReturnType<typeof enumType<lessons.Batch['importStatus']>>;
 
-function addQueries(
-  builder: Builder,
-  batch: BatchType,
-  importStatus: StatusType,
-  operation: EnumRef<Types, lessons.JobOperation>,
-): void {
-  const filter = builder.inputType('BatchFilter', {
-    description: 'Which batches; members that are left out do not count.',
-    fields: (t) => ({
+function addQueries(builder: Builder, batch: BatchType, importStatus: StatusType): void {
+  const filter = filterType<typeof wire.batchFilter, { importStatus?: lessons.Batch['importStatus'][] | null }>(
+    builder,
+    'BatchFilter',
+    'Which batches; members that are left out do not count.',
+    wire.batchFilter,
+    (t) => ({
       importStatus: t.field({
         type: [importStatus],
         description: 'In one of these states; the two running ones when left out.',
         validate: { minLength: 1 },
       }),
-      operation: t.field({ type: operation, description: 'Of this operation.' }),
-      jobID: t.string({ description: 'That name this JobID.', validate: textArgument(wire.longestKey) }),
-      createdAfter: t.field({ type: 'DateTime', description: 'Accepted after this instant.' }),
-      createdBefore: t.field({ type: 'DateTime', description: 'Accepted before this instant.' }),
-      mine: t.boolean({ description: 'Only those of the person who asks.' }),
     }),
-  });
+  );
   builder.objectField(typeNamed<{ kind: string; id: string }>('Change'), 'batch', (t) =>
     t.field({
       type: batch,
@@ -134,12 +127,12 @@ function addSubscriptions(builder: Builder, batch: BatchType, importStatus: Stat
 
 export const addTypes: AddTypes = (builder) => {
   const importStatus = enumType(builder, wire.importStatus);
-  const operation = enumType(builder, wire.operation);
+  enumType(builder, wire.operation);
   const conflictRule = enumType(builder, wire.conflictRule);
   enumType(builder, wire.failureKind);
   enumType(builder, wire.severity);
   const batch = addBatch(builder, conflictRule);
-  addQueries(builder, batch, importStatus, operation);
+  addQueries(builder, batch, importStatus);
   addSubscriptions(builder, batch, importStatus);
   addImports(builder, batch, conflictRule);
   addTimetable(builder);

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
+import { flag, paging, waitSeconds } from '../query-parameters.ts';
 import { requestBody } from '../rest/body.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
-import { flag, instant, paging, waitSeconds } from '../rest/parameters.ts';
 import { type DescribedAnswer, type RestCall, readIdempotencyKey, route } from '../rest/route.ts';
 import * as lessons from './service.ts';
 import * as wire from './wire.ts';
@@ -12,9 +12,6 @@ import * as wire from './wire.ts';
 const path = '/v2.0/jobs';
 
 const batchParams = z.object({ batchId: z.uuid().meta({ description: 'The BatchId of the 202.' }) });
-const name = (description: string, most = wire.longestKey) =>
-  z.string().min(1).max(most).optional().meta({ description });
-
 const forDisplays = { 403: 'A display reads and sends no lessons.' };
 
 const lessonErrorList = listOf(wire.lessonError, 'LessonErrorList')
@@ -114,7 +111,7 @@ export const routes = [
     path,
     summary: 'List jobs',
     description: 'The jobs of the tenant without their lessons, newest first.',
-    query: z.strictObject({ JobID: name('Only the job of this JobID.'), ...paging }),
+    query: z.strictObject({ JobID: wire.name('Only the job of this JobID.'), ...paging }),
     answers: { 200: described('One page of jobs.', listOf(wire.jobRecord, 'JobList'), wire.examples.jobs) },
     problems: forDisplays,
     handle: async ({ db }, { viewer, query }) => {
@@ -128,13 +125,7 @@ export const routes = [
     summary: 'List lessons',
     description:
       'The lessons of the tenant in order of Beginn. Of a private lesson only Admins and who sent its job see more than that its room is taken: Titel is then Belegt, the rest of its content null.',
-    query: z.strictObject({
-      JobID: name('Only those of the job of this JobID.'),
-      RessourceName: name('Only those in rooms of this name, in whatever case.', wire.longestName),
-      From: instant('Only those that end after this instant.').optional(),
-      To: instant('Only those that begin before this instant.').optional(),
-      ...paging,
-    }),
+    query: wire.lessonFilter.extend(paging),
     answers: {
       200: described('One page of lessons.', listOf(wire.lessonRecord, 'LessonList'), wire.examples.lessons),
     },
@@ -155,13 +146,7 @@ export const routes = [
         .enum([...lessons.importStatuses, 'All'])
         .optional()
         .meta({ description: 'Only those in this state; the two states of a running batch when left out.' }),
-      Operation: z.enum(lessons.operations).optional().meta({ description: 'Only those of this operation.' }),
-      JobID: name(
-        'Only those that name a job of this JobID, whatever became of it; the ended ones too, where `ImportStatus` lets them in.',
-      ),
-      CreatedAfter: instant('Only those accepted after this instant.').optional(),
-      CreatedBefore: instant('Only those accepted before this instant.').optional(),
-      Mine: flag('Only those of the person who asks.'),
+      ...wire.batchFilter.shape,
       ...paging,
     }),
     answers: {

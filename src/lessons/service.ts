@@ -14,7 +14,6 @@ export {
   errorList,
   importStatuses,
   type JobOperation,
-  operations,
 } from './batch.ts';
 export {
   type BatchClient,

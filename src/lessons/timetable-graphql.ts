@@ -1,6 +1,7 @@
 /** The timetable over GraphQL: jobs and their lessons. */
 import { type AddTypes, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { recordFields, recordType } from '../graphql/record.ts';
 import { textArgument } from '../graphql/texts.ts';
@@ -23,18 +24,12 @@ export const addTimetable: AddTypes = (builder) => {
   const lessonConnection = connectionType(builder, lesson, lessons.lessonList);
   const jobConnection = connectionType(builder, job, lessons.jobList);
   const key = textArgument(wire.longestKey);
-  const filter = builder.inputType('LessonFilter', {
-    description: 'Which lessons; members that are left out do not count.',
-    fields: (t) => ({
-      jobID: t.string({ description: 'Of the job of this JobID.', validate: key }),
-      ressourceName: t.string({
-        description: 'In rooms of this name, in whatever case.',
-        validate: textArgument(wire.longestName),
-      }),
-      from: t.field({ type: 'DateTime', description: 'That end after this instant.' }),
-      to: t.field({ type: 'DateTime', description: 'That begin before this instant.' }),
-    }),
-  });
+  const filter = filterType(
+    builder,
+    'LessonFilter',
+    'Which lessons; members that are left out do not count.',
+    wire.lessonFilter,
+  );
   builder.queryFields((t) => ({
     lessonJobs: t.field({
       type: jobConnection,

@@ -2,17 +2,17 @@
 import { z } from 'zod';
 import { lessonOrigin, toLessonOrigin } from '../bookings/service.ts';
 import { count, id, instant, maybeCount, maybeInstant, maybeText, recordOf, text } from '../fields.ts';
+import * as parameters from '../query-parameters.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
 import { type Batch, conflictRules, failureKinds, importStatuses, type LessonError, operations } from './batch.ts';
-import { type Field, jobFields, lessonFields } from './fields.ts';
+import { type Field, jobFields, lessonFields, longestKey, longestName } from './fields.ts';
 import { mostKept } from './findings.ts';
 import { valueSchemas } from './job-wire.ts';
 import type { Lesson, LessonJob } from './timetable.ts';
 
 export * as examples from './examples.ts';
-export { longestKey, longestName } from './fields.ts';
 export { asBody, bodies, jobSchemas, lessonSchemas } from './job-wire.ts';
-export { mostKept };
+export { longestKey, mostKept };
 
 export const importStatus = z.enum(importStatuses).meta({
   id: 'ImportStatus',
@@ -175,3 +175,25 @@ export const toJobRecord = (job: LessonJob) => recordOfJob({ ...job, createdBy: 
 const recordOfLesson = recordOf(lessonRecord);
 export const toLessonRecord = (lesson: Lesson) =>
   recordOfLesson({ ...lesson, ursprung: lesson.ursprung && toLessonOrigin(lesson.ursprung) });
+
+export const name = (description: string, most = longestKey) =>
+  z.string().min(1).max(most).optional().meta({ description });
+
+/** Which lessons a list has. */
+export const lessonFilter = z.strictObject({
+  JobID: name('Only those of the job of this JobID.'),
+  RessourceName: name('Only those in rooms of this name, in whatever case.', longestName),
+  From: parameters.instant('Only those that end after this instant.').optional(),
+  To: parameters.instant('Only those that begin before this instant.').optional(),
+});
+
+/** Which batches a list has, besides their states. */
+export const batchFilter = z.strictObject({
+  Operation: operation.optional().meta({ description: 'Only those of this operation.' }),
+  JobID: name(
+    'Only those that name a job of this JobID, whatever became of it; the ended ones too, where `ImportStatus` lets them in.',
+  ),
+  CreatedAfter: parameters.instant('Only those accepted after this instant.').optional(),
+  CreatedBefore: parameters.instant('Only those accepted before this instant.').optional(),
+  Mine: parameters.flag('Only those of the person who asks.'),
+});

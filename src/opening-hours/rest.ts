@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import { readId } from '../input.ts';
-import { id } from '../rest/parameters.ts';
+import { id } from '../query-parameters.ts';
 import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as hours from './service.ts';

@@ -5,14 +5,12 @@ import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from 
 import { type Fields, toFields } from '../fields.ts';
 import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
-import { readFilter, resourceFields } from '../graphql/filters.ts';
+import { filterType } from '../graphql/filters.ts';
+import { given } from '../graphql/given.ts';
 import { bodyType, enumType, readBody, recordFields, recordType } from '../graphql/record.ts';
-import { textArgument } from '../graphql/texts.ts';
 import { readId } from '../input.ts';
 import * as tenants from './service.ts';
 import * as wire from './wire.ts';
-
-const activeFilter = 'That are, or are not, active; both when left out.';
 
 function addLocation(builder: Builder): ObjectRef<Types, tenants.Location> {
   const location = recordType(builder, 'Location', wire.locationRecord, wire.toLocationRecord);
@@ -48,15 +46,12 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
     }),
   });
   const connection = connectionType(builder, resource, tenants.resourceList);
-  const filter = builder.inputType('ResourceFilter', {
-    description: 'Which resources; members that are left out do not count.',
-    fields: (t) => ({
-      ...resourceFields(t),
-      kind: t.string({ description: 'Of this kind, in whatever case.', validate: textArgument(50) }),
-      name: t.string({ description: 'Of this name, in whatever case.', validate: textArgument(200) }),
-      active: t.boolean({ description: activeFilter }),
-    }),
-  });
+  const filter = filterType(
+    builder,
+    'ResourceFilter',
+    'Which resources; members that are left out do not count.',
+    wire.resourceFilter,
+  );
   builder.queryFields((t) => ({
     resources: t.field({
       type: connection,
@@ -64,7 +59,7 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
       complexity: pageCost,
       description: 'The resources of the tenant by their ids.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
-        tenants.listResources(context.db, viewer, readFilter(wanted), pageOf(tenants.resourceList, page)),
+        tenants.listResources(context.db, viewer, given(wanted), pageOf(tenants.resourceList, page)),
     }),
     resource: t.field({
       type: resource,
@@ -79,20 +74,15 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
 }
 
 function addPerson(builder: Builder) {
-  const role = enumType(builder, wire.role);
+  enumType(builder, wire.role);
   const person = recordType(builder, 'Person', wire.personRecord, wire.toPersonRecord);
   const connection = connectionType(builder, person, tenants.personList);
-  const filter = builder.inputType('PersonFilter', {
-    description: 'Which persons; members that are left out do not count.',
-    fields: (t) => ({
-      email: t.string({
-        description: 'Of this e-mail address, in whatever case.',
-        validate: textArgument(254),
-      }),
-      role: t.field({ type: role, description: 'Of this role.' }),
-      active: t.boolean({ description: activeFilter }),
-    }),
-  });
+  const filter = filterType(
+    builder,
+    'PersonFilter',
+    'Which persons; members that are left out do not count.',
+    wire.personFilter,
+  );
   builder.queryFields((t) => ({
     me: t.field({
       type: person,
@@ -105,7 +95,7 @@ function addPerson(builder: Builder) {
       complexity: pageCost,
       description: 'The persons of the tenant by their ids, for Admins.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
-        tenants.listPersons(context.db, viewer, readFilter(wanted), pageOf(tenants.personList, page)),
+        tenants.listPersons(context.db, viewer, given(wanted), pageOf(tenants.personList, page)),
     }),
     person: t.field({
       type: person,

@@ -2,16 +2,13 @@ import { z } from 'zod';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import { type List, type Page, type PageRequest, readPage } from '../db/paging.ts';
 import { type Fields, toFields } from '../fields.ts';
+import { id, paging } from '../query-parameters.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
-import { flag, id, paging, resourceFilter } from '../rest/parameters.ts';
 import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as examples from './examples.ts';
 import * as tenants from './service.ts';
 import * as wire from './wire.ts';
-
-const ofName = (most: number, description: string) => z.string().min(1).max(most).optional().meta({ description });
-const active = flag('Only those that are, or are not, active; both when left out.');
 
 type Body = z.ZodType<object>;
 
@@ -20,7 +17,7 @@ type RecordRoutes<Row, Filter extends object, New extends Body, Changes extends 
   noun: 'resource' | 'location' | 'person';
   /** Why a reader is refused. */
   refusal: string;
-  filter: z.ZodRawShape;
+  filter: z.ZodObject;
   list: {
     description: string;
     of: List<Row>;
@@ -69,7 +66,7 @@ function recordRoutes<Row extends { id: number }, Filter extends object, New ext
       path,
       summary: `List ${noun}s`,
       description: list.description,
-      query: z.strictObject({ ...filter, ...paging }),
+      query: z.strictObject({ ...filter.shape, ...paging }),
       answers: tagged(`One page of ${noun}s.`, listOf(record.schema, listId), examples.page(record.example)),
       problems,
       handle: async ({ db }, { viewer, query }) => {
@@ -134,13 +131,7 @@ export const routes: Route[] = [
   ...recordRoutes({
     noun: 'resource',
     refusal: forDisplays,
-    filter: {
-      LocationId: id('Only those of this location.').optional(),
-      Kind: ofName(50, 'Only those of this kind, in whatever case.'),
-      ...resourceFilter,
-      Name: ofName(200, 'Only those of this name, in whatever case.'),
-      Active: active,
-    },
+    filter: wire.resourceFilter,
     list: {
       description: 'The resources of the tenant by their ids.',
       of: tenants.resourceList,
@@ -166,7 +157,7 @@ export const routes: Route[] = [
   ...recordRoutes({
     noun: 'location',
     refusal: forDisplays,
-    filter: { Active: active },
+    filter: wire.locationFilter,
     list: {
       description: 'The locations of the tenant by their ids.',
       of: tenants.locationList,
@@ -203,11 +194,7 @@ export const routes: Route[] = [
   ...recordRoutes({
     noun: 'person',
     refusal: 'Only an Admin manages master data.',
-    filter: {
-      Email: ofName(254, 'Only the person of this e-mail address, in whatever case.'),
-      Role: wire.role.optional().meta({ description: 'Only those of this role.' }),
-      Active: active,
-    },
+    filter: wire.personFilter,
     list: {
       description: 'The persons of the tenant by their ids, for Admins.',
       of: tenants.personList,

@@ -1,6 +1,7 @@
 /** Master data on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { flag, id, positive, recordOf, text } from '../fields.ts';
+import * as parameters from '../query-parameters.ts';
 import { locationFields, personFields, resourceFields, roles } from './fields.ts';
 import type { Location } from './locations.ts';
 import type { PersonRecord } from './persons.ts';
@@ -134,3 +135,21 @@ export const toResourceRecord: (resource: Resource) => z.output<typeof resourceR
 export const toLocationRecord: (location: Location) => z.output<typeof locationRecord> = recordOf(locationRecord);
 export const toPersonRecord: (person: PersonRecord) => z.output<typeof personRecord> = recordOf(personRecord);
 export const toPersonReference = recordOf(personReference);
+
+const ofName = (most: number, description: string) => z.string().min(1).max(most).optional().meta({ description });
+const active = parameters.flag('Only those that are, or are not, active; both when left out.');
+
+/** Which resources, locations and persons a list has. */
+export const resourceFilter = z.strictObject({
+  LocationId: parameters.id('Only those of this location.').optional(),
+  Kind: ofName(50, 'Only those of this kind, in whatever case.'),
+  ...parameters.resourceFilter,
+  Name: ofName(200, 'Only those of this name, in whatever case.'),
+  Active: active,
+});
+export const locationFilter = z.strictObject({ Active: active });
+export const personFilter = z.strictObject({
+  Email: ofName(254, 'Only the person of this e-mail address, in whatever case.'),
+  Role: role.optional().meta({ description: 'Only those of this role.' }),
+  Active: active,
+});

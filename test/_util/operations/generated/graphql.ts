@@ -6,17 +6,17 @@ export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' |
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
 /** Which batches; members that are left out do not count. */
 export type BatchFilter = {
-  /** Accepted after this instant. */
+  /** Only those accepted after this instant. */
   createdAfter?: string | null | undefined;
-  /** Accepted before this instant. */
+  /** Only those accepted before this instant. */
   createdBefore?: string | null | undefined;
   /** In one of these states; the two running ones when left out. */
   importStatus?: Array<ImportStatus> | null | undefined;
-  /** That name this JobID. */
+  /** Only those that name a job of this JobID, whatever became of it; the ended ones too, where `importStatus` lets them in. */
   jobID?: string | null | undefined;
   /** Only those of the person who asks. */
   mine?: boolean | null | undefined;
-  /** Of this operation. */
+  /** Only those of this operation. */
   operation?: JobOperation | null | undefined;
 };
 
@@ -32,23 +32,23 @@ export type BatchOptions = {
 
 /** Which bookings; members that are left out do not count. */
 export type BookingFilter = {
-  /** That were made or changed after this instant. */
+  /** Only those that were made or changed after this instant. */
   changedAfter?: string | null | undefined;
-  /** That end after this instant, teardown included; now when left out. */
+  /** Only those that end after this instant, teardown included; now when left out. */
   from?: string | null | undefined;
-  /** Of this kind. */
+  /** Only those of this kind. */
   kind?: BookingKind | null | undefined;
-  /** At this location. */
+  /** Only those at this location. */
   locationId?: string | number | null | undefined;
-  /** For this person. */
+  /** Only those for this person. */
   personId?: string | number | null | undefined;
-  /** Of this resource. */
+  /** Only those of this resource. */
   resourceId?: string | number | null | undefined;
-  /** Of this series; all of it where `from` and `to` are left out. */
+  /** Only those of this series; all of it where `from` and `to` are left out. */
   seriesId?: string | number | null | undefined;
-  /** Of this status. */
+  /** Only those of this status. */
   status?: BookingStatus | null | undefined;
-  /** That begin before this instant, setup included, at most 366 days after `from`; 31 days after it when left out. */
+  /** Only those that begin before this instant, setup included, at most 366 days after `from`; 31 days after it when left out. */
   to?: string | null | undefined;
 };
 
@@ -184,13 +184,13 @@ export type LessonChangeInput = {
 
 /** Which lessons; members that are left out do not count. */
 export type LessonFilter = {
-  /** That end after this instant. */
+  /** Only those that end after this instant. */
   from?: string | null | undefined;
-  /** Of the job of this JobID. */
+  /** Only those of the job of this JobID. */
   jobID?: string | null | undefined;
-  /** In rooms of this name, in whatever case. */
+  /** Only those in rooms of this name, in whatever case. */
   ressourceName?: string | null | undefined;
-  /** That begin before this instant. */
+  /** Only those that begin before this instant. */
   to?: string | null | undefined;
 };
 

@@ -1,7 +1,8 @@
 /** Path and query parameters that routes of several rooms share. */
 import { z } from 'zod';
-import { longestCursor, mostPerPage } from '../db/paging.ts';
-import { mostId, mostLongId } from '../storable.ts';
+import { longestCursor, mostPerPage } from './db/paging.ts';
+import { sentInstant } from './fields.ts';
+import { mostId, mostLongId } from './storable.ts';
 
 const idUpTo = (most: number, description: string) =>
   z
@@ -30,14 +31,7 @@ export const flag = (description: string) =>
 
 const wrongInstant = 'must be a date-time such as 2027-02-01T08:00:00Z; in a query the + of an offset is written %2B';
 
-export const instant = (description: string) =>
-  z.iso
-    .datetime({ offset: true, error: wrongInstant, abort: true })
-    .max(40)
-    // With its offset an instant may be in a year that RFC 3339, and so an answer, cannot write.
-    .refine((written) => /^\d{4}-/.test(new Date(written).toISOString()), 'must be in a year from 0 to 9999')
-    .transform((written) => new Date(written))
-    .meta({ description });
+export const instant = (description: string) => sentInstant(wrongInstant).meta({ description });
 
 /** Filters of resources. */
 export const resourceFilter = {
@@ -49,7 +43,7 @@ export const resourceFilter = {
       type: 'array',
       items: { type: 'string', minLength: 1, maxLength: 100 },
       maxItems: 20,
-      description: 'Only those that have this; sent several times, that have all of it.',
+      description: 'Only those that have all of this.',
     }),
 };
 
