@@ -40,17 +40,27 @@ const home = (name, packages, places) => onlyFrom(name, `^node_modules/(${packag
 
 module.exports = {
   forbidden: [
-    onlyTo('main', '^src/main\\.ts$', [
+    onlyTo('main', '^src/main\\.ts$', '^src/host\\.ts$'),
+    onlyTo('host', '^src/host\\.ts$', [
       '^src/(cli|worker|db|flow)/',
       '^src/(server|context|config|containment|errors|log)\\.ts$',
     ]),
-    onlyTo('server', '^src/server\\.ts$', ['^src/(worker|db|flow)/', '^src/(app|context|config|errors|log)\\.ts$']),
+    onlyTo('server', '^src/server\\.ts$', [
+      '^src/(worker|db|flow)/',
+      '^src/(app|health-app|context|config|errors|log)\\.ts$',
+    ]),
+    onlyTo('health-app', '^src/health-app\\.ts$', [
+      '^src/identity/authenticate\\.ts$',
+      '^src/rest/',
+      '^src/graphql/server\\.ts$',
+      '^src/(context|errors)\\.ts$',
+    ]),
     onlyTo('app', '^src/app\\.ts$', [
       `^src/${room}/rest\\.ts$`,
       '^src/identity/authenticate\\.ts$',
       '^src/(rest|web)/',
       '^src/graphql/server\\.ts$',
-      '^src/(context|config|errors|log)\\.ts$',
+      '^src/(health-app|context|config|errors|log)\\.ts$',
     ]),
     onlyFrom('rest-faces-in-app', `^src/${room}/rest\\.ts$`, '^src/app\\.ts$'),
     onlyFrom('graphql-faces-in-schema', `^src/${room}/graphql\\.ts$`, '^src/graphql/schema\\.ts$'),
@@ -153,7 +163,7 @@ module.exports = {
     home('home-of-express', 'express', [
       `^src/${room}/rest\\.ts$`,
       '^src/(rest|web)/',
-      '^src/app\\.ts$',
+      '^src/(health-)?app\\.ts$',
       '^src/identity/authenticate\\.ts$',
     ]),
     home('home-of-graphql', 'graphql|graphql-yoga|@pothos/[^/]+|graphql-ws|graphql-sse|ws', [

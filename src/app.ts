@@ -1,42 +1,26 @@
 /** The HTTP surface, read from top to bottom. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import express, { type Express, type RequestHandler } from 'express';
-import helmet from 'helmet';
+import type { RequestHandler } from 'express';
 import * as availability from './availability/rest.ts';
 import * as bookings from './bookings/rest.ts';
 import * as calendarFeed from './calendar-feed/rest.ts';
 import * as changes from './changes/rest.ts';
 import type { Context } from './context.ts';
 import * as displays from './displays/rest.ts';
-import { NotFound } from './errors.ts';
 import { createGraphqlServer, type GraphqlServer } from './graphql/server.ts';
-import { authenticate, authenticateCall, openIdentity, schemesOf } from './identity/authenticate.ts';
+import { type App, createExpress, finish } from './health-app.ts';
+import { authenticate, authenticateCall, openIdentity } from './identity/authenticate.ts';
 import { identityPaths, identityRoutes, routes as pinRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
 import * as mail from './mail-inbox/rest.ts';
 import * as openingHours from './opening-hours/rest.ts';
-import { handleErrors } from './rest/errors.ts';
-import { type Health, healthRoutes } from './rest/health.ts';
+import type { Health } from './rest/health.ts';
 import { countRequest, limitPairings, limitRequests } from './rest/limits.ts';
 import { describeApi } from './rest/openapi.ts';
 import { healthPaths } from './rest/openapi-health.ts';
-import { identifyRequests } from './rest/request.ts';
 import { mountRoutes } from './rest/route.ts';
 import * as tenants from './tenants/rest.ts';
 import { pageRoutes } from './web/pages.ts';
 import { swaggerRoutes } from './web/swagger.ts';
-
-/** For server.ts. */
-export { claimPepper, hasRightPepper } from './identity/authenticate.ts';
-
-/** What server.ts connects to its HTTP server. */
-export type App = {
-  handler: Express;
-  /** Opens WebSockets; absent in a process that serves none. */
-  upgrades?: GraphqlServer['upgrades'];
-  /** Closes the WebSockets and records the notifications that mail servers have sent. */
-  close(): Promise<void>;
-};
 
 /** The routes below `/{mandator}/api`. Express tries them in order, so the most requested come first. */
 const routes = [
@@ -58,48 +42,6 @@ export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {
     problemMembers: bookings.occupiedMembers,
     roots,
   });
-}
-
-/** Sets the security headers of helmet. They depend on no request, so they are computed once. */
-function guardBrowsers(): RequestHandler {
-  const guards = new Map<string, string>();
-  const collector = {
-    setHeader: (name: string, value: string) => guards.set(name, value),
-    removeHeader() {},
-  };
-  helmet({
-    strictTransportSecurity: false,
-    contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
-  })({} as IncomingMessage, collector as unknown as ServerResponse, () => {});
-  return (_request, response, next) => {
-    response.setHeaders(guards);
-    next();
-  };
-}
-
-/** An Express application with what runs before every route. */
-function createExpress(context: Context, health: Health): Express {
-  const app = express();
-  app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
-  app.set('trust proxy', context.config.TrustProxy);
-  app.use(identifyRequests(context.log), guardBrowsers());
-  app.use(healthRoutes(context, health));
-  return app;
-}
-
-/** Adds what runs after every route: the 404 answer and the error handler. */
-function finish(app: Express, context: Context): Express {
-  app.use((request) => {
-    throw new NotFound(`There is nothing at ${request.path}.`);
-  });
-  app.use(handleErrors(context.log, { schemes: schemesOf(context.config), membersOf: bookings.toOccupiedMembers }));
-  return app;
-}
-
-/** Health and metrics only, for a process of the role Worker. */
-export function createHealthApp(context: Context, health: Health): App {
-  const handler = finish(createExpress(context, health), context);
-  return { handler, close: async () => {} };
 }
 
 /** The metrics of streams. */
@@ -157,7 +99,7 @@ export function createApp(context: Context, health: Health): App {
   app.use(pageRoutes());
   if (context.config.SwaggerEnabled) app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
   return {
-    handler: finish(app, context),
+    handler: finish(app, context, bookings.toOccupiedMembers),
     upgrades: graphql.upgrades,
     async close() {
       await Promise.all([graphql.close(), webhook.close()]);

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { claimPepper, createApp, createHealthApp, hasRightPepper } from './app.ts';
 import { type Config, ConfigError, listeningOn, wrongPepper } from './config.ts';
 import { type Context, openContext } from './context.ts';
 import { openDatabase } from './db/database.ts';
 import { migrate, pendingMigrations } from './db/migrate.ts';
 import { outlast } from './flow/retry.ts';
+import { claimPepper, createHealthApp, hasRightPepper } from './health-app.ts';
 import type { Log } from './log.ts';
 import { migrateQueue } from './worker/queue.ts';
 import { openFigures, startWorker, type WorkerHandle } from './worker/runner.ts';
@@ -31,6 +31,8 @@ const drainTimeout = 7_000;
 
 /** Listens at once; /readyz answers 503 until the database answers and is migrated. */
 export async function startServer(settings: Config, log: Log, rateWindow?: number): Promise<Server> {
+  // Loaded before it listens: a request finds its handler.
+  const createApp = settings.Role === 'Worker' ? createHealthApp : (await import('./app.ts')).createApp;
   // The headers may take 10 s; the reader of a body limits its time (http/request-body.ts).
   const server = http.createServer({
     headersTimeout: 10_000,
@@ -62,7 +64,7 @@ export async function startServer(settings: Config, log: Log, rateWindow?: numbe
     gauges: openFigures(context.db),
     ...(config.Role === 'Web' ? {} : { worker: async () => (await worker?.isTaking()) === true }),
   };
-  const app = config.Role === 'Worker' ? createHealthApp(context, health) : createApp(context, health);
+  const app = createApp(context, health);
   const connections = new Set<Connection>();
   server.on('connection', (connection: Connection) => {
     connections.add(connection);

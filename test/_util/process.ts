@@ -11,8 +11,6 @@ import { pepper } from './pepper.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
 const main = path.join(project, 'src', 'main.ts');
-/** Halves what a start costs; kept from run to run. */
-export const compileCache = path.join(project, 'node_modules', '.cache', 'roomgate-compiled');
 
 export type LogLine = { level: string; msg: string; err?: string } & Record<string, unknown>;
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
@@ -60,7 +58,6 @@ export function startProgram(
   const child = spawn(command, args, {
     env: {
       PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: compileCache,
       Port: '0',
       LogLevel: 'debug',
       DatabaseUrl: database.href,

@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
-import { compileCache } from '../_util/process.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
 const { scripts } = JSON.parse(fs.readFileSync(path.join(project, 'package.json'), 'utf8')) as {
@@ -14,7 +13,8 @@ const benches = Object.entries(scripts).filter(([name]) => name.startsWith('benc
 /** Runs `node …` of package.json on the database server of this test run. */
 function run(script: string, ...options: string[]) {
   const [, ...args] = script.split(' ');
-  const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
+  const NODE_COMPILE_CACHE = path.join(project, 'node_modules', '.cache', 'roomgate-compiled');
+  const env = { ...process.env, NODE_COMPILE_CACHE };
   return new Promise<{ code: number | string | null | undefined; stdout: string; stderr: string }>((resolve) => {
     const child = execFile(process.execPath, [...args, ...options], { cwd: project, env }, (error, stdout, stderr) => {
       process.off('exit', end);

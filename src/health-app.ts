@@ -1,0 +1,69 @@
+/** What every HTTP application has. A process of the role Worker serves nothing else, and loads no routes of REST and GraphQL. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express, { type Express, type RequestHandler } from 'express';
+import helmet from 'helmet';
+import type { Context } from './context.ts';
+import { type DomainError, NotFound } from './errors.ts';
+import type { GraphqlServer } from './graphql/server.ts';
+import { schemesOf } from './identity/authenticate.ts';
+import { handleErrors } from './rest/errors.ts';
+import { type Health, healthRoutes } from './rest/health.ts';
+import { identifyRequests } from './rest/request.ts';
+
+/** For server.ts. */
+export { claimPepper, hasRightPepper } from './identity/authenticate.ts';
+
+/** What server.ts connects to its HTTP server. */
+export type App = {
+  handler: Express;
+  /** Opens WebSockets; absent in a process that serves none. */
+  upgrades?: GraphqlServer['upgrades'];
+  /** Closes the WebSockets and records the notifications that mail servers have sent. */
+  close(): Promise<void>;
+};
+
+/** Sets the security headers of helmet. They depend on no request, so they are computed once. */
+function guardBrowsers(): RequestHandler {
+  const guards = new Map<string, string>();
+  const collector = {
+    setHeader: (name: string, value: string) => guards.set(name, value),
+    removeHeader() {},
+  };
+  helmet({
+    strictTransportSecurity: false,
+    contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
+  })({} as IncomingMessage, collector as unknown as ServerResponse, () => {});
+  return (_request, response, next) => {
+    response.setHeaders(guards);
+    next();
+  };
+}
+
+/** An Express application with what runs before every route. */
+export function createExpress(context: Context, health: Health): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
+  app.set('trust proxy', context.config.TrustProxy);
+  app.use(identifyRequests(context.log), guardBrowsers());
+  app.use(healthRoutes(context, health));
+  return app;
+}
+
+/** Adds what runs after every route: the 404 answer and the error handler. */
+export function finish(
+  app: Express,
+  context: Context,
+  membersOf: (error: DomainError) => object = () => ({}),
+): Express {
+  app.use((request) => {
+    throw new NotFound(`There is nothing at ${request.path}.`);
+  });
+  app.use(handleErrors(context.log, { schemes: schemesOf(context.config), membersOf }));
+  return app;
+}
+
+/** Health and metrics only, for a process of the role Worker. */
+export function createHealthApp(context: Context, health: Health): App {
+  const handler = finish(createExpress(context, health), context);
+  return { handler, close: async () => {} };
+}

@@ -1,0 +1,166 @@
+/** Runs a command line: reads the settings, and opens what the command needs. */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { createProgram, type Host, runProgram } from './cli/program.ts';
+import { type Config, ConfigError, listeningOn, readConfig } from './config.ts';
+import { watchForUncaught } from './containment.ts';
+import { openContext } from './context.ts';
+import { openDatabase } from './db/database.ts';
+import { diagnose } from './db/diagnosis.ts';
+import { dataDirectory, type EmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts';
+import { announceServer, findServer } from './db/local-server.ts';
+import { migrate } from './db/migrate.ts';
+import { outlast } from './flow/retry.ts';
+import { type Log, openLog } from './log.ts';
+import { examineWorkers } from './worker/diagnosis.ts';
+import { migrateQueue } from './worker/queue.ts';
+
+const project = path.join(import.meta.dirname, '..');
+
+/** Whether the settings name no database, so that the local PostgreSQL from npm packages is used. */
+const isLocal = (config: Config) => config.DatabaseUrl === '';
+
+/** The Pepper of the local PostgreSQL, created once. The link makes its file appear with its whole content. */
+function localPepper(directory: string): string {
+  const file = path.join(directory, 'pepper');
+  if (!fs.existsSync(file)) {
+    const own = `${file}.${process.pid}`;
+    fs.writeFileSync(own, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true });
+    try {
+      fs.linkSync(own, file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      fs.rmSync(own);
+    }
+  }
+  const pepper = fs.readFileSync(file, 'utf8').trim();
+  if (pepper === '')
+    throw new ConfigError(`Pepper: ${file} is empty; restore it, or delete it if nothing is kept beside it`);
+  return pepper;
+}
+
+/** The settings for a command. The server on the local PostgreSQL may listen on another port than they name. */
+function readClientSettings(): Config {
+  const config = readSettings();
+  const server = isLocal(config) ? findServer(dataDirectory(project)) : undefined;
+  return server ? listeningOn(config, server.Port) : config;
+}
+
+/** Completes the settings with a database and a Pepper: starts or joins the local PostgreSQL where none is named. */
+async function settle(config: Config, log: Log): Promise<{ config: Config; local?: EmbeddedPostgres }> {
+  if (!isLocal(config)) {
+    if (!config.Pepper)
+      throw new ConfigError('Pepper: is missing; with DatabaseUrl it must be set, to at least 32 random characters');
+    return { config };
+  }
+  const local = await startEmbeddedPostgres(dataDirectory(project), 'roomgate', log);
+  return await orStop(local, async () => {
+    const Pepper = config.Pepper ?? localPepper(local.directory);
+    return { config: Object.freeze({ ...config, DatabaseUrl: local.url, Pepper }), local };
+  });
+}
+
+/** Runs `begin`, and leaves the local PostgreSQL when it fails: the open connection would keep the process alive. */
+async function orStop<T>(local: EmbeddedPostgres | undefined, begin: () => Promise<T>): Promise<T> {
+  try {
+    return await begin();
+  } catch (error) {
+    await local?.stop();
+    throw error;
+  }
+}
+
+async function migrateAll(config: Config, log: Log): Promise<string[]> {
+  const db = openDatabase(config.DatabaseUrl, { max: 1, log, statementTimeout: 0 });
+  try {
+    const applied = await migrate(db, log);
+    await migrateQueue(db);
+    return applied;
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** Aborts at the first SIGTERM or SIGINT. npm repeats Ctrl-C to a process that has received it, so later ones are ignored. */
+function onSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  return stop.signal;
+}
+
+const readSettings = () => readConfig(process.env, project);
+
+const host: Host = {
+  config: readClientSettings,
+  async open() {
+    const written = readSettings();
+    const log = openLog('warn');
+    const { config, local } = await settle(written, log);
+    const context = await orStop(local, async () => {
+      if (local) await migrateAll(config, log);
+      return await openContext(config, log);
+    });
+    return {
+      context,
+      async close() {
+        await context.close();
+        await local?.stop();
+      },
+    };
+  },
+  async migrate() {
+    const log = openLog('warn');
+    const { config, local } = await settle(readSettings(), log);
+    try {
+      return await migrateAll(config, log);
+    } finally {
+      await local?.stop();
+    }
+  },
+  async serve(tell) {
+    const written = readSettings();
+    const log = openLog(written.LogLevel);
+    watchForUncaught(log);
+    const stop = onSignal();
+    const { config, local } = await settle(written, log);
+    try {
+      // Loaded here: no other command needs it.
+      const { startServer } = await import('./server.ts');
+      const server = await startServer(config, log);
+      const withdraw = local && announceServer(local.directory, server.context.config.Port);
+      const stopped = once(stop, 'abort');
+      const told = server.ready.then(() => outlast(stop, () => tell(server.context, local !== undefined), log));
+      // Work that hangs must not keep the process alive: everything that was answered is in the database.
+      const leave = (code: number) =>
+        setTimeout(() => {
+          log.warn('the process ends before all that it was doing has ended');
+          process.exit(code);
+        }, 9_500).unref();
+      try {
+        await Promise.race([stopped, told.then(() => stopped)]);
+        leave(0);
+      } catch (error) {
+        leave(1);
+        throw error;
+      } finally {
+        withdraw?.();
+        await server.stop();
+      }
+    } finally {
+      await local?.stop();
+    }
+  },
+  diagnose: ({ config, db }) => diagnose(config.DatabaseUrl, db, examineWorkers),
+};
+
+// The reader of the output may stop reading (`| head -1`); the command and its clean-up still run to their end.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+
+/** @returns the exit code */
+export const run = (argv: readonly string[]) => runProgram(createProgram(host), argv);
