@@ -6,6 +6,7 @@ import { parse } from '@swc/core';
 import { beginningOf, openLog, withoutSecrets } from '../../src/log.ts';
 import { quote } from '../../src/mail-servers/faults.ts';
 import { cpuTimeOf, growthOf } from '../_util/growth.ts';
+import { times } from '../_util/long.ts';
 
 const source = path.join(import.meta.dirname, '..', '..', 'src');
 
@@ -107,8 +108,9 @@ function pumpsOf({ file, pattern }: Found): Set<string> {
 /** Behind what is repeated something stands that most patterns do not take. */
 const textOf = (pump: string, size: number) => `${pump.repeat(Math.ceil(size / pump.length))}\n\0!/`;
 
+const shortText = times(2_000, 6_000);
 /** Ten times as long as it takes to look at each character once, or more. */
-const [shortText, slowMicros] = [6_000, 700];
+const slowMicros = shortText / 8;
 
 /** Growth past that of what is linear, and by which text. */
 function findGrowth(found: Found): { pump: string; growth: number } | undefined {
