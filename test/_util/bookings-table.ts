@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';
 
-/** Rows straight into the table of bookings: one after another in one room, an hour each; from `first` on, counted in hours. */
+/** Inserts consecutive bookings of an hour each in one room, directly into the table; `first` is the first one's hour. */
 export async function insertBookings(
   db: Database,
   mandatorId: number,

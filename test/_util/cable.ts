@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 
 /**
- * A way to a server on this machine that can be cut: nothing passes any more, and neither side is told.
+ * A TCP proxy to a server on this machine that can be cut: nothing passes any more, and neither side is told.
  * @param to the URL of the server, of any scheme
  */
 export async function layCable(to: string) {
@@ -41,18 +41,18 @@ export async function layCable(to: string) {
   const through = new URL(to);
   through.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    /** As `to` is written, by this way. */
+    /** The URL `to`, through the proxy. */
     url: through.href.replace(/\/$/, ''),
-    /** How many connections have been opened by this way. */
+    /** How many connections have been opened through the proxy. */
     opened: () => opened,
-    /** Cuts what is open now; what is opened later is whole. */
+    /** Cuts the open connections; later ones work. */
     strand() {
       for (const socket of sockets) stranded.add(socket);
     },
     cut() {
       isCut = true;
     },
-    /** What was open while it was cut is gone. */
+    /** Closes the connections that were cut. */
     mend() {
       if (isCut) drop();
       isCut = false;

@@ -1,4 +1,4 @@
-/** `npm run check`: everything that can be judged without running the program, side by side. */
+/** `npm run check`: all checks that need no running program, in parallel. */
 import { type ExecException, exec } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ type Finish = (error: ExecException | null, stdout: string, stderr: string) => v
 
 const options = {
   cwd: project,
-  // The project's own node and tools first, also where this is not run by npm.
+  // The project's own node and tools come first, also without npm.
   env: {
     ...process.env,
     PATH: `${path.join(project, 'node_modules/.bin')}:${process.env['PATH']}`,
@@ -21,7 +21,7 @@ const options = {
   maxBuffer: 64 * 1024 * 1024,
 };
 
-/** What a check found wrong; nothing when all is well. */
+/** The violations that a check found; empty without any. */
 type Check = () => Promise<string | undefined>;
 
 const tool =
@@ -52,13 +52,13 @@ async function findStale(generate: (typeof generators)[string]): Promise<string 
   return stale.map(({ file }) => `${file} is out of date: npm run generate\n`).join('') || undefined;
 }
 
-/** A test that asserts that something takes less than a time fails where the machine is busy. */
+/** A test that asserts an upper bound of a time fails on a busy machine. */
 const clockAsBound = /expect\([^;]*?(?:performance\.now\(\)|Date\.now\(\)) -[^;]*?\.toBeLess/g;
 
-/** A literal that is spread into another only saves lines: its members stand in the other one. */
+/** Spreading a literal into another only saves lines; its members belong into the other. */
 const spreadLiteral = /\.\.\.\{ ?[\w[]/g;
 
-/** Every place where `pattern` stands in `files`, with what to do instead. */
+/** Every match of `pattern` in `files`, with what to do instead. */
 async function findText(files: string, pattern: RegExp, instead: string): Promise<string | undefined> {
   const found = fs.globSync(files).flatMap((file) => {
     const text = fs.readFileSync(file, 'utf8');
@@ -71,7 +71,7 @@ async function findText(files: string, pattern: RegExp, instead: string): Promis
 
 const toLines = (faults: readonly string[]) => faults.map((fault) => `${fault}\n`).join('') || undefined;
 
-/** Prints a check's line, and below it what it found wrong. */
+/** Prints a check's line, and its violations below it. */
 async function run(name: string, check: Check): Promise<boolean> {
   const start = performance.now();
   const wrong = await check().catch((error: Error) => `${error.stack}\n`);

@@ -1,4 +1,4 @@
-/** Holds every call of a test to a running service against src/rest/openapi.json: what it sends, and what comes back. */
+/** Checks the requests of tests and their answers against src/rest/openapi.json. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -18,8 +18,8 @@ const lowerFirst = (key: string) => key.charAt(0).toLowerCase() + key.slice(1);
 const upperFirst = (key: string) => key.charAt(0).toUpperCase() + key.slice(1);
 
 /**
- * The document as a test wants it: a member that it does not name is a violation, where its readers must let those of
- * later versions pass; and, for answers to `X-JsonPropertyFormat: camel`, with names in camel case.
+ * The document for tests: a member that it does not name is a violation, while clients must accept members of later versions.
+ * For answers to `X-JsonPropertyFormat: camel` its names are in camel case.
  */
 function tighten(value: Json, rename: (name: string) => string): Json {
   if (Array.isArray(value)) return value.map((item) => tighten(item, rename));
@@ -35,7 +35,7 @@ function tighten(value: Json, rename: (name: string) => string): Json {
   };
 }
 
-/** Judges values by the schemas of the document, which are named by their JSON pointers. */
+/** Validates values by the schemas of the document, given by JSON pointers. */
 function openJudge(document: Tree, options: { coerceTypes?: 'array' } = {}) {
   const ajv = new Ajv2020({ strict: false, allErrors: true, ...options });
   addFormats.default(ajv);
@@ -43,7 +43,7 @@ function openJudge(document: Tree, options: { coerceTypes?: 'array' } = {}) {
   return (where: string, pointer: string, value: Json): string[] => {
     const validate = ajv.getSchema(`openapi#${pointer}`);
     if (!validate) throw new Error(`the document has no schema at ${pointer}`);
-    // Coercion replaces members, so the value stands in one.
+    // Coercion replaces members, so the value is put into one.
     if (validate(value)) return [];
     return (validate.errors ?? []).map(
       ({ instancePath, message, params }) => `${where}${instancePath} ${message} ${JSON.stringify(params)}`,
@@ -60,7 +60,7 @@ type Operation = ReturnType<typeof operationsOf>[number];
 
 /** `METHOD /path/{template}` of each operation, how its addresses look, and what it takes and gives. */
 function operationsOf(document: Tree) {
-  /** What stands at a place or at the one that it refers to, and the pointer of that. */
+  /** The object at a place, or at the target of its `$ref`, and the pointer of it. */
   function follow<Found>(value: Json, pointer: string): { value: Found; pointer: string } {
     if (!isTree(value) || typeof value['$ref'] !== 'string') return { value: value as Found, pointer };
     const keys = value['$ref'].split('/').slice(1);
@@ -104,7 +104,7 @@ function readDocument(document: Tree, casing: Casing) {
   const tight = tighten(document, casing === 'camel' ? lowerFirst : (name) => name) as Tree;
   const operations = operationsOf(tight);
   const judge = openJudge(tight);
-  // Parameters and headers are texts.
+  // Parameters and headers arrive as strings.
   const judgeText = openJudge(tight, { coerceTypes: 'array' });
   const judgeParameter = (where: string, pointer: string, values: string[]) => {
     const [one = ''] = values;
@@ -125,7 +125,7 @@ function readDocument(document: Tree, casing: Casing) {
   }
 
   return {
-    /** The one that an address belongs to. */
+    /** The operation of a URL. */
     find(method: string, address: string): Operation | undefined {
       return operations
         .filter((candidate) => candidate.method === method && candidate.pattern.test(address))
@@ -191,7 +191,7 @@ export function openContract(service: string) {
   const seen = new Map<string, Set<number>>();
 
   return {
-    /** Each operation with the statuses that its description names, and those that came by so far. */
+    /** Each operation with its described statuses, and those that were answered so far. */
     operations: () =>
       documents.pascal.operations.map(({ name, answers }) => ({
         name,
@@ -200,8 +200,8 @@ export function openContract(service: string) {
       })),
     /**
      * `fetch` of the service; `path` begins with a slash.
-     * @param options.wrong the request is meant to break its description
-     * @throws Error when the answer, or a request not meant to, breaks its description
+     * @param options.wrong the request violates the document on purpose
+     * @throws Error when the answer, or a request without `wrong`, violates the document
      */
     async fetch(path: string, init: RequestInit = {}, options: { wrong?: boolean } = {}): Promise<Response> {
       const sent = new Request(service + path, init);

@@ -8,23 +8,23 @@ import { isAlive, memory, testDirectory } from './postgres.ts';
 import { until } from './process.ts';
 
 /**
- * A PostgreSQL server of a test's own, which may be stopped and started again on the same port.
+ * A PostgreSQL server of one test, which may be stopped and started again on the same port.
  * @param parent of its directory
  */
 export async function startDatabaseServer(parent = memory ?? os.tmpdir()) {
   const directory = fs.mkdtempSync(path.join(parent, 'roomgate-faults-'));
-  // As root the server runs as another account: it must be able to enter.
+  // For root the server runs as another account, which must be able to enter.
   fs.chmodSync(directory, 0o755);
   const { url } = await startEmbeddedPostgres(testDirectory, 'roomgate', openLog('silent'), directory);
   const data = path.join(directory, 'postgres');
   const pidFile = path.join(data, 'postmaster.pid');
   const pidLines = () => (fs.existsSync(pidFile) ? fs.readFileSync(pidFile, 'utf8').split('\n') : []);
 
-  /** Of its first process; 0 once that has ended. */
+  /** The id of its first process; 0 once that has ended. */
   let pid = Number(pidLines()[0]);
   const isRunning = () => pid > 0 && isAlive(pid);
 
-  // Whoever started it may be ended without a word, and its disk may be gone by then.
+  // The test run may be killed, and the server's disk may be gone by then.
   process.on('exit', () => {
     if (isRunning()) process.kill(pid, 'SIGQUIT');
     fs.rmSync(directory, { recursive: true, force: true });
@@ -42,7 +42,7 @@ export async function startDatabaseServer(parent = memory ?? os.tmpdir()) {
     directory,
     isRunning,
     stop,
-    /** Where it is given, it listens on `address` of this machine too, for those of its `network`. */
+    /** If given, the server also listens on `address` of this machine, for clients of `network`. */
     async start(further?: { address: string; network: string }) {
       const [command = '', ...args] = [
         ...fs.readFileSync(path.join(data, 'postmaster.opts'), 'utf8').matchAll(/[^\s"]+|"([^"]*)"/g),

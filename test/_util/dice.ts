@@ -1,4 +1,4 @@
-/** The same numbers for the same seed, in [0, 1): mulberry32. */
+/** Random numbers in [0, 1), the same for the same seed: mulberry32. */
 export function openDice(start: number) {
   let state = start;
   const roll = () => {

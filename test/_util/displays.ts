@@ -1,10 +1,10 @@
-/** Devices as they come to be: a request of theirs, and an Admin who confirms the code on their screen. */
+/** Pairs devices as in real life: a device asks for a code, and an Admin confirms it. */
 import { type MasterData, masterData } from './master-data.ts';
 import type { Service } from './service.ts';
 
 export type Asked = { status: number; Code: string; Token: string; ExpiresAt: string; PollSeconds: number };
 
-/** What a device does that nobody knows yet. */
+/** The calls of a device that is not paired yet. */
 export async function askForPairing(url: string, mandator = 'school', body: object = {}): Promise<Asked> {
   const answer = await fetch(`${url}/${mandator}/api/v1.0/displays/pairings`, {
     method: 'POST',

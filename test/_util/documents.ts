@@ -1,9 +1,9 @@
-/** Whether what documents and comments refer to is there: files, headings, sections of the contract and specification. */
+/** Checks the references of documents and comments: files, headings, sections of the contract and specification. */
 import fs from 'node:fs';
 import path from 'node:path';
 
 type Reference = {
-  /** Where it stands. */
+  /** The file with the reference. */
   file: string;
   line: number;
   /** Relative to the project, perhaps with a heading: docs/operating.md#metrics. */
@@ -19,7 +19,7 @@ const sources = [
   'sql/*.sql',
   'deploy/*',
 ];
-/** Plants violations in texts of its own. */
+/** Files that are not checked; the test of this check plants violations. */
 const notRead = /^package-lock\.json$|\/generated\/|^test\/house\/documents\.test\.ts$/;
 const mostLines = { readme: 220, page: 250 };
 
@@ -47,7 +47,7 @@ function anchorsOf(text: string): Set<string> {
   return anchors;
 }
 
-/** What the first group of a pattern finds in a text. */
+/** The matches of a pattern's first group in a text. */
 const findIn = (file: string, text: string, pattern: RegExp): Reference[] =>
   [...text.matchAll(pattern)].map(({ 1: target = '', index }) => ({
     file,
@@ -56,11 +56,11 @@ const findIn = (file: string, text: string, pattern: RegExp): Reference[] =>
   }));
 
 const link = /(?:\]\(\s*|^\[[^\]]+\]:\s*|\b(?:src|href)=")([^)\s"]+)/gm;
-/** Files of ours, such as `src/main.ts`; what goes on in a placeholder is none. */
+/** Paths of our files, such as `src/main.ts`; a path that continues with a placeholder is none. */
 const ownPath = /(?<![\w./-]|\]\()((?:src|test|sql|docs|bench|deploy|examples)\/[\w./*-]*[\w*/])(?![\w…<{])/g;
 const ownPage = /(?<![\w./-])((?:docs\/[\w./-]+|[A-Z]{6,})\.(?:md|svg)(?:#[\w-]+)?)/g;
 
-/** The links of a page, but for those that lead elsewhere on the web. */
+/** The links of a page, except those to other sites. */
 const linksOf = (file: string, text: string): Reference[] =>
   findIn(file, withoutCode(text), link)
     .filter(({ target }) => !/^[a-z]+:/i.test(target))
@@ -83,7 +83,7 @@ const citation = new RegExp(
 );
 const citedParts = new RegExp(`contract|specification|${number}`, 'gi');
 
-/** Citations such as "contract 4.2" and "specification 2.6 and 5", of sections that no page has. */
+/** Citations of missing sections, such as "contract 4.2" and "specification 2.6 and 5". */
 function findWrongCitations(texts: Texts, sections: Record<string, ReadonlySet<string>>): string[] {
   const found: string[] = [];
   // A comment may break its lines within a citation.

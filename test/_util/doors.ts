@@ -1,4 +1,4 @@
-/** What a room hands on of another room: nothing, or an import of it would go round the arrows. */
+/** A room re-exports nothing of another room, as an import of it would evade the arrows. */
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -9,7 +9,7 @@ const exportOfNames = /^export (?:type )?\{([^}]*)\};/gm;
 const namesIn = (list = '') =>
   list.split(',').flatMap((each) => /(\w+)\s*$/.exec(each.replace(/\bas\s+\w+/, ''))?.[1] ?? []);
 
-/** Each place in the project where a room exports what is another's, a line each. */
+/** Each re-export of another room's exports in the project, a line each. */
 export function findSmuggled(project: string): string[] {
   const src = path.join(project, 'src');
   return fs.globSync('*/*.ts', { cwd: src }).flatMap((file) => {

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Viewer } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 
-/** A tenant with rooms and persons, straight into the tables: for tests of rooms that only need them to be there. */
+/** Inserts a tenant with rooms and persons directly into the tables, for tests that only need them to exist. */
 export async function makeTenant(db: Database, options: { code?: string; rooms?: string[]; timeZone?: string } = {}) {
   const { code = 'school', rooms = ['R001', 'R002'], timeZone = 'Europe/Berlin' } = options;
   const mandator = await db
@@ -39,7 +39,7 @@ export async function makeTenant(db: Database, options: { code?: string; rooms?:
 
 type Tenant = Pick<Awaited<ReturnType<typeof makeTenant>>, 'mandatorId' | 'code' | 'resources' | 'person'>;
 
-/** A paired door sign, straight into the tables: of all rooms, showing all and booking, unless told otherwise. */
+/** Inserts a paired door sign directly into the tables. By default it shows all of all rooms, and books. */
 export async function makeDisplay(
   db: Database,
   tenant: Tenant,

@@ -19,7 +19,7 @@ const springForward = (() => {
 /** `days` after the clock change, at an hour of UTC. */
 export const at = (days: number, hours: number) => new Date(springForward.getTime() + (days * 24 + hours) * hour);
 
-/** A database of its own with tenants, and what their people do there by calling services. */
+/** A database with tenants, and calls of services by their persons. */
 export async function openFrontDesk() {
   const clone = await cloneDatabase();
   const db = openDatabase(clone.url, { max: 10, log: openLog('silent'), statementTimeout: 10_000 });
@@ -64,7 +64,7 @@ async function openTenant(db: Database, code: string, rooms: string[]) {
   };
   const roomId = (name: string) => tenant.resources.find((room) => room.name === name)?.id as number;
 
-  /** An hour in room A on the day before the clocks change, unless `wanted` says otherwise. */
+  /** Books an hour in room A on the day before the clocks change, by default. */
   const create = (
     wanted: Partial<NewBooking> = {},
     viewer = viewers.user,
@@ -101,7 +101,7 @@ async function openTenant(db: Database, code: string, rooms: string[]) {
       return await Promise.all((series?.bookingIds ?? []).map((id) => getBooking(db, viewers.user, id)));
     },
     read: (id: number) => getBooking(db, viewers.admin, id),
-    /** Sets a booking to minutes from now, and its check-in as well. */
+    /** Moves a booking, and its check-in, to minutes from now. */
     shift: (id: number, { from, to, checkIn }: { from: number; to: number; checkIn?: [number, number] }) => {
       const minutes = (count: number) => sql`date_trunc('milliseconds', now()) + make_interval(secs => ${count * 60})`;
       const [opens, closes] = checkIn ?? [];

@@ -1,4 +1,4 @@
-/** What work costs, and how that grows with its input: told by processor time, which a busy machine leaves alone. */
+/** Measures the cost of work and its growth with the input, in processor time, which other load hardly affects. */
 
 const rounds = 7;
 
@@ -10,7 +10,7 @@ export function cpuTimeOf(work: () => unknown): number {
   return Math.max(1, used.user + used.system - user - system);
 }
 
-/** The least of some rounds of each, which take turns: compilation, garbage and other load then weigh on none. */
+/** The least of some alternating rounds of each work, so that compilation, garbage and other load distort none. */
 function leastTimesOf(works: readonly (() => unknown)[]): number[] {
   const least = works.map(() => Number.POSITIVE_INFINITY);
   for (let round = 0; round < rounds; round++)
@@ -19,9 +19,9 @@ function leastTimesOf(works: readonly (() => unknown)[]): number[] {
 }
 
 /**
- * How many times as long work takes for twice the input: 2 where it is linear, 4 where it is quadratic.
- * @param prepare makes the input of a size, and gives the work to be measured: a millisecond of it or more
- * @param doublings over how many of them it is told on average: the more, the less a disturbance counts
+ * The factor by which work takes longer for twice the input: 2 if it is linear, 4 if it is quadratic.
+ * @param prepare makes the input of a size, and returns the work to measure, of a millisecond or more
+ * @param doublings the factor is the mean over so many: the more, the less a disturbance counts
  */
 export function growthOf(prepare: (size: number) => () => unknown, size: number, doublings = 1): number {
   const [least, most] = leastTimesOf([prepare(size), prepare(2 ** doublings * size)]);
@@ -29,8 +29,8 @@ export function growthOf(prepare: (size: number) => () => unknown, size: number,
 }
 
 /**
- * How many times as much processor time one work takes as the other, of what waits in between; the least of some rounds.
- * @param bound under half of which nothing more is to be found out: a second round is then the last
+ * The factor by which one asynchronous work takes more processor time than the other; the least of some rounds.
+ * @param bound a result under half of it is clear: a second round is then the last
  */
 export async function ratioOf(
   work: () => Promise<unknown>,
@@ -50,7 +50,7 @@ export async function ratioOf(
 
 const reference = JSON.stringify(Array.from({ length: 50_000 }, (_, index) => ({ at: index })));
 
-/** How many times as long work takes as reading 700 KB of JSON does, which is some milliseconds. */
+/** The time that work takes, as a multiple of parsing 700 KB of JSON, which takes some milliseconds. */
 export function costOf(work: () => unknown): number {
   const [taken, unit] = leastTimesOf([work, () => JSON.parse(reference)]);
   return taken! / unit!;

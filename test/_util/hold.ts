@@ -6,11 +6,11 @@ import { until } from './process.ts';
 type Held = ControlledTransaction<DB>;
 const open = new Set<Held>();
 
-/** Keeps a transaction open after `work`, so that whoever needs what it has locked waits; the result commits it. */
+/** Keeps a transaction open after `work`, so that others wait for its locks. @returns a function that commits it */
 export async function hold(db: Database, work: (trx: Held) => Promise<unknown>): Promise<() => Promise<void>> {
   const trx = await db.startTransaction().execute();
   open.add(trx);
-  // However long the machine takes for what is to be seen meanwhile.
+  // No time-out, however slow the machine is meanwhile.
   await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
   await work(trx);
   return async () => {
@@ -19,13 +19,13 @@ export async function hold(db: Database, work: (trx: Held) => Promise<unknown>):
   };
 }
 
-/** For afterAll, before the database is closed: what a failed test has left open. */
+/** For afterAll, before the database is closed: ends transactions that a failed test has left open. */
 export async function releaseAll(): Promise<void> {
   for (const trx of open) await trx.rollback().execute();
   open.clear();
 }
 
-/** Cancels statements that wait for a lock, one after another until there were so many: whoever sent one sees an outage. */
+/** Cancels statements that wait for a lock, until there were `statements` of them; their senders see an outage. */
 export async function cancelWaiting(db: Database, statements: number): Promise<void> {
   const cancelled = new Set<string>();
   await until(`${statements} statements have waited`, async () => {

@@ -1,8 +1,8 @@
 import Sequencer from '@jest/test-sequencer';
 
 /**
- * The files that wait longest, or start most programs: what begins last must not be what takes longest. Jest itself knows
- * that from earlier runs alone, which a fresh clone has not.
+ * Runs the slowest test files first: those that wait longest or start most programs. Jest itself knows them only from earlier
+ * runs, which a fresh clone lacks.
  */
 const longest = [
   'lessons/takeover',

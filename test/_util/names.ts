@@ -1,4 +1,4 @@
-/** One name for one thing: whoever reads the name of an exported type need not ask which one. */
+/** One name for one thing: the name of an exported type is unique in the project. */
 import fs from 'node:fs';
 import path from 'node:path';
 

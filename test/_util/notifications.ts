@@ -1,4 +1,4 @@
-/** What mail servers send, in each dialect, and how they send it. */
+/** Notifications of mail servers in each dialect, and how they are sent. */
 import { sql } from 'kysely';
 import { openSecrets } from '../../src/mail-subscriptions/secrets.ts';
 import type { Service } from './service.ts';
@@ -105,7 +105,7 @@ export type Stored = {
   externalId: string | null;
   text: string;
   bytes: number;
-  /** How many notifications it stands for. */
+  /** How many notifications the row holds. */
   count: number;
 };
 

@@ -10,18 +10,18 @@ import { openLog } from '../../src/log.ts';
 import { migrateQueue } from '../../src/worker/queue.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
-/** With the programs of PostgreSQL. */
+/** The folder of PostgreSQL's programs. */
 export const testDirectory = path.join(dataDirectory(project), 'test');
 const benchDirectory = path.join(dataDirectory(project), 'bench');
 /**
- * Where folders are in memory, if the machine has enough of it. On a disk the hundreds of files of each database take longer
- * to make and to remove than most tests run.
+ * A folder in memory, if the machine has enough of it. On a disk it takes longer to create and remove the hundreds of files of
+ * a database than most tests run.
  */
 export const memory = findMemory();
 
 /**
  * A server for a test run, with one migrated template; `TEST_DATABASE_URL` names another server to test against.
- * @param options.isDurable its data outlive a loss of power, on a disk, as those that matter: for benches
+ * @param options.isDurable for benches: data survive a loss of power, on a disk, as in production
  */
 export async function startTestPostgres({ isDurable = false } = {}): Promise<{
   url: string;
@@ -90,7 +90,7 @@ async function knowTenants(db: Database): Promise<void> {
       and current_setting('server_version_num')::integer >= 180000`.execute(db);
 }
 
-/** Drops what runs that were killed have left: it would stay in memory. */
+/** Drops the databases that killed runs have left, as they would stay in memory. */
 async function sweep(base: string): Promise<void> {
   const left = await onServer(base, `select datname from pg_database where datname ~ '^(test|template)_[0-9]+_'`);
   for (const { datname = '' } of left)

@@ -17,21 +17,21 @@ export type Exit = { code: number | null; signal: NodeJS.Signals | null };
 
 /** The program as a process of its own. */
 export type Program = {
-  /** What its connections are called in pg_stat_activity. */
+  /** The application_name of its connections in pg_stat_activity. */
   readonly name: string;
   /** The root of its URLs, once it says that it is ready; rejected when it ends before. */
   readonly ready: Promise<string>;
   readonly exited: Promise<Exit>;
   /** Its log so far. */
   readonly lines: readonly LogLine[];
-  /** What it wrote to standard error that is no log line: warnings of Node.js, stacks of crashes. */
+  /** Its standard error without log lines: warnings of Node.js, stacks of crashes. */
   readonly noise: readonly string[];
   signal(signal: NodeJS.Signals): void;
   /** Sends the signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<Exit>;
 };
 
-/** Longer than the busiest machine needs: what has not happened by then will not. */
+/** Longer than the busiest machine needs. */
 const patienceMs = 90_000;
 
 const programs = new Map<Program, ChildProcess>();
@@ -119,12 +119,12 @@ export async function visit(
   return { ...lessonClient({ url, tenant }, token), token };
 }
 
-/** For afterAll: whatever a test has left running. */
+/** For afterAll: ends the processes that a test has left running. */
 export async function killPrograms(): Promise<void> {
   await Promise.all([...programs.keys()].map((program) => program.end('SIGKILL')));
 }
 
-/** Waits for something that a test looks at from outside, the longer the less often; `what` stands in the error. */
+/** Waits for a condition outside of this process, with growing pauses; `what` names it in the error. */
 export async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<Exclude<T, false>>> {
   const start = performance.now();
   for (let waited = 0; waited < patienceMs; waited = performance.now() - start) {

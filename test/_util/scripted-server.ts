@@ -1,4 +1,4 @@
-/** A web server that says what a test tells it to. */
+/** A web server whose answers a test scripts. */
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -57,7 +57,7 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
   };
 }
 
-/** An answer without an end, until its reader goes. */
+/** An endless answer, until its reader disconnects. */
 export function endless(response: http.ServerResponse): void {
   const piece = Buffer.alloc(1_048_576, ' ');
   const write = () => {

@@ -9,7 +9,7 @@ import { cloneDatabase } from './postgres.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
 
-/** Of limits per minute, so that a test does not end in another minute than it began. */
+/** The window of limits per minute: so long that no test crosses from one into the next. */
 export const longWindow = 86_400_000;
 
 /** Settings as a test needs them: a free port, quiet, and no local PostgreSQL. `settings` is written like the environment. */

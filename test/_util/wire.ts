@@ -7,12 +7,12 @@ export type Direction = 'to the server' | 'to the client';
 
 const commit = Buffer.from('commit\0');
 
-/** A connection through the proxy: what each side sends goes to the other, but for what is swallowed. */
+/** A connection through the proxy, which forwards all data that it does not swallow. */
 type Line = { client: Socket; server: Socket; swallowed: Set<Direction>; isMeant: boolean };
 
 /**
- * A TCP proxy to the server of `databaseUrl` that can cut connections around a COMMIT, swallow what passes, and stall. It
- * cannot hide from either side's system that the other one's lives: a host that is lost is more than this.
+ * A TCP proxy to the server of `databaseUrl` that can cut connections around a COMMIT, swallow data, and stall. It cannot
+ * simulate the loss of a host, because the operating systems still answer each other.
  */
 export async function openWire(databaseUrl: string) {
   const target = new URL(databaseUrl);
@@ -26,7 +26,7 @@ export async function openWire(databaseUrl: string) {
     if (!cut || cut.done || !line.isMeant || !chunk.includes(commit)) return false;
     cut.done = true;
     if (cut.where === 'before COMMIT') line.client.destroy();
-    // The answer must not come back: the server has it, its client never knows.
+    // The answer is dropped: the server has committed, and its client never knows.
     else line.server.removeAllListeners('data').once('data', () => line.client.destroy());
     return cut.where === 'before COMMIT';
   }
@@ -53,7 +53,7 @@ export async function openWire(databaseUrl: string) {
       socket.setNoDelay().on('error', () => {});
       socket.on('data', (chunk: Buffer) => pass(line, direction, chunk));
       socket.once('close', () => {
-        // Who is not heard any more cannot say that it goes either.
+        // A side whose data are swallowed cannot announce its end either.
         if (line.swallowed.has(direction)) return;
         lines.delete(line);
         other.destroySoon();
@@ -79,11 +79,11 @@ export async function openWire(databaseUrl: string) {
     get hasCut() {
       return cut?.done === true;
     },
-    /** What is open now stays open, and nothing comes through any more in these directions; what is opened later is well. */
+    /** Open connections stay open but swallow all data in these directions; later ones work. */
     swallow(...directions: Direction[]) {
       for (const line of lines) for (const direction of directions) line.swallowed.add(direction);
     },
-    /** Nothing passes until `thaw`, and nothing is lost. */
+    /** Holds all data back until `thaw`, without losing any. */
     freeze() {
       isFrozen = true;
       for (const { client, server } of lines) for (const socket of [client, server]) socket.pause();
@@ -92,7 +92,7 @@ export async function openWire(databaseUrl: string) {
       isFrozen = false;
       for (const { client, server } of lines) for (const socket of [client, server]) socket.resume();
     },
-    /** Closes all connections; what was swallowed is gone. */
+    /** Closes all connections; swallowed data are lost. */
     drop,
     async close() {
       drop();

@@ -1,8 +1,8 @@
-/** Who writes which table: one room each, so that its rules stand in one place. */
+/** Each table is written by one room, so that its rules are in one place. */
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** What writes, relative to src/: a room, or a single file. */
+/** The tables of each writer, which is a room or a file of src/. */
 const owners: Record<string, readonly string[]> = {
   'access.ts': ['audit'],
   bookings: ['booking', 'booking_series', 'booking_undo'],
@@ -34,7 +34,7 @@ const exceptions: readonly { file: string; table: string; why: string }[] = [
 const write =
   /\b(?:insertInto|updateTable|deleteFrom|mergeInto)\(\s*['"](\w+)|\b(?:insert into|update|delete from|merge into|truncate|copy)\s+(?:only\s+)?([a-z_]+)\b/g;
 
-/** What breaks the rule in the project, a line each: a foreign writer, a table without an owner, an exception without use. */
+/** The violations in the project, a line each: a foreign writer, a table without an owner, an unused exception. */
 export function findForeignWriters(project: string): string[] {
   const ownerOf = new Map(
     Object.entries(owners).flatMap(([owner, tables]) => tables.map((table) => [table, owner] as const)),
