@@ -4,6 +4,7 @@
  */
 import { expect, test } from '@jest/globals';
 import { openIntervals } from '../../src/opening-hours/local-hours.ts';
+import { times } from '../_util/long.ts';
 
 const zones = [
   ...['Africa/Abidjan', 'Africa/Cairo', 'Africa/Casablanca', 'Africa/El_Aaiun', 'Africa/Johannesburg'],
@@ -25,7 +26,8 @@ const hour = 60;
 const day = 24 * hour;
 const minuteOf = (text: string) => Date.parse(text) / 60_000;
 const firstDay = minuteOf('2026-01-01');
-const lastDay = minuteOf('2028-12-31');
+const lastYear = times(2026, 2028);
+const lastDay = minuteOf(`${lastYear}-12-31`);
 /** Where the walk begins: no zone is further from UTC than 14 hours, and the last night ends on 2 January. */
 const begin = firstDay - 2 * day;
 const end = lastDay + 4 * day;
@@ -97,7 +99,9 @@ const periods = [
   ],
 ] as [opens: string, closes: string][];
 const everyDay = [1, 2, 3, 4, 5, 6, 7];
-const closedDays = ['2026-03-29', '2026-10-25', '2027-03-28', '2027-04-04', '2028-10-29', '2028-12-31'];
+const closedDays = ['2026-03-29', '2026-10-25', '2027-03-28', '2027-04-04', '2028-10-29', '2028-12-31'].filter(
+  (date) => minuteOf(date) <= lastDay,
+);
 const hours = {
   rules: periods.map(([opens, closes]) => ({
     ...{ opens, closes, weekdays: everyDay, validFrom: null, validTo: null },
@@ -127,9 +131,12 @@ test('there are 60 zones', () => {
   expect(new Set(zones).size).toBeGreaterThanOrEqual(60);
 });
 
-test.each(zones)('%s: each local day of 2026 to 2028', (timeZone) => {
+test.each(zones)(`%s: each local day from 2026 to ${lastYear}`, (timeZone) => {
   const wall = walk(timeZone);
-  const told = Map.groupBy(openIntervals(hours, timeZone, '2026-01-01', '2028-12-31'), ({ localDate }) => localDate);
+  const told = Map.groupBy(
+    openIntervals(hours, timeZone, '2026-01-01', `${lastYear}-12-31`),
+    ({ localDate }) => localDate,
+  );
   const wrong: string[] = [];
   for (let midnight = firstDay; midnight <= lastDay; midnight += day) {
     const date = new Date(midnight * 60_000).toISOString().slice(0, 10);
@@ -141,5 +148,5 @@ test.each(zones)('%s: each local day of 2026 to 2028', (timeZone) => {
     if (lines.sort().join() !== right.sort().join()) wrong.push(`${date}: ${lines} but ${right}`);
   }
   expect(wrong).toEqual([]);
-  expect(told.size).toBe(1096 - closedDays.length);
+  expect(told.size).toBe((lastDay - firstDay) / day + 1 - closedDays.length);
 });
