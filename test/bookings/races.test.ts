@@ -5,6 +5,7 @@ import { hashDisplayToken, makeDisplayToken } from '../../src/identity/service.t
 import { openLog } from '../../src/log.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
+import { times } from '../_util/long.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { killPrograms, startProgram, until, visit } from '../_util/process.ts';
 import { testConfig } from '../_util/service.ts';
@@ -164,8 +165,10 @@ async function race(room: Room, count: number, importFirst: boolean) {
   return { batch, outcomes };
 }
 
+const creates = times(80, 200);
+
 test.each([
-  ['200 racing creates over REST and GraphQL and a lesson import', 200, false],
+  [`${creates} racing creates over REST and GraphQL and a lesson import`, creates, false],
   ['40 creates after a lesson import that has not ended', 40, true],
 ])(
   '%s, on two processes: no place is taken twice, and every loser is told by whom',

@@ -6,7 +6,7 @@ import { times } from '../_util/long.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { at, enterTenant, type LessonRecord, lesson, type Timetable } from '../_util/timetable.ts';
 
-const runs = times(8, 400);
+const runs = times(4, 400);
 /** Tenants whose batches run beside each other. */
 const lanes = 4;
 
