@@ -183,7 +183,7 @@ describe('PostgreSQL', () => {
           );
       },
     });
-  }, 120_000);
+  });
 
   test('a connection that the queue library gives back twice, or in vain, ends no process', async () => {
     const pool = openQueuePool(server.url, { max: 1, log: openLog('silent'), statementTimeout: 0 });

@@ -10,7 +10,7 @@ import { until } from '../_util/process.ts';
 import { type MailServer, startMailServer } from '../mail/_util/mail-server.ts';
 import { openSubscriptionDesk, type SubscriptionDesk } from '../mail/_util/subscription-desk.ts';
 
-const renewals = times(4, 40);
+const renewals = times(2, 40);
 const [room, day] = ['r001@rooms.test', 24 * 60];
 let server: MailServer;
 let desk: SubscriptionDesk;
