@@ -17,7 +17,11 @@ const context = '^src/context\\.ts$';
 const paging = '^src/db/paging\\.ts$';
 
 /** What runs: the program, and the pages in browsers. */
-const entries = ['^src/main\\.ts$', '^src/web/swagger/page\\.js$', '^src/web/display/(sign|board|start|worker)\\.ts$'];
+const entries = [
+  '^src/main\\.ts$',
+  '^src/web/(swagger|graphiql)/page\\.js$',
+  '^src/web/display/(sign|board|start|worker)\\.ts$',
+];
 
 /** What `from` imports of our own must match one of `allowed`; `$1` is what the first group of `from` found. */
 const onlyTo = (name, from, allowed) => ({
@@ -120,7 +124,7 @@ module.exports = {
       [
         '^src/$1/',
         sharedFloors,
-        '^src/(errors|fields|finding|input|query-parameters|storable|context|config|log)\\.ts$',
+        '^src/(errors|fields|finding|input|names|query-parameters|storable|context|config|log)\\.ts$',
         paging,
       ],
     ),
@@ -183,8 +187,8 @@ module.exports = {
       from: { path: entries },
       to: { path: '^src/', pathNot: entries, reachable: false },
     },
-    // The state of a room is computed by one file, here and on the signs.
-    onlyTo('page', '^src/web/([^/]+)/', ['^src/web/$1/', '^src/displays/state\\.ts$']),
+    // The state of a room is computed by one file, here and on the signs; people sign in by one form.
+    onlyTo('page', '^src/web/([^/]+)/', ['^src/web/$1/', '^src/web/sign-in\\.js$', '^src/displays/state\\.ts$']),
     {
       name: 'no-index',
       comment: 'A barrel hides where things live.',

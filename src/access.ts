@@ -60,20 +60,23 @@ export function checkBooker(viewer: Viewer): void {
   if (isDisplay(viewer)) throw new Forbidden('A display changes and cancels no bookings; use the PIN of a user.');
 }
 
-/** @throws Forbidden for a User who blocks a resource or books for another person */
+/** Whether the caller books for itself only: an Importer has no more rights over bookings than a User. */
+const actsForItself = ({ role }: Pick<Viewer, 'role'>): boolean => role === 'User' || role === 'Importer';
+
+/** @throws Forbidden for a User or an Importer who blocks a resource or books for another person */
 export function checkOnBehalf(
   { role, personId }: Viewer,
   { kind, organizerId = personId }: { kind: string; organizerId?: number | undefined },
 ): void {
-  if (role !== 'User') return;
+  if (!actsForItself({ role })) return;
   if (kind === 'Block') throw new Forbidden('Only an Admin blocks a resource; ask one of yours.');
   if (organizerId !== personId)
     throw new Forbidden('Only an Admin books for somebody else; leave OrganizerId out to book for yourself.');
 }
 
-/** @throws Forbidden for a User who neither made nor organizes the booking; an Admin or a display may change any */
+/** @throws Forbidden for a User or an Importer who neither made nor organizes the booking; an Admin or a display may change any */
 export function checkOwner({ role, personId }: Viewer, owners: readonly (number | null)[]): void {
-  if (role === 'User' && !owners.includes(personId))
+  if (actsForItself({ role }) && !owners.includes(personId))
     throw new Forbidden('This booking is another person’s; ask its organizer or an Admin.');
 }
 
@@ -83,6 +86,25 @@ export const mayBookAnytime = ({ role }: Viewer): boolean => role === 'Admin';
 /** @throws Forbidden for a display */
 export function checkBatchUser(viewer: Viewer): void {
   if (isDisplay(viewer)) throw new Forbidden('A display has nothing to do with lesson batches; use the PIN of a user.');
+}
+
+/**
+ * Checks the right to import, change and delete lessons and to cancel batches: Importers and Admins have it, and Users where
+ * the tenant parameter UsersMayImport is true, but without Displace.
+ * @throws Forbidden
+ */
+export function checkImporter(viewer: Viewer, onConflict?: 'Fail' | 'Skip' | 'Displace'): void {
+  checkBatchUser(viewer);
+  const { role, usersMayImport = false, mandator } = viewer;
+  if (role !== 'User') return;
+  if (!usersMayImport)
+    throw new Forbidden(
+      `Only an Importer or an Admin sends, changes, deletes and cancels lessons; ask an Admin for the role Importer, or whoever runs this server to let Users import: roomgate parameter set --mandator ${mandator} UsersMayImport true.`,
+    );
+  if (onConflict === 'Displace')
+    throw new Forbidden(
+      'Only an Importer or an Admin displaces bookings; send it with OnConflict=Fail or Skip, or ask an Admin for the role Importer.',
+    );
 }
 
 /** @throws Forbidden unless the caller is an Admin; call it before any lookup */

@@ -13,12 +13,16 @@ import { identityPaths, identityRoutes, routes as pinRoutes } from './identity/r
 import * as lessons from './lessons/rest.ts';
 import * as mail from './mail-inbox/rest.ts';
 import * as openingHours from './opening-hours/rest.ts';
+import { allowOrigins, corsPaths } from './rest/cors.ts';
+import { entryPaths, entryRoutes } from './rest/entry.ts';
 import type { Health } from './rest/health.ts';
 import { countRequest, limitPairings, limitRequests } from './rest/limits.ts';
 import { describeApi } from './rest/openapi.ts';
 import { healthPaths } from './rest/openapi-health.ts';
 import { mountRoutes } from './rest/route.ts';
 import * as tenants from './tenants/rest.ts';
+import { showEntry } from './web/entry.ts';
+import { graphiqlRoutes } from './web/graphiql.ts';
 import { pageRoutes } from './web/pages.ts';
 import { swaggerRoutes } from './web/swagger.ts';
 
@@ -38,7 +42,7 @@ const routes = [
 /** The OpenAPI document of this program. @param roots how clients see the server */
 export function apiDocument(roots: { BaseUrl: string; IdpUrl: string }) {
   return describeApi([...routes, ...displays.pairingRoutes], {
-    atRoot: [identityPaths, healthPaths, mail.describedPaths],
+    atRoot: [entryPaths, identityPaths, healthPaths, mail.describedPaths],
     problemMembers: bookings.occupiedMembers,
     roots,
   });
@@ -82,6 +86,8 @@ export function createApp(context: Context, health: Health): App {
   // One handler, because Express parses the path again for each.
   const door: RequestHandler = (request, response, next) =>
     authenticated(request, response, () => limited(request, response, next));
+  const { Origins } = context.config.Cors;
+  if (Origins.length > 0) app.use(corsPaths, allowOrigins(Origins, routes));
   // Before the tenants' routes, which would read `api` and `WebServices` as a tenant. The callback's secret is its credential.
   app.use(webhook.router);
   // GraphQL calls come before the many REST routes, each of which would match the path; other GraphQL requests come after.
@@ -91,13 +97,16 @@ export function createApp(context: Context, health: Health): App {
   app.use(mountRoutes(context, displays.pairingRoutes));
   app.use('/:mandator/api', door);
   app.use(mountRoutes(context, routes));
-  app.get('/:mandator/graphql', async (request, response, next) => {
-    if (!(await graphql.explorer(request, response))) next();
+  app.get('/:mandator/graphql', (request, _response, next) => {
+    graphql.upgrades.checkOrigin(request);
+    next();
   });
+  if (context.config.GraphiQLEnabled) app.use(graphiqlRoutes(context.config));
   app.use('/:mandator/graphql', door, graphql.handler);
   app.use(identityRoutes(identity));
-  app.use(pageRoutes());
   if (context.config.SwaggerEnabled) app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
+  app.use(pageRoutes());
+  app.use(entryRoutes(context.config, showEntry));
   return {
     handler: finish(app, context, bookings.toOccupiedMembers),
     upgrades: graphql.upgrades,

@@ -5,6 +5,7 @@ import { closestMatch } from 'leven';
 import type { z } from 'zod';
 import {
   clientSettings,
+  corsSettings,
   identityProvider,
   identitySettings,
   isSecret,
@@ -22,6 +23,8 @@ export type Config = Readonly<
     IdpUrl: string;
     RoomsHost: string;
     Clients: readonly Client[];
+    /** Members of the files that are no settings of ours, nor look like misspelt ones: one line each. */
+    warnings: readonly string[];
   }
 >;
 
@@ -59,6 +62,7 @@ function knownName(names: readonly string[], name: string): string | undefined {
 }
 
 const namesIn: Record<string, readonly string[]> = {
+  Cors: Object.keys(corsSettings.shape),
   Limits: Object.keys(limitSettings.shape),
   IdentityProvider: Object.keys(identityProvider.shape),
 };
@@ -108,9 +112,10 @@ function withEnvironment(file: Tree, environment: NodeJS.ProcessEnv): Input {
     if (text !== undefined && setMailServer(tree, variables, variable, text)) continue;
     const name = knownName(Object.keys(settings.shape), first);
     if (!name || text === undefined) continue;
-    const value = text === '' ? undefined : text;
     const inner = rest.join('__');
     const innerName = knownName(namesIn[name] ?? [], inner) ?? inner;
+    const isList = name === 'Cors' && innerName === 'Origins';
+    const value = text === '' ? undefined : isList ? text.split(',').map((part) => part.trim()) : text;
     variables.set(inner ? `${name}.${innerName}` : name, variable);
     tree[name] = inner ? { ...(isTree(tree[name]) ? tree[name] : {}), [innerName]: value } : value;
   }
@@ -121,17 +126,27 @@ function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
   return keys.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], tree);
 }
 
-/** Every setting with its home, the object that contains it; null where there are several such objects. */
+/** Every setting with its home, the object that contains it; a name in brackets where there are several such objects. */
 const everyName = (
   [
     ['', settings],
+    ['Cors', corsSettings],
     ['Limits', limitSettings],
     ['IdentityProvider', identityProvider],
-    [null, clientSettings],
-    [null, mailServer],
-    [null, mailCalendar],
+    ['(client)', clientSettings],
+    ['(mail server)', mailServer],
+    ['(calendar)', mailCalendar],
   ] as const
 ).flatMap(([home, { shape }]) => Object.keys(shape).map((name) => ({ home, name })));
+
+/** Which object of the settings is at a path. */
+function homeOf([first, ...rest]: readonly PropertyKey[]): string {
+  if (first === 'Clients') return '(client)';
+  if (first === 'MailServer') return rest.length > 1 ? '(calendar)' : '(mail server)';
+  return [first ?? '', ...rest].join('.');
+}
+
+const isRepeated = (home: string) => home.startsWith('(');
 
 /** Suggests the setting that was probably meant, spelled for its place: in a variable with its whole path. */
 function suggestion(path: readonly PropertyKey[], unknown: string, isVariable: boolean): string {
@@ -141,15 +156,12 @@ function suggestion(path: readonly PropertyKey[], unknown: string, isVariable: b
     { maxDistance: 2 },
   );
   const known = everyName.filter(({ name }) => name.toLowerCase() === near);
-  const here = path.join('.');
-  const meant =
-    known.find(({ home }) => home === here) ??
-    known.find(({ home }) => home === null && path.length > 1) ??
-    known.find(({ home }) => home !== null);
+  const here = homeOf(path);
+  const meant = known.find(({ home }) => home === here) ?? known.find(({ home }) => !isRepeated(home));
   if (!meant) return '';
   const { home, name } = meant;
-  const whole = home === null ? [...path, name] : [home, name].filter(Boolean);
-  const written = isVariable ? whole.join('__') : home === here || home === null ? name : whole.join('.');
+  const whole = isRepeated(home) ? [...path, name] : [home, name].filter(Boolean);
+  const written = isVariable ? whole.join('__') : home === here ? name : whole.join('.');
   return `; did you mean ${written}?`;
 }
 
@@ -190,14 +202,38 @@ function placeOf(name: string, file: string, variables: Input['variables'] = new
   return `${file}: ${name}`;
 }
 
+/** Unknown members of a file that resemble no setting: other products keep theirs in the same files. */
+function findForeign(error: z.ZodError, isInFile: (name: string) => boolean): PropertyKey[][] {
+  return error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys
+          .filter((key) => isInFile([...issue.path, key].join('.')) && suggestion(issue.path, key, false) === '')
+          .map((key) => [...issue.path, key])
+      : [],
+  );
+}
+
+function without(input: unknown, paths: readonly PropertyKey[][]): unknown {
+  const copy = structuredClone(input);
+  for (const path of paths) delete (valueAt(copy, path.slice(0, -1)) as Tree)[path.at(-1) as string];
+  return copy;
+}
+
+/** @param warnings gets a line for each member that is ignored */
 function parse<T extends z.ZodType>(
   schema: T,
   input: unknown,
   file: string,
+  warnings: string[],
   variables?: Input['variables'],
 ): z.output<T> {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
+  const foreign = findForeign(result.error, (name) => placeOf(name, file, variables) === `${file}: ${name}`);
+  if (foreign.length > 0) {
+    warnings.push(...foreign.map((path) => `${file}: ${path.join('.')}: there is no such setting; it is ignored`));
+    return parse(schema, without(input, foreign), file, warnings, variables);
+  }
   const lines = result.error.issues
     .flatMap((issue) => describe(issue, input, variables))
     .map(([name, fault]) => `${placeOf(name, file, variables)}: ${fault}`);
@@ -213,12 +249,14 @@ export function readConfig(environment: NodeJS.ProcessEnv, projectDirectory: str
   const written = readJson(file, 'APPSETTINGS_FILE');
   if (!isTree(written)) throw new ConfigError(`${file}: must be a JSON object`);
   const { tree, variables } = withEnvironment(written, environment);
-  const read = parse(settings, tree, path.basename(file), variables);
+  const warnings: string[] = [];
+  const read = parse(settings, tree, path.basename(file), warnings, variables);
   const identityFile = path.resolve(path.dirname(file), read.IdentitySettingsFile);
   const { Clients } = parse(
     identitySettings,
     readJson(identityFile, 'IdentitySettingsFile'),
     path.basename(identityFile),
+    warnings,
   );
   const root = (value: string | undefined) => value?.replace(/\/+$/, '') ?? ownRoot(read);
   return Object.freeze({
@@ -227,6 +265,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, projectDirectory: str
     IdpUrl: root(read.IdpUrl),
     RoomsHost: root(read.RoomsHost),
     Clients,
+    warnings,
   });
 }
 

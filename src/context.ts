@@ -24,7 +24,9 @@ export type Viewer = {
   email: string;
   /** IANA zone of the person. */
   timeZone: string;
-  role: 'Admin' | 'User' | 'Display';
+  role: 'Admin' | 'Importer' | 'User' | 'Display';
+  /** Whether the tenant lets Users send lessons (parameter UsersMayImport); absent: it does not. */
+  usersMayImport?: boolean;
   /** The PIN behind the credential; null with an outside identity provider. */
   pinId: number | null;
   /** The grant of a paired door sign, whose role is Display; null for every other caller. */

@@ -54,6 +54,7 @@ export async function startServer(settings: Config, log: Log, rateWindow?: numbe
   });
   const config = listeningOn(settings, (server.address() as AddressInfo).port);
   const context = await openContext(config, log, rateWindow);
+  for (const line of config.warnings) log.warn({ setting: line }, 'a member of the settings files is not known');
   const stopping = new AbortController();
   let worker: WorkerHandle | undefined;
 

@@ -35,6 +35,22 @@ export function isSafeAuthority(text: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url));
 }
 
+const wrongOrigin =
+  'must be an origin as browsers send it: https://host or https://host:port (http on this machine only), without a path';
+/** Of a page (RFC 6454), as browsers write it: in lower case, without the usual port. */
+const origin = z
+  .string({ error: wrongOrigin })
+  .refine((text) => !text.includes('*'), {
+    error: 'must name one site: list each origin whose pages may call; there is no sign for all of them',
+    abort: true,
+  })
+  .refine((text) => isSafeAuthority(text) && new URL(text).pathname === '/', wrongOrigin)
+  .transform((text) => new URL(text).origin);
+
+export const origins = z
+  .array(origin, { error: 'must be a list of origins; in an environment variable with commas between them' })
+  .max(100, 'must hold 100 origins or fewer');
+
 export const notSafe = 'must be an https URL (http on this machine only), without query or password';
 
 export const mandator = z

@@ -9,6 +9,7 @@ import {
   mebibyte,
   networks,
   notSafe,
+  origins,
   text,
   url,
   wholeNumber,
@@ -101,6 +102,14 @@ export const identityProvider = z
     path: ['ClientId'],
     error: 'must be set beside ClientSecret',
   });
+
+export const corsSettings = z.strictObject({
+  Origins: origins
+    .default([])
+    .describe(
+      'The sites whose pages may call from browsers: tokens, REST, GraphQL over HTTP and WebSocket. Pages of the service itself need no entry, nor do programs that are no browsers.',
+    ),
+});
 
 export const clientSettings = z.strictObject({
   Enabled: flag.default(true).describe('Whether it may ask for tokens.'),
@@ -247,6 +256,12 @@ export const settings = z.strictObject({
   GraphiQLEnabled: flag
     .default(false)
     .describe('GraphiQL for a browser at `/{mandator}/graphql`. True in the shipped file.'),
+  StrictQueryParameters: flag
+    .default(false)
+    .describe(
+      'Refuses query parameters that a route does not know, with 400. When false they are ignored and logged; a caller asks for the refusal with `Prefer: handling=strict`.',
+    ),
+  Cors: corsSettings.prefault({}),
   Limits: limitSettings.prefault({}),
   MailServer: mailServers.prefault({}),
   MailServerPushNotificationEndpointUrl: endpoint

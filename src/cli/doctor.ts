@@ -14,8 +14,17 @@ export type Patient = {
 const answerTimeout = 5_000;
 const mostBytes = 1_048_576;
 
-function examineSettings({ DatabaseUrl, Pepper }: Config): Finding[] {
-  const settings: Finding = { check: 'Settings', level: 'ok', text: 'read' };
+function examineSettings({ DatabaseUrl, Pepper, warnings }: Config): Finding[] {
+  const settings: Finding =
+    warnings.length === 0
+      ? { check: 'Settings', level: 'ok', text: 'read' }
+      : {
+          check: 'Settings',
+          level: 'warning',
+          text: warnings.join('; '),
+          remedy:
+            'Nothing is wrong where another product has put them there; otherwise look the names up in docs/settings.md.',
+        };
   if (Pepper) return [settings, { check: 'Pepper', level: 'ok', text: 'set' }];
   if (!DatabaseUrl)
     return [

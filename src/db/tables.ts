@@ -58,6 +58,7 @@ export interface Batch {
   request_id: string;
   setbacks: Generated<number>;
   started_at: Timestamp | null;
+  take_over: Generated<boolean>;
   trouble: string | null;
   troubled_since: Timestamp | null;
   validate_only: Generated<boolean>;

@@ -4,23 +4,21 @@ import { GraphQLError } from 'graphql';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { personSends } from '../http/body-memory.ts';
-import { readBytes } from '../http/request-body.ts';
+import { isJson, readBytes } from '../http/request-body.ts';
 import type { GraphqlCall } from './builder.ts';
-import { openExplorer } from './explorer.ts';
 import type { Authenticate } from './holders.ts';
 import { createPipeline, type PlainCall } from './pipeline.ts';
 import { createEventStreams } from './sse.ts';
 import { createStreams } from './streams.ts';
 import { createWebSockets, type Upgrades } from './websocket.ts';
 
-const json = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 const answerable = /(\*|application)\/\*|application\/(json|graphql-response\+json)|text\/(\*|event-stream)/i;
 
 /** Refuses other requests before their bodies are read. A browser cannot send JSON for another site without a preflight. */
-function checkRequest({ method, headers }: IncomingMessage): void {
+function checkRequest(request: IncomingMessage): void {
+  const { method, headers } = request;
   if (method !== 'POST') throw new MethodNotAllowed('GraphQL takes POST only, for subscriptions too.', ['POST']);
-  if (!json.test(headers['content-type'] ?? ''))
-    throw new UnsupportedMediaType('Send the GraphQL call as application/json in UTF-8.');
+  if (!isJson(request)) throw new UnsupportedMediaType('Send the GraphQL call as application/json in UTF-8.');
   if (headers['content-encoding'] && headers['content-encoding'] !== 'identity')
     throw new UnsupportedMediaType('Send the GraphQL call without Content-Encoding.');
   if (headers.accept && !answerable.test(headers.accept))
@@ -95,8 +93,6 @@ type Response = ServerResponse & { locals: Record<string, unknown> };
 export type GraphqlServer = {
   /** For `/:mandator/graphql`, after authentication, which sets `response.locals.viewer` and `credentials`. */
   handler(request: Request, response: Response): Promise<void>;
-  /** Serves GraphiQL, before authentication. @returns whether it has answered */
-  explorer(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
   upgrades: Upgrades;
   /** How many streams are open now. */
   streamCount(): number;
@@ -173,7 +169,6 @@ export function createGraphqlServer(
         ...(opened && { refusal: opened }),
       });
     },
-    explorer: openExplorer(context),
     upgrades: sockets.upgrades,
     streamCount: streams.count,
     stalledCount: events.stalledCount,

@@ -21,6 +21,7 @@ import { presentError, shortenMessage } from './errors.ts';
 import { resultOf } from './execution.ts';
 import type { Frames } from './frames.ts';
 import type { Authenticate, StreamClient } from './holders.ts';
+import { checkOrigin, isWelcome } from './origins.ts';
 import type { Pipeline } from './pipeline.ts';
 import { goodbyeTimeout, openSocketGuard } from './socket-guard.ts';
 import type { Streams } from './streams.ts';
@@ -91,6 +92,8 @@ const offersWebSocket = ({ headers }: IncomingMessage) => /(?:^|,)\s*websocket\s
 
 /** How the HTTP server opens WebSockets. */
 export type Upgrades = {
+  /** @throws Forbidden for a request for a WebSocket by a page of a site that may not call */
+  checkOrigin(request: IncomingMessage): void;
   /** Whether a request becomes a WebSocket; any other is answered as if it asked for no upgrade. */
   accepts(request: IncomingMessage): boolean;
   /** Handles the `upgrade` events of requests that `accepts` accepts. */
@@ -223,12 +226,16 @@ export function createWebSockets(
 
   return {
     upgrades: {
+      checkOrigin(request) {
+        if (offersWebSocket(request)) checkOrigin(request, config);
+      },
       accepts: (request) =>
         request.method === 'GET' &&
         request.httpVersion === '1.1' &&
         !hasBody(request) &&
         offersWebSocket(request) &&
-        mandatorOf(request) !== undefined,
+        mandatorOf(request) !== undefined &&
+        isWelcome(request, config),
       open,
     },
     cutCount: () => cuts,

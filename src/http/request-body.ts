@@ -22,6 +22,16 @@ export const largestOf = ({ BodyBytes, WebhookBodyBytes }: BodyLimits): number =
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
+/**
+ * Whether a body is JSON in UTF-8, by its Content-Type. A body without one counts as JSON when the request carries a
+ * credential in a header, which a cross-site form cannot set.
+ */
+export function isJson({ headers }: IncomingMessage): boolean {
+  const { 'content-type': type, authorization, apikey } = headers;
+  if (!type) return authorization !== undefined || apikey !== undefined;
+  return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type);
+}
+
 /** Measures the time that we wait for the client, not the time that we take for its bytes. */
 function openClock({ BodySeconds, BodyBytesPerSecond }: Pace, onSlow: (error: RequestTimeout) => void) {
   const patience = BodySeconds * 1_000;

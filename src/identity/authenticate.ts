@@ -22,14 +22,24 @@ export { schemesOf };
 const bearer = /^bearer +([\w.~+/-]+=*) *$/i;
 const longestHeader = 8_192;
 
+/**
+ * Chooses between a token and a PIN in one call: the one that the mode asks for, as programs made for several products send
+ * both. Beside a PIN, another scheme in Authorization belongs to a proxy and is ignored.
+ */
+function chooseCredential(schemes: readonly string[], header: string, pin: string): [header: string, pin: string] {
+  if (!header || !pin) return [header, pin];
+  const isToken = /^bearer\b/i.test(header) && schemes.includes('Bearer');
+  return isToken || !schemes.includes('APIKEY') ? [header, ''] : ['', pin];
+}
+
 function identify(identity: Identity, { authorization, apiKey, address }: Credentials): Promise<Viewer> {
   const { config } = identity.context;
   const schemes = schemesOf(config);
   const refuse = (what: string) => new NotAuthenticated(`${what}; ${howToSignIn(config)}`);
   const [headers, pins] = [[authorization ?? []].flat(), [apiKey ?? []].flat()];
-  if (headers.length + pins.length > 1) throw refuse('A call carries one credential');
-  const [header = '', pin = ''] = [headers[0], pins[0]];
-  if (header.length + pin.length > longestHeader) throw refuse('The credential is too long');
+  if (headers.length > 1 || pins.length > 1) throw refuse('A call carries one credential');
+  if ((headers[0] ?? '').length + (pins[0] ?? '').length > longestHeader) throw refuse('The credential is too long');
+  const [header, pin] = chooseCredential(schemes, headers[0] ?? '', pins[0] ?? '');
   if (pin && !schemes.includes('APIKEY')) throw refuse('The header APIKEY is not taken here');
   if (pin) return viewerOfPin(identity, pin, address);
   const token = bearer.exec(header)?.[1];
@@ -90,7 +100,9 @@ export function authenticate(identity: Identity): RequestHandler {
     // A calendar token has let the call in already.
     if (response.locals['viewer']) return next();
     const credentials = credentialsOf(request);
-    response.setHeader('Vary', varies);
+    // Appending costs more than setting, and is only needed behind CORS.
+    if (response.hasHeader('Vary')) response.vary(varies);
+    else response.setHeader('Vary', varies);
     if (takesPins && credentials.apiKey !== undefined) markDeprecated(response, replacement);
     response.locals['credentials'] = credentials;
     const mandator = String(request.params['mandator']);

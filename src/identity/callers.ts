@@ -20,6 +20,7 @@ const viewerColumns = [
   'person.email',
   'person.time_zone as timeZone',
   'person.role',
+  sql<boolean>`mandator.parameters @> '{"UsersMayImport": true}'`.as('usersMayImport'),
 ] as const;
 
 const activePersons = (db: Database) =>

@@ -1,7 +1,7 @@
 /** Accepting a batch (contract 4.2): its body is taken in, then stored and queued in one transaction. */
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import { checkBatchUser } from '../access.ts';
+import { checkImporter } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
 import { type Database, stateIn, type Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
@@ -22,6 +22,8 @@ export type NewBatch = {
   validateOnly?: boolean | undefined;
   /** Fail when absent. */
   onConflict?: ConflictRule | undefined;
+  /** A lesson that equals a booking of the viewer takes that over; of a creation. */
+  takeOverBookings?: boolean | undefined;
   idempotencyKey?: string | undefined;
   requestId: string;
 };
@@ -46,10 +48,11 @@ const openLargeImports = () => ({
  * the key, LimitExceeded, Unavailable
  */
 export async function createBatch(context: Context, viewer: Viewer, wanted: NewBatch): Promise<AcceptedBatch> {
-  checkBatchUser(viewer);
   const { operation, validateOnly = false, onConflict = 'Fail' } = wanted;
+  checkImporter(viewer, onConflict);
   const { Limits } = context.config;
-  const body = await openBody(wanted.body, `${operation} ${validateOnly} ${onConflict}`, {
+  const options = `${validateOnly} ${onConflict}${wanted.takeOverBookings ? ' TakeOverBookings' : ''}`;
+  const body = await openBody(wanted.body, `${operation} ${options}`, {
     mostBytes: Limits.JobBodyBytes,
     mostJobs: Limits.JobsPerBatch,
     sender: personSends(viewer),
@@ -104,6 +107,7 @@ async function storeBatch(
       operation,
       validate_only: validateOnly,
       on_conflict: onConflict,
+      take_over: wanted.takeOverBookings ?? false,
       job_count: jobCount,
       weight,
       request_id: requestId,

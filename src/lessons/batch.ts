@@ -86,6 +86,8 @@ export type Running = BatchKey & {
   operation: JobOperation;
   validateOnly: boolean;
   onConflict: ConflictRule;
+  /** Whether a lesson that equals a booking of the sender takes that over. */
+  takeOver: boolean;
   createdBy: number;
   attempts: number;
   /** Counts the starts: what is written outside of the batch's session is ignored once a later start has begun. */

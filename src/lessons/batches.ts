@@ -1,6 +1,6 @@
 /** Batches as their senders see them: read, listed and cancelled. */
 import { sql } from 'kysely';
-import { checkBatchUser } from '../access.ts';
+import { checkBatchUser, checkImporter } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type Page, type PageRequest, toPage } from '../db/paging.ts';
@@ -79,9 +79,10 @@ export async function listErrors(
 
 /**
  * Ends a waiting batch at once, and asks the worker of a running one to stop at its next step; both end in
- * LessonsImportFailed with FailureKind Cancelled. @throws NotFound, Conflict when it has ended already
+ * LessonsImportFailed with FailureKind Cancelled. @throws Forbidden, NotFound, Conflict when it has ended already
  */
 export async function cancelBatch(db: Database, viewer: Viewer, batchId: string): Promise<Batch> {
+  checkImporter(viewer);
   const batch = await getBatch(db, viewer, batchId);
   const cancelled = await db.transaction().execute(async (trx) => {
     const row = await trx

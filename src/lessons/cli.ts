@@ -31,6 +31,7 @@ type ImportOptions = SharedOptions & {
   operation: JobsPath;
   validateOnly?: true;
   onConflict?: string;
+  takeOverBookings?: true;
   follow?: true;
 };
 
@@ -90,10 +91,11 @@ function describeSuccess(batch: BatchRecord, { onConflict }: ImportOptions): str
 }
 
 /** The options as contract 4.2 has them. */
-function queryOf({ validateOnly, onConflict }: ImportOptions): Record<string, string> {
+function queryOf({ validateOnly, onConflict, takeOverBookings }: ImportOptions): Record<string, string> {
   return {
     ...(validateOnly && { ValidateOnly: 'true' }),
     ...(onConflict && { OnConflict: onConflict.charAt(0).toUpperCase() + onConflict.slice(1) }),
+    ...(takeOverBookings && { TakeOverBookings: 'true' }),
   };
 }
 
@@ -147,6 +149,10 @@ export function addCommands(program: Command, action: RemoteAction): void {
         'lessons whose room is occupied: fail the batch, leave them out, or cancel manual bookings; not for delete',
       ).choices(['fail', 'skip', 'displace']),
     )
+    .option(
+      '--take-over-bookings',
+      "lessons at the very room and time of the sender's own bookings take these over; for create",
+    )
     .option('--follow', 'wait until the batch has ended; exit code 1 and the errors if it failed')
     .addOption(pinOption())
     .addOption(tokenOption())
@@ -156,6 +162,8 @@ export function addCommands(program: Command, action: RemoteAction): void {
       action(async (remote, file: string, options: ImportOptions) => {
         if (options.operation === 'delete' && options.onConflict)
           throw new CommandFailed('--on-conflict is for create and update; a deletion has no conflicts.');
+        if (options.operation !== 'create' && options.takeOverBookings)
+          throw new CommandFailed('--take-over-bookings is for create; only new lessons take bookings over.');
         const body = await openLessonFile(file);
         const client = openBatchClient(await remote.signIn(options));
         const progress = openProgress(remote.json ? { write: () => {} } : process.stderr);

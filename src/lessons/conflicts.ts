@@ -21,7 +21,7 @@ export async function stageClaims(trx: Transaction, { mandatorId }: BatchKey): P
         and present.status in ('Confirmed', 'Tentative'), false) as stays
     from booking_plan join staged_lesson as staged using (row)
     left join booking as present on present.mandator_id = ${mandatorId} and present.id = booking_plan.id
-    where fate in ('insert', 'change') and staged.status is distinct from 'Entfaellt'`.execute(trx);
+    where fate in ('insert', 'change', 'take') and staged.status is distinct from 'Entfaellt'`.execute(trx);
   await sql`create index on room_claim using gist (resource_id, occupied)`.execute(trx);
   await sql`create index on room_claim (resource_id, ende, row)`.execute(trx);
   await sql`analyze room_claim`.execute(trx);
@@ -69,7 +69,7 @@ const mostRounds = 10;
  * stored room and time, and may conflict there with a third lesson. A lesson that lost to one that was left out later is
  * taken back.
  */
-async function skipLessons(trx: Transaction, batch: BatchKey): Promise<void> {
+async function skipLessons(trx: Transaction, batch: Running): Promise<void> {
   const planAgain = async () => {
     await planBookings(trx, batch);
     await stageClaims(trx, batch);

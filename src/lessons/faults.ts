@@ -57,12 +57,23 @@ function fieldErrors(operation: JobOperation): FaultQuery[] {
   ];
 }
 
-const referenceErrors: FaultQuery[] = [
+/** Whether the sent job names an unknown location, in which none of its rooms can be found. */
+const hasWrongStandort = ({ mandatorId }: BatchKey) => sql`(coalesce(job.standort, '') <> ''
+  and exists (select from body_job where body_job.index = job.index and jsonb_typeof(body_job.standort) = 'string')
+  and not exists (
+    select from location where location.mandator_id = ${mandatorId} and location.name_key = name_key(job.standort)))`;
+
+const referenceErrors = (batch: BatchKey): FaultQuery[] => [
+  sql`select ${severity.error}, index, ${none}, 3, 'Standort', 'UnknownResource', 'Unknown location: ' || ${named(sql`standort`)}
+      from staged_job as job
+      where ${hasWrongStandort(batch)} and exists (
+        select from staged_lesson where staged_lesson.index = job.index and matches <> 1 and ressource_name is not null)`,
   sql`select ${severity.error}, index, lektion_index, 3, 'RessourceName',
         case when matches = 0 then 'UnknownResource' else 'AmbiguousResource' end,
         case when matches = 0 then 'Unknown resource: ' || ${named(sql`ressource_name`)} || coalesce(' in ' || left(job.standort, 80), '')
              else 'More than one location has a resource ' || ${named(sql`ressource_name`)} || '; name the location in the job''s Standort' end
-      from staged_lesson join staged_job as job using (index) where matches <> 1 and ressource_name is not null`,
+      from staged_lesson join staged_job as job using (index) where matches <> 1 and ressource_name is not null
+        and not ${hasWrongStandort(batch)}`,
   sql`select ${severity.error}, index, lektion_index, 4, 'RessourceId', 'InconsistentIdentifiers',
         'RessourceId ' || ressource_id || ' is not ' || ${named(sql`ressource_name`)} || ', which is ' || resource_id
       from staged_lesson where matches = 1 and ressource_id <> resource_id`,
@@ -152,7 +163,7 @@ export function errorsOf(batch: Running): FaultQuery[] {
   const { operation } = batch;
   return [
     ...fieldErrors(operation),
-    ...(operation === 'Delete' ? [] : [...referenceErrors, ...conflictErrors(batch)]),
+    ...(operation === 'Delete' ? [] : [...referenceErrors(batch), ...conflictErrors(batch)]),
     ...(operation === 'Create' ? [] : unknownErrors),
     ...duplicateErrors(batch),
   ];

@@ -77,6 +77,9 @@ const settledConflictWarnings = (batch: Running): FaultQuery[] => [
   sql`select ${severity.warning}, index, lektion_index, 3, 'RessourceName', 'ResourceConflict',
         ${named(sql`ressource_name`)} || ' was occupied by booking ' || booking_plan.id || ', which was cancelled'
       from booking_plan join staged_lesson using (row) where fate = 'displace'`,
+  sql`select ${severity.warning}, index, lektion_index, 3, 'RessourceName', 'ResourceConflict',
+        ${named(sql`ressource_name`)} || ' was booked by the sender; the lesson has taken over booking ' || booking_plan.id
+      from booking_plan join staged_lesson using (row) where fate = 'take'`,
 ];
 
 /** Of the name of a member, as it is stored. */

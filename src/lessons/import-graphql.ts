@@ -1,6 +1,6 @@
 /** Imports over GraphQL: how jobs are sent, and a batch is cancelled. */
 import type { EnumRef, ObjectRef } from '@pothos/core';
-import { Conflict, InvalidInput, LimitExceeded, Malformed, NotFound } from '../errors.ts';
+import { Conflict, Forbidden, InvalidInput, LimitExceeded, Malformed, NotFound } from '../errors.ts';
 import type { Builder, Types } from '../graphql/builder.ts';
 import { given } from '../graphql/given.ts';
 import { bodyType } from '../graphql/record.ts';
@@ -33,6 +33,10 @@ export function addImports(
         type: conflictRule,
         description: 'Fail when left out; a deletion has no conflicts and does not take it.',
       }),
+      takeOverBookings: t.boolean({
+        description:
+          'Whether a lesson whose room, beginn and ende are those of a booking of the sender takes that booking over; of a creation alone.',
+      }),
     }),
   });
   const holder = (name: string, description: string) =>
@@ -46,7 +50,7 @@ export function addImports(
   const cancelled = holder('BatchCancelled', 'Cancelled, or about to stop at its next step.');
   const result = builder.errorUnion('SubmitBatchResult', {
     description: 'What came of a batch.',
-    types: [accepted, InvalidInput, LimitExceeded],
+    types: [accepted, Forbidden, InvalidInput, LimitExceeded],
     resolveType: () => accepted,
   });
 
@@ -69,6 +73,8 @@ export function addImports(
           const wanted = given(args.options);
           if (operation === 'Delete' && wanted.onConflict)
             throw new InvalidInput('options.onConflict: a deletion has no conflicts; leave it out.');
+          if (operation !== 'Create' && wanted.takeOverBookings)
+            throw new InvalidInput('options.takeOverBookings: only new lessons take bookings over; leave it out.');
           const { batchId } = await lessons
             .createBatch(context, viewer, { operation, body: wire.asBody(args.jobs), ...wanted, requestId })
             .catch((error: unknown) => {
@@ -96,7 +102,7 @@ export function addImports(
     t.field({
       type: cancelled,
       errors: {
-        types: [Conflict, NotFound],
+        types: [Conflict, Forbidden, NotFound],
         union: { name: 'CancelBatchResult', description: 'What came of it.' },
       },
       args: { id: t.arg.id({ required: true, description: 'The BatchId.' }) },

@@ -67,7 +67,7 @@ function openStage(trx: Transaction, batch: Running, listed: number) {
       return lessons !== undefined;
     },
     get isSettled() {
-      return plan !== undefined && batch.onConflict !== 'Fail';
+      return plan !== undefined && (batch.onConflict !== 'Fail' || batch.takeOver);
     },
   };
   async function makePlan(): Promise<void> {
@@ -98,7 +98,7 @@ async function publish(progress: ImportProgress, work: BatchWork): Promise<Publi
     // The locks outlive the savepoint, so that a conflict still exists when it is reported.
     await lockResources(trx, batch.mandatorId, sql`select id from staged_room`);
     const published = await attempt(progress, work, () => create(progress, work));
-    if (published || batch.onConflict === 'Fail') return published;
+    if (published || (batch.onConflict === 'Fail' && !batch.takeOver)) return published;
   }
   await stage.lessons();
   if (await anyRefused(trx)) return undefined;

@@ -1,13 +1,15 @@
 /**
  * Brings `staged_lesson` into the tables. Only the end state must be free of conflicts, so lessons may swap rooms and times.
  * What happens to each booking is planned first: `lesson_plan` gives the booking of each lesson, `booking_plan` what is
- * done with a booking (insert, change, cancel, displace).
+ * done with a booking (insert, change, take, cancel, displace).
  */
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey, Running } from './batch.ts';
 import { describeShared } from './coupling.ts';
 import { bookingStatus, couplingId, insertBookings, insertLessonRows } from './insertion.ts';
+
+type PlannedBatch = BatchKey & Pick<Running, 'createdBy' | 'takeOver'>;
 
 /** The rows that are written. */
 export const live = sql`not staged.refused and not staged.skipped`;
@@ -17,7 +19,8 @@ const isCancelled = sql`staged.status is not distinct from 'Entfaellt'`;
  * A lesson keeps its booking when it moves. Coupled lessons share one booking, and the first of them leads: a booking that is
  * at their room and time already, or one whose sharers all move there, or a new one. A booking without lessons is cancelled.
  */
-export async function planBookings(trx: Transaction, { mandatorId }: BatchKey): Promise<void> {
+export async function planBookings(trx: Transaction, batch: PlannedBatch): Promise<void> {
+  const { mandatorId } = batch;
   await sql`drop table if exists coupled_lesson, lesson_plan, booking_plan`.execute(trx);
   await sql`create index if not exists staged_lesson_key on staged_lesson (job, lektion_id)`.execute(trx);
   await sql`
@@ -65,6 +68,7 @@ export async function planBookings(trx: Transaction, { mandatorId }: BatchKey): 
     )
     select row, leader, booking, fate from member join placed using (leader)`.execute(trx);
   await sql`analyze lesson_plan`.execute(trx);
+  if (batch.takeOver) await planTakeOvers(trx, batch);
   await sql`
     create temporary table booking_plan on commit drop as
     select booking as id, row, fate from lesson_plan where row = leader and fate <> 'keep'
@@ -76,6 +80,30 @@ export async function planBookings(trx: Transaction, { mandatorId }: BatchKey): 
       and (not stored_shared or not exists (
         ${sharersLeft} and sharer.booking_id = left_behind.stored_booking and staged.row is null))`.execute(trx);
   await sql`analyze booking_plan`.execute(trx);
+}
+
+/** Gives new lessons the sender's own bookings of the same room, start and end; setup and teardown do not count. */
+async function planTakeOvers(trx: Transaction, { mandatorId, createdBy }: PlannedBatch): Promise<void> {
+  await sql`
+    with own as (
+      select distinct on (way.id) plan.leader, way.id as booking
+      from lesson_plan as plan
+      join staged_lesson as staged on staged.row = plan.leader
+      cross join lateral (
+        select booking.id from booking
+        where booking.resource_id = staged.resource_id and booking.mandator_id = ${mandatorId}
+          and booking.status in ('Confirmed', 'Tentative') and booking.occupied && tstzrange(beginn, ende)
+          and booking.kind = 'Booking' and coalesce(organizer_id, created_by) = ${createdBy}
+          and lower(occupied) + make_interval(mins => setup_minutes) = beginn
+          and upper(occupied) - make_interval(mins => teardown_minutes) = ende
+        offset 0
+      ) as way
+      where plan.row = plan.leader and fate = 'insert' and not ${isCancelled}
+      order by way.id, plan.leader
+    )
+    update lesson_plan set booking = own.booking, fate = 'take' from own where lesson_plan.leader = own.leader`.execute(
+    trx,
+  );
 }
 
 export type DescribedPlan = {
@@ -95,7 +123,7 @@ export async function describePlan(trx: Transaction): Promise<DescribedPlan> {
     select coalesce(max(row), 0) as rows, count(*) filter (where action = 'insert' and ${live})::int as inserted,
       min(beginn) filter (where action <> 'delete') as earliest, max(ende) filter (where action <> 'delete') as latest,
       coalesce(bool_or(skipped or has_unknown or beginn_assumed_utc or ende_assumed_utc or (action <> 'delete' and ende < now())),
-        false) or exists (select from booking_plan where fate = 'displace') as remarkable,
+        false) or exists (select from booking_plan where fate in ('displace', 'take')) as remarkable,
       array(
         select resource_id from staged_lesson where resource_id is not null
         union select stored_resource from staged_lesson where stored_resource is not null) as "resourceIds"
@@ -141,6 +169,15 @@ export async function carryOut(trx: Transaction, batch: Running, first: number, 
         version = version + 1, changed_at = now()
       from part
       where booking.mandator_id = ${batch.mandatorId} and booking.id = part.booking_id and leads and fate = 'change'
+    ), taken_booking as (
+      -- Only the id stays: clients may hold it.
+      update booking set kind = 'Lesson', origin = 'Import', status = 'Confirmed', subject = coalesce(titel, fach),
+        is_private = coalesce(privat, false), occupied = tstzrange(beginn, ende), batch_id = ${batch.id},
+        coupling_id = ${couplingId}, description = null, organizer_id = null, organizer_name = null, organizer_email = null, created_by = null, series_id = null,
+        setup_minutes = 0, teardown_minutes = 0, check_in_from = null, check_in_until = null, checked_in_at = null,
+        version = version + 1, changed_at = now()
+      from part
+      where booking.mandator_id = ${batch.mandatorId} and booking.id = part.booking_id and leads and fate = 'take'
     ), inserted_lesson as (
       ${insertLessonRows(batch)} from part where action = 'insert'
     ), changed_lesson as (
@@ -172,7 +209,7 @@ export async function endPlan(trx: Transaction, batch: Running): Promise<void> {
         union select booking from lesson_plan join coupled_lesson using (row)`,
     sql`select stored_booking from staged_lesson as staged where stored_shared and ${live} and action <> 'keep'
         union select booking from lesson_plan join staged_lesson using (row) where action <> 'keep'`,
-    sql`booking.id in (select id from booking_plan where fate in ('insert', 'change'))`,
+    sql`booking.id in (select id from booking_plan where fate in ('insert', 'change', 'take'))`,
   );
   await sql`set constraints booking_no_overlap immediate`.execute(trx);
 }

@@ -12,7 +12,10 @@ import * as wire from './wire.ts';
 const path = '/v2.0/jobs';
 
 const batchParams = z.object({ batchId: z.uuid().meta({ description: 'The BatchId of the 202.' }) });
-const forDisplays = { 403: 'A display reads and sends no lessons.' };
+const forDisplays = { 403: 'A display reads no lessons.' };
+const forImporters = {
+  403: 'Only an Importer or an Admin sends and cancels lessons, and `OnConflict=Displace` is for them alone; Users send lessons where the tenant parameter `UsersMayImport` is true.',
+};
 
 const lessonErrorList = listOf(wire.lessonError, 'LessonErrorList')
   .extend({ OmittedErrors: wire.batchRecord.shape.OmittedErrors })
@@ -48,11 +51,20 @@ const submitOptions = {
   }),
 };
 
+const createOptions = {
+  ...submitOptions,
+  TakeOverBookings: flag(
+    'A lesson whose room, Beginn and Ende are those of a booking of the sender takes that booking over, with a warning, in place of a conflict.',
+  ),
+};
+const optionsOf = { Create: createOptions, Update: submitOptions, Delete: validateOnly };
+
 function submitRoute(operation: lessons.JobOperation, texts: { summary: string; description: string }) {
   const query: z.ZodType<{
     ValidateOnly?: boolean | undefined;
     OnConflict?: lessons.ConflictRule | undefined;
-  }> = z.strictObject(operation === 'Delete' ? validateOnly : submitOptions);
+    TakeOverBookings?: boolean | undefined;
+  }> = z.strictObject(optionsOf[operation]);
   return route({
     method: 'POST',
     path: `${path}/${operation.toLowerCase()}`,
@@ -69,13 +81,14 @@ function submitRoute(operation: lessons.JobOperation, texts: { summary: string; 
         headers: ['Location', 'Retry-After'],
       },
     },
-    problems: forDisplays,
+    problems: forImporters,
     handle: async (context, { viewer, query, request, requestId }) => {
       const accepted = await lessons.createBatch(context, viewer, {
         operation,
         body: requestBody(request, context.config.Limits),
         validateOnly: query.ValidateOnly,
         onConflict: query.OnConflict,
+        takeOverBookings: query.TakeOverBookings,
         idempotencyKey: readIdempotencyKey(request),
         requestId,
       });
@@ -220,7 +233,7 @@ export const routes = [
         headers: ['Retry-After'],
       },
     },
-    problems: { ...forDisplays, 409: 'The batch has already ended; an ended batch never changes.' },
+    problems: { ...forImporters, 409: 'The batch has already ended; an ended batch never changes.' },
     handle: async (context, call) =>
       await batchAnswer(context, call, await lessons.cancelBatch(context.db, call.viewer, call.params.batchId)),
   }),

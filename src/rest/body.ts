@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import type { z } from 'zod';
 import { Malformed, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { type BodySender, openMemory } from '../http/body-memory.ts';
-import { type BodyLimits, hasBody, largestOf, type Pace, streamBytes } from '../http/request-body.ts';
+import { type BodyLimits, hasBody, isJson, largestOf, type Pace, streamBytes } from '../http/request-body.ts';
 import { readInput } from '../input.ts';
 
 /**
@@ -13,7 +13,7 @@ import { readInput } from '../input.ts';
  */
 export function requestBody(request: Request, pace: Pace): AsyncIterable<Uint8Array> {
   const type = request.get('content-type') ?? '';
-  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type))
+  if (!isJson(request))
     throw new UnsupportedMediaType(
       `Content-Type is ${type === '' ? 'missing' : JSON.stringify(type.slice(0, 100))}; send application/json in UTF-8.`,
     );

@@ -118,6 +118,14 @@ export const parameters = {
     description: 'Printable ASCII that names the request in answer and log; absent, one is made.',
     schema: text(128, { pattern: printable }),
   },
+  Prefer: {
+    name: 'Prefer',
+    in: 'header' as const,
+    description:
+      'With `handling=strict` (RFC 7240) a query parameter that the operation does not know is refused with 400 and not ignored; the answer then carries `Preference-Applied`.',
+    schema: text(200),
+    example: 'handling=strict',
+  },
   'If-None-Match': {
     name: 'If-None-Match',
     in: 'header' as const,

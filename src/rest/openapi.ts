@@ -28,7 +28,8 @@ const introduction = `Rooms and lessons of schools and universities: lesson jobs
 
 **Names.** Properties are in Pascal case. With \`X-JsonPropertyFormat: camel\` the first letter of every property name of an
 answer is lower case (\`BatchId\` becomes \`batchId\`, \`JobID\` becomes \`jobID\`), and nothing else changes. Bodies and query
-parameters are read in both spellings, whatever the header says.
+parameters are read in both spellings, whatever the header says. Query parameters that an operation does not know are ignored,
+unless \`Prefer: handling=strict\` or the server asks for their refusal.
 
 **Times** are RFC 3339 in UTC.
 
@@ -63,6 +64,7 @@ const tags = [
   { name: 'Identity', description: 'Tokens, and what a client must know to check them.' },
   { name: 'Mail servers', description: 'Where mail servers say that a calendar has changed.' },
   { name: 'Health', description: 'Whether the server serves.' },
+  { name: 'Entry', description: 'Where things are.' },
 ];
 
 /** GET `/v2.0/jobs/batches/:batchId/errors` has the id `getJobsBatchesByBatchIdErrors`. */
@@ -108,6 +110,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
       'mandator',
       'X-JsonPropertyFormat',
       'X-Request-Id',
+      'Prefer',
       ...(tagged ? (['If-None-Match'] as const) : []),
       ...own,
     ),

@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import type { Context, Viewer, Waiter } from '../context.ts';
-import { type FieldError, Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
-import { upperFirst } from '../fields.ts';
+import { Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
 import { personSends } from '../http/body-memory.ts';
 import { idempotencyKey, respell } from '../input.ts';
 import { isStorable } from '../storable.ts';
 import { readJson } from './body.ts';
 import { writeJson, writeTagged } from './json.ts';
 import { anonymousSender } from './limits.ts';
+import { prefersStrict, readQuery } from './query.ts';
 import { signalOf } from './request.ts';
 
 /** A call of a route with checked input. */
@@ -109,56 +109,6 @@ function readParams<T extends z.ZodType>(schema: T, request: Request): z.output<
   return result.data;
 }
 
-/** Reads the query with names in the schema's spelling. A repeated name has a list, which a schema of one value refuses. */
-function splitQuery({ url }: Request): Record<string, unknown> {
-  const query: Record<string, string | string[]> = Object.create(null);
-  const cut = url.indexOf('?');
-  if (cut < 0) return query;
-  const text = url.slice(cut + 1);
-  try {
-    decodeURIComponent(text);
-  } catch {
-    throw new Malformed('The query is not percent-encoded UTF-8.');
-  }
-  for (const [name, value] of new URLSearchParams(text)) {
-    const key = upperFirst(name);
-    const before = query[key];
-    if (Array.isArray(before)) before.push(value);
-    else query[key] = before === undefined ? value : [before, value];
-  }
-  return query;
-}
-
-function faultsOf(issue: z.core.$ZodIssue): FieldError[] {
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => ({
-      field: key,
-      pointer: null,
-      code: 'UnknownField',
-      message: `${key} is not a query parameter of this route.`,
-    }));
-  const field = issue.path.join('.');
-  return [{ field, pointer: null, code: 'InvalidType', message: `${field}: ${issue.message}.` }];
-}
-
-/** @throws Malformed with all faults of the query */
-function readQuery<T extends z.ZodType>(schema: T, request: Request): z.output<T> {
-  const query = splitQuery(request);
-  const result = schema.safeParse(query);
-  const unusable = Object.keys(query).filter((key) => !isStorable(String(query[key])));
-  if (result.success && unusable.length === 0) return result.data;
-  const faults = [
-    ...unusable.map((field) => ({
-      field,
-      pointer: null,
-      code: 'InvalidType',
-      message: `${field}: must not hold U+0000 or half of a surrogate pair.`,
-    })),
-    ...(result.error?.issues ?? []).flatMap(faultsOf),
-  ];
-  throw new Malformed(faults.map(({ message }) => message).join(' '), faults);
-}
-
 /** @throws Malformed for an unusable header (contract 4.2: 1 to 255 characters) */
 export function readIdempotencyKey(request: Request): string | undefined {
   const read = idempotencyKey.optional().safeParse(request.get('idempotency-key'));
@@ -216,10 +166,18 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
       mounted[definition.method.toLowerCase() as 'get'](async (request, response) => {
         for (const name of varies) response.vary(name);
         checkAccept(request, type);
+        if (prefersStrict(request)) response.setHeader('Preference-Applied', 'handling=strict');
+        const strict = context.config.StrictQueryParameters || prefersStrict(request);
+        const { values, ignored } = readQuery(query, request, strict);
+        if (ignored.length > 0)
+          context.log.info(
+            { requestId: response.locals['requestId'], method: request.method, route: pattern, parameters: ignored },
+            'query parameters that the route does not know are ignored',
+          );
         const read = {
           viewer: definition.anonymous ? noViewer : viewerOf(response),
           params: readParams(params, request),
-          query: readQuery(query, request),
+          query: values,
         };
         const { sent, ...said } =
           body && !body.streamed

@@ -6,10 +6,13 @@ import { remedyFor } from './nearest.ts';
 const flag = z.boolean('must be true or false');
 
 /** The messages say what is allowed. */
-export const parameterTypes = { PinAuthenticationAllowed: flag };
+export const parameterTypes = { PinAuthenticationAllowed: flag, UsersMayImport: flag };
 
 const parameters = z.object(parameterTypes).partial();
-const unset: Required<z.output<typeof parameters>> = { PinAuthenticationAllowed: false };
+const unset: Required<z.output<typeof parameters>> = {
+  PinAuthenticationAllowed: false,
+  UsersMayImport: false,
+};
 
 export type Parameters = typeof unset;
 export type ParameterName = keyof Parameters;

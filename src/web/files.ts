@@ -1,8 +1,10 @@
 /** Files for browsers: read once, kept in memory with ETag and gzip, and sent under a strict content policy. */
 import { createHash } from 'node:crypto';
+import fs from 'node:fs/promises';
+import path from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response, Router } from 'express';
 import { MethodNotAllowed } from '../errors.ts';
 
 const compress = promisify(gzip);
@@ -55,6 +57,24 @@ export function sendWebFile(request: Request, response: Response, file: WebFile)
   }
   if (small) response.set('Content-Encoding', 'gzip');
   response.set('Content-Length', String(body.length)).end(body);
+}
+
+type LoadFile = () => Promise<string | Buffer>;
+
+/** The script of the sign-in form, for Swagger and GraphiQL. */
+export const signInScript: Record<string, LoadFile> = {
+  'sign-in.js': () => fs.readFile(path.join(import.meta.dirname, 'sign-in.js')),
+};
+
+/** Serves files below `/assets/`, each loaded on its first request. @param assets loaders by path */
+export function serveAssets(router: Router, assets: Readonly<Record<string, LoadFile>>): void {
+  for (const [name, load] of Object.entries(assets)) {
+    let file: Promise<WebFile> | undefined;
+    router.get(`/assets/${name}`, async (request, response) => {
+      file ??= load().then((content) => makeWebFile(path.extname(name), content));
+      sendWebFile(request, response, await file);
+    });
+  }
 }
 
 export const refuseMethod: RequestHandler = (request) => {

@@ -4,13 +4,21 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Router } from 'express';
 import type { Config } from '../config.ts';
-import { contentPolicy, makeWebFile, refuseMethod, sendWebFile, type WebFile } from './files.ts';
+import {
+  contentPolicy,
+  makeWebFile,
+  refuseMethod,
+  sendWebFile,
+  serveAssets,
+  signInScript,
+  type WebFile,
+} from './files.ts';
+import { signInWith } from './sign-in.ts';
 
 const ours = path.join(import.meta.dirname, 'swagger');
 const theirs = path.dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
 
 const assets = new Map([
-  ['page.js', ours],
   ['page.css', ours],
   ['swagger-ui-bundle.js', theirs],
   ['swagger-ui.css', theirs],
@@ -19,17 +27,6 @@ const assets = new Map([
 
 async function readAsset(name: string, folder: string): Promise<WebFile> {
   return await makeWebFile(path.extname(name), await fs.readFile(path.join(folder, name)));
-}
-
-/** How the page signs in with a PIN: through a client without a secret, with the PIN itself, or (empty) not at all. */
-function signInWith({ IdentityProvider, Clients }: Config): { scheme: string; client: string } {
-  if (IdentityProvider.Mode === 'None') return { scheme: 'APIKEY', client: '' };
-  const client = Clients.find(
-    ({ Enabled, RequireClientSecret, AllowedGrantTypes }) =>
-      Enabled && !RequireClientSecret && AllowedGrantTypes.includes('apikey'),
-  );
-  if (IdentityProvider.Mode !== 'Embedded' || !client) return { scheme: '', client: '' };
-  return { scheme: 'Bearer', client: encodeURIComponent(client.ClientId) };
 }
 
 async function renderPage(config: Config): Promise<WebFile> {
@@ -65,6 +62,7 @@ export function swaggerRoutes(config: Config, describe: () => object): Router {
     if (!read.has(file)) read.set(file, readAsset(file, folder));
     sendWebFile(request, response, await (read.get(file) as Promise<WebFile>));
   });
+  serveAssets(router, { ...signInScript, 'swagger/page.js': () => fs.readFile(path.join(ours, 'page.js')) });
   router.all(['/swagger', '/swagger/openapi.json'], refuseMethod);
   return router;
 }

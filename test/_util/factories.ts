@@ -2,12 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Viewer } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 
-/** Inserts a tenant with rooms and persons directly into the tables, for tests that only need them to exist. */
+/** Inserts a tenant with rooms and persons directly into the tables, for tests that only need them to exist. Its Users may import. */
 export async function makeTenant(db: Database, options: { code?: string; rooms?: string[]; timeZone?: string } = {}) {
   const { code = 'school', rooms = ['R001', 'R002'], timeZone = 'Europe/Berlin' } = options;
   const mandator = await db
     .insertInto('mandator')
-    .values({ code, name: code, parameters: JSON.stringify({ PinAuthenticationAllowed: true }) })
+    .values({ code, name: code, parameters: JSON.stringify({ PinAuthenticationAllowed: true, UsersMayImport: true }) })
     .returning('id')
     .executeTakeFirstOrThrow();
   const location = await db
@@ -23,7 +23,7 @@ export async function makeTenant(db: Database, options: { code?: string; rooms?:
   const persons = await db
     .insertInto('person')
     .values(
-      (['Admin', 'User', 'Display'] as const).map((role) => ({
+      (['Admin', 'User', 'Display', 'Importer'] as const).map((role) => ({
         mandator_id: mandator.id,
         name: `${role} of ${code}`,
         email: `${role.toLowerCase()}@${code}.example`,

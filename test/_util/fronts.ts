@@ -16,7 +16,7 @@ import {
 import type { BatchFilter, BatchOptions } from './operations/generated/graphql.ts';
 import * as operations from './operations/generated/graphql.ts';
 
-type SubmitOptions = Pick<BatchOptions, 'idempotencyKey' | 'onConflict' | 'validateOnly'>;
+type SubmitOptions = Pick<BatchOptions, 'idempotencyKey' | 'onConflict' | 'takeOverBookings' | 'validateOnly'>;
 export type BatchQuery = Omit<BatchFilter, 'importStatus'> & Paging & { importStatus?: string };
 export type LessonQuery = Paging & { jobID?: string; ressourceName?: string; from?: string; to?: string };
 

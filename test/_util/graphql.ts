@@ -86,6 +86,7 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
         email,
         timeZone: 'Europe/Berlin',
         role: role as Viewer['role'],
+        usersMayImport: true,
         pinId: 1,
         display: null,
         credential: token,

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { createProgram, type Host } from '../../src/cli/program.ts';
 import {
   clientSettings,
+  corsSettings,
   identityProvider,
   isSecret,
   limitSettings,
@@ -50,11 +51,21 @@ joined by two underscores: \`Limits__LessonsPerBatch=5000\` sets \`LessonsPerBat
 variable leaves the default. A wrong value stops the start with a line for each fault and exit code 78. The environment
 variable \`APPSETTINGS_FILE\` names another file.
 
+A member of the files that resembles no setting, as other products have them, is ignored with a warning at the start; a misspelt
+setting stops the start.
+
 ## General
 
 ${table(settings.shape, [])}
 
 \`TrustProxy\` as addresses and networks also takes the names \`loopback\`, \`linklocal\` and \`uniquelocal\`.
+
+## Calls from browsers
+
+${table(corsSettings.shape, ['Cors'])}
+
+In a variable: \`Cors__Origins=https://app.example,https://signage.example:8443\`. How browsers are answered:
+[contract 2](contract/wire-and-identity.md#2-wire-rules).
 
 ## Identity provider
 

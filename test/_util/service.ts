@@ -40,7 +40,7 @@ export async function startService(settings: Record<string, string> = {}, rooms?
   const tenant = await makeTenant(context.db, rooms ? { rooms } : {});
 
   /** A bearer token of a person by role, through the token endpoint. */
-  async function signIn(who = tenant, role: 'Admin' | 'User' | 'Display' = 'User'): Promise<string> {
+  async function signIn(who = tenant, role: 'Admin' | 'Importer' | 'User' | 'Display' = 'User'): Promise<string> {
     const { pin } = await createPin(context.db, pepper, {
       mandatorId: who.mandatorId,
       personId: who.person(role).id,

@@ -47,7 +47,7 @@ let tenants = 0;
 export async function enterTenant(service: Service, rooms = ['A', 'B', 'C', 'D', 'E']) {
   const { db } = service.context;
   const tenant = await makeTenant(db, { code: `tenant-${++tenants}`, rooms });
-  const client = lessonClient({ url: service.url, tenant }, await service.signIn(tenant));
+  const client = lessonClient({ url: service.url, tenant }, await service.signIn(tenant, 'Importer'));
   const roomId = (name: string) => tenant.resources.find((room) => room.name === name)?.id as number;
 
   /** Sends jobs and waits for the end; `operation` with its options: `update?OnConflict=Skip`. */

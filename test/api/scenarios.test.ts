@@ -16,6 +16,8 @@ import {
   at,
   batch,
   batches,
+  book,
+  booking,
   cancel,
   create,
   done,
@@ -24,6 +26,7 @@ import {
   errors,
   failed,
   has,
+  hourOf,
   items,
   job,
   jobs,
@@ -35,6 +38,7 @@ import {
   refused,
   remove,
   type Step,
+  slot,
   submit,
   update,
 } from './_util/scenarios.ts';
@@ -71,6 +75,8 @@ const allRefused = (caller: Caller, code: string): Row[] => everyCall.map((call)
  * Each row is a call, what its result must have, and who calls (the user when left out). Everybody's result must be equal
  * in every member. Ids and cursors have names, in the order in which they appear: `batch 1`, `booking 1`, `cursor 1`.
  */
+const inHour9 = lesson('L-1', 'R001', 8, { beginn: slot(9), ende: slot(10) });
+
 const scenarios: Record<string, Row[]> = {
   'a batch from the queue to its end, and every member of what it has made': [
     ['the worker stops'],
@@ -292,6 +298,7 @@ const scenarios: Record<string, Row[]> = {
     [
       create([job('J-2', lesson('L-1', 'R001', 8), lesson('L-2', 'R002', 8))], { onConflict: 'Displace' }),
       failed('ResourceConflict 0.0.ressourceName'),
+      'importer',
     ],
     [
       create([job('J-2', lesson('L-1', 'R001', 8), lesson('L-2', 'R003', 10), lesson('L-3', 'R002', 10))], {
@@ -303,8 +310,35 @@ const scenarios: Record<string, Row[]> = {
     [
       update([job('J-2', { lektionId: 'L-3', ressourceName: 'R003' })], { onConflict: 'Displace' }),
       done('ResourceConflict 0.0.ressourceName'),
+      'importer',
     ],
     [lessons({ jobID: 'J-2' }), items({ lektionId: 'L-3', ressourceName: 'R003' })],
+  ],
+
+  'only an Importer or an Admin displaces bookings': [
+    [create([job('J-1', lesson('L-1', 'R001', 8))], { onConflict: 'Displace' }), refused('FORBIDDEN')],
+    [create([job('J-1', lesson('L-1', 'R001', 8))], { onConflict: 'Displace' }), done(), 'importer'],
+    [
+      update([job('J-1', { lektionId: 'L-1', ressourceName: 'R002' })], { onConflict: 'Displace' }),
+      refused('FORBIDDEN'),
+    ],
+    [update([job('J-1', { lektionId: 'L-1', ressourceName: 'R002' })], { onConflict: 'Displace' }), done(), 'admin'],
+  ],
+
+  'a lesson takes over the equal booking of its sender, where the batch says so': [
+    [book(hourOf('room R001', 9)), has({ id: 'booking 1' })],
+    [create([job('J-1', inHour9)]), failed('ResourceConflict 0.0.ressourceName')],
+    [create([job('J-1', inHour9)], { takeOverBookings: true }), failed('ResourceConflict 0.0.ressourceName'), 'admin'],
+    [create([job('J-1', inHour9)], { takeOverBookings: true }), done('ResourceConflict 0.0.ressourceName')],
+    [booking('booking 1'), has({ id: 'booking 1', kind: 'Lesson' })],
+    [
+      update([job('J-1', { lektionId: 'L-1', titel: 'T' })], { takeOverBookings: true }),
+      { rest: { ...done(), wrong: true }, graphql: refused('BAD_USER_INPUT') },
+    ],
+    [
+      remove([{ jobID: 'J-1' }], { takeOverBookings: true }),
+      { rest: { ...done(), wrong: true }, graphql: refused('BAD_USER_INPUT') },
+    ],
   ],
 
   'ValidateOnly tells the same, and writes nothing': [
@@ -414,7 +448,11 @@ const scenarios: Record<string, Row[]> = {
     [submit('update', []), refused('BAD_USER_INPUT')],
     [submit('delete', []), refused('BAD_USER_INPUT')],
     [submit('create', [1]), refused('BAD_USER_INPUT')],
-    [submit('delete', [{ jobID: 'J-1' }], { onConflict: 'Skip' }), refused('BAD_USER_INPUT')],
+    // REST ignores parameters that a route does not know.
+    [
+      remove([{ jobID: 'J-1' }], { onConflict: 'Skip' }),
+      { rest: { ...failed('UnknownJobId 0.jobID'), wrong: true }, graphql: refused('BAD_USER_INPUT') },
+    ],
     ...[unknown, 'nonsense', 'foreign batch'].flatMap((id): Row[] => [
       [batch(id), refused('NOT_FOUND')],
       [errors(id), refused('NOT_FOUND')],

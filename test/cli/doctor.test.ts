@@ -152,9 +152,10 @@ describe('roomgate doctor', () => {
     await new Promise((resolve) => server.once('listening', resolve));
     const IdpUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     config = {
+      warnings: [],
       ...{ IdpUrl, DatabaseUrl: 'postgres://somewhere', Pepper: 'x'.repeat(32) },
       IdentityProvider: { Mode: 'Embedded' },
-    } as Config;
+    } as unknown as Config;
     readiness = {
       status: 200,
       body: { Status: 'Healthy', Checks: { Database: 'Healthy', Worker: 'Healthy' } },
@@ -214,6 +215,13 @@ describe('roomgate doctor', () => {
     const { text, error } = await examine({ diagnose: async () => [finding] });
     expect(error).toEqual(new CommandFailed('1 fault found.'));
     expect(text).toContain('fault    Locks          do not hold\n                        -> Connect directly.');
+  });
+
+  test('members of the files that are no settings are a warning that names them', async () => {
+    const warnings = ['appsettings.json: Logging: there is no such setting; it is ignored'];
+    const { findings, error } = await examine({ config: () => ({ ...config, warnings }) as Config });
+    expect(named(findings, 'Settings')).toMatchObject({ level: 'warning', text: warnings[0] });
+    expect(error).toBeUndefined();
   });
 
   test('a database of our own without a Pepper is a fault', async () => {

@@ -135,6 +135,10 @@ describe('the environment goes over the file', () => {
 describe('one line per fault, naming the setting, its value and what is allowed', () => {
   const port = 'must be a whole number from 0 to 65535';
   const flag = 'must be true or false';
+  const one = 'must name one site: list each origin whose pages may call; there is no sign for all of them';
+  const origin =
+    'must be an origin as browsers send it: https://host or https://host:port (http on this machine only), without a path';
+  const origins = 'must be a list of origins; in an environment variable with commas between them';
   test.each<[unknown, NodeJS.ProcessEnv, string[]]>([
     [{ Port: 70_000 }, {}, [`appsettings.json: Port: is 70000; ${port}`]],
     [{ Port: 1.5 }, {}, [`appsettings.json: Port: is 1.5; ${port}`]],
@@ -167,7 +171,30 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     [{ Prot: 1 }, {}, ['appsettings.json: Prot: there is no such setting; did you mean Port?']],
     [{ port: 1 }, {}, ['appsettings.json: port: there is no such setting; did you mean Port?']],
     [{ Limits: { Prot: 1 } }, {}, ['appsettings.json: Limits.Prot: there is no such setting; did you mean Port?']],
-    [{ Colour: 1 }, {}, ['appsettings.json: Colour: there is no such setting']],
+    [{}, { Limits__Colour: '1' }, ['Limits__Colour: there is no such setting']],
+    [
+      {
+        Cors: { Origins: ['https://app.example', '*', 'https://*.example', 'https://app.example/x', 'app.example', 1] },
+      },
+      {},
+      [
+        `appsettings.json: Cors.Origins.1: is "*"; ${one}`,
+        `appsettings.json: Cors.Origins.2: is "https://*.example"; ${one}`,
+        ...[
+          ['3', '"https://app.example/x"'],
+          ['4', '"app.example"'],
+          ['5', '1'],
+        ].map(([at, shown]) => `appsettings.json: Cors.Origins.${at}: is ${shown}; ${origin}`),
+      ],
+    ],
+    [{}, { Cors__Origins: '*' }, [`Cors__Origins: 0: is "*"; ${one}`]],
+    [
+      {},
+      { Cors__Origins: 'https://app.example,http://app.example' },
+      [`Cors__Origins: 1: is "http://app.example"; ${origin}`],
+    ],
+    [{ Cors: { Origins: true } }, {}, [`appsettings.json: Cors.Origins: is true; ${origins}`]],
+    [{ Cors: { Orgins: [] } }, {}, ['appsettings.json: Cors.Orgins: there is no such setting; did you mean Origins?']],
     [
       { Limits: { LessonsPerBach: 1 } },
       {},
@@ -220,11 +247,7 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     [
       { Port: 'x', Role: 'y', Nonsense: 1 },
       {},
-      [
-        `appsettings.json: Port: is "x"; ${port}`,
-        'appsettings.json: Role: is "y"; must be one of All, Web, Worker',
-        'appsettings.json: Nonsense: there is no such setting',
-      ],
+      [`appsettings.json: Port: is "x"; ${port}`, 'appsettings.json: Role: is "y"; must be one of All, Web, Worker'],
     ],
     [[], {}, [expect.stringMatching(/appsettings\.json: must be a JSON object$/) as unknown as string]],
   ])('%j %j', (file, environment, expected) => {
@@ -260,6 +283,82 @@ describe('one line per fault, naming the setting, its value and what is allowed'
   test('a file that is not JSON, without quoting what stands in it', () => {
     const [line] = faults('{"Pepper": hunter2hunter2}');
     expect(line).toMatch(/appsettings\.json: is not JSON: Unexpected token 'h'$/);
+  });
+});
+
+describe('members of other products', () => {
+  const line = (file: string, name: string) => `${file}: ${name}: there is no such setting; it is ignored`;
+
+  test('in the settings are ignored, with a warning for each that names the file and the member', () => {
+    const { warnings, Port, Limits } = read({
+      Port: 81,
+      Logging: { LogLevel: { Default: 'Information' } },
+      AllowedHosts: '*',
+      Urls: 'http://*:5000',
+      ConnectionStrings: { Main: 'Server=.;Password=hunter2' },
+      Limits: { JobsPerBatch: 7, Colour: 'hunter2' },
+    });
+    const names = ['Logging', 'AllowedHosts', 'Urls', 'ConnectionStrings', 'Limits.Colour'];
+    expect([...warnings].sort()).toEqual(names.map((name) => line('appsettings.json', name)).sort());
+    expect([Port, Limits.JobsPerBatch]).toEqual([81, 7]);
+  });
+
+  test('in client records too: those of identity servers have many', () => {
+    const theirs = {
+      AccessTokenLifetime: 3600,
+      AllowOfflineAccess: true,
+      AllowedCorsOrigins: [],
+      ClientUri: 'https://x.example',
+      Description: 'x',
+      RedirectUris: [],
+      Scopes: [],
+    };
+    const secret = { Value: 'x', Type: 'SharedSecret', Expiration: null };
+    const { warnings, Clients } = read(
+      {},
+      {},
+      {
+        ApiScopes: [],
+        Clients: [{ ...client, ...theirs, ClientSecrets: [secret] }],
+      },
+    );
+    const names = [
+      'ApiScopes',
+      ...Object.keys(theirs).map((name) => `Clients.0.${name}`),
+      'Clients.0.ClientSecrets.0.Type',
+      'Clients.0.ClientSecrets.0.Expiration',
+    ];
+    expect([...warnings].sort()).toEqual(names.map((name) => line('identitysettings.json', name)).sort());
+    expect(Clients[0]).toMatchObject({ ...client, ClientSecrets: [{ Value: 'x' }] });
+    expect(Clients[0]).not.toHaveProperty('ClientUri');
+  });
+
+  test('stop nothing, but wrong values beside them do', () => {
+    expect(faults({ Logging: {}, Port: 'x' })).toHaveLength(1);
+    expect(faults({ Logging: {}, IdentityProvider: { Mode: 'External', Colour: 1 } })).toHaveLength(1);
+  });
+
+  test('there are none in the shipped files', () => {
+    expect(readConfig({}, path.join(import.meta.dirname, '..', '..')).warnings).toEqual([]);
+  });
+});
+
+describe('Cors.Origins', () => {
+  test.each<[unknown, NodeJS.ProcessEnv, string[]]>([
+    [{}, {}, []],
+    [
+      { Cors: { Origins: ['HTTPS://App.Example:443/', 'http://localhost:5173'] } },
+      {},
+      ['https://app.example', 'http://localhost:5173'],
+    ],
+    [
+      {},
+      { CORS__ORIGINS: 'https://a.example, https://b.example:8443' },
+      ['https://a.example', 'https://b.example:8443'],
+    ],
+    [{ Cors: { Origins: ['https://a.example'] } }, { Cors__Origins: '' }, []],
+  ])('%j %j', (file, environment, expected) => {
+    expect(read(file, environment).Cors.Origins).toEqual(expected);
   });
 });
 

@@ -68,6 +68,7 @@ describe('a valid token', () => {
       email: user.email,
       timeZone: 'Europe/Berlin',
       role: 'User',
+      usersMayImport: true,
       pinId: pin,
       display: null,
       credential: expect.stringMatching(/^[\w-]{22}$/),

@@ -153,15 +153,51 @@ describe('without an identity provider', () => {
   );
 });
 
-describe('two credentials in one call: 401', () => {
-  test('a token and a PIN', async () => {
-    const [{ pin }, token] = [await newPin(both), await both.signIn()];
-    const response = await read(both, { authorization: `Bearer ${token}`, APIKEY: pin });
-    expect(response.status).toBe(401);
-    expect(await detailOf(response)).toContain('A call carries one credential');
+describe('a token and a PIN in one call: the one that the mode asks for counts', () => {
+  const wrong = { authorization: 'Bearer a.b.c', APIKEY: 'AAAAA-AAAAA-AAAAA-AAAAA' };
+
+  test.each<[string, () => Service]>([
+    ['with a provider of our own', () => strict],
+    ['with LegacyApiKeyEnabled beside it', () => both],
+  ])('the token, %s', async (_name, of) => {
+    const [{ pin }, token] = [await newPin(of()), await of().signIn()];
+    const authorization = `Bearer ${token}`;
+    for (const APIKEY of [pin, wrong.APIKEY]) expect((await read(of(), { authorization, APIKEY })).status).toBe(200);
+    expect((await read(of(), { ...wrong, APIKEY: pin })).status).toBe(401);
   });
 
-  test('a PIN twice', async () => {
+  test('the PIN, without an identity provider, whatever stands in Authorization', async () => {
+    const { pin: APIKEY } = await newPin(none);
+    for (const authorization of [wrong.authorization, `Bearer ${await strict.signIn()}`, 'Basic cHJveHk6eA=='])
+      expect((await read(none, { authorization, APIKEY })).status).toBe(200);
+    expect((await read(none, { authorization: `Bearer ${await strict.signIn()}`, APIKEY: wrong.APIKEY })).status).toBe(
+      401,
+    );
+  });
+
+  test('the PIN beside what a proxy in front of the service wants, where PINs are taken', async () => {
+    const authorization = 'Basic cHJveHk6eA==';
+    expect((await read(both, { authorization, APIKEY: (await newPin(both)).pin })).status).toBe(200);
+    expect((await read(strict, { authorization, APIKEY: (await newPin(strict)).pin })).status).toBe(401);
+  });
+
+  test('a PIN that does not count is no guess', async () => {
+    const authorization = `Bearer ${await both.signIn()}`;
+    for (let n = 0; n < 12; n++) expect((await read(both, { authorization, APIKEY: `wrong ${n}` })).status).toBe(200);
+    expect((await read(both, { APIKEY: (await newPin(both)).pin })).status).toBe(200);
+  });
+
+  test('over a WebSocket too', async () => {
+    const token = await both.signIn();
+    const client = openSocket(both, { APIKEY: wrong.APIKEY, Authorization: `Bearer ${token}` });
+    const { value } = await client.iterate({ query: '{ me { email } }' }).next();
+    expect(value).toEqual({ data: { me: { email: 'user@school.example' } } });
+    await client.dispose();
+  });
+});
+
+describe('one credential twice in one call: 401', () => {
+  test('a PIN', async () => {
     const { pin } = await newPin(none);
     const { hostname, port } = new URL(none.url);
     const headers = ['Host', hostname, 'APIKEY', pin, 'apikey', pin];
@@ -174,12 +210,28 @@ describe('two credentials in one call: 401', () => {
     );
     expect(status).toBe(401);
   });
+});
 
-  test('over a WebSocket', async () => {
+describe('a body without a Content-Type', () => {
+  const post = ({ url }: Service, path: string, body: string, headers: Record<string, string>) =>
+    fetch(`${url}/school/${path}`, { method: 'POST', body: Buffer.from(body), headers });
+  const question = '{"query":"{ me { role } }"}';
+
+  test('is JSON beside a PIN or a token, over REST and GraphQL', async () => {
     const [{ pin }, token] = [await newPin(both), await both.signIn()];
-    const client = openSocket(both, { APIKEY: pin, Authorization: `Bearer ${token}` });
-    await expect(client.iterate({ query: '{ me { email } }' }).next()).rejects.toMatchObject({ code: 4401 });
-    await client.dispose();
+    for (const headers of [{ APIKEY: pin }, { Authorization: `Bearer ${token}` }]) {
+      expect((await post(both, 'api/v2.0/jobs/create', '[{"JobID":"J"}]', headers as never)).status).toBe(202);
+      const booking = await post(both, 'api/v1.0/bookings', '{"Subject":1}', headers as never);
+      expect(booking.status).toBe(422);
+      const answer = await post(both, 'graphql', question, headers as never);
+      expect(await answer.json()).toEqual({ data: { me: { role: 'User' } } });
+      expect((await post(both, 'graphql', 'nonsense', headers as never)).status).toBe(400);
+    }
+  });
+
+  test('of nobody is refused as ever', async () => {
+    expect((await post(both, 'graphql', question, {})).status).toBe(401);
+    expect((await post(both, 'api/v1.0/displays/pairings', '{}', {})).status).toBe(415);
   });
 });
 
@@ -321,6 +373,16 @@ describe('a wrong PIN', () => {
     });
     socket.on('open', () => socket.send('{"type":"connection_init"}'));
     expect(await new Promise((resolve) => socket.on('close', resolve))).toBe(1013);
+  });
+
+  test('stops neither a right PIN of another address nor one on the machine itself', async () => {
+    for (let n = 0; n < 12; n++) await read(none, { APIKEY: `another wrong ${n}`, ...from('192.0.2.9') });
+    const { pin } = await newPin(none);
+    expect((await read(none, { APIKEY: pin, ...from('192.0.2.9') })).status).toBe(429);
+    for (const address of ['192.0.2.10', '2001:db8::9']) {
+      expect((await read(none, { APIKEY: pin, ...from(address) })).status).toBe(200);
+    }
+    expect((await read(none, { APIKEY: pin })).status).toBe(200);
   });
 
   test('does not stop a PIN that this address has proven before', async () => {

@@ -109,14 +109,21 @@ describe('POST …/jobs/create', () => {
     expect(bomb.status).toBe(413);
   });
 
-  test.each(['text/plain', 'application/xml', 'application/json; charset=latin1', ''])('415: %j', async (type) => {
+  test.each(['text/plain', 'application/xml', 'application/json; charset=latin1'])('415: %j', async (type) => {
     const answer = await client.call('/create', {
       method: 'POST',
       body: Buffer.from('[{}]'),
-      headers: type ? { 'Content-Type': type } : {},
+      headers: { 'Content-Type': type },
     });
     expect(answer.status).toBe(415);
     expect((await refused(answer)).detail).toMatch(/application\/json/);
+  });
+
+  test('202 without a Content-Type: the credential says that it is no page of another site', async () => {
+    const body = Buffer.from('[{"JobID":"typeless"}]');
+    expect((await client.call('/create', { method: 'POST', body })).status).toBe(202);
+    const empty = await client.call('/create', { method: 'POST', body, headers: { 'Content-Type': '' } });
+    expect(empty.status).toBe(202);
   });
 
   test('415: an encoding other than gzip', async () => {
@@ -144,13 +151,15 @@ describe('POST …/jobs/create', () => {
     expect((await display.post(makeJobs(1))).status).toBe(403);
   });
 
-  test('400: an unknown query parameter is named', async () => {
-    const answer = await client.call('/create?Nonsense=1', {
-      method: 'POST',
-      body: '[{}]',
-      headers: { 'Content-Type': 'application/json' },
-    });
-    expect((await refused(answer)).detail).toMatch(/Nonsense/);
+  test('an unknown query parameter is ignored, and named with Prefer: handling=strict', async () => {
+    const post = (headers: Record<string, string>) =>
+      client.call('/create?Nonsense=1', {
+        method: 'POST',
+        body: '[{}]',
+        headers: { 'Content-Type': 'application/json', ...headers },
+      });
+    expect((await post({})).status).toBe(202);
+    expect((await refused(await post({ Prefer: 'handling=strict' }))).detail).toMatch(/Nonsense/);
   });
 
   test('405 names the methods', async () => {

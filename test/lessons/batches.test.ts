@@ -17,7 +17,7 @@ afterAll(() => service.stop());
 /** A tenant of its own. */
 async function enter() {
   const tenant = await makeTenant(service.context.db, { code: `t${++tenants}` });
-  const client = lessonClient({ url: service.url, tenant }, await service.signIn(tenant));
+  const client = lessonClient({ url: service.url, tenant }, await service.signIn(tenant, 'Importer'));
   async function accept(operation: string, jobs: unknown = [{ JobID: 'J-1' }]): Promise<string> {
     const answer = await client.send(operation, jobs);
     expect(answer.status).toBe(202);
@@ -28,7 +28,7 @@ async function enter() {
     const id = randomUUID();
     const batch = {
       ...{ mandator_id: tenant.mandatorId, id, operation: 'Create', job_count: 1, request_id: 'test' },
-      ...{ created_by: tenant.person('User').id, import_status: 'LessonsCreated', finished_at: new Date() },
+      ...{ created_by: tenant.person('Importer').id, import_status: 'LessonsCreated', finished_at: new Date() },
     };
     await service.context.db
       .insertInto('batch')

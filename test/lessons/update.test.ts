@@ -247,9 +247,7 @@ describe('identifiers', () => {
       { JobID: 'J', ...more, LektionList: [{ LektionId, RessourceName: 'A' }] },
     ];
     expect(told(await fails('update', toA({})))).toEqual(['/0/LektionList/0/RessourceName AmbiguousResource']);
-    expect(told(await fails('update', toA({ Standort: 'Moon' })))).toEqual([
-      '/0/LektionList/0/RessourceName UnknownResource',
-    ]);
+    expect(told(await fails('update', toA({ Standort: 'Moon' })))).toEqual(['/0/Standort UnknownResource']);
     await done('update', toA({ Standort: 'annexe' }));
     await done('update', toA({}, '2'));
     expect(Object.values(await lessons()).map(({ RessourceId }) => RessourceId)).toEqual([id, id]);

@@ -59,6 +59,7 @@ beforeAll(() => {
   });
   const context = {
     config: {
+      StrictQueryParameters: true,
       Limits: {
         BodyBytes: mostBytes,
         WebhookBodyBytes: mostBytes,

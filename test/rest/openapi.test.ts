@@ -312,6 +312,8 @@ describe('answers keep to the document', () => {
       '/.well-known/openid-configuration/jwks',
       '/healthz',
       '/readyz',
+      '/',
+      '/school',
     ])
       expect((await contract.fetch(address)).status).toBe(200);
   });
@@ -435,7 +437,7 @@ describe('answers keep to the document', () => {
     from: typeof operations,
     change: (operation: (typeof operations)[number]) => Change,
   ][] = [
-    [400, operations, () => ({ query: 'Nonsense=1' })],
+    [400, operations, () => ({ query: 'Nonsense=1', headers: { Prefer: 'handling=strict' } })],
     [401, guarded, () => ({ credential: {} })],
     [403, answering(403), () => ({ credential: bearer(tokens.display) })],
     [404, operations, ({ isAnonymous }) => ({ mandator: isAnonymous ? 'no%20name' : 'other' })],

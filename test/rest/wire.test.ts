@@ -288,6 +288,7 @@ describe('what cannot be read', () => {
   test('400 names every fault of the query at once', async () => {
     const answer = await client.call(
       '/batches?Limit=none&ImportStatus=Done&Color=red&JobID=a%00b&Mine=true&mine=false',
+      { headers: { Prefer: 'handling=strict' } },
     );
     expect(answer.status).toBe(400);
     const { detail, Errors = [] } = await problemOf(answer);

@@ -51,8 +51,8 @@ const stored = async (code: string) =>
 describe('parameter get', () => {
   test('without a name lists all, also those that were never set', async () => {
     expect(await run('get', '--mandator', 'School')).toEqual({
-      text: 'Parameter                 Value\nPinAuthenticationAllowed  false',
-      record: { PinAuthenticationAllowed: false },
+      text: 'Parameter                 Value\nPinAuthenticationAllowed  false\nUsersMayImport            false',
+      record: { PinAuthenticationAllowed: false, UsersMayImport: false },
     });
   });
 
@@ -67,7 +67,7 @@ describe('parameter get', () => {
   test('names what is wrong', async () => {
     await expect(run('get', '--mandator', 'nobody')).rejects.toThrow(NotFound);
     await expect(run('get', '--mandator', 'school', 'Colour')).rejects.toThrow(
-      'Colour: there is no such parameter; the parameters are PinAuthenticationAllowed',
+      'Colour: there is no such parameter; the parameters are PinAuthenticationAllowed, UsersMayImport',
     );
   });
 });
@@ -81,7 +81,10 @@ describe('parameter set', () => {
     });
     expect(await stored('school')).toEqual({ Kept: 1, PinAuthenticationAllowed: true });
     expect(await stored('other')).toEqual({ Kept: 1 });
-    expect((await run('get', '--mandator', 'school')).record).toEqual({ PinAuthenticationAllowed: true });
+    expect((await run('get', '--mandator', 'school')).record).toEqual({
+      PinAuthenticationAllowed: true,
+      UsersMayImport: false,
+    });
   });
 
   test.each([

@@ -88,7 +88,7 @@ describe('each fault names its path, its value and what is allowed', () => {
       'UnknownField',
       '/Parameters/Pin',
       'Pin',
-      'Parameters.Pin: is not known here; the members here are PinAuthenticationAllowed',
+      'Parameters.Pin: is not known here; the members here are PinAuthenticationAllowed, UsersMayImport',
     ],
     [file({ Locations: {} }), 'InvalidType', '/Locations', 'Locations', 'Locations: is {}; must be a list in brackets'],
     [
@@ -262,7 +262,7 @@ describe('each fault names its path, its value and what is allowed', () => {
       'InvalidValue',
       '/Persons/0/Role',
       'Role',
-      'Persons[0].Role: is "admin"; must be Admin, User or Display',
+      'Persons[0].Role: is "admin"; must be Admin, Importer, User or Display',
     ],
     [
       file({ Locations: [site, { ...site, Name: ' CAMPUS' }] }),

@@ -12,7 +12,7 @@ import { pepper } from '../../_util/pepper.ts';
 import type { Service } from '../../_util/service.ts';
 
 /** Persons of the tenant, nobody, somebody with a wrong credential, a user of another tenant. */
-export type Caller = 'user' | 'colleague' | 'admin' | 'display' | 'nobody' | 'forger' | 'stranger';
+export type Caller = 'user' | 'colleague' | 'admin' | 'importer' | 'display' | 'nobody' | 'forger' | 'stranger';
 type Scheme = 'Bearer' | 'APIKEY';
 type Tree = Record<string, unknown>;
 
@@ -156,6 +156,7 @@ async function makeLaneTenant(service: Service, mandator: string) {
     user: tenant.person('User'),
     admin: tenant.person('Admin'),
     display: tenant.person('Display'),
+    importer: tenant.person('Importer'),
     colleague,
   };
 
@@ -190,6 +191,7 @@ export async function openLanes(service: Service, contract: Contract, used: Set<
       colleague: await of(persons.colleague),
       admin: await of(persons.admin),
       display: await of(persons.display),
+      importer: await of(persons.importer),
       nobody: {},
       forger: scheme === 'Bearer' ? { Authorization: 'Bearer a.b.c' } : { APIKEY: 'AAAAA-AAAAA-AAAAA-AAAAA' },
       stranger: await credentialOf(service, scheme, service.tenant, service.tenant.person('User')),

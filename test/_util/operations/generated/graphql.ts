@@ -26,6 +26,8 @@ export type BatchOptions = {
   idempotencyKey?: string | null | undefined;
   /** Fail when left out; a deletion has no conflicts and does not take it. */
   onConflict?: ConflictRule | null | undefined;
+  /** Whether a lesson whose room, beginn and ende are those of a booking of the sender takes that booking over; of a creation alone. */
+  takeOverBookings?: boolean | null | undefined;
   /** The same checks and the same errors as without it, and nothing is written. */
   validateOnly?: boolean | null | undefined;
 };
@@ -325,6 +327,7 @@ export type OriginSystem =
 export type Role =
   | 'Admin'
   | 'Display'
+  | 'Importer'
   | 'User';
 
 /** Which bookings of a series: the one that is named, it and those that start later, or all that have not ended. */
@@ -376,6 +379,7 @@ export type CreateLessonJobsMutationVariables = Exact<{
 
 export type CreateLessonJobsMutation = { createLessonJobs:
     | { __typename: 'BatchAccepted', batch: { id: string, importStatus: ImportStatus, jobCount: number } }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'LimitProblem', code: string, message: string, retryAfterSeconds: number | null }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ field: string | null, pointer: string | null, code: string, message: string }> }
    };
@@ -388,6 +392,7 @@ export type CancelBatchMutationVariables = Exact<{
 export type CancelBatchMutation = { cancelBatch:
     | { __typename: 'BatchCancelled', batch: { id: string, importStatus: ImportStatus, failureKind: FailureKind | null } }
     | { __typename: 'ConflictProblem', code: string, message: string }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
    };
 
@@ -559,6 +564,7 @@ export type UpdateLessonJobsMutationVariables = Exact<{
 
 export type UpdateLessonJobsMutation = { updateLessonJobs:
     | { __typename: 'BatchAccepted', batch: { id: string, operation: JobOperation, validateOnly: boolean, onConflict: ConflictRule } }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'LimitProblem', code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string }
    };
@@ -571,6 +577,7 @@ export type DeleteLessonJobsMutationVariables = Exact<{
 
 export type DeleteLessonJobsMutation = { deleteLessonJobs:
     | { __typename: 'BatchAccepted', batch: { id: string, operation: JobOperation, validateOnly: boolean, onConflict: ConflictRule } }
+    | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'LimitProblem', code: string, message: string }
     | { __typename: 'ValidationProblem', code: string, message: string }
    };
@@ -652,12 +659,15 @@ export type BatchMembersFragment = { errorMessages: string | null, id: string, o
 
 type Submitted_BatchAccepted_Fragment = { batch: { id: string, importStatus: ImportStatus } };
 
+type Submitted_ForbiddenProblem_Fragment = { code: string, message: string };
+
 type Submitted_LimitProblem_Fragment = { code: string, message: string, retryAfterSeconds: number | null };
 
 type Submitted_ValidationProblem_Fragment = { code: string, message: string };
 
 export type SubmittedFragment =
   | Submitted_BatchAccepted_Fragment
+  | Submitted_ForbiddenProblem_Fragment
   | Submitted_LimitProblem_Fragment
   | Submitted_ValidationProblem_Fragment
 ;
@@ -670,6 +680,7 @@ export type SubmitCreateMutationVariables = Exact<{
 
 export type SubmitCreateMutation = { result:
     | { batch: { id: string, importStatus: ImportStatus } }
+    | { code: string, message: string }
     | { code: string, message: string, retryAfterSeconds: number | null }
     | { code: string, message: string }
    };
@@ -682,6 +693,7 @@ export type SubmitUpdateMutationVariables = Exact<{
 
 export type SubmitUpdateMutation = { result:
     | { batch: { id: string, importStatus: ImportStatus } }
+    | { code: string, message: string }
     | { code: string, message: string, retryAfterSeconds: number | null }
     | { code: string, message: string }
    };
@@ -694,6 +706,7 @@ export type SubmitDeleteMutationVariables = Exact<{
 
 export type SubmitDeleteMutation = { result:
     | { batch: { id: string, importStatus: ImportStatus } }
+    | { code: string, message: string }
     | { code: string, message: string, retryAfterSeconds: number | null }
     | { code: string, message: string }
    };
@@ -705,6 +718,7 @@ export type CancelWholeMutationVariables = Exact<{
 
 export type CancelWholeMutation = { result:
     | { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } }
+    | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
    };

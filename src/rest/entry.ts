@@ -1,0 +1,116 @@
+/** The entries `/` and `/{mandator}`: links to REST, GraphQL, tokens and documentation, as JSON or as a page. */
+import { type Request, type Response, Router } from 'express';
+import { z } from 'zod';
+import type { Config } from '../config.ts';
+import { MethodNotAllowed, NotAcceptable } from '../errors.ts';
+import { reservedNames } from '../names.ts';
+import { writeTagged } from './json.ts';
+import { parameterRefs } from './openapi-parts.ts';
+import { type PathsAtRoot, plainAnswer, plainGet } from './openapi-root.ts';
+
+const link = z.string().max(2_000);
+
+const entry = z
+  .object({
+    Product: z.enum(['roomgate']),
+    Mandator: z.string().max(64).nullable().meta({ description: 'The tenant of the address; null at the root.' }),
+    Rest: link.meta({ description: 'The root of REST.' }),
+    GraphQL: link.meta({ description: 'GraphQL, for POST and WebSocket.' }),
+    Tokens: link
+      .nullable()
+      .meta({ description: 'Where a PIN is exchanged for a token, or who issues tokens; null in legacy mode.' }),
+    OpenIdConfiguration: link.nullable().meta({ description: 'Discovery; null where tokens are not issued here.' }),
+    GraphiQL: link.nullable().meta({ description: 'GraphQL for a browser, where it is switched on.' }),
+    Swagger: link.nullable().meta({ description: 'REST for a browser, where it is switched on.' }),
+    ApiDocument: link.nullable().meta({ description: 'The OpenAPI document, where Swagger is switched on.' }),
+    Health: link,
+  })
+  .meta({ id: 'Entry', description: 'Where things are; at the root with `{mandator}` in the place of a tenant.' });
+
+export type Entry = z.output<typeof entry>;
+
+/** Alike for existing and unknown tenants. */
+function describeEntry(config: Config, mandator: string | null): Entry {
+  const { BaseUrl, IdpUrl, SwaggerEnabled, GraphiQLEnabled } = config;
+  const { Mode, Authority } = config.IdentityProvider;
+  const tenant = `${BaseUrl}/${mandator ?? '{mandator}'}`;
+  const isOurs = Mode === 'Embedded';
+  return {
+    Product: 'roomgate',
+    Mandator: mandator,
+    Rest: `${tenant}/api`,
+    GraphQL: `${tenant}/graphql`,
+    Tokens: isOurs ? `${IdpUrl}/connect/token` : (Authority ?? null),
+    OpenIdConfiguration: isOurs ? `${IdpUrl}/.well-known/openid-configuration` : null,
+    GraphiQL: GraphiQLEnabled ? `${tenant}/graphql` : null,
+    Swagger: SwaggerEnabled ? `${BaseUrl}/swagger` : null,
+    ApiDocument: SwaggerEnabled ? `${BaseUrl}/swagger/openapi.json` : null,
+    Health: `${BaseUrl}/healthz`,
+  };
+}
+
+/** @param showPage answers with the page */
+export function entryRoutes(
+  config: Config,
+  showPage: (entry: Entry, request: Request, response: Response) => Promise<void> | void,
+): Router {
+  const router = Router();
+  router.all(['/', '/:mandator'], async (request, response, next) => {
+    const { mandator = null } = request.params as { mandator?: string };
+    if (mandator !== null && (!/^[a-z0-9_-]{1,64}$/i.test(mandator) || reservedNames.has(mandator.toLowerCase())))
+      return next();
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      throw new MethodNotAllowed(`${request.method} is not possible here; use GET.`, ['GET', 'HEAD']);
+    response.vary('Accept').setHeader('Cache-Control', 'no-cache');
+    // `*/*` gets JSON, the first of the list; a browser prefers HTML.
+    const wanted = request.accepts(['application/json', 'text/html']);
+    if (!wanted) throw new NotAcceptable('This answers with application/json or text/html only; allow one in Accept.');
+    const told = describeEntry(config, mandator);
+    if (wanted === 'text/html') await showPage(told, request, response);
+    else writeTagged(request, response, told);
+  });
+  return router;
+}
+
+const example: Entry = {
+  Product: 'roomgate',
+  Mandator: 'demo',
+  Rest: 'http://127.0.0.1:8080/demo/api',
+  GraphQL: 'http://127.0.0.1:8080/demo/graphql',
+  Tokens: 'http://127.0.0.1:8080/connect/token',
+  OpenIdConfiguration: 'http://127.0.0.1:8080/.well-known/openid-configuration',
+  GraphiQL: 'http://127.0.0.1:8080/demo/graphql',
+  Swagger: 'http://127.0.0.1:8080/swagger',
+  ApiDocument: 'http://127.0.0.1:8080/swagger/openapi.json',
+  Health: 'http://127.0.0.1:8080/healthz',
+};
+
+const text =
+  'With `Accept: text/html` a page for people, otherwise JSON. It needs no credential, and tells of no tenant.';
+
+/** The OpenAPI descriptions. */
+export const entryPaths: PathsAtRoot = () => ({
+  '/': {
+    get: plainGet({
+      operationId: 'getEntry',
+      summary: 'Tell where things are',
+      description: text,
+      tags: ['Entry'],
+      responses: {
+        200: plainAnswer('Where things are.', entry, { ...example, Mandator: null }, 'Cache-Control', 'ETag'),
+      },
+    }),
+  },
+  '/{mandator}': {
+    get: {
+      ...plainGet({
+        operationId: 'getEntryOfTenant',
+        summary: 'Tell where things of a tenant are',
+        description: text,
+        tags: ['Entry'],
+        responses: { 200: plainAnswer('Where things are.', entry, example, 'Cache-Control', 'ETag') },
+      }),
+      parameters: parameterRefs('mandator', 'X-Request-Id'),
+    },
+  },
+});

@@ -1,0 +1,78 @@
+/** Query strings: parameter names in both spellings; unknown parameters are ignored unless the caller or a setting is strict. */
+import type { Request } from 'express';
+import type { z } from 'zod';
+import { type FieldError, Malformed } from '../errors.ts';
+import { upperFirst } from '../fields.ts';
+import { isStorable } from '../storable.ts';
+
+/** Reads the query with names in the schema's spelling. A repeated name has a list, which a schema of one value refuses. */
+function splitQuery({ url }: Request): Record<string, unknown> {
+  const query: Record<string, string | string[]> = Object.create(null);
+  const cut = url.indexOf('?');
+  if (cut < 0) return query;
+  const text = url.slice(cut + 1);
+  try {
+    decodeURIComponent(text);
+  } catch {
+    throw new Malformed('The query is not percent-encoded UTF-8.');
+  }
+  for (const [name, value] of new URLSearchParams(text)) {
+    const key = upperFirst(name);
+    const before = query[key];
+    if (Array.isArray(before)) before.push(value);
+    else query[key] = before === undefined ? value : [before, value];
+  }
+  return query;
+}
+
+function faultsOf(issue: z.core.$ZodIssue): FieldError[] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({
+      field: key,
+      pointer: null,
+      code: 'UnknownField',
+      message: `${key} is not a query parameter of this route.`,
+    }));
+  const field = issue.path.join('.');
+  return [{ field, pointer: null, code: 'InvalidType', message: `${field}: ${issue.message}.` }];
+}
+
+/** Whether the caller asks for an error instead of ignored parameters (RFC 7240, 4.4). */
+export const prefersStrict = ({ headers: { prefer } }: Request): boolean =>
+  prefer !== undefined && /(?:^|,)\s*handling\s*=\s*"?strict"?\s*(?:[;,]|$)/i.test(String(prefer));
+
+/** Bounds of what is logged: clients choose the number and length of names. */
+const mostNamed = 20;
+const longestNamed = 64;
+
+/**
+ * @param strict whether an unknown parameter is a fault
+ * @returns the checked values, and the names of the ignored parameters, bounded for the log
+ * @throws Malformed with all faults of the query
+ */
+export function readQuery<T extends z.ZodType>(
+  schema: T,
+  request: Request,
+  strict: boolean,
+): { values: z.output<T>; ignored: string[] } {
+  const query = splitQuery(request);
+  let result = schema.safeParse(query);
+  const unknown = (strict ? [] : (result.error?.issues ?? [])).flatMap((issue) =>
+    issue.code === 'unrecognized_keys' ? issue.keys : [],
+  );
+  for (const name of unknown) delete query[name];
+  if (unknown.length > 0) result = schema.safeParse(query);
+  const unusable = Object.keys(query).filter((key) => !isStorable(String(query[key])));
+  if (result.success && unusable.length === 0)
+    return { values: result.data, ignored: unknown.slice(0, mostNamed).map((name) => name.slice(0, longestNamed)) };
+  const faults = [
+    ...unusable.map((field) => ({
+      field,
+      pointer: null,
+      code: 'InvalidType',
+      message: `${field}: must not hold U+0000 or half of a surrogate pair.`,
+    })),
+    ...(result.error?.issues ?? []).flatMap(faultsOf),
+  ];
+  throw new Malformed(faults.map(({ message }) => message).join(' '), faults);
+}

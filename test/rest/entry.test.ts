@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Service, startService } from '../_util/service.ts';
+
+const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+let service: Service;
+let bare: Service;
+
+beforeAll(async () => {
+  service = await startService({ SwaggerEnabled: 'true', GraphiQLEnabled: 'true' });
+  bare = await startService({
+    SwaggerEnabled: 'false',
+    GraphiQLEnabled: 'false',
+    IdentityProvider__Mode: 'None',
+    BaseUrl: 'https://rooms.example/below',
+  });
+});
+afterAll(async () => {
+  await service.stop();
+  await bare.stop();
+});
+
+const get = (path: string, accept?: string, of = service) =>
+  fetch(of.url.startsWith('http://') ? of.url + path : local(of) + path, { headers: accept ? { Accept: accept } : {} });
+/** Where it really is, whatever its BaseUrl says. */
+const local = ({ context: { config } }: Service) => `http://127.0.0.1:${config.Port}`;
+
+describe.each(['/', '/school', '/School', '/nobody'])('GET %s', (path) => {
+  const mandator = path.slice(1) || null;
+
+  test.each([undefined, '*/*', 'application/json', 'application/json, text/html;q=0.5'])(
+    'of a program (%s): JSON',
+    async (accept) => {
+      const answer = await get(path, accept);
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+      expect(answer.headers.get('vary')).toMatch(/\bAccept\b/);
+      const tenant = `${service.url}/${mandator ?? '{mandator}'}`;
+      expect(await answer.json()).toEqual({
+        Product: 'roomgate',
+        Mandator: mandator,
+        Rest: `${tenant}/api`,
+        GraphQL: `${tenant}/graphql`,
+        Tokens: `${service.url}/connect/token`,
+        OpenIdConfiguration: `${service.url}/.well-known/openid-configuration`,
+        GraphiQL: `${tenant}/graphql`,
+        Swagger: `${service.url}/swagger`,
+        ApiDocument: `${service.url}/swagger/openapi.json`,
+        Health: `${service.url}/healthz`,
+      });
+    },
+  );
+
+  test('of a browser: a page that leads on, and may run no script', async () => {
+    const answer = await get(path, browser);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(answer.headers.get('vary')).toMatch(/\bAccept\b/);
+    const policy = answer.headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/default-src 'none'/);
+    expect(policy).not.toMatch(/unsafe/);
+    const links = [...(await answer.text()).matchAll(/<a href="([^"]*)"/g)].map(([, link]) => link!);
+    expect(links).toEqual([...(mandator ? [`${mandator}/graphql`] : []), 'swagger', 'swagger/openapi.json']);
+    for (const link of links)
+      expect((await fetch(new URL(link, answer.url), { headers: { Accept: browser } })).status).toBe(200);
+  });
+});
+
+test('the page leads on from an address with a slash at its end, too', async () => {
+  const answer = await get('/school/', browser);
+  const links = [...(await answer.text()).matchAll(/<a href="([^"]*)"/g)].map(
+    ([, link]) => new URL(link!, answer.url).pathname,
+  );
+  expect(links).toEqual(['/school/graphql', '/swagger', '/swagger/openapi.json']);
+});
+
+test('camel case, ETag and HEAD as everywhere', async () => {
+  const camel = await fetch(`${service.url}/school`, { headers: { 'X-JsonPropertyFormat': 'camel' } });
+  expect(await camel.json()).toMatchObject({ product: 'roomgate', graphQL: `${service.url}/school/graphql` });
+  const etag = (await get('/school')).headers.get('etag')!;
+  expect((await fetch(`${service.url}/school`, { headers: { 'If-None-Match': etag } })).status).toBe(304);
+  const head = await fetch(`${service.url}/school`, { method: 'HEAD' });
+  expect([head.status, await head.text()]).toEqual([200, '']);
+});
+
+test('what is switched off is named nowhere', async () => {
+  const told = (await (await get('/school', undefined, bare)).json()) as Record<string, unknown>;
+  expect(told).toMatchObject({
+    Rest: 'https://rooms.example/below/school/api',
+    ...{ Tokens: null, OpenIdConfiguration: null, GraphiQL: null, Swagger: null, ApiDocument: null },
+  });
+  const page = await (await get('/school', browser, bare)).text();
+  expect(page).not.toContain('<a ');
+  expect(page).toContain('switched off');
+});
+
+test.each([
+  '/swagger',
+  '/connect',
+  '/api',
+  '/assets',
+  '/metrics2.',
+  '/a%20b',
+  '/favicon.ico',
+  `/${'a'.repeat(65)}`,
+  '/.well-known',
+])('404: %s names no tenant', async (path) => {
+  for (const accept of [undefined, browser]) expect((await get(path, accept, bare)).status).toBe(404);
+});
+
+test('405 for another method, 406 for what is neither', async () => {
+  for (const path of ['/', '/school']) {
+    const posted = await fetch(service.url + path, { method: 'POST' });
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    expect((await get(path, 'image/png')).status).toBe(406);
+  }
+});
