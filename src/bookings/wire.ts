@@ -1,6 +1,6 @@
 /** Bookings as clients see and send them: REST in Pascal case, GraphQL in camel case (contract 5.2). */
 import { z } from 'zod';
-import { flag, id, instant, maybeInstant, maybeText, positive, text, toFields } from '../fields.ts';
+import { flag, id, instant, maybeInstant, maybeText, positive, sentInstant, text, toFields } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
 import {
@@ -124,15 +124,7 @@ export const bookingRecord = z
   })
   .meta({ id: 'Booking', description: 'A resource, occupied for a time.' });
 
-const sentInstant = (description: string) =>
-  z.iso
-    .datetime({
-      offset: true,
-      error: 'must be a date-time in UTC or with an offset, such as 2027-02-01T08:00:00Z',
-    })
-    .max(40)
-    .transform((written) => new Date(written))
-    .meta({ description });
+const wrongInstant = 'must be a date-time in UTC or with an offset, such as 2027-02-01T08:00:00Z';
 const sentText = (most: number, description: string) =>
   z
     .string('must be a text')
@@ -157,8 +149,8 @@ const sent = {
     .max(longestDescription, `must have at most ${longestDescription} characters`)
     .nullable()
     .meta({ description: told.description }),
-  Start: sentInstant(told.start),
-  End: sentInstant(told.end),
+  Start: sentInstant(wrongInstant).meta({ description: told.start }),
+  End: sentInstant(wrongInstant).meta({ description: told.end }),
   Status: z.enum(['Confirmed', 'Tentative'], 'must be Confirmed or Tentative').meta({
     description: 'Confirmed or Tentative; either occupies the resource.',
   }),

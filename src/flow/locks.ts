@@ -1,5 +1,5 @@
 /**
- * The numbers of all advisory locks that this program takes. A lock of a class has two numbers: the class, and the one stated
+ * The numbers of all advisory locks. A lock of a class has two numbers: the class, and the one stated
  * below. A lock by name has one, the `hashtextextended` of the name. Locks of the two kinds never conflict.
  */
 export const lockClasses = {
@@ -9,6 +9,8 @@ export const lockClasses = {
   runner: 7_002,
   /** By the tenant's id: its open batches are being counted. */
   openBatches: 7_003,
+  /** By the tenant's id: its changes are being numbered. Taken by `place_changes` of sql/000010_changes.sql. */
+  placedChanges: 7_004,
   /** By the fingerprint of a worker's settings: a worker with these settings is alive. */
   settings: 7_005,
   /** By the hash of a runner's name: a session is working for it. */

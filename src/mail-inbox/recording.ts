@@ -1,7 +1,7 @@
 /** The statements that record notifications and do what they ask for. */
 import type { Database } from '../db/database.ts';
 import { runPrepared, type Statement } from '../db/prepared.ts';
-import { moveHeard, type SubscriptionState } from '../mail-subscriptions/service.ts';
+import { live, moveHeard, type SubscriptionState } from '../mail-subscriptions/service.ts';
 import type { Dialect, MailNotification, Verdict } from './dialects/notification.ts';
 
 /** A notification as it is to be stored. */
@@ -38,7 +38,6 @@ export type RecordedNotification = {
 export const keptBytes = 1_024;
 const graceMinutes = 10;
 const hashBytes = 32;
-const live = `('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect')`;
 
 type Column = readonly [name: string, type: string, read: (row: InboxRow) => unknown];
 

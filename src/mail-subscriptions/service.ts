@@ -8,7 +8,7 @@
  * Invariants:
  * - A calendar has at most one coming subscription; the standing one is Replaced only when the new one has become Active.
  * - A subscription changes its state by `move` alone, or by `moveHeard` for what its notifications say. The guard in the
- *   database refuses every other change of state.
+ *   database refuses transitions that are not allowed.
  * - The rows alone say what is due, so that a worker may end at any line.
  * - No secret is stored: all are derived from the pepper.
  */
@@ -27,6 +27,7 @@ export { examineCallback } from './reach.ts';
 export { openSecrets, type Secrets } from './secrets.ts';
 export {
   doubtSubscription,
+  live,
   type MailJob,
   type MailWork,
   moveHeard,

@@ -38,7 +38,7 @@ export type SubscriptionState = (typeof subscriptionStates)[number];
 
 export const coming = sql`('Provisioning', 'AwaitingFirstPush')`;
 export const standing = sql`('Active', 'Suspect')`;
-const live = `('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect')`;
+export const live = `('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect')`;
 export const isLive = (row: string) => sql<boolean>`${sql.ref(`${row}.state`)} in ${sql.raw(live)}`;
 
 type Move = {
