@@ -163,7 +163,10 @@ module.exports = {
     onlyTo('src-without-tests', '^src/', ['^src/']),
 
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),
-    home('home-of-kysely', 'kysely', ['^src/(db|worker)/', `^src/${room}/(?!(?:${face}|authenticate)\\.ts$)`]),
+    home('home-of-kysely', 'kysely', [
+      '^src/(db|worker)/',
+      `^src/(?!mail-servers/)${room}/(?!(?:${face}|authenticate)\\.ts$)`,
+    ]),
     home('home-of-express', 'express', [
       `^src/${room}/rest\\.ts$`,
       '^src/(rest|web)/',

@@ -7,7 +7,7 @@ import { mostId, mostLongId } from './storable.ts';
 const idUpTo = (most: number, description: string) =>
   z
     .string()
-    .max(String(most).length)
+    .max(String(most).length, { error: 'must be an id', abort: true })
     .refine((text) => /^[1-9]\d*$/.test(text) && Number(text) <= most, 'must be an id')
     .transform(Number)
     .meta({ type: 'integer', minimum: 1, maximum: most, description });

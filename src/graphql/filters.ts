@@ -5,6 +5,9 @@ import { type Fields, lowerFirst } from '../fields.ts';
 import { storableText } from '../storable.ts';
 import { type Builder, type Types, typeNamed } from './builder.ts';
 
+/** A query may hold several ids in one text, separated by commas; a list has no need of that. */
+const aloneInText = z.string().refine((text) => !text.includes(','), 'must be an id');
+
 type Member = { type: unknown; schema?: z.ZodType };
 
 /** The type of a member, and what judges it beyond that type; instants, flags and enumerations are read by their types. */
@@ -16,11 +19,15 @@ function memberOf(query: z.ZodType): Member {
   };
   if (type === 'integer') return { type: 'ID', schema };
   if (type === 'boolean') return { type: 'Boolean' };
-  if (type === 'array') return { type: [items?.type === 'integer' ? 'ID' : 'String'], schema };
+  if (type === 'array')
+    return items?.type === 'integer'
+      ? { type: ['ID'], schema: z.array(aloneInText).pipe(schema as z.ZodType<unknown, string[]>) }
+      : { type: ['String'], schema: z.array(storableText).pipe(schema as z.ZodType<unknown, string[]>) };
   if (schema instanceof z.ZodEnum) return { type: typeNamed(id ?? '') };
   if (schema instanceof z.ZodNumber) return { type: 'Int', schema };
-  if (schema instanceof z.ZodPipe) return { type: 'DateTime' };
-  return { type: 'String', schema: storableText.pipe(schema as z.ZodString) };
+  if (schema instanceof z.ZodPipe && schema.def.in instanceof z.ZodISODateTime) return { type: 'DateTime' };
+  if (schema instanceof z.ZodString) return { type: 'String', schema: storableText.pipe(schema) };
+  throw new Error(`GraphQL has no type for a query of ${schema.def.type}.`);
 }
 
 /** Names in backticks as GraphQL spells them. */

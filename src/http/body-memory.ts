@@ -1,6 +1,7 @@
 /**
  * The memory of request bodies while they arrive. A client may send slowly and over many connections, so this memory is
- * bounded: for one sender, for a group of senders, and in all. Each group has a share that other groups cannot take.
+ * bounded: for one sender, for a group of senders, and for all groups together beyond the share that each of them has to
+ * itself. A server of many tenants has memory for two of the largest bodies of each, and for 128 more.
  */
 import { LimitExceeded, Unavailable } from '../errors.ts';
 

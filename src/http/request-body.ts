@@ -34,7 +34,7 @@ export function isJson({ headers }: IncomingMessage): boolean {
 
 /** Measures the time that we wait for the client, not the time that we take for its bytes. */
 function openClock({ BodySeconds, BodyBytesPerSecond }: Pace, onSlow: (error: RequestTimeout) => void) {
-  const patience = BodySeconds * 1_000;
+  const waitMs = BodySeconds * 1_000;
   let bytes = 0;
   let waited = 0;
   let since = 0;
@@ -44,7 +44,7 @@ function openClock({ BodySeconds, BodyBytesPerSecond }: Pace, onSlow: (error: Re
   function timeLeft(): number {
     const silence = performance.now() - since;
     const earned = (bytes / BodyBytesPerSecond) * 1_000;
-    return Math.min(patience, patience + earned - waited) - silence;
+    return Math.min(waitMs, waitMs + earned - waited) - silence;
   }
   function look(): void {
     const left = timeLeft();

@@ -8,6 +8,9 @@ export function readPlace<Place>(form: z.ZodType<Place>, kept: string | null): P
   try {
     return form.parse(JSON.parse(kept));
   } catch {
-    throw new ServerFault('StateLost', 'How far the reading has come is not told in a form that is known.');
+    throw new ServerFault(
+      'StateLost',
+      'The stored cursor has an unknown form; the calendar is read from the beginning.',
+    );
   }
 }

@@ -133,7 +133,7 @@ export const routes: Route[] = [
     refusal: forDisplays,
     filter: wire.resourceFilter,
     list: {
-      description: 'The resources of the tenant by their ids.',
+      description: 'The resources of the tenant by their ids. Several `Equipment` are sent one by one.',
       of: tenants.resourceList,
       run: tenants.listResources,
     },

@@ -12,7 +12,7 @@ const namesIn = (list = '') =>
 /** Each re-export of another room's exports in the project, a line each. */
 export function findSmuggled(project: string): string[] {
   const src = path.join(project, 'src');
-  return fs.globSync('*/*.ts', { cwd: src }).flatMap((file) => {
+  return fs.globSync('*/**/*.ts', { cwd: src }).flatMap((file) => {
     const text = fs.readFileSync(path.join(src, file), 'utf8');
     const imported = new Set([...text.matchAll(importOfOther)].flatMap(([, list]) => namesIn(list)));
     const smuggled = [

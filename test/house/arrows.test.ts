@@ -93,6 +93,7 @@ const planted: Record<string, [importer: string, imported: string][]> = {
   ],
   input: [['src/input.ts', 'src/log.ts']],
   fields: [['src/fields.ts', 'src/errors.ts']],
+  'query-parameters': [['src/query-parameters.ts', 'src/errors.ts']],
   config: [['src/config.ts', 'src/log.ts']],
   settings: [['src/settings.ts', 'src/config.ts']],
   ground: [
@@ -106,6 +107,7 @@ const planted: Record<string, [importer: string, imported: string][]> = {
   'home-of-pg': [['src/lessons/service.ts', 'pg']],
   'home-of-kysely': [
     ['src/lessons/rest.ts', 'kysely'],
+    ['src/mail-servers/dav.ts', 'kysely'],
     ['src/rest/health.ts', 'kysely'],
     ['src/identity/authenticate.ts', 'kysely'],
   ],
