@@ -263,10 +263,9 @@ describe('createLessonJobs', () => {
     expect(data?.createLessonJobs.__typename).toBe('ValidationProblem');
   });
 
-  test('is FORBIDDEN for a display', async () => {
-    const { data, errors } = await service.run(CreateLessonJobsDocument, { jobs: [{}] }, 'display');
-    expect(data).toBeNull();
-    expect(errors?.[0]?.extensions['code']).toBe('FORBIDDEN');
+  test('answers ForbiddenProblem to a display', async () => {
+    const { data } = await service.run(CreateLessonJobsDocument, { jobs: [{}] }, 'display');
+    expect(data?.createLessonJobs).toMatchObject({ __typename: 'ForbiddenProblem', code: 'Forbidden' });
   });
 });
 

@@ -76,7 +76,7 @@ describe('POST …/jobs/create, /update, /delete', () => {
     ['update?ReplaceLektionList=true', /ReplaceLektionList is not a query parameter/],
   ])('400: %s', async (path, detail) => {
     const { client } = await enter();
-    const answer = await client.send(path, [{ JobID: 'J-1' }]);
+    const answer = await client.send(path, [{ JobID: 'J-1' }], { Prefer: 'handling=strict' });
     expect(answer.status).toBe(400);
     expect(((await answer.json()) as { detail: string }).detail).toMatch(detail);
   });
