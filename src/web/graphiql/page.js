@@ -114,8 +114,9 @@ function show() {
   YogaGraphiQL.renderYogaGraphiQL(root, {
     title: 'roomgate',
     logo: '',
+    // Just after a change of tabs GraphiQL still has the name of the operation before.
     fetcher: ({ query, variables, operationName }, { headers } = {}) =>
-      ask({ query, variables, operationName }, headers),
+      ask({ query, variables, ...(query.includes(operationName) && { operationName }) }, headers),
     defaultTabs: firstTabs,
     shouldPersistHeaders: false,
   });
