@@ -111,7 +111,7 @@ const cases: Case[] = [
       const window = windowOf(7, random);
       const page = { limit: 50, after: undefined };
       return {
-        statement: selectBookings(viewer, { resourceId, ...window }, page).compile(db),
+        statement: selectBookings(viewer, { resourceId: [resourceId], ...window }, page).compile(db),
         address: `/v1.0/bookings?ResourceId=${resourceId}&${inAddress(window)}`,
         variables: { filter: { resourceId, ...window } },
       };

@@ -33,6 +33,33 @@ const wrongInstant = 'must be a date-time such as 2027-02-01T08:00:00Z; in a que
 
 export const instant = (description: string) => sentInstant(wrongInstant).meta({ description });
 
+/**
+ * Several values of one parameter, each once: separated by commas, or sent one by one.
+ * @param items the JSON schema of one of them
+ */
+const several = <Item extends z.ZodType>(item: Item, items: object, most: number, description: string) =>
+  z
+    .preprocess(
+      (sent) => [sent].flat().flatMap((text) => String(text).split(',')),
+      z.array(item).max(most, `must be at most ${most}`),
+    )
+    .transform((values) => [...new Set(values)])
+    .optional()
+    .meta({ type: 'array', items, maxItems: most, description });
+
+/** Several ids of 32 bits. */
+export const ids = (most: number, description: string) =>
+  several(id('An id.'), { type: 'integer', format: 'int32', minimum: 1, maximum: mostId }, most, description);
+
+/** Several values of an enumeration. */
+export const oneOf = <Values extends z.util.EnumLike>(values: z.ZodEnum<Values>, description: string) =>
+  several(values, { type: 'string', enum: values.options }, values.options.length, description);
+
+/** In which order a list is. */
+export const sortOrder = z
+  .enum(['Ascending', 'Descending'])
+  .meta({ id: 'SortOrder', description: 'From the earliest to the latest, or the other way round.' });
+
 /** Filters of resources. */
 export const resourceFilter = {
   MinCapacity: whole(0, 1_000_000).optional().meta({ description: 'Only those for at least so many persons.' }),

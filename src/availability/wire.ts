@@ -80,26 +80,12 @@ export const example = {
   NextCursor: null,
 };
 
-const resourceIds = z
-  .preprocess(
-    (sent) => [sent].flat().flatMap((text) => String(text).split(',')),
-    z.array(parameters.id('The id of a resource.')).max(mostResources),
-  )
-  .transform((ids) => [...new Set(ids)])
-  .optional()
-  .meta({
-    type: 'array',
-    items: { type: 'integer', format: 'int32', minimum: 1, maximum: 2 ** 31 - 1 },
-    maxItems: mostResources,
-    description: 'Only these; each must be a resource of the tenant.',
-  });
-
 /** Which resources, and when. */
 export const availabilityQuery = z.strictObject({
   From: parameters.instant('The beginning of the time asked for.').meta({ example: '2027-03-01T00:00:00Z' }),
   To: parameters.instant(`Its end, at most ${mostDays} days later.`).meta({ example: '2027-03-08T00:00:00Z' }),
   LocationId: parameters.id('Only those of this location.').optional(),
-  ResourceIds: resourceIds,
+  ResourceIds: parameters.ids(mostResources, 'Only these; each must be a resource of the tenant.'),
   ...parameters.resourceFilter,
   DurationMinutes: parameters
     .whole(1, mostDays * 24 * 60)

@@ -61,8 +61,11 @@ export type Booking = {
 /** A booking with all its content, before `asSeenBy` hides what the viewer may not see. */
 export type StoredBooking = Booking;
 
+/** The statuses of bookings that occupy their resources. */
+export const occupyingStatuses: readonly BookingStatus[] = ['Confirmed', 'Tentative'];
+
 /** Whether a booking occupies its resource. */
-export const isActive = ({ status }: { status: string }) => status === 'Confirmed' || status === 'Tentative';
+export const isActive = ({ status }: { status: string }) => occupyingStatuses.some((one) => one === status);
 
 /** The values that replace the content of a booking that the viewer may not see. */
 export const occupiedOnly = {
@@ -86,13 +89,16 @@ export type BookingFilter = {
   /** Bookings that overlap [from, to). */
   from?: Date | undefined;
   to?: Date | undefined;
-  resourceId?: number | undefined;
+  /** Any of these; so with every list. */
+  resourceId?: readonly number[] | undefined;
   locationId?: number | undefined;
   /** The organizer. */
   personId?: number | undefined;
   seriesId?: number | undefined;
-  status?: BookingStatus | undefined;
-  kind?: BookingKind | undefined;
+  status?: readonly BookingStatus[] | undefined;
+  /** Whether they occupy their resources. */
+  occupying?: boolean | undefined;
+  kind?: readonly BookingKind[] | undefined;
   changedAfter?: Date | undefined;
 };
 

@@ -6,6 +6,7 @@ import { given } from '../graphql/given.ts';
 import { bodyType, enumType, readBody, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { readLongId } from '../input.ts';
+import { sortOrder } from '../query-parameters.ts';
 import { addCreation, addOccupied } from './creation-graphql.ts';
 import * as bookings from './service.ts';
 import * as wire from './wire.ts';
@@ -13,6 +14,7 @@ import * as wire from './wire.ts';
 function addBooking(builder: Builder) {
   const status = enumType(builder, wire.bookingStatus);
   const kind = enumType(builder, wire.bookingKind);
+  const order = enumType(builder, sortOrder);
   enumType(builder, wire.originSystem);
   enumType(builder, bookings.lessonStatus);
   const parts = {
@@ -43,7 +45,7 @@ function addBooking(builder: Builder) {
         kind === 'Booking' ? ((await bookings.findBooking(context.db, viewer, Number(id))) ?? null) : null,
     }),
   );
-  return { booking, status, kind };
+  return { booking, status, kind, order };
 }
 
 type BookingTypes = ReturnType<typeof addBooking>;
@@ -53,7 +55,7 @@ const addFilter = (builder: Builder) =>
 
 type FilterType = ReturnType<typeof addFilter>;
 
-function addQueries(builder: Builder, { booking }: BookingTypes, filter: FilterType): void {
+function addQueries(builder: Builder, { booking, order }: BookingTypes, filter: FilterType): void {
   const connection = connectionType(builder, booking, bookings.bookingList);
   builder.queryFields((t) => ({
     booking: t.field({
@@ -68,13 +70,14 @@ function addQueries(builder: Builder, { booking }: BookingTypes, filter: FilterT
       type: connection,
       args: {
         filter: t.arg({ type: filter, required: true, description: 'Which ones.' }),
+        order: t.arg({ type: order, description: wire.bookingOrder.description ?? '' }),
         ...pageArguments(t.arg),
       },
       complexity: pageCost,
       description:
         'The bookings that occupy their resources in a window, whatever their status, in the order in which they begin to.',
-      resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
-        bookings.listBookings(context.db, viewer, given(wanted), pageOf(bookings.bookingList, page)),
+      resolve: (_root, { filter: wanted, order, ...page }, { context, viewer }) =>
+        bookings.listBookings(context.db, viewer, given({ ...wanted, order }), pageOf(bookings.bookingList, page)),
     }),
   }));
 }

@@ -64,7 +64,7 @@ export async function readBack(db: Database, viewer: Viewer, id: number): Promis
 export async function listBookings(
   db: Database,
   viewer: Viewer,
-  filter: BookingFilter,
+  filter: BookingFilter & { order?: ListFilter['order'] },
   page: PageRequest<BookingKey>,
 ): Promise<Page<Listed>> {
   checkReader(viewer);
@@ -83,9 +83,10 @@ export type OfResource = { resourceId: number; from: Date; to: Date; most: numbe
 export async function* listForResource(
   db: Database,
   viewer: Viewer,
-  { most, ...filter }: OfResource,
+  { most, resourceId, ...window }: OfResource,
 ): AsyncGenerator<Booking[]> {
   checkReader(viewer);
+  const filter = { ...window, resourceId: [resourceId] };
   const trx = await db.startTransaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute();
   try {
     let after: BookingKey | undefined;
@@ -104,13 +105,18 @@ export async function* listForResource(
  * Hashes the result of `listForResource`: the hash changes with every member, and differs between viewers with other rights.
  * @throws Forbidden for a display
  */
-export async function hashForResource(db: Database, viewer: Viewer, { most, ...filter }: OfResource): Promise<string> {
+export async function hashForResource(
+  db: Database,
+  viewer: Viewer,
+  { most, resourceId, ...window }: OfResource,
+): Promise<string> {
   checkReader(viewer);
+  const filter = { ...window, resourceId: [resourceId] };
   const stored = await hashStored(db, viewer, filter, { limit: most - 1, after: undefined });
   return `${maySeeAll(viewer) ? 'all' : viewer.personId} ${stored}`;
 }
 
-function withWindow(filter: BookingFilter): ListFilter {
+function withWindow(filter: BookingFilter & { order?: ListFilter['order'] }): ListFilter {
   const { from: begin, to: end, seriesId } = filter;
   if (!begin && !end && seriesId !== undefined) return { ...filter, seriesId };
   const from = begin ?? new Date();

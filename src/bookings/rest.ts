@@ -80,8 +80,8 @@ export const routes = [
     path,
     summary: 'List bookings',
     description:
-      'The bookings of the tenant that occupy their resources between `From` and `To`, whatever their status, in the order in which they begin to. Of a private one others see only that it is there.',
-    query: wire.bookingFilter.extend(paging),
+      'The bookings of the tenant that occupy their resources between `From` and `To`, whatever their status, in the order in which they begin to. Several values are separated by commas or sent one by one. Of a private one others see only that it is there.',
+    query: wire.bookingFilter.extend({ Order: wire.bookingOrder, ...paging }),
     answers: {
       200: {
         description: 'One page of bookings.',

@@ -6,7 +6,7 @@ import type { Database } from '../db/database.ts';
 import { mostPerPage, type PageRequest } from '../db/paging.ts';
 import { executePrepared } from '../db/prepared.ts';
 import { type Asked, readById } from '../db/read-by-id.ts';
-import type { BookingFilter, StoredBooking } from './booking.ts';
+import { type BookingFilter, occupyingStatuses, type StoredBooking } from './booking.ts';
 import type { Lektion } from './lektion.ts';
 
 /**
@@ -157,14 +157,16 @@ export async function findStored(db: Database, mandatorId: number, id: number): 
 }
 
 /** A filter with its window, which only the bookings of a series do not need. */
-export type ListFilter = BookingFilter & ({ from: Date; to: Date } | { seriesId: number });
+export type ListFilter = BookingFilter & {
+  order?: 'Ascending' | 'Descending' | undefined;
+} & ({ from: Date; to: Date } | { seriesId: number });
 
 /** The most frequent read is prepared. Other filters make too many statements, longer pages need other plans. */
 const isPageOfRoom = (
   { resourceId, locationId, personId, seriesId, changedAfter }: ListFilter,
   { limit }: PageRequest<BookingKey>,
 ) =>
-  resourceId !== undefined &&
+  resourceId?.length === 1 &&
   locationId === undefined &&
   personId === undefined &&
   seriesId === undefined &&
@@ -205,6 +207,14 @@ function amongVisible(viewer: Viewer): RawBuilder<unknown> {
   return sql`and (not booking.is_private or booking.organizer_id = ${personId} or booking.created_by = ${personId})`;
 }
 
+/** The values of a list; one alone as such, which leaves an index in its order. */
+const among = (column: RawBuilder<unknown>, values: readonly (number | string)[] | undefined) => {
+  if (values === undefined) return sql``;
+  return values.length === 1 ? sql`and ${column} = ${values[0]}` : sql`and ${column} = any(${[...values]})`;
+};
+
+const occupies = sql`booking.status in (${sql.join(occupyingStatuses.map((status) => sql.lit(status)))})`;
+
 /**
  * The query of `listStored`. Filters by series, organizer or change have an index of their own. Other queries go room by
  * room: the bookings that begin in the window, in order, and the few earlier ones that reach into it.
@@ -215,22 +225,25 @@ export function selectBookings(
   { limit, after }: PageRequest<BookingKey>,
 ): RawBuilder<StoredRow> {
   const { mandatorId } = viewer;
-  const { from, to, resourceId, locationId, personId, seriesId, status, kind, changedAfter } = filter;
+  const { from, to, resourceId, locationId, personId, seriesId, status, occupying, kind, changedAfter } = filter;
+  const isDescending = filter.order === 'Descending';
   const nothing = sql``;
   const begin = sql`lower(booking.occupied)`;
-  const order = sql`${begin}, booking.id`;
+  const direction = isDescending ? sql`desc` : sql``;
+  const order = sql`${begin} ${direction}, booking.id ${direction}`;
   const wanted = sql`booking.mandator_id = ${mandatorId}
-    ${after ? sql`and (${order}) > (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint)` : nothing}
+    ${after ? sql`and (${begin}, booking.id) ${isDescending ? sql`<` : sql`>`} (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint)` : nothing}
     ${seriesId === undefined ? nothing : sql`and booking.series_id = ${seriesId}::bigint`}
     ${personId === undefined ? nothing : sql`and booking.organizer_id = ${personId}`}
     ${(seriesId ?? personId) === undefined ? nothing : amongVisible(viewer)}
-    ${status === undefined ? nothing : sql`and booking.status = ${status}`}
-    ${kind === undefined ? nothing : sql`and booking.kind = ${kind}`}
+    ${among(sql`booking.status`, status)}
+    ${occupying === undefined ? nothing : sql`and ${occupying ? nothing : sql`not`} ${occupies}`}
+    ${among(sql`booking.kind`, kind)}
     ${changedAfter ? sql`and booking.changed_at > ${changedAfter}` : nothing}`;
   const inWindow = sql`${from ? sql`and upper(booking.occupied) > ${from}` : nothing}
     ${to ? sql`and ${begin} < ${to}` : nothing}`;
   const room = sql`room.mandator_id = ${mandatorId}
-    ${resourceId === undefined ? nothing : sql`and room.id = ${resourceId}`}
+    ${among(sql`room.id`, resourceId)}
     ${locationId === undefined ? nothing : sql`and room.location_id = ${locationId}`}`;
   const page = sql`order by ${order} limit ${sql`${limit + 1}::int`}`;
 
@@ -245,21 +258,22 @@ export function selectBookings(
   const ofRoom = sql`from booking where booking.resource_id = room.id and ${wanted}`;
   const beginning = sql`${ofRoom} and ${begin} >= ${from} and ${begin} < ${to}`;
   // Over many rooms a page ends long before most of their bookings: at least a page of bookings begins up to this instant.
-  const horizon = sql`and ${begin} <= coalesce((
+  const horizon = sql`and ${begin} ${isDescending ? sql`>=` : sql`<=`} coalesce((
     select early.begin from resource as room
     cross join lateral (
-      select ${begin} as begin ${beginning} order by ${begin} limit ${Math.ceil(limit / 50)}) as early
-    where ${room} order by early.begin offset ${limit} limit 1), 'infinity')`;
+      select ${begin} as begin ${beginning} order by ${begin} ${direction}
+      limit ${Math.ceil(limit / 50)}) as early
+    where ${room} order by early.begin ${direction} offset ${limit} limit 1), ${isDescending ? sql`'-infinity'` : sql`'infinity'`})`;
   const reaching = sql`${ofRoom} and ${begin} < ${from} and booking.occupied @> ${from}::timestamptz`;
-  // A cursor in the window is past all bookings that began before it.
-  const hasBegun = after !== undefined && BigInt(after[0]) >= BigInt(from.getTime()) * 1_000n;
+  // A cursor in the window is past all bookings that began before it, unless it comes from the other end.
+  const hasBegun = !isDescending && after !== undefined && BigInt(after[0]) >= BigInt(from.getTime()) * 1_000n;
   const earlier = sql`
     union all select booking.* ${reaching} and booking.status in ('Confirmed', 'Tentative')
     union all select booking.* ${reaching} and booking.status in ('Cancelled', 'Released')`;
   return sql`${describeBookings(sql`
     select booking.* from resource as room
     cross join lateral (
-      (select booking.* ${beginning} ${resourceId === undefined ? horizon : nothing} ${page})
+      (select booking.* ${beginning} ${resourceId?.length === 1 ? nothing : horizon} ${page})
       ${hasBegun ? nothing : earlier}) as booking
     where ${room} ${page}`)} order by ${order}`;
 }

@@ -6,7 +6,7 @@ import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { TopicChange } from '../db/notifications.ts';
 import { outlast } from '../flow/retry.ts';
-import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
+import { asSeenBy, type Booking, type BookingFilter, isActive } from './booking.ts';
 import { findStored } from './stored.ts';
 
 /** `cursor` is the position in the feed of changes after this frame. */
@@ -85,7 +85,7 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
   const news = new Map<number, boolean>();
   for (const change of stretch.changes) {
     if (change.kind !== 'Booking') continue;
-    if ((resourceId ?? change.resourceId) !== change.resourceId) continue;
+    if (resourceId && !resourceId.some((id) => id === change.resourceId)) continue;
     if ((locationId ?? change.locationId) !== change.locationId) continue;
     const id = Number(change.id);
     news.set(id, (news.get(id) ?? true) && change.action === 'Created');
@@ -96,7 +96,7 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
   return found.flatMap(({ isNew, stored }) => {
     if (!stored) return [];
     const booking = asSeenBy(viewer, stored);
-    if (booking.kind !== (kind ?? booking.kind) || booking.seriesId !== (seriesId ?? booking.seriesId)) return [];
+    if (kind?.includes(booking.kind) === false || booking.seriesId !== (seriesId ?? booking.seriesId)) return [];
     return isNew && !isAsked(filter, booking) ? [] : [booking];
   });
 }
@@ -104,14 +104,15 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
 const minute = 60_000;
 
 /** Whether a booking matches the members of a filter that `readNews` does not test. */
-function isAsked({ from, to, personId, status, changedAfter }: BookingFilter, booking: Booking): boolean {
+function isAsked({ from, to, personId, status, occupying, changedAfter }: BookingFilter, booking: Booking): boolean {
   const begin = booking.start.getTime() - booking.setupMinutes * minute;
   const end = booking.end.getTime() + booking.teardownMinutes * minute;
   return (
     (!from || end > from.getTime()) &&
     (!to || begin < to.getTime()) &&
     (personId === undefined || booking.organizer?.personId === personId) &&
-    (status === undefined || booking.status === status) &&
+    status?.includes(booking.status) !== false &&
+    (occupying === undefined || isActive(booking) === occupying) &&
     (!changedAfter || booking.changedAt > changedAfter)
   );
 }

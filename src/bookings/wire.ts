@@ -249,6 +249,13 @@ export function toBookingRecord(booking: Booking) {
   };
 }
 
+export const bookingOrder = parameters.sortOrder.optional().meta({
+  description: 'Ascending by when they begin to occupy their resources when left out.',
+});
+
+/** Resources that a list names. */
+const mostResources = 200;
+
 /** Which bookings a list has. */
 export const bookingFilter = z.strictObject({
   From: parameters.instant('Only those that end after this instant, teardown included; now when left out.').optional(),
@@ -257,11 +264,12 @@ export const bookingFilter = z.strictObject({
       'Only those that begin before this instant, setup included, at most 366 days after `From`; 31 days after it when left out.',
     )
     .optional(),
-  ResourceId: parameters.id('Only those of this resource.').optional(),
+  ResourceId: parameters.ids(mostResources, 'Only those of these resources.'),
   LocationId: parameters.id('Only those at this location.').optional(),
   PersonId: parameters.id('Only those for this person.').optional(),
   SeriesId: parameters.longId('Only those of this series; all of it where `From` and `To` are left out.').optional(),
-  Status: bookingStatus.optional().meta({ description: 'Only those of this status.' }),
-  Kind: bookingKind.optional().meta({ description: 'Only those of this kind.' }),
+  Status: parameters.oneOf(bookingStatus, 'Only those of these statuses.'),
+  Occupying: parameters.flag('Only those that occupy their resources by their status, or only those that do not.'),
+  Kind: parameters.oneOf(bookingKind, 'Only those of these kinds.'),
   ChangedAfter: parameters.instant('Only those that were made or changed after this instant.').optional(),
 });

@@ -10,6 +10,13 @@ const aloneInText = z.string().refine((text) => !text.includes(','), 'must be an
 
 type Member = { type: unknown; schema?: z.ZodType };
 
+/** The items of a list that a query is made into. */
+function itemOf(query: z.ZodType): z.ZodType | undefined {
+  if (query instanceof z.ZodArray) return query.element as z.ZodType;
+  if (!(query instanceof z.ZodPipe)) return undefined;
+  return itemOf(query.out as z.ZodType) ?? itemOf(query.in as z.ZodType);
+}
+
 /** The type of a member, and what judges it beyond that type; instants, flags and enumerations are read by their types. */
 function memberOf(query: z.ZodType): Member {
   const schema = query instanceof z.ZodOptional ? (query.unwrap() as z.ZodType) : query;
@@ -19,6 +26,8 @@ function memberOf(query: z.ZodType): Member {
   };
   if (type === 'integer') return { type: 'ID', schema };
   if (type === 'boolean') return { type: 'Boolean' };
+  const item = itemOf(schema);
+  if (item instanceof z.ZodEnum) return { type: [typeNamed(item.meta()?.id ?? '')], schema };
   if (type === 'array')
     return items?.type === 'integer'
       ? { type: ['ID'], schema: z.array(aloneInText).pipe(schema as z.ZodType<unknown, string[]>) }

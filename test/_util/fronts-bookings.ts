@@ -7,12 +7,14 @@ type Named = { id: string };
 export type BookingQuery = Paging & {
   from?: string;
   to?: string;
-  resourceId?: string;
+  resourceId?: string | string[];
   locationId?: string;
   personId?: string;
   seriesId?: string;
-  status?: string;
-  kind?: string;
+  status?: string | string[];
+  occupying?: boolean;
+  kind?: string | string[];
+  order?: string;
   changedAfter?: string;
 };
 
@@ -118,11 +120,15 @@ export async function askBooking({ name, args }: BookingCall, asking: Asking): P
         orNotFound(booking, (found) => found),
       );
     case 'bookings': {
-      const { limit, cursor, ...filter } = args;
+      const { limit, cursor, order, ...filter } = args;
       return await ask(
         'Query.bookings',
         operations.ListBookingsDocument,
-        { filter: filter as operations.BookingFilter, ...pageOf({ limit, cursor } as Paging) },
+        {
+          filter: filter as operations.BookingFilter,
+          ...(order && { order: order as operations.SortOrder }),
+          ...pageOf({ limit, cursor } as Paging),
+        },
         ({ bookings }) => listOf(bookings),
       );
     }

@@ -139,7 +139,9 @@ export function restFront(options: { contract: Contract; mandator: string; casin
     const [method = '', template = ''] = route.split(' ');
     const id = 'id' in call.args ? call.args.id : '';
     const parameters = new URLSearchParams(
-      Object.entries(spelled(query) as Tree).map(([name, value]) => [name, String(value)]),
+      Object.entries(spelled(query) as Tree).flatMap(([name, value]) =>
+        [value].flat().map((one) => [name, String(one)]),
+      ),
     );
     const answer = await contract.fetch(
       `/${mandator}/api${template.replace(/:\w+/, id)}?${parameters}`,

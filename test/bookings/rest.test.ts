@@ -324,6 +324,8 @@ describe('GET bookings', () => {
     ['From=2027-01-01T00:00:00', 'must be a date-time'],
     ['From=2027-01-01', 'must be a date-time'],
     ['ResourceId=x', 'must be an id'],
+    ['ResourceId=1,x', 'must be an id'],
+    [`ResourceId=${Array.from({ length: 201 }, (_, n) => n + 1)}`, 'must be at most 200'],
     ['Status=Done', 'Status'],
     ['Kind=lesson', 'Kind'],
     ['Cursor=made-up', 'Cursor'],

@@ -100,38 +100,48 @@ afterAll(async () => {
 const day = (count: number) => new Date(first + count * 24 * hour);
 const week = { from: new Date(day(20).getTime() + hour / 2), to: day(27) };
 const lastChange = new Date(Date.UTC(2026, 0, 1, 4, 30));
-const room = (index: number) => ({ resourceId: tenant.resources[index]!.id });
+const room = (...indices: number[]) => ({ resourceId: indices.map((index) => tenant.resources[index]!.id) });
 const ofAdmin = () => ({ personId: tenant.person('Admin').id });
 /** Made when the tenant is there; the index that each must go by is named where it has one of its own. */
-const filters: [name: string, filter: () => BookingFilter, by?: RegExp, pages?: number][] = [
+type Wanted = BookingFilter & { order?: ListFilter['order'] };
+const filters: [name: string, filter: () => Wanted, by?: RegExp, pages?: number][] = [
   ['a week of a room', () => ({ ...week, ...room(3) }), /booking_room/, 600],
   ['a week of all rooms', () => week, /booking_room/, 4_500],
   ['a week of a location', () => ({ ...week, locationId: annex }), /booking_room/, 1_500],
   ['a week of a person', () => ({ ...week, ...ofAdmin() }), /booking_organizer/, 900],
   ['a series', () => ({ seriesId }), /booking_of_series/, 400],
   ['what has changed', () => ({ ...week, changedAfter: lastChange }), /booking_changed/, 1_000],
-  ['half a year of a kind', () => ({ from: day(1), to: day(180), kind: 'Block' }), /booking_kind/, 4_000],
-  ['half a year of a status', () => ({ from: day(1), to: day(180), status: 'Tentative' }), /booking_status/, 4_000],
+  ['half a year of a kind', () => ({ from: day(1), to: day(180), kind: ['Block'] }), /booking_kind/, 4_000],
+  ['half a year of a status', () => ({ from: day(1), to: day(180), status: ['Tentative'] }), /booking_status/, 4_000],
+  ['a week of rooms, backwards', () => ({ ...week, ...room(3, 8, 12), order: 'Descending' }), /booking_room/, 1_200],
+  ['a week of all rooms, backwards', () => ({ ...week, order: 'Descending' }), /booking_room/, 4_500],
+  ['a week of a person, backwards', () => ({ ...week, ...ofAdmin(), order: 'Descending' }), /booking_organizer/, 900],
+  ['a series, backwards', () => ({ seriesId, order: 'Descending' }), /booking_of_series/, 400],
+  ['a week of what occupies', () => ({ ...week, occupying: true }), /booking_room/, 4_500],
+  ['a week of what does not', () => ({ ...week, occupying: false })],
+  ['a week of statuses and kinds', () => ({ ...week, status: ['Cancelled', 'Tentative'], kind: ['Block', 'Lesson'] })],
   ['a week of a person in a room', () => ({ ...week, ...ofAdmin(), ...room(3) })],
   ['a series from a day on', () => ({ seriesId, from: day(30), to: day(40) })],
   ['a series at a location', () => ({ seriesId, locationId: annex })],
   ['what has changed in a room', () => ({ ...week, changedAfter: lastChange, ...room(5) })],
-  ...bookingStatuses.map((status): (typeof filters)[number] => [status, () => ({ ...week, status })]),
+  ...bookingStatuses.map((status): (typeof filters)[number] => [status, () => ({ ...week, status: [status] })]),
   ...bookingKinds.map((kind): (typeof filters)[number] => [
     `${kind} at a location`,
-    () => ({ ...week, kind, locationId: annex }),
+    () => ({ ...week, kind: [kind], locationId: annex }),
   ]),
   ['from within a booking on', () => ({ from: new Date(day(30).getTime() + 1), to: day(31), ...room(0) })],
   ['a year in which there is nothing', () => ({ from: day(-400), to: day(-35) })],
-  ['a room that there is not', () => ({ ...week, resourceId: 2_000_000_000 })],
+  ['a room that there is not', () => ({ ...week, resourceId: [2_000_000_000] })],
 ];
 
 const fits = (filter: BookingFilter) => (row: Row) =>
   (filter.from === undefined || row.end > filter.from) &&
   (filter.to === undefined || row.begin < filter.to) &&
-  (['resourceId', 'locationId', 'seriesId', 'status', 'kind'] as const).every(
-    (name) => filter[name] === undefined || filter[name] === row[name],
+  (['locationId', 'seriesId'] as const).every((name) => filter[name] === undefined || filter[name] === row[name]) &&
+  (['resourceId', 'status', 'kind'] as const).every(
+    (name) => (filter[name] as readonly unknown[] | undefined)?.includes(row[name]) !== false,
   ) &&
+  (filter.occupying === undefined || filter.occupying === ['Confirmed', 'Tentative'].includes(row.status)) &&
   (filter.personId === undefined || filter.personId === row.organizerId) &&
   (filter.changedAfter === undefined || row.changedAt > filter.changedAfter);
 
@@ -140,6 +150,7 @@ const mostPages = 8;
 test.each(filters)('%s: each booking that overlaps the window once, in order', async (_name, filterOf) => {
   const filter = filterOf();
   const expected = all.filter(fits(filter)).map(({ id }) => id);
+  if (filter.order === 'Descending') expected.reverse();
   for (const limit of [3, 200]) {
     const found: number[] = [];
     let cursor: string | null = null;

@@ -104,6 +104,22 @@ export const bookingScenarios: Record<string, Row[]> = {
     [bookings({ from: slot(10), to: slot(13) }), items({ id: 'booking 3' })],
     [cancelBooking('booking 3'), has({ status: 'Cancelled' })],
     [bookings({ ...onDay(0), status: 'Cancelled' }), items({ id: 'booking 3', version: 2 })],
+    [
+      bookings({ ...onDay(0), status: ['Cancelled', 'Tentative'], kind: ['Booking', 'Block'] }),
+      items({ id: 'booking 3' }),
+    ],
+    [bookings({ ...onDay(0), occupying: false }), items({ id: 'booking 3' })],
+    [
+      bookings({ ...onDay(0), occupying: true, resourceId: ['room R001', 'room R002'] }),
+      items({ id: 'booking 4' }, { id: 'booking 1' }, { id: 'booking 2' }),
+    ],
+    [
+      bookings({ ...onDay(0), order: 'Descending', limit: 3 }),
+      page('cursor 3', { id: 'booking 3' }, { id: 'booking 2' }, { id: 'booking 1' }),
+    ],
+    [bookings({ ...onDay(0), order: 'Descending', cursor: 'cursor 3' }), page(null, { id: 'booking 4' })],
+    [bookings({ status: ['Confirmed', 'Done'] }), refused('BAD_USER_INPUT')],
+    [bookings({ order: 'Sideways' }), refused('BAD_USER_INPUT')],
     [bookings({ from: slot(0), to: slot(0) }), refused('BAD_USER_INPUT')],
     [bookings({ from: slot(0), to: slot(0, 367) }), refused('BAD_USER_INPUT')],
     [bookings({ cursor: 'made up' }), refused('BAD_USER_INPUT')],

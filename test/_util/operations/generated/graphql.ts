@@ -38,18 +38,20 @@ export type BookingFilter = {
   changedAfter?: string | null | undefined;
   /** Only those that end after this instant, teardown included; now when left out. */
   from?: string | null | undefined;
-  /** Only those of this kind. */
-  kind?: BookingKind | null | undefined;
+  /** Only those of these kinds. */
+  kind?: Array<BookingKind> | null | undefined;
   /** Only those at this location. */
   locationId?: string | number | null | undefined;
+  /** Only those that occupy their resources by their status, or only those that do not. */
+  occupying?: boolean | null | undefined;
   /** Only those for this person. */
   personId?: string | number | null | undefined;
-  /** Only those of this resource. */
-  resourceId?: string | number | null | undefined;
+  /** Only those of these resources. */
+  resourceId?: Array<string | number> | null | undefined;
   /** Only those of this series; all of it where `from` and `to` are left out. */
   seriesId?: string | number | null | undefined;
-  /** Only those of this status. */
-  status?: BookingStatus | null | undefined;
+  /** Only those of these statuses. */
+  status?: Array<BookingStatus> | null | undefined;
   /** Only those that begin before this instant, setup included, at most 366 days after `from`; 31 days after it when left out. */
   to?: string | null | undefined;
 };
@@ -341,6 +343,11 @@ export type Severity =
   | 'Error'
   | 'Warning';
 
+/** From the earliest to the latest, or the other way round. */
+export type SortOrder =
+  | 'Ascending'
+  | 'Descending';
+
 /** Whose time zone was used. */
 export type TimeZoneSource =
   | 'Location'
@@ -457,6 +464,7 @@ export type ReadBookingQuery = { booking: { id: string, uid: string, resourceId:
 
 export type ListBookingsQueryVariables = Exact<{
   filter: BookingFilter;
+  order?: SortOrder | null | undefined;
   first?: number | null | undefined;
   after?: string | null | undefined;
 }>;
@@ -1348,8 +1356,8 @@ export const ReadBookingDocument = new TypedDocumentString(`
   version
 }`) as unknown as TypedDocumentString<ReadBookingQuery, ReadBookingQueryVariables>;
 export const ListBookingsDocument = new TypedDocumentString(`
-    query ListBookings($filter: BookingFilter!, $first: Int, $after: String) {
-  bookings(filter: $filter, first: $first, after: $after) {
+    query ListBookings($filter: BookingFilter!, $order: SortOrder, $first: Int, $after: String) {
+  bookings(filter: $filter, order: $order, first: $first, after: $after) {
     nodes {
       ...BookingMembers
     }
