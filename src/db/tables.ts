@@ -379,6 +379,7 @@ export interface Mandator {
   name: string;
   parameters: Generated<Json>;
   uid: Generated<string>;
+  version: Generated<number>;
 }
 
 export interface OpeningException {
@@ -414,6 +415,7 @@ export interface Person {
   active: Generated<boolean>;
   created_at: Generated<Timestamp>;
   email: string;
+  erased_at: Timestamp | null;
   id: Generated<number>;
   mandator_id: number;
   name: string;

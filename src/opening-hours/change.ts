@@ -92,6 +92,22 @@ export async function applyHours(
   return wanted.map(({ differs }) => differs);
 }
 
+/** Takes the hours of a resource itself along to another location, as clock times. */
+export async function moveHours(
+  trx: Transaction,
+  mandatorId: number,
+  resourceId: number,
+  locationId: number,
+): Promise<void> {
+  for (const table of ['opening_rule', 'opening_exception'] as const)
+    await trx
+      .updateTable(table)
+      .set({ location_id: locationId })
+      .where('mandator_id', '=', mandatorId)
+      .where('resource_id', '=', resourceId)
+      .execute();
+}
+
 const resourceOf = (db: Database, { mandatorId }: Viewer, id: number) =>
   db.selectFrom('resource').where('mandator_id', '=', mandatorId).where('id', '=', id);
 

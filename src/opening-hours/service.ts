@@ -20,7 +20,15 @@ import {
   type StoredRule,
 } from './stored.ts';
 
-export { applyHours, getExceptions, getRules, type OwnHours, replaceExceptions, replaceRules } from './change.ts';
+export {
+  applyHours,
+  getExceptions,
+  getRules,
+  moveHours,
+  type OwnHours,
+  replaceExceptions,
+  replaceRules,
+} from './change.ts';
 export { hoursMembers, toNewException, toNewRule, type WrittenHours } from './schema.ts';
 export type { StoredException, StoredRule };
 

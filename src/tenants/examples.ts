@@ -1,5 +1,13 @@
 /** Examples of bodies and answers for the OpenAPI document, from the demo tenant. */
 
+export const tenant = {
+  Mandator: 'demo',
+  Name: 'Demo University',
+  Parameters: { PinAuthenticationAllowed: true, UsersMayImport: false },
+  Version: 1,
+};
+export const tenantChanges = { Parameters: { UsersMayImport: true } };
+
 export const location = { Id: 1, Name: 'Campus Zürich', TimeZone: 'Europe/Zurich', Active: true, Version: 1 };
 export const newLocation = { Name: 'Campus Bern', TimeZone: 'Europe/Zurich' };
 export const locationChanges = { Name: 'Campus Zürich Nord' };

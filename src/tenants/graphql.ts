@@ -10,6 +10,7 @@ import { given } from '../graphql/given.ts';
 import { bodyType, enumType, readBody, recordFields, recordType } from '../graphql/record.ts';
 import { readId } from '../input.ts';
 import * as tenants from './service.ts';
+import { parameterChanges, tenantChanges, tenantParameters, tenantRecord, toTenantRecord } from './tenant-wire.ts';
 import * as wire from './wire.ts';
 
 function addLocation(builder: Builder): ObjectRef<Types, tenants.Location> {
@@ -109,6 +110,36 @@ function addPerson(builder: Builder) {
   return person;
 }
 
+function addTenant(builder: Builder): void {
+  recordType(builder, 'TenantParameters', tenantParameters);
+  const tenant = recordType(builder, 'Tenant', tenantRecord, toTenantRecord);
+  const parameters = bodyType(builder, 'ChangeTenantParametersInput', parameterChanges);
+  const input = bodyType(builder, 'ChangeTenantInput', tenantChanges, new Map([[parameterChanges, parameters]]));
+  builder.queryField('tenant', (t) =>
+    t.field({
+      type: tenant,
+      description: 'The tenant to whom the caller belongs, with its parameters.',
+      resolve: (_root, _args, { context, viewer }) => tenants.getTenant(context.db, viewer),
+    }),
+  );
+  builder.mutationField('changeTenant', (t) =>
+    t.field({
+      type: tenant,
+      errors: {
+        types: [Forbidden, InvalidInput, PreconditionFailed],
+        union: { name: 'ChangeTenantResult', description: 'The tenant, or why not.' },
+      },
+      args: {
+        version: t.arg.int({ required: true, description: 'The version that was read.' }),
+        input: t.arg({ type: input, required: true, description: 'What to change.' }),
+      },
+      description: 'Changes the name and parameters of the tenant, for Admins.',
+      resolve: (_root, { version, input: sent }, call) =>
+        tenants.changeTenant(call.context.db, call, [version], toFields(readBody(tenantChanges, sent))),
+    }),
+  );
+}
+
 type Body = z.ZodObject & z.ZodType<object>;
 
 /** Adds the mutations that create and change records of one kind, with the body schemas of REST. */
@@ -179,6 +210,7 @@ export const addTypes: AddTypes = (builder) => {
   const resource = addResource(builder, location);
   const person = addPerson(builder);
   recordType(builder, 'PersonReference', wire.personReference);
+  addTenant(builder);
   addChanges(
     builder,
     'Location',

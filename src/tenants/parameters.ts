@@ -17,6 +17,13 @@ const unset: Required<z.output<typeof parameters>> = {
 export type Parameters = typeof unset;
 export type ParameterName = keyof Parameters;
 
+/**
+ * Parameters that an Admin reads but does not change: without PINs an installation that has no outside identity provider lets
+ * nobody of the tenant in again, not even the Admin who would take that back.
+ */
+const ofOperator: ReadonlySet<ParameterName> = new Set(['PinAuthenticationAllowed']);
+export const isForOperator = (name: ParameterName): boolean => ofOperator.has(name);
+
 /** All parameters of a tenant: the stored ones, and defaults. */
 export function withDefaults(stored: unknown): Parameters {
   return { ...unset, ...(parameters.parse(stored) as Partial<Parameters>) };

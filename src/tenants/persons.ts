@@ -21,8 +21,7 @@ export type PersonRecord = {
 };
 
 export type NewPerson = Omit<PersonRecord, 'id' | 'active' | 'version'>;
-/** The e-mail address does not change: identity providers and tenant files identify the person by it. */
-export type PersonChanges = Partial<Omit<PersonRecord, 'id' | 'email' | 'version'>>;
+export type PersonChanges = Partial<Omit<PersonRecord, 'id' | 'version'>>;
 
 export type PersonFilter = {
   /** Compared without regard to case. */
@@ -111,9 +110,9 @@ export async function createPerson(db: Database, act: Act, fields: NewPerson): P
 
 /**
  * Changes the given members. A lost role or retirement takes effect on every process at once: the database notifies them
- * of it.
+ * of it. So does a new e-mail address, by which outside identity providers name the person; PINs stay.
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a zone that PostgreSQL does not know; Conflict when no
- * active Admin would be left
+ * active Admin would be left, and when the address is another person's
  */
 export async function changePerson(
   db: Database,

@@ -7,6 +7,7 @@ import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput } from '../errors.ts';
+import { moveHours } from '../opening-hours/service.ts';
 import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
 
 export type Resource = {
@@ -25,8 +26,7 @@ export type Resource = {
 };
 
 export type NewResource = Omit<Resource, 'id' | 'active' | 'version'>;
-/** A resource stays at its location: its opening hours and the time zone of its bookings depend on it. */
-export type ResourceChanges = Partial<Omit<Resource, 'id' | 'locationId' | 'version'>>;
+export type ResourceChanges = Partial<Omit<Resource, 'id' | 'version'>>;
 
 export type ResourceFilter = {
   ids?: readonly number[] | undefined;
@@ -115,18 +115,18 @@ export async function getResource(db: Database, viewer: Viewer, id: number): Pro
   return found;
 }
 
-/**
- * Checks that the location of a resource is active, and keeps it so until the transaction ends.
- * @throws InvalidInput for a location that is not of this tenant; Conflict for a retired one
- */
-async function checkLocation(trx: Transaction, mandatorId: number, locationId: number): Promise<void> {
-  const location = await trx
+/** A location, which stays as it is until the transaction ends. */
+const holdLocation = (trx: Transaction, mandatorId: number, locationId: number) =>
+  trx
     .selectFrom('location')
     .where('mandator_id', '=', mandatorId)
     .where('id', '=', sql<number>`${locationId}::bigint`)
     .select('active')
     .forShare()
     .executeTakeFirst();
+
+/** @throws InvalidInput for a location that is not of this tenant; Conflict for a retired one */
+function checkLocation(location: { active: boolean } | undefined): void {
   const message = 'LocationId: there is no location of this id.';
   if (!location)
     throw new InvalidInput(message, [
@@ -139,15 +139,16 @@ async function checkLocation(trx: Transaction, mandatorId: number, locationId: n
 export function createResource(db: Database, act: Act, fields: NewResource): Promise<Resource> {
   checkAdmin(act.viewer);
   return db.transaction().execute(async (trx) => {
-    await checkLocation(trx, act.viewer.mandatorId, fields.locationId);
+    checkLocation(await holdLocation(trx, act.viewer.mandatorId, fields.locationId));
     return await insertRecord<Resource>(trx, act, kind, fields);
   });
 }
 
 /**
  * Changes the given members; null clears Capacity, Mailbox and CheckInMinutes. A resource is never deleted, only retired.
- * @throws Forbidden, NotFound, PreconditionFailed; Conflict when the name is taken or the location is retired; Unavailable
- * while an import has locked the resource
+ * At another location its bookings keep their instants, and its own opening hours their clock times.
+ * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a location that is not of this tenant; Conflict when the
+ * name is taken or the location is retired; Unavailable while an import has locked the resource
  */
 export function changeResource(
   db: Database,
@@ -157,9 +158,25 @@ export function changeResource(
   changes: ResourceChanges,
 ): Promise<Resource> {
   checkAdmin(act.viewer);
-  return transactOrGiveUp(db, 'The resource', (trx) =>
-    changeRecord<Resource>(trx, act, kind, { id, expected }, changes, async (found) => {
-      if (changes.active && !found.active) await checkLocation(trx, act.viewer.mandatorId, found.locationId);
-    }),
-  );
+  return transactOrGiveUp(db, 'The resource', (trx) => writeChanges(trx, act, id, expected, changes));
+}
+
+/** `changeResource` as a part of the caller's transaction. */
+async function writeChanges(
+  trx: Transaction,
+  act: Act,
+  id: number,
+  expected: Versions,
+  changes: ResourceChanges,
+): Promise<Resource> {
+  const { mandatorId } = act.viewer;
+  const { locationId } = changes;
+  // Before the resource, as tenant files lock them.
+  const target = locationId === undefined ? undefined : await holdLocation(trx, mandatorId, locationId);
+  return await changeRecord<Resource>(trx, act, kind, { id, expected }, changes, async (found) => {
+    if (locationId !== undefined && locationId !== found.locationId) {
+      checkLocation(target);
+      await moveHours(trx, mandatorId, id, locationId);
+    } else if (changes.active && !found.active) checkLocation(await holdLocation(trx, mandatorId, found.locationId));
+  });
 }

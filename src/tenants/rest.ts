@@ -8,6 +8,7 @@ import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as examples from './examples.ts';
 import * as tenants from './service.ts';
+import { tenantChanges, tenantRecord, toTenantRecord } from './tenant-wire.ts';
 import * as wire from './wire.ts';
 
 type Body = z.ZodType<object>;
@@ -127,6 +128,48 @@ function recordRoutes<Row extends { id: number }, Filter extends object, New ext
 const forDisplays = 'A display reads the status of its own resources only.';
 const resourceConflict = 'Another resource of the location has this name, or the location is not active.';
 
+const tenantPath = '/v1.0/tenant';
+
+const tenantRoutes = [
+  route({
+    method: 'GET',
+    path: tenantPath,
+    summary: 'Read the tenant',
+    description: 'The tenant to whom the caller belongs, with its parameters.',
+    answers: {
+      200: { description: 'The tenant.', body: tenantRecord, example: examples.tenant, headers: ['ETag'] },
+    },
+    problems: { 403: forDisplays },
+    handle: async ({ db }, { viewer }) => recordAnswer(toTenantRecord(await tenants.getTenant(db, viewer))),
+  }),
+  route({
+    method: 'PATCH',
+    path: tenantPath,
+    summary: 'Change the tenant',
+    description:
+      'Changes the members and parameters that are sent, and only in the version of `If-Match`; a parameter counts at once. `PinAuthenticationAllowed` is changed by whoever runs the server only, as without PINs nobody might get in any more: 422 with the code `OperatorOnly`.',
+    headers: ['If-Match'],
+    body: { schema: tenantChanges, example: examples.tenantChanges },
+    answers: {
+      200: {
+        description: 'The tenant as it is now.',
+        body: tenantRecord,
+        example: {
+          ...examples.tenant,
+          Parameters: { ...examples.tenant.Parameters, ...examples.tenantChanges.Parameters },
+          Version: 2,
+        },
+        headers: ['ETag'],
+      },
+    },
+    problems: { 403: 'Only an Admin manages master data.' },
+    handle: async ({ db }, call) => {
+      const versions = readIfMatch(call.headers);
+      return recordAnswer(toTenantRecord(await tenants.changeTenant(db, call, versions, toFields(call.body))));
+    },
+  }),
+];
+
 export const routes: Route[] = [
   ...recordRoutes({
     noun: 'resource',
@@ -147,7 +190,8 @@ export const routes: Route[] = [
       run: tenants.createResource,
     },
     change: {
-      description: 'A resource that is no longer needed is set to inactive; it is never deleted.',
+      description:
+        'A resource that is no longer needed is set to inactive; it is never deleted. At another `LocationId` its bookings keep their instants and its own opening hours their clock times; hours that come from the location are those of the new one.',
       conflict: resourceConflict,
       schema: wire.resourceChanges,
       example: examples.resourceChanges,
@@ -211,11 +255,12 @@ export const routes: Route[] = [
     },
     change: {
       description:
-        'With `Active` false every PIN and token of the person is refused at once, and open streams end. The e-mail address stays. The last active Admin keeps that role and stays active.',
-      conflict: 'The tenant would have no active Admin.',
+        'With `Active` false every PIN and token of the person is refused at once, and open streams end. With another `Email` PINs stay, and tokens of an outside identity provider count when they name the new address. The last active Admin keeps that role and stays active.',
+      conflict: 'The tenant would have no active Admin, or another person has this e-mail address.',
       schema: wire.personChanges,
       example: examples.personChanges,
       run: tenants.changePerson,
     },
   }),
+  ...tenantRoutes,
 ];

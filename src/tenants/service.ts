@@ -38,5 +38,6 @@ export {
   resourceList,
   selectResources,
 } from './resources.ts';
+export { changeTenant, getTenant } from './tenant.ts';
 export { readTenantFile, type TenantFile } from './tenant-file.ts';
 export { personReference, toPersonReference } from './wire.ts';

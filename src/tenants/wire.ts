@@ -94,12 +94,14 @@ const resourceMembers = described(resourceFields, told.resource);
 const locationMembers = described(locationFields, told.location);
 const personMembers = described(personFields, told.person);
 
+const locationId = z
+  .int('must be a whole number')
+  .min(1, 'must be 1 or more')
+  .meta({ description: 'The location where it is.' });
+
 export const newResource = z
   .strictObject({
-    LocationId: z
-      .int('must be a whole number')
-      .min(1, 'must be 1 or more')
-      .meta({ description: 'The location where it is; it stays there.' }),
+    LocationId: locationId,
     Name: resourceMembers.Name,
     Kind: resourceMembers.Kind.default('Room'),
     Capacity: resourceMembers.Capacity.default(null),
@@ -109,7 +111,7 @@ export const newResource = z
   })
   .meta({ id: 'NewResource', description: 'A resource to be made.' });
 export const resourceChanges = z
-  .strictObject({ ...resourceMembers, Active: flag(told.resource.Active) })
+  .strictObject({ LocationId: locationId, ...resourceMembers, Active: flag(told.resource.Active) })
   .partial()
   .meta({
     id: 'ResourceChanges',
@@ -127,7 +129,6 @@ export const locationChanges = z
 export const newPerson = z.strictObject(personMembers).meta({ id: 'NewPerson', description: 'A person to be made.' });
 export const personChanges = z
   .strictObject({ ...personMembers, Active: flag(told.person.Active) })
-  .omit({ Email: true })
   .partial()
   .meta({ id: 'PersonChanges', description: 'What to change.' });
 

@@ -112,7 +112,7 @@ describe('PATCH displays/{id}', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('of a location hears at once of rooms that come there, so that its streams are opened anew', async () => {
+  test('of a location hears at once of rooms that come there or leave, so that its streams are opened anew', async () => {
     const { mandatorId, locationId } = service.tenant;
     const device = await pairDevice(service, admin, { ResourceIds: [], LocationId: locationId });
     const heard = await service.context.notifications.subscribe('display');
@@ -120,6 +120,10 @@ describe('PATCH displays/{id}', () => {
     for (const statement of [
       sql`insert into resource (mandator_id, location_id, name) values (${mandatorId}, ${locationId}, 'New')`,
       sql`update resource set active = true where mandator_id = ${mandatorId} and name = 'New'`,
+      sql`with annex as (
+          insert into location (mandator_id, name, time_zone) values (${mandatorId}, 'Moved to', 'UTC') returning id)
+        update resource set location_id = annex.id from annex where mandator_id = ${mandatorId} and resource.name = 'New'`,
+      sql`update resource set location_id = ${locationId} where mandator_id = ${mandatorId} and name = 'New'`,
     ]) {
       await write(statement);
       expect([...((await heard.next())?.keys ?? [])]).toContain(String(device.id));

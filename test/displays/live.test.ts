@@ -384,12 +384,20 @@ describe('a board', () => {
       values (${tenant.mandatorId}, ${tenant.locationId}, 'D')`);
     await until(() => shown(board).length === 6);
     expect(shown(board).slice(2)).toEqual(['B BUSY', 'C FREE', 'A OUT_OF_SERVICE', 'D FREE']);
+    const { rows } = await sql<{ id: number }>`
+      insert into location (mandator_id, name, time_zone) values (${tenant.mandatorId}, 'Annex', 'UTC') returning id`.execute(
+      service.context.db,
+    );
+    await run(sql`update resource set location_id = ${rows[0]!.id} where id = ${room(1)}`);
+    await until(() => board.last().resource.locationName === 'Annex');
+    await run(sql`update resource set location_id = ${tenant.locationId} where id = ${room(1)}`);
+    await until(() => board.last().resource.locationName === 'Campus');
     // What is no longer there is not watched either.
     await until(() => hub.figures.watched === 3);
     await run(sql`update resource set capacity = 5 where id = ${room(0)}`);
     await run(sql`update resource set active = true where id = ${room(0)}`);
-    await until(() => shown(board).length === 7);
-    expect(shown(board).at(-1)).toBe('A FREE');
+    await until(() => shown(board).length === 9);
+    expect(shown(board).slice(6)).toEqual(['B BUSY', 'B BUSY', 'A FREE']);
     board.close();
     await board.reading;
     expect(hub.figures.watched).toBe(0);

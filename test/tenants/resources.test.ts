@@ -137,11 +137,6 @@ describe('PATCH resources/{id}', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412]);
   });
 
-  test('422 for a location: a resource stays where it is', async () => {
-    const { body } = await admin.post('/resources', room(await makeLocation(), 'Stay'));
-    expect((await admin.patch(`/resources/${body['Id']}`, { LocationId: 1 })).status).toBe(422);
-  });
-
   test('409 for the name of another', async () => {
     const LocationId = await makeLocation();
     await admin.post('/resources', room(LocationId, 'One'));

@@ -1,0 +1,70 @@
+/** The tenant itself: all callers but displays read it; Admins change its name and those parameters that cannot lock them out. */
+import { checkAdmin, checkReader, checkVersion, recordAct } from '../access.ts';
+import type { Act, Versions, Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { type FieldError, InvalidInput } from '../errors.ts';
+import { isForOperator, type ParameterName, type Parameters, withDefaults } from './parameters.ts';
+
+export type Tenant = { mandator: string; name: string; parameters: Parameters; version: number };
+/** Parameters that are left out stay. */
+export type TenantChanges = {
+  name?: string;
+  parameters?: { [Name in ParameterName]?: Parameters[Name] | undefined };
+};
+
+const tenantOf = (db: Database, { mandatorId }: Viewer) =>
+  db.selectFrom('mandator').where('id', '=', mandatorId).select(['code as mandator', 'name', 'parameters', 'version']);
+
+type Row = Omit<Tenant, 'parameters'> & { parameters: unknown };
+const toTenant = (row: Row): Tenant => ({ ...row, parameters: withDefaults(row.parameters) });
+
+/** @throws Forbidden for a display */
+export async function getTenant(db: Database, viewer: Viewer): Promise<Tenant> {
+  checkReader(viewer);
+  return toTenant(await tenantOf(db, viewer).executeTakeFirstOrThrow());
+}
+
+/**
+ * Changes the given members; a new value counts at once, on every process.
+ * @throws Forbidden, PreconditionFailed; InvalidInput for a parameter that only the operator changes
+ */
+export function changeTenant(
+  db: Database,
+  act: Act,
+  expected: Versions,
+  { name, parameters }: TenantChanges,
+): Promise<Tenant> {
+  const { viewer } = act;
+  checkAdmin(viewer);
+  return db.transaction().execute(async (trx) => {
+    const found = toTenant(await tenantOf(trx, viewer).forNoKeyUpdate().executeTakeFirstOrThrow());
+    checkVersion(found, expected);
+    const wanted = {
+      ...found,
+      name: name ?? found.name,
+      parameters: withDefaults({ ...found.parameters, ...parameters }),
+    };
+    checkOperators(viewer, found.parameters, wanted.parameters);
+    if (JSON.stringify(wanted) === JSON.stringify(found)) return found;
+    const row = await trx
+      .updateTable('mandator')
+      .set({ name: wanted.name, parameters: JSON.stringify(wanted.parameters) })
+      .where('id', '=', viewer.mandatorId)
+      .returning(['code as mandator', 'name', 'parameters', 'version'])
+      .executeTakeFirstOrThrow();
+    await recordAct(trx, act, 'change tenant', viewer.mandatorId);
+    return toTenant(row);
+  });
+}
+
+/** @throws InvalidInput naming each parameter of the operator that would change */
+function checkOperators({ mandator }: Viewer, found: Parameters, wanted: Parameters): void {
+  const faults = (Object.keys(found) as ParameterName[])
+    .filter((name) => isForOperator(name) && wanted[name] !== found[name])
+    .map((name): FieldError => {
+      const remedy = `roomgate parameter set --mandator ${mandator} ${name} ${wanted[name]}`;
+      const message = `Parameters.${name}: only whoever runs this server changes it, with "${remedy}".`;
+      return { field: name, pointer: `/Parameters/${name}`, code: 'OperatorOnly', message };
+    });
+  if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+}
