@@ -1,5 +1,6 @@
 /** The HTTP surface, read from top to bottom. */
 import type { RequestHandler } from 'express';
+import * as audit from './audit/rest.ts';
 import * as availability from './availability/rest.ts';
 import * as bookings from './bookings/rest.ts';
 import * as calendarFeed from './calendar-feed/rest.ts';
@@ -37,6 +38,7 @@ const routes = [
   ...lessons.routes,
   ...changes.routes,
   ...displays.routes,
+  ...audit.routes,
 ];
 
 /** The OpenAPI document of this program. @param roots how clients see the server */

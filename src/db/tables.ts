@@ -24,13 +24,17 @@ export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export interface Audit {
+  about_person_id: number | null;
   action: string;
   at: Generated<Timestamp>;
+  changes: Generated<Json>;
   id: Generated<number>;
   mandator_id: number;
   person_id: number;
   request_id: string;
+  subject: string | null;
   subject_id: number;
+  subject_name: string | null;
 }
 
 export interface Batch {

@@ -152,9 +152,21 @@ export function changeDevice(
       .where('mandator_id', '=', mandatorId)
       .where('id', '=', id)
       .execute();
-    await recordAct(trx, act, 'change display', id);
-    return await readDevice(trx, act.viewer, id);
+    const changed = await readDevice(trx, act.viewer, id);
+    await recordAct(trx, act, 'change display', subjectOf(changed), {
+      before: settingsOf(found),
+      after: settingsOf(changed),
+    });
+    return changed;
   });
+}
+
+/** What the audit calls a display. */
+export const subjectOf = ({ id, name }: Display) => ({ noun: 'Display' as const, id, name });
+
+/** What an Admin decides about a display. */
+export function settingsOf({ name, resources, locationId, mayBook, privacy }: Display) {
+  return { name, resources: resources.map((resource) => resource.name), locationId, mayBook, privacy };
 }
 
 /** Locks the display against other changes. @throws NotFound */
@@ -204,7 +216,7 @@ export function revokeDevice(db: Database, act: Act, id: number): Promise<Displa
       .where('id', '=', id)
       .execute();
     await changeDisplayPerson(trx, mandatorId, found.personId, { active: false });
-    await recordAct(trx, act, 'revoke display', id);
+    await recordAct(trx, act, 'revoke display', subjectOf(found));
     return await readDevice(trx, act.viewer, id);
   });
 }

@@ -11,7 +11,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { InvalidInput, NotFound } from '../errors.ts';
 import { hashDisplayToken, makeDisplayToken, normalizeAddress } from '../identity/service.ts';
 import { createDisplayPerson } from '../tenants/service.ts';
-import { getDevice } from './devices.ts';
+import { getDevice, settingsOf, subjectOf } from './devices.ts';
 import type { Display, Privacy } from './display.ts';
 import { daysUnheard } from './hearing.ts';
 import { checkLocation, checkResources, checkSomeRoom } from './rooms.ts';
@@ -151,8 +151,9 @@ export function pairDisplay(db: Database, act: Act, wanted: NewDisplay): Promise
         .insertInto('display_resource')
         .values(resourceIds.map((resource_id) => ({ mandator_id: mandatorId, display_id: id, resource_id })))
         .execute();
-    await recordAct(trx, act, 'pair display', id);
-    return await getDevice(trx, act.viewer, id);
+    const paired = await getDevice(trx, act.viewer, id);
+    await recordAct(trx, act, 'pair display', subjectOf(paired), { before: null, after: settingsOf(paired) });
+    return paired;
   });
 }
 

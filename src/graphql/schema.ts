@@ -1,4 +1,5 @@
 import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
+import { addTypes as addAuditTypes } from '../audit/graphql.ts';
 import { addTypes as addAvailabilityTypes } from '../availability/graphql.ts';
 import { addTypes as addBookingTypes } from '../bookings/graphql.ts';
 import { addTypes as addCalendarFeedTypes } from '../calendar-feed/graphql.ts';
@@ -31,6 +32,7 @@ export function createSchema(): GraphQLSchema {
   addChangeTypes(builder);
   addDisplayTypes(builder);
   addMailTypes(builder);
+  addAuditTypes(builder);
   return builder.toSchema();
 }
 

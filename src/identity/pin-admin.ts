@@ -69,8 +69,9 @@ export async function createPinFor(
       ...(expiresAt !== null && { expiresAt }),
     });
     await claim?.settle(fingerprint, { pinId });
-    await recordAct(trx, act, 'create PIN', pinId);
-    return { pin, record: await getPin(trx, mandatorId, pinId) };
+    const record = await getPin(trx, mandatorId, pinId);
+    await recordAct(trx, act, 'create PIN', { noun: 'Pin', id: pinId, personId }, { before: null, after: record });
+    return { pin, record };
   });
 }
 
@@ -86,8 +87,9 @@ export async function revokePinOf(db: Database, act: Act, pinId: number, personI
     await revokePin(trx, mandatorId, pinId, personId).catch((error: unknown) => {
       throw error instanceof NotFound ? unknown() : error;
     });
-    await recordAct(trx, act, 'revoke PIN', pinId);
-    return await getPin(trx, mandatorId, pinId);
+    const revoked = await getPin(trx, mandatorId, pinId);
+    await recordAct(trx, act, 'revoke PIN', { noun: 'Pin', id: pinId, personId: revoked.personId });
+    return revoked;
   });
 }
 

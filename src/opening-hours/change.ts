@@ -116,12 +116,15 @@ const unknown = () => new NotFound('There is no resource of this id.');
 /** One of the two lists of a resource; `select` is a column of a query on `resource`. */
 type OwnList<Stored, New> = {
   action: string;
+  /** What the audit calls the list. */
+  member: string;
   select(mandatorId: number, resourceId: number): RawBuilder<Stored[]>;
   write(trx: Transaction, mandatorId: number, owners: readonly Owned<New>[]): Promise<void>;
 };
 
 const ruleList: OwnList<StoredRule, OpeningRule> = {
   action: 'replace opening rules',
+  member: 'OpeningRules',
   select: (mandatorId, resourceId) =>
     jsonArrayFrom(
       storedRules(mandatorId).where('opening_rule.resource_id', '=', resourceId).orderBy('opening_rule.id'),
@@ -131,6 +134,7 @@ const ruleList: OwnList<StoredRule, OpeningRule> = {
 
 const exceptionList: OwnList<StoredException, NewException> = {
   action: 'replace opening exceptions',
+  member: 'OpeningExceptions',
   select: (mandatorId, resourceId) =>
     jsonArrayFrom(
       storedExceptions(mandatorId)
@@ -140,8 +144,11 @@ const exceptionList: OwnList<StoredException, NewException> = {
   write: writeExceptions,
 };
 
+/** An item without its ids. */
+const ownMembers = ({ id: _, locationId: __, resourceId: ___, ...members }: StoredRule | StoredException) => members;
+
 /** @throws NotFound, also for a resource of another tenant */
-async function readList<Stored extends { id: number }>(
+async function readList<Stored extends StoredRule | StoredException>(
   { select }: OwnList<Stored, never>,
   db: Database,
   viewer: Viewer,
@@ -158,7 +165,7 @@ async function readList<Stored extends { id: number }>(
  * Replaces a list. Changes of the same resource wait for each other, and for a tenant file.
  * @throws Unavailable while an import has locked the resource
  */
-function replaceList<Stored extends { id: number }, New>(
+function replaceList<Stored extends StoredRule | StoredException, New>(
   list: OwnList<Stored, New>,
   db: Database,
   act: Act,
@@ -170,15 +177,27 @@ function replaceList<Stored extends { id: number }, New>(
   checkAdmin(viewer);
   return transactOrGiveUp(db, 'The resource', async (trx) => {
     // The lock needs a statement of its own: the snapshot of the next one then includes all earlier changes.
-    const resource = await resourceOf(trx, viewer, resourceId)
-      .select('location_id as locationId')
+    const found = await resourceOf(trx, viewer, resourceId)
+      .select(['location_id as locationId', 'name'])
       .forNoKeyUpdate()
       .executeTakeFirst();
-    if (!resource) throw unknown();
-    checkVersion(await readList(list, trx, viewer, resourceId), expected);
-    await list.write(trx, viewer.mandatorId, [{ ...resource, resourceId, items }]);
-    await recordAct(trx, act, list.action, resourceId);
-    return await readList(list, trx, viewer, resourceId);
+    if (!found) throw unknown();
+    const { locationId, name } = found;
+    const before = await readList(list, trx, viewer, resourceId);
+    checkVersion(before, expected);
+    await list.write(trx, viewer.mandatorId, [{ locationId, resourceId, items }]);
+    const after = await readList(list, trx, viewer, resourceId);
+    await recordAct(
+      trx,
+      act,
+      list.action,
+      { noun: 'Resource', id: resourceId, name },
+      {
+        before: { [list.member]: before.items.map(ownMembers) },
+        after: { [list.member]: after.items.map(ownMembers) },
+      },
+    );
+    return after;
   });
 }
 

@@ -1,5 +1,5 @@
 /** Creation and versioned change of locations, resources and persons; none is ever deleted. */
-import { checkVersion, recordAct } from '../access.ts';
+import { checkVersion, recordAct, type Subject } from '../access.ts';
 import type { Act, Versions } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
@@ -29,6 +29,12 @@ const toColumns = (fields: object): Record<string, unknown> =>
 const tableOf = ({ table }: RecordKind) => table as 'location';
 const columnsOf = ({ columns }: RecordKind) => columns as readonly ['id', 'active', 'version'];
 
+/** What the audit calls a record. */
+function subjectOf({ table }: RecordKind, { id, ...record }: MasterRecord): Subject {
+  if (table === 'person') return { noun: 'Person', id, personId: id };
+  return { noun: table === 'location' ? 'Location' : 'Resource', id, name: (record as { name?: string }).name ?? '' };
+}
+
 const refuseDuplicate =
   ({ taken }: RecordKind) =>
   (error: unknown): never => {
@@ -48,7 +54,7 @@ export async function insertRecord<Row extends MasterRecord>(
     .returning(columnsOf(kind))
     .executeTakeFirstOrThrow()
     .catch(refuseDuplicate(kind));
-  await recordAct(trx, act, `create ${kind.table}`, row.id);
+  await recordAct(trx, act, `create ${kind.table}`, subjectOf(kind, row), { before: null, after: row });
   return row as MasterRecord as Row;
 }
 
@@ -87,6 +93,6 @@ export async function changeRecord<Row extends MasterRecord>(
     .returning(columnsOf(kind))
     .executeTakeFirstOrThrow()
     .catch(refuseDuplicate(kind));
-  await recordAct(trx, act, `change ${kind.table}`, id);
+  await recordAct(trx, act, `change ${kind.table}`, subjectOf(kind, changed), { before: found, after: changed });
   return changed as MasterRecord as Row;
 }

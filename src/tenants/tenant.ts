@@ -52,8 +52,15 @@ export function changeTenant(
       .where('id', '=', viewer.mandatorId)
       .returning(['code as mandator', 'name', 'parameters', 'version'])
       .executeTakeFirstOrThrow();
-    await recordAct(trx, act, 'change tenant', viewer.mandatorId);
-    return toTenant(row);
+    const changed = toTenant(row);
+    await recordAct(
+      trx,
+      act,
+      'change tenant',
+      { noun: 'Tenant', id: viewer.mandatorId, name: changed.name },
+      { before: { name: found.name, ...found.parameters }, after: { name: changed.name, ...changed.parameters } },
+    );
+    return changed;
   });
 }
 

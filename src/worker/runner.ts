@@ -6,6 +6,7 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, type LogLevel, type Runner, run, type WorkerEvents } from 'graphile-worker';
 import { type Kysely, sql } from 'kysely';
+import * as audit from '../audit/tasks.ts';
 import * as bookings from '../bookings/tasks.ts';
 import * as changes from '../changes/tasks.ts';
 import { contain } from '../containment.ts';
@@ -43,6 +44,7 @@ const allSweeps: readonly Sweep[] = [
   ...mail.sweeps,
   ...mailSubscriptions.sweeps,
   ...mailInbox.sweeps,
+  ...audit.sweeps,
 ];
 /**
  * How many jobs of a lane run at a time in one process, and after how many milliseconds it looks for jobs that no notification

@@ -49,6 +49,8 @@ const schema = buildSchema(fs.readFileSync(path.join(project, 'src/graphql/schem
 function nounOf(name: string, where: string): Noun {
   if (name.toLowerCase() === 'organizerid') return 'person';
   if (where === 'checkIn') return 'booking';
+  // Of an act: here they are about resources.
+  if (name.toLowerCase() === 'subjectid') return 'resource';
   const ofName = (text: string) => nouns.find((noun) => text.toLowerCase().includes(noun));
   const noun = ofName(name) ?? ofName(where);
   if (!noun) throw new Error(`${where}: say in this test what ${name} is an id of`);
@@ -90,6 +92,11 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
     select ${mandatorId}, ${tenant.resources[0]!.id}, ${personId}, id, 'Booking', 'Confirmed', 'Api', ${canary},
       tstzrange(now() + interval '1 day', now() + interval '25 hours')
     from series returning series_id as series, id as booking`.execute(service.context.db);
+  await sql`
+    insert into audit (mandator_id, person_id, action, subject, subject_id, request_id)
+    values (${mandatorId}, ${personId}, 'change resource', 'Resource', ${tenant.resources[0]!.id}, ${canary})`.execute(
+    service.context.db,
+  );
   const display = await sql<{ id: number }>`
     with paired as (
       insert into display (mandator_id, person_id, created_by, privacy, token_hash, expires_at)

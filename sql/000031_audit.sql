@@ -1,0 +1,27 @@
+-- An Admin reads the audit without looking anything up: what each act was about, by noun and name, and which members it changed, from what to what.
+
+-- Null only for what a release before this one writes.
+alter table audit
+  add column subject text,
+  -- Null for what is about a person: its name is that of the person, who may be forgotten.
+  add column subject_name text,
+  add column about_person_id integer,
+  -- [{"member", "from", "to"}], each value as text.
+  add column changes jsonb not null default '[]',
+  add foreign key (mandator_id, about_person_id) references person on delete cascade;
+
+update audit set
+  subject = case
+    when action like '% location' then 'Location'
+    when action like '% person' then 'Person'
+    when action like '% PIN' then 'Pin'
+    when action like '% display' then 'Display'
+    else 'Resource'
+  end,
+  about_person_id = case when action like '% person' then
+    (select id from person where person.mandator_id = audit.mandator_id and person.id = audit.subject_id) end;
+
+create index audit_subject on audit (mandator_id, subject, subject_id, id);
+create index audit_person on audit (mandator_id, person_id, id);
+create index audit_about_person on audit (mandator_id, about_person_id) where about_person_id is not null;
+create index audit_at on audit (mandator_id, at);

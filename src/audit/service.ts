@@ -1,0 +1,86 @@
+/**
+ * The audit: what Admins have done over the API. An **act** is a line of it: who did what to which **subject**, and which
+ * members that changed. `recordAct` in access.ts writes it, in the transaction of the change.
+ *
+ * Invariants: an act holds no secret, and of a person neither name nor address: these are read where the person is. Acts are
+ * kept for `Limits.AuditDays`.
+ */
+import { sql } from 'kysely';
+import { type auditSubjects, checkAuditor, forgetActs, type MemberChange } from '../access.ts';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { Malformed } from '../errors.ts';
+import { dayLength } from '../time/days.ts';
+
+export type RecordedAct = {
+  id: number;
+  at: Date;
+  person: { personId: number; displayName: string };
+  action: string;
+  /** Null for an act that an earlier release has written. */
+  subject: (typeof auditSubjects)[number] | null;
+  subjectId: number;
+  subjectName: string | null;
+  changes: MemberChange[];
+  requestId: string;
+};
+
+export type ActFilter = {
+  personId?: number | undefined;
+  /** In any case. */
+  action?: string | undefined;
+  subject?: (typeof auditSubjects)[number] | undefined;
+  subjectId?: number | undefined;
+  from?: Date | undefined;
+  to?: Date | undefined;
+};
+
+export const actList: List<RecordedAct> = { name: 'audit', key: longIdKey, keyOf: ({ id }) => id };
+
+/** Deletes acts that are older than `days`. */
+export const forgetOldActs = (db: Database, days: number): Promise<void> =>
+  forgetActs(db, new Date(Date.now() - days * dayLength));
+
+/** What Admins have done, the latest first. @throws Forbidden; Malformed for a period that ends before it begins */
+export async function listActs(
+  db: Database,
+  viewer: Viewer,
+  filter: ActFilter,
+  { limit, after }: PageRequest,
+): Promise<Page<RecordedAct>> {
+  checkAuditor(viewer);
+  const { personId, action, subject, subjectId, from, to } = filter;
+  if (from && to && to <= from) {
+    const message = 'To: must be after From.';
+    throw new Malformed(message, [{ field: 'To', pointer: null, code: 'InvalidValue', message }]);
+  }
+  const rows = await db
+    .selectFrom('audit')
+    .innerJoin('person', (join) =>
+      join.onRef('person.mandator_id', '=', 'audit.mandator_id').onRef('person.id', '=', 'audit.person_id'),
+    )
+    .leftJoin('person as about', (join) =>
+      join.onRef('about.mandator_id', '=', 'audit.mandator_id').onRef('about.id', '=', 'audit.about_person_id'),
+    )
+    .where('audit.mandator_id', '=', viewer.mandatorId)
+    .$if(personId !== undefined, (query) => query.where('audit.person_id', '=', personId as number))
+    .$if(action !== undefined, (query) => query.where(sql`lower(audit.action)`, '=', sql`lower(${action})`))
+    .$if(subject !== undefined, (query) => query.where('audit.subject', '=', subject as string))
+    .$if(subjectId !== undefined, (query) => query.where('audit.subject_id', '=', subjectId as number))
+    .$if(from !== undefined, (query) => query.where('audit.at', '>=', from as Date))
+    .$if(to !== undefined, (query) => query.where('audit.at', '<', to as Date))
+    .$if(after !== undefined, (query) => query.where('audit.id', '<', sql<number>`${after}::bigint`))
+    .select(['audit.id', 'audit.at', 'audit.action', 'audit.subject', 'audit.subject_id as subjectId'])
+    .select(['audit.person_id as personId', 'person.name as displayName', 'audit.request_id as requestId'])
+    .select([
+      sql<string | null>`coalesce(audit.subject_name, about.name)`.as('subjectName'),
+      sql<MemberChange[]>`audit.changes`.as('changes'),
+    ])
+    .$narrowType<Pick<RecordedAct, 'subject'>>()
+    .orderBy('audit.id', 'desc')
+    .limit(limit + 1)
+    .execute();
+  const acts = rows.map(({ personId: id, displayName, ...act }) => ({ ...act, person: { personId: id, displayName } }));
+  return toPage(actList, acts, limit);
+}

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { forgetOldActs } from '../../src/audit/service.ts';
+import { makeTenant } from '../_util/factories.ts';
+import { type MasterData, masterData } from '../_util/master-data.ts';
+import { type Service, startService } from '../_util/service.ts';
+
+type Act = { Id: number; At: string; Action: string; SubjectId: number; SubjectName: string; Changes: object[] };
+
+let service: Service;
+let admin: MasterData;
+let user: MasterData;
+let adminId: number;
+
+beforeAll(async () => {
+  service = await startService({ Role: 'Web' });
+  admin = masterData(service, await service.signIn(service.tenant, 'Admin'));
+  user = masterData(service, await service.signIn());
+  adminId = service.tenant.person('Admin').id;
+});
+afterAll(() => service.stop());
+
+const read = async (query = '') => (await admin.get(`/audit?${query}`)).body['Items'] as Act[];
+const change = (Member: string, From: string | null, To: string | null) => ({ Member, From, To });
+const document = `query ($filter: ActFilter, $first: Int, $after: String) {
+  audit(filter: $filter, first: $first, after: $after) {
+    nodes {
+      id at action subject subjectId subjectName requestId
+      person { personId displayName } changes { member from to }
+    }
+    pageInfo { hasNextPage endCursor }
+  }
+}`;
+
+test('an act tells who did what to what, from what to what, over both fronts', async () => {
+  const site = await admin.post('/locations', { Name: 'Old site', TimeZone: 'Europe/Berlin' });
+  const LocationId = Number(site.body['Id']);
+  await admin.patch(`/locations/${LocationId}`, { Name: 'Site', TimeZone: 'Europe/Zurich' });
+  // Nothing changes, so nothing is done.
+  await admin.patch(`/locations/${LocationId}`, {});
+  const room = await admin.post('/resources', { LocationId, Name: 'HS 1', Capacity: 30, Equipment: ['Beamer'] });
+  const id = Number(room.body['Id']);
+  await admin.patch(`/resources/${id}`, { Capacity: null, Equipment: ['Beamer', 'Tafel'] });
+  const rules = { Items: [{ Weekdays: [1], Opens: '08:00', Closes: '18:00' }] };
+  await admin.send('PUT', `/opening-hours/${id}/rules`, { body: rules, headers: { 'If-Match': '*' } });
+
+  const acts = await read('Limit=5');
+  const rule = '[{"weekdays":[1],"opens":"08:00","closes":"18:00","validFrom":null,"validTo":null}]';
+  const subject = { Subject: 'Resource', SubjectId: id, SubjectName: 'HS 1' };
+  expect(acts).toMatchObject([
+    { ...subject, Action: 'replace opening rules', Changes: [change('OpeningRules', '', rule)] },
+    {
+      ...{ ...subject, Action: 'change resource', Person: { PersonId: adminId, DisplayName: 'Admin of school' } },
+      Changes: [change('Capacity', '30', null), change('Equipment', 'Beamer', 'Beamer, Tafel')],
+    },
+    { ...subject, Action: 'create resource' },
+    {
+      ...{ Action: 'change location', Subject: 'Location', SubjectId: LocationId, SubjectName: 'Site' },
+      Changes: [change('Name', 'Old site', 'Site'), change('TimeZone', 'Europe/Berlin', 'Europe/Zurich')],
+    },
+    { Action: 'create location', SubjectName: 'Old site' },
+  ]);
+  expect(acts[2]!.Changes).toEqual([
+    change('LocationId', null, String(LocationId)),
+    ...[change('Name', null, 'HS 1'), change('Kind', null, 'Room'), change('Capacity', null, '30')],
+    ...[change('Equipment', null, 'Beamer'), change('Active', null, 'true')],
+  ]);
+
+  const { data } = await admin.ask(document, { first: 5 });
+  const lower = (value: unknown): unknown =>
+    Array.isArray(value)
+      ? value.map(lower)
+      : typeof value === 'object' && value !== null
+        ? Object.fromEntries(
+            Object.entries(value).map(([name, one]) => [
+              name.charAt(0).toLowerCase() + name.slice(1),
+              // Ids of GraphQL are texts.
+              typeof one === 'number' ? String(one) : lower(one),
+            ]),
+          )
+        : value;
+  expect(data?.['audit']).toMatchObject({ nodes: lower(acts) as object[] });
+});
+
+test('of a person it keeps neither name nor address: it tells the name that the person has now', async () => {
+  const body = { Name: 'Grace', Email: 'grace@school.example', TimeZone: 'Europe/Berlin', Role: 'User' };
+  const id = (await admin.post('/persons', body)).body['Id'];
+  await admin.patch(`/persons/${id}`, { Name: 'Grace Hopper', Role: 'Importer' });
+  const { Pin, PinId } = (await admin.post(`/persons/${id}/pins`, { Label: 'Timetable' })).body;
+  await admin.send('DELETE', `/persons/${id}/pins/${PinId}`);
+  const [revoked, pin, changed, created] = await read('Limit=4');
+  const about = { Subject: 'Person', SubjectId: id, SubjectName: 'Grace Hopper' };
+  expect(revoked).toMatchObject({ Action: 'revoke PIN', Subject: 'Pin', SubjectId: PinId, Changes: [] });
+  expect(pin).toMatchObject({ Action: 'create PIN', SubjectName: 'Grace Hopper' });
+  expect(pin!.Changes).toContainEqual(change('Label', null, 'Timetable'));
+  expect(changed).toMatchObject({
+    ...about,
+    Changes: [change('Name', null, null), change('Role', 'User', 'Importer')],
+  });
+  expect(created).toMatchObject({ ...about, Action: 'create person' });
+
+  const { rows } = await sql<{ text: string }>`
+    select string_agg(to_jsonb(audit)::text, ' ') as text from audit`.execute(service.context.db);
+  expect(rows[0]!.text).not.toMatch(/grace/i);
+  const [secret] = String(Pin).split('-');
+  expect(rows[0]!.text).not.toContain(secret);
+});
+
+test('filters by person, action, subject and time; page by page', async () => {
+  const other = await admin.post('/persons', {
+    ...{ Name: 'Deputy', Email: 'deputy@school.example', TimeZone: 'UTC', Role: 'Admin' },
+  });
+  const deputy = masterData(
+    service,
+    await service.signIn({
+      ...service.tenant,
+      person: () => ({ ...service.tenant.person('Admin'), id: Number(other.body['Id']) }),
+    }),
+  );
+  const before = await read();
+  const made = await deputy.post('/locations', { Name: 'By the deputy', TimeZone: 'UTC' });
+  const idsOf = async (query: string) => (await read(query)).map(({ Id }) => Id);
+  const [latest] = await idsOf('Limit=1');
+  expect(await idsOf(`PersonId=${other.body['Id']}`)).toEqual([latest]);
+  expect(await idsOf(`Subject=Location&SubjectId=${made.body['Id']}`)).toEqual([latest]);
+  expect(new Set((await read('Action=CREATE%20location')).map(({ Action }) => Action))).toEqual(
+    new Set(['create location']),
+  );
+  expect(new Set((await read('Subject=Person')).map(({ Action }) => Action))).toContain('create person');
+  const [{ At }] = (await read('Limit=1')) as [Act];
+  expect(await idsOf(`From=${At}`)).toEqual([latest]);
+  expect(await idsOf(`To=${At}`)).toEqual(before.map(({ Id }) => Id));
+
+  const first = await admin.get('/audit?Limit=1');
+  expect(await idsOf(`Cursor=${first.body['NextCursor']}`)).toEqual(before.map(({ Id }) => Id));
+  const filter = { personId: other.body['Id'], action: 'create location', subject: 'Location', from: At };
+  const { data } = await admin.ask(document, { filter: { ...filter, subjectId: made.body['Id'] } });
+  expect(data).toMatchObject({ audit: { nodes: [{ id: String(latest) }] } });
+});
+
+test.each([
+  ['Subject=Nonsense', 'Subject'],
+  ['SubjectId=x', 'SubjectId'],
+  ['From=now', 'From'],
+  ['From=2027-01-02T00:00:00Z&To=2027-01-01T00:00:00Z', 'To'],
+  ['Action=', 'Action'],
+])('%s is refused', async (query, Field) => {
+  expect(await admin.get(`/audit?${query}`)).toMatchObject({ status: 400, body: { Errors: [{ Field }] } });
+});
+
+test('others than Admins are refused, and no tenant reads of another', async () => {
+  expect(await user.get('/audit')).toMatchObject({ status: 403 });
+  expect((await user.ask(document)).errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
+  const stranger = await makeTenant(service.context.db, { code: 'stranger' });
+  const foreign = masterData(service, await service.signIn(stranger, 'Admin'), 'stranger');
+  expect((await foreign.get('/audit')).body['Items']).toEqual([]);
+});
+
+test('an act is forgotten after the days of the setting', async () => {
+  const { db } = service.context;
+  const [latest] = (await read('Limit=1')) as [Act];
+  await sql`update audit set at = now() - interval '731 days' where id < ${latest.Id}`.execute(db);
+  await sql`update audit set at = now() - interval '729 days' where id = ${latest.Id}`.execute(db);
+  await forgetOldActs(db, service.context.config.Limits.AuditDays);
+  expect((await read()).map(({ Id }) => Id)).toEqual([latest.Id]);
+});
