@@ -13,6 +13,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { codeOf, isDuplicate } from '../flow/database-errors.ts';
 import { localServerLock } from '../flow/locks.ts';
 import type { Log } from '../log.ts';
 
@@ -264,9 +265,9 @@ export async function startEmbeddedPostgres(
     await startServer(binaries, data, logFile, account);
   }
   const admin = claim;
-  await admin.query(`create database ${admin.escapeIdentifier(database)}`).catch((error: { code?: string }) => {
+  await admin.query(`create database ${admin.escapeIdentifier(database)}`).catch((error: unknown) => {
     // It exists, or another process is making it.
-    if (error.code !== '42P04' && error.code !== '23505') throw error;
+    if (codeOf(error) !== '42P04' && !isDuplicate(error)) throw error;
   });
   log.debug({ port, data }, 'local PostgreSQL is ready');
 

@@ -71,7 +71,7 @@ export async function welcome(context: Context, local: boolean, host: DemoHost):
   ];
   if (!local) return host.print(addresses.join('\n'), { BaseUrl, IdpUrl });
 
-  const { pin: made } = await demo.ensureDemo(context);
+  const made = await demo.ensureDemo(context);
   const pin = made ?? DemoPin;
   const example = await demo.findExample(context.db);
   const lines = [...addresses, '', ...describeDemo(context, pin), ...describeSigns(context, example)];

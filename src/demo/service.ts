@@ -19,11 +19,11 @@ export function readDemoTenant(): TenantFile {
 
 /**
  * Creates the demo tenant and a PIN of the person who imports its timetable, if the database has no tenant; exactly one of
- * several processes does so. The PIN is the setting DemoPin, if set; later starts create a missing DemoPin too. Only the
- * first run returns the PIN.
+ * several processes does so. The PIN is the setting DemoPin, if set; later starts create a missing DemoPin too.
+ * @returns the PIN on the first run alone
  * @throws InvalidInput for a DemoPin that is too short
  */
-export async function ensureDemo({ db, config }: Context): Promise<{ firstRun: boolean; pin?: string }> {
+export async function ensureDemo({ db, config }: Context): Promise<string | undefined> {
   const file = readDemoTenant();
   const makePin = async (executor: Database) => {
     const { mandatorId, personId } = await getPerson(executor, file.Mandator, importerEmail());
@@ -40,14 +40,14 @@ export async function ensureDemo({ db, config }: Context): Promise<{ firstRun: b
     await writeTenant(trx, file);
     return await makePin(trx);
   });
-  if (made) return { firstRun: true, pin: made.pin };
+  if (made) return made.pin;
 
   if (config.DemoPin)
     await makePin(db).catch((error: unknown) => {
       // The PIN exists already, or the database has other tenants than the demo tenant.
       if (!(error instanceof Conflict || error instanceof NotFound)) throw error;
     });
-  return { firstRun: false };
+  return undefined;
 }
 
 /** The e-mail address of the person who imports the demo timetable. */

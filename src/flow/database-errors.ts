@@ -65,6 +65,12 @@ export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P
 /** PostgreSQL ended one of several transactions that waited for each other. */
 export const isDeadlock = (error: unknown): boolean => codeOf(error) === '40P01';
 
+/** A statement was cancelled: it ran longer than `statement_timeout`, or its session was told to stop it. */
+export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014';
+
+/** A unique key refuses the row. */
+export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505';
+
 /** An exclusion constraint refuses the row, as it would a booking that overlaps one committed meanwhile. */
 export const isExcluded = (error: unknown): boolean => codeOf(error) === '23P01';
 

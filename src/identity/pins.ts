@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
+import { codeOf, isDuplicate } from '../flow/database-errors.ts';
 import { deriveKey } from './tokens.ts';
 
 export type Pin = {
@@ -76,9 +77,9 @@ export async function createPin(
     })
     .returning('id')
     .executeTakeFirstOrThrow()
-    .catch((error: Error & { code?: string }) => {
-      if (error.code === '23503') throw new NotFound(`There is no person ${personId} in this tenant.`);
-      if (error.code === '23505') throw new Conflict('This PIN is in use already; choose another.');
+    .catch((error: unknown) => {
+      if (codeOf(error) === '23503') throw new NotFound(`There is no person ${personId} in this tenant.`);
+      if (isDuplicate(error)) throw new Conflict('This PIN is in use already; choose another.');
       throw error;
     });
   return { pin, pinId: row.id, personId };

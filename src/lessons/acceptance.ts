@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import { checkImporter } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
-import { type Database, stateIn, type Transaction } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
 import { LimitExceeded } from '../errors.ts';
 import { lockClasses } from '../flow/locks.ts';
@@ -62,7 +62,7 @@ export async function createBatch(context: Context, viewer: Viewer, wanted: NewB
   const accept = (db: Database) => db.transaction().execute((trx) => storeBatch(context, trx, viewer, wanted, body));
   try {
     if (body.complete) return await accept(context.db);
-    const { arriving, storing } = stateIn(context.uploads, openLargeImports);
+    const { arriving, storing } = context.once(openLargeImports);
     return await arriving.hold(viewer, async () => {
       // What would be refused need not be sent.
       await context.db.transaction().execute((trx) => claimKey(context, trx, viewer, wanted));

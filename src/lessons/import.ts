@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
+import { isDuplicate, isExcluded } from '../flow/database-errors.ts';
 import type { Running } from './batch.ts';
 import { settleConflicts } from './conflicts.ts';
 import { describeCoupled, insertJobs, insertLessons } from './creation.ts';
@@ -106,8 +107,6 @@ async function publish(progress: ImportProgress, work: BatchWork): Promise<Publi
   return await attempt(progress, work, () => carryOutPlan(progress, work));
 }
 
-const violations = new Set(['23P01', '23505']);
-
 /** Runs `write` in a savepoint, rolled back when it is refused or the batch only validates. @returns undefined when refused */
 async function attempt<T>(
   progress: ImportProgress,
@@ -123,7 +122,7 @@ async function attempt<T>(
     return written;
   } catch (error) {
     await progress.settled();
-    if (!(error instanceof Refused) && !violations.has(String((error as { code?: string }).code))) throw error;
+    if (!(error instanceof Refused) && !isExcluded(error) && !isDuplicate(error)) throw error;
     await undo();
     return undefined;
   }

@@ -9,7 +9,7 @@ import { heldLocks } from '../db/advisory-locks.ts';
 import type { Database } from '../db/database.ts';
 import { dropExpiredKeys } from '../db/idempotency.ts';
 import type { DB } from '../db/tables.ts';
-import { isOutage } from '../flow/database-errors.ts';
+import { isCancelled, isOutage } from '../flow/database-errors.ts';
 import { lockClasses } from '../flow/locks.ts';
 import { unlockAll, workFor } from '../worker/leases.ts';
 import { isWaiting } from '../worker/queue.ts';
@@ -19,9 +19,6 @@ import { batchTasks, cancelText, fail, nudge } from './lifecycle.ts';
 import { findNext, isDue, isWorkedOn } from './next.ts';
 import { Cancelled, HandedOver, type ImportContext } from './progress.ts';
 import { giveUp, isSetback, mostAttempts, pauseAfter, recordTrouble, unheard } from './setbacks.ts';
-
-/** SQLSTATE query_canceled. */
-const cancelledByUs = '57014';
 
 /**
  * Works on the tenant's oldest open batch, unless another worker does or it is not due, and queues the next run if more are
@@ -198,8 +195,7 @@ async function untilStopped<T>(
   try {
     return await work();
   } catch (error) {
-    if (cut.aborted && (error as { code?: string }).code === cancelledByUs)
-      throw context.signal.aborted ? new HandedOver() : new Cancelled();
+    if (cut.aborted && isCancelled(error)) throw context.signal.aborted ? new HandedOver() : new Cancelled();
     throw error;
   } finally {
     over.abort();

@@ -5,7 +5,7 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
-import { isOutage } from '../flow/database-errors.ts';
+import { codeOf, isCancelled, isOutage } from '../flow/database-errors.ts';
 import { type BatchKey, openStatuses, type Running } from './batch.ts';
 import { fail } from './lifecycle.ts';
 import { ConflictGone } from './progress.ts';
@@ -72,20 +72,17 @@ const troubles: readonly Trouble[] = [
   },
 ];
 
-const stateOf = (error: unknown) => String((error as { code?: unknown }).code ?? '');
-
-const isTimeout = (error: unknown) => stateOf(error) === '57014';
 /** SQLSTATE crash_shutdown: a statement of this batch may have crashed PostgreSQL. */
-const isCrash = (error: unknown) => stateOf(error) === '57P02';
+const isCrash = (error: unknown) => codeOf(error) === '57P02';
 
 /** Whether the cause lies outside of the batch, and may be gone at the next start. */
 export const isSetback = (error: unknown) =>
-  error instanceof ConflictGone || (isOutage(error) && !isTimeout(error) && !isCrash(error));
+  error instanceof ConflictGone || (isOutage(error) && !isCancelled(error) && !isCrash(error));
 
 function describe(error: unknown): string {
   if (error instanceof ConflictGone) return inTheWay.words;
   if (!isOutage(error)) return 'an error of the service, which its log names';
-  return troubles.find(({ states }) => states.test(stateOf(error)))!.words;
+  return troubles.find(({ states }) => states.test(codeOf(error)))!.words;
 }
 
 export const remedyFor = (trouble?: string): string =>
@@ -100,7 +97,7 @@ export async function recordTrouble(db: Database, batch: Running, error: unknown
         trouble = ${describe(error)}, troubled_since = coalesce(troubled_since, now()),
         not_before = now() + ${pauseAfter(sql`(attempts + setbacks)`)}
       where mandator_id = ${batch.mandatorId} and id = ${batch.id} and fence = ${batch.fence} and import_status = any (${openStatuses}::text[])
-      returning attempts >= ${isTimeout(error) ? mostTimeouts : mostAttempts}::int
+      returning attempts >= ${isCancelled(error) ? mostTimeouts : mostAttempts}::int
         or (setbacks >= ${mostSetbacks} and troubled_since < now() - ${longestTrouble}) as hopeless`.execute(trx);
     if (rows[0]?.hopeless) await giveUp(trx, batch);
   });

@@ -67,7 +67,7 @@ async function buryGone(
   { mandatorId, mandator }: MailTenant,
   row: DueSubscription,
 ): Promise<void> {
-  await work.transaction().execute(async (trx) => {
+  const isMoved = await work.transaction().execute(async (trx) => {
     const moved = await move(trx, {
       mandatorId,
       from: ['Active', 'Suspect'],
@@ -76,8 +76,10 @@ async function buryGone(
       text: 'The mail server does not know it any more.',
     });
     if (moved.length > 0) await markCalendars(trx, [row.calendarId], 'Poll');
+    return moved.length > 0;
   });
-  log.warn({ mandator, mailbox: row.mailbox }, 'mail server has lost a subscription; a new one is requested');
+  if (isMoved)
+    log.warn({ mandator, mailbox: row.mailbox }, 'mail server has lost a subscription; a new one is requested');
 }
 
 /** @param expiresAt null leaves the expiry as it is */

@@ -3,7 +3,7 @@ import { checkVersion, recordAct, type Subject } from '../access.ts';
 import type { Act, Versions } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
-import { codeOf } from '../flow/database-errors.ts';
+import { isDuplicate } from '../flow/database-errors.ts';
 
 type MasterRecord = { id: number; active: boolean; version: number };
 
@@ -38,7 +38,7 @@ function subjectOf({ table }: RecordKind, { id, ...record }: MasterRecord): Subj
 const refuseDuplicate =
   ({ taken }: RecordKind) =>
   (error: unknown): never => {
-    throw codeOf(error) === '23505' ? new Conflict(taken) : error;
+    throw isDuplicate(error) ? new Conflict(taken) : error;
   };
 
 /** @throws Conflict when the name or address is taken */

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { findDocumentFaults } from './documents.ts';
 import { findSmuggled } from './doors.ts';
 import { generators, project } from './generate.ts';
+import { findLongFiles } from './lengths.ts';
 import { findSharedNames } from './names.ts';
 import { findForeignWriters } from './writers.ts';
 
@@ -89,6 +90,7 @@ const results = await Promise.all([
   ),
   run('documents', async () => toLines(findDocumentFaults('.'))),
   run('doors', async () => toLines(findSmuggled('.'))),
+  run('lengths of files', async () => toLines(findLongFiles('.'))),
   run('names of types', async () => toLines(findSharedNames('.'))),
   run('writers of tables', async () => toLines(findForeignWriters('.'))),
   ...Object.entries(generators).map(([name, generate]) => run(name, () => findStale(generate))),

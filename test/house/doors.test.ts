@@ -20,7 +20,10 @@ test.each([
   "\nexport { getResource } from '../tenants/service.ts';",
   "\nexport {\n  getResource,\n  type Resource,\n} from '../tenants/service.ts';",
   "import { getResource } from '../tenants/service.ts';\nexport { getResource };",
-  "import { getResource as get } from '../tenants/service.ts';\nexport { getResource };",
+  "import { getResource as get } from '../tenants/service.ts';\nexport { get as getResource };",
+  "import type { Resource } from '../tenants/service.ts';\nexport type { Resource };",
+  "import * as tenants from '../tenants/service.ts';\nexport { tenants };",
+  "import tenants from '../tenants/service.ts';\nexport { tenants as default };",
 ])('a room exports nothing of another room: %j', (text) => {
   expect(faultsOf(text)).toEqual([
     expect.stringMatching(/^src\/bookings\/service\.ts:2: exports what is another room's/),

@@ -1,0 +1,17 @@
+/** A file of src/ has one subject, and is split by noun where it grows beyond what one reads at a sitting. */
+import fs from 'node:fs';
+import path from 'node:path';
+
+const mostLines = 300;
+const generated = 'src/db/tables.ts';
+
+/** The modules of the project that are too long, a line each. */
+export function findLongFiles(project: string): string[] {
+  return fs
+    .globSync('src/**/*.ts', { cwd: project })
+    .filter((file) => file !== generated)
+    .flatMap((file) => {
+      const lines = fs.readFileSync(path.join(project, file), 'utf8').split('\n').length - 1;
+      return lines > mostLines ? [`${file}: has ${lines} lines, and ${mostLines} are allowed; split it by noun`] : [];
+    });
+}
