@@ -165,6 +165,7 @@ module.exports = {
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),
     home('home-of-kysely', 'kysely', [
       '^src/(db|worker)/',
+      '^src/access\\.ts$',
       `^src/(?!mail-servers/)${room}/(?!(?:${face}|authenticate)\\.ts$)`,
     ]),
     home('home-of-express', 'express', [

@@ -2,6 +2,7 @@
  * Who may do what (contract 3): no other module looks at a caller's role. Also the version check and the audit record,
  * which all changes of master data share.
  */
+import { type RawBuilder, sql } from 'kysely';
 import type { Act, Versions, Viewer } from './context.ts';
 import type { Database, Transaction } from './db/database.ts';
 import { Forbidden, PreconditionFailed } from './errors.ts';
@@ -15,13 +16,83 @@ export function checkReader(viewer: Viewer): void {
     throw new Forbidden('A display reads the status of its own resources only; use the PIN of a user.');
 }
 
-/** The resources whose status a display may see; null for a person, who sees all. */
+/** What the groups of a tenant may do with the resources that have this policy; an Admin stands above it. */
+export type Policy = {
+  id: number;
+  /** Ids of groups, as in the other lists; empty means everybody. */
+  maySee: readonly number[];
+  /** Empty means everybody who may see. */
+  mayBook: readonly number[];
+  /** Whether bookings wait for a decision. */
+  needsApproval: boolean;
+  /** Who books without waiting for it. */
+  maySkipApproval: readonly number[];
+  /** Who decides, besides Admins. */
+  mayDecide: readonly number[];
+  /** Rules for those who book; null: none. */
+  leadMinutes: number | null;
+  aheadDays: number | null;
+  longestMinutes: number | null;
+  quotaMinutesPerWeek: number | null;
+  quotaBookingsPerWeek: number | null;
+};
+
+/** Whom no policy hides a room from: a timetable is made for all rooms. */
+const seesAllRooms = ({ role }: Pick<Viewer, 'role'>): boolean => role === 'Admin' || role === 'Importer';
+
+const isOfSome = ({ groupIds }: Viewer, groups: readonly number[]): boolean =>
+  groups.some((id) => groupIds.includes(id));
+
+/** Whether the caller may see the resources of a policy. */
+export const maySeePolicy = (viewer: Viewer, { maySee }: Pick<Policy, 'maySee'>): boolean =>
+  maySee.length === 0 || seesAllRooms(viewer) || isOfSome(viewer, maySee);
+
+/** The condition of `maySeePolicy` in SQL, on the table policy. */
+export const seenPolicies = (viewer: Viewer): RawBuilder<boolean> =>
+  seesAllRooms(viewer) ? sql`true` : sql`(policy.may_see = '{}' or policy.may_see && ${viewer.groupIds}::integer[])`;
+
+/** What of a viewer follows from groups and policies, to be selected with the row of its person. */
+export const sightColumns = [
+  sql<number[]>`array(
+    select group_id from person_group_member as member
+    where member.mandator_id = person.mandator_id and member.person_id = person.id order by 1)`.as('groupIds'),
+  // The resources of all policies for which `maySeePolicy` is false.
+  sql<number[]>`case when person.role in ('User', 'Display') then array(
+    select room.id from policy
+    join resource as room on room.mandator_id = policy.mandator_id and room.policy_id = policy.id
+    where policy.mandator_id = person.mandator_id and policy.may_see <> '{}' and not exists (
+      select from person_group_member as member
+      where member.mandator_id = person.mandator_id and member.person_id = person.id
+        and member.group_id = any (policy.may_see))
+    order by 1) else '{}' end`.as('hiddenRooms'),
+] as const;
+
+/** Whether the caller may book what has this policy. */
+export const mayBookUnder = (viewer: Viewer, policy: Policy | null): boolean =>
+  !policy?.mayBook.length || viewer.role === 'Admin' || isOfSome(viewer, policy.mayBook);
+
+/** Whether what the caller books waits for a decision. */
+export const mustAsk = (viewer: Viewer, policy: Policy | null): boolean =>
+  Boolean(policy?.needsApproval) && viewer.role !== 'Admin' && !isOfSome(viewer, policy?.maySkipApproval ?? []);
+
+/** Whether the caller decides about what waits. */
+export const mayDecide = (viewer: Viewer, policy: Policy | null): boolean =>
+  viewer.role === 'Admin' || isOfSome(viewer, policy?.mayDecide ?? []);
+
+/** The resources whose status a display may see; null for a person. */
 export const roomsShown = (viewer: Viewer): readonly number[] | null =>
   isDisplay(viewer) ? (viewer.display?.resourceIds ?? []) : null;
 
-/** Whether the caller may see the status of a resource. */
+/** Whether the caller may see a resource: a display its own, a person those that no policy hides from it. */
 export const mayShow = (viewer: Viewer, resourceId: number): boolean =>
-  roomsShown(viewer)?.includes(resourceId) !== false;
+  roomsShown(viewer)?.includes(resourceId) ?? !viewer.hiddenRooms.includes(resourceId);
+
+/** The condition of `mayShow` in SQL, to be appended to a `where` clause; nothing where no policy hides anything. */
+export function inReach(viewer: Viewer, column: string): RawBuilder<unknown> {
+  const shown = roomsShown(viewer);
+  if (shown) return sql`and ${sql.ref(column)} = any (${shown}::integer[])`;
+  return viewer.hiddenRooms.length > 0 ? sql`and ${sql.ref(column)} <> all (${viewer.hiddenRooms}::integer[])` : sql``;
+}
 
 /** Whether the caller may see a location that has these resources. */
 export const mayShowSome = (viewer: Viewer, resourceIds: readonly number[]): boolean =>
@@ -115,6 +186,11 @@ export function checkAdmin({ role }: Viewer): void {
     );
 }
 
+/** @throws Forbidden unless the caller is an Admin, or asks for its own groups */
+export function checkGroupReader(viewer: Viewer, personId: number | undefined): void {
+  if (personId !== viewer.personId) checkAdmin(viewer);
+}
+
 /** @throws Forbidden unless the caller is an Admin */
 export function checkOverseer({ role }: Viewer): void {
   if (role !== 'Admin')
@@ -135,7 +211,7 @@ export function checkVersion({ version }: { version: number }, expected: Version
 }
 
 /** What acts of Admins are about. */
-export const auditSubjects = ['Tenant', 'Location', 'Resource', 'Person', 'Pin', 'Display'] as const;
+export const auditSubjects = ['Tenant', 'Location', 'Resource', 'Person', 'Pin', 'Display', 'Group', 'Policy'] as const;
 
 /** What an act was about; what is about a person has the name of that person, who may be forgotten. */
 export type Subject = { noun: (typeof auditSubjects)[number]; id: number } & ({ name: string } | { personId: number });

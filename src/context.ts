@@ -27,6 +27,10 @@ export type Viewer = {
   role: 'Admin' | 'Importer' | 'User' | 'Display';
   /** Whether the tenant lets Users send lessons (parameter UsersMayImport); absent: it does not. */
   usersMayImport?: boolean;
+  /** The groups of the person. */
+  groupIds: readonly number[];
+  /** The rooms that policies hide from the person; none for a display, whose rooms an Admin has chosen. */
+  hiddenRooms: readonly number[];
   /** The PIN behind the credential; null with an outside identity provider. */
   pinId: number | null;
   /** The grant of a paired door sign, whose role is Display; null for every other caller. */

@@ -1,14 +1,14 @@
 /** Changes of the place, time or text of a booking, or of what is left of its series. */
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
-import { checkActor, checkBooker, checkVersion, mayBookAnytime } from '../access.ts';
+import { checkActor, checkBooker, checkVersion, inReach, mayBookAnytime } from '../access.ts';
 import type { Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { Conflict, InvalidInput, PreconditionFailed } from '../errors.ts';
 import { suggestAlternatives } from './alternatives.ts';
 import type { Booking, BookingChanges, ConflictHandling, Scope } from './booking.ts';
 import { checkInAfter, checkInOf } from './check-in.ts';
-import { checkEndAtDoor, checkIsOn, inReach } from './door.ts';
+import { checkEndAtDoor, checkIsOn } from './door.ts';
 import { checkIsActive, checkNotOver, type Held, type Holding, holdBookings } from './held.ts';
 import {
   type BookableRoom,
@@ -162,7 +162,9 @@ async function lockPlaces(
     from booking as named
     join booking on booking.mandator_id = named.mandator_id
       and (booking.id = named.id ${scope === 'This' ? sql`` : sql`or booking.series_id = named.series_id`})
-    where named.mandator_id = ${mandatorId} and named.id = ${id}::bigint ${inReach(viewer, 'named')}`.execute(trx);
+    where named.mandator_id = ${mandatorId} and named.id = ${id}::bigint ${inReach(viewer, 'named.resource_id')}`.execute(
+    trx,
+  );
   // An unknown booking is reported before an unknown resource.
   const wanted = resourceId === undefined || rows.length === 0 ? [] : [resourceId];
   return await lockRooms(trx, mandatorId, [...rows.map((row) => row.id), ...wanted]);

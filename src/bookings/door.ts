@@ -2,8 +2,7 @@
  * Rules for door signs. A door sign creates bookings of its rooms that begin now, and checks in, extends and releases the
  * present booking of any organizer.
  */
-import { type RawBuilder, sql } from 'kysely';
-import { isDisplay, roomsShown } from '../access.ts';
+import { isDisplay } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
 import type { BookingKind, NewBooking } from './booking.ts';
@@ -13,12 +12,6 @@ const minute = 60_000;
 const mostFromNow = 5 * minute;
 const shortest = 5 * minute;
 const longest = 240 * minute;
-
-/** The condition of `mayShow` in SQL, to be appended to a `where` clause. */
-export function inReach(viewer: Viewer, table = 'booking'): RawBuilder<unknown> {
-  const shown = roomsShown(viewer);
-  return shown ? sql`and ${sql.ref(`${table}.resource_id`)} = any (${shown}::integer[])` : sql``;
-}
 
 /**
  * Checks a walk-in: a plain booking made at a display, from now on.

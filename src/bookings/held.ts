@@ -1,11 +1,11 @@
 /** Locks bookings for a change until the transaction ends. */
 import { sql } from 'kysely';
-import { checkOwner } from '../access.ts';
+import { checkOwner, inReach } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { type BookingKind, type BookingStatus, isActive, type Scope } from './booking.ts';
-import { inReach, refuseAtDoor } from './door.ts';
+import { refuseAtDoor } from './door.ts';
 import type { Wanted } from './occupation.ts';
 
 /** The members of a booking that changes read or write. */
@@ -52,7 +52,7 @@ export async function holdBookings(
       created_at as "createdAt", version, organizer_id as "organizerId", created_by as "createdBy", now() as now
     from booking
     where mandator_id = ${mandatorId} and (id = ${id}::bigint ${scope === 'This' ? sql`` : sql`or ${series}`})
-      ${inReach(viewer)}
+      ${inReach(viewer, 'booking.resource_id')}
     order by id for no key update`.execute(trx);
   const named = rows.find((row) => row.id === id);
   if (!named) throw new NotFound('There is no booking of this id.');

@@ -1,11 +1,10 @@
 /** Undo of a display's last act on a booking, for touches by mistake. */
 import { type RawBuilder, sql } from 'kysely';
-import { checkActor, isDisplay } from '../access.ts';
+import { checkActor, inReach, isDisplay } from '../access.ts';
 import type { Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { Conflict, Forbidden } from '../errors.ts';
 import type { Booking } from './booking.ts';
-import { inReach } from './door.ts';
 import { checkNotOver, type Held, holdBookings } from './held.ts';
 import { findConflicts, lockRooms, occupiedBy, roomOccupied, writeBookings } from './occupation.ts';
 import { readBack } from './reading.ts';
@@ -116,7 +115,7 @@ async function findRoomToRetake(trx: Transaction, viewer: Viewer, id: number): P
     from booking_undo as undo
     join booking on booking.mandator_id = undo.mandator_id and booking.id = undo.booking_id
     where undo.mandator_id = ${viewer.mandatorId} and undo.booking_id = ${id}::bigint
-      and undo.action = 'Released' and undo.undone_at is null ${inReach(viewer)}`.execute(trx);
+      and undo.action = 'Released' and undo.undone_at is null ${inReach(viewer, 'booking.resource_id')}`.execute(trx);
   return rows[0]?.resourceId;
 }
 

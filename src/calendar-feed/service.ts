@@ -8,7 +8,7 @@
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { checkReader, maySeeAll } from '../access.ts';
+import { checkReader, maySeeAll, sightColumns } from '../access.ts';
 import { hashForResource, listForResource } from '../bookings/service.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -176,6 +176,7 @@ export async function viewerOfToken(
     .select('token.resource_id as resourceId')
     .select(['mandator.id as mandatorId', 'mandator.code as mandator', 'person.id as personId'])
     .select(['person.name as displayName', 'person.email', 'person.time_zone as timeZone', 'person.role'])
+    .select(sightColumns)
     .select('token.id')
     .select(sql<boolean>`coalesce(token.last_used_at < now() - interval '1 minute', true)`.as('isNewUse'))
     .executeTakeFirst();

@@ -428,6 +428,20 @@ export interface Person {
   version: Generated<number>;
 }
 
+export interface PersonGroup {
+  id: Generated<number>;
+  mandator_id: number;
+  name: string;
+  name_key: Generated<string>;
+  version: Generated<number>;
+}
+
+export interface PersonGroupMember {
+  group_id: number;
+  mandator_id: number;
+  person_id: number;
+}
+
 export interface Pin {
   created_at: Generated<Timestamp>;
   expires_at: Timestamp | null;
@@ -444,6 +458,24 @@ export interface PinFailure {
   address: string;
   at: Generated<Timestamp>;
   client_id: string;
+}
+
+export interface Policy {
+  ahead_days: number | null;
+  id: Generated<number>;
+  lead_minutes: number | null;
+  longest_minutes: number | null;
+  mandator_id: number;
+  may_book: Generated<number[]>;
+  may_decide: Generated<number[]>;
+  may_see: Generated<number[]>;
+  may_skip_approval: Generated<number[]>;
+  name: string;
+  name_key: Generated<string>;
+  needs_approval: Generated<boolean>;
+  quota_bookings_per_week: number | null;
+  quota_minutes_per_week: number | null;
+  version: Generated<number>;
 }
 
 export interface RateCount {
@@ -464,6 +496,7 @@ export interface Resource {
   mandator_id: number;
   name: string;
   name_key: Generated<string>;
+  policy_id: number | null;
   version: Generated<number>;
 }
 
@@ -508,8 +541,11 @@ export interface DB {
   opening_rule: OpeningRule;
   pepper: Pepper;
   person: Person;
+  person_group: PersonGroup;
+  person_group_member: PersonGroupMember;
   pin: Pin;
   pin_failure: PinFailure;
+  policy: Policy;
   rate_count: RateCount;
   resource: Resource;
   schema_floor: SchemaFloor;

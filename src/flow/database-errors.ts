@@ -71,6 +71,9 @@ export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014
 /** A unique key refuses the row. */
 export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505';
 
+/** A foreign key refuses the row: what it names is not there, or what is to be deleted is named. */
+export const isReferred = (error: unknown): boolean => codeOf(error) === '23503';
+
 /** An exclusion constraint refuses the row, as it would a booking that overlaps one committed meanwhile. */
 export const isExcluded = (error: unknown): boolean => codeOf(error) === '23P01';
 

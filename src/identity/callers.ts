@@ -1,5 +1,6 @@
 /** The viewers that credentials lead to, read from the database as they are now. */
 import { sql } from 'kysely';
+import { sightColumns } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { NotAuthenticated, NotFound } from '../errors.ts';
@@ -21,6 +22,7 @@ const viewerColumns = [
   'person.time_zone as timeZone',
   'person.role',
   sql<boolean>`mandator.parameters @> '{"UsersMayImport": true}'`.as('usersMayImport'),
+  ...sightColumns,
 ] as const;
 
 const activePersons = (db: Database) =>

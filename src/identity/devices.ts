@@ -31,7 +31,7 @@ export function hashDisplayToken(config: Context['config'], token: string): Buff
     .digest();
 }
 
-type DisplayRow = Omit<Viewer, 'role' | 'pinId' | 'display' | 'credential'> &
+type DisplayRow = Omit<Viewer, 'role' | 'groupIds' | 'hiddenRooms' | 'pinId' | 'display' | 'credential'> &
   DisplayGrant & { hash: Buffer; counts: boolean };
 
 const statement = {
@@ -113,6 +113,7 @@ export function openDevices(context: Context): (token: string, ip: string) => Pr
     if (!row?.counts) throw await refuse(hash, row !== undefined, ip);
     const { hash: _hash, counts: _counts, displayId, mayBook, privacy, resourceIds, ...viewer } = row;
     const display = { displayId, mayBook, privacy, resourceIds };
-    return { ...viewer, role: 'Display', pinId: null, display, credential: `display:${displayId}` };
+    const sight = { groupIds: [], hiddenRooms: [] };
+    return { ...viewer, ...sight, role: 'Display', pinId: null, display, credential: `display:${displayId}` };
   };
 }

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
-import { codeOf, isDuplicate } from '../flow/database-errors.ts';
+import { isDuplicate, isReferred } from '../flow/database-errors.ts';
 import { deriveKey } from './tokens.ts';
 
 export type Pin = {
@@ -78,7 +78,7 @@ export async function createPin(
     .returning('id')
     .executeTakeFirstOrThrow()
     .catch((error: unknown) => {
-      if (codeOf(error) === '23503') throw new NotFound(`There is no person ${personId} in this tenant.`);
+      if (isReferred(error)) throw new NotFound(`There is no person ${personId} in this tenant.`);
       if (isDuplicate(error)) throw new Conflict('This PIN is in use already; choose another.');
       throw error;
     });

@@ -21,6 +21,7 @@ export const resource = {
   Equipment: ['Beamer', 'Mikrofonanlage', 'Wandtafel'],
   Mailbox: 'hs101@demo.example',
   CheckInMinutes: null,
+  PolicyId: null,
   Active: true,
   Version: 1,
 };
@@ -43,6 +44,28 @@ export const newPerson = {
   Role: 'User',
 };
 export const personChanges = { TimeZone: 'Asia/Tokyo' };
+
+export const group = { Id: 3, Name: 'Lehrpersonen', Version: 1 };
+export const newGroup = { Name: 'Lehrpersonen', AddMembers: [1, 2] };
+export const groupChanges = { AddMembers: [4], RemoveMembers: [2] };
+
+export const policy = {
+  Id: 1,
+  Name: 'Hörsäle',
+  MaySee: [],
+  MayBook: [3],
+  NeedsApproval: true,
+  MaySkipApproval: [3],
+  MayDecide: [4],
+  LeadMinutes: 60,
+  AheadDays: 180,
+  LongestMinutes: 240,
+  QuotaMinutesPerWeek: null,
+  QuotaBookingsPerWeek: 5,
+  Version: 1,
+};
+export const newPolicy = { Name: 'Hörsäle', MayBook: [3], NeedsApproval: true, MayDecide: [4] };
+export const policyChanges = { MayBook: [3, 5], LeadMinutes: null };
 
 export const changed = <Body extends object>(body: Body, changes: object) => ({
   ...body,

@@ -1,14 +1,15 @@
-import type { InputRef, ObjectRef } from '@pothos/core';
-import type { z } from 'zod';
-import type { Act, Context, Versions } from '../context.ts';
-import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
-import { type Fields, toFields } from '../fields.ts';
+import type { ObjectRef } from '@pothos/core';
+import { Forbidden, InvalidInput, PreconditionFailed } from '../errors.ts';
+import { toFields } from '../fields.ts';
 import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { bodyType, enumType, readBody, recordFields, recordType } from '../graphql/record.ts';
 import { readId } from '../input.ts';
+import { addChanges } from './record-graphql.ts';
+import { addRights } from './rights-graphql.ts';
+import * as rights from './rights-wire.ts';
 import * as tenants from './service.ts';
 import { parameterChanges, tenantChanges, tenantParameters, tenantRecord, toTenantRecord } from './tenant-wire.ts';
 import * as wire from './wire.ts';
@@ -140,77 +141,13 @@ function addTenant(builder: Builder): void {
   );
 }
 
-type Body = z.ZodObject & z.ZodType<object>;
-
-/** Adds the mutations that create and change records of one kind, with the body schemas of REST. */
-function addChanges<New extends Body, Changes extends Body>(
-  builder: Builder,
-  noun: string,
-  // biome-ignore lint/suspicious/noExplicitAny: of whatever source
-  record: ObjectRef<Types, any>,
-  create: {
-    schema: New;
-    run(db: Context['db'], act: Act, fields: Fields<z.output<New>>): Promise<object>;
-  },
-  change: {
-    schema: Changes;
-    run(
-      db: Context['db'],
-      act: Act,
-      id: number,
-      versions: Versions,
-      changes: Fields<z.output<Changes>>,
-    ): Promise<object>;
-  },
-): void {
-  const type: ObjectRef<Types, object> = record;
-  const input = (verb: string, schema: Body): InputRef<object> => bodyType(builder, `${verb}${noun}Input`, schema);
-  const result = (verb: string) => ({
-    name: `${verb}${noun}Result`,
-    description: `The ${noun.toLowerCase()}, or why not.`,
-  });
-  builder.mutationField(`create${noun}`, (t) =>
-    t.field({
-      type,
-      errors: { types: [Conflict, Forbidden, InvalidInput], union: result('Create') },
-      args: {
-        input: t.arg({ type: input('Create', create.schema), required: true, description: 'What to make.' }),
-      },
-      description: `Makes a ${noun.toLowerCase()}, for Admins.`,
-      resolve: (_root, args, call) => create.run(call.context.db, call, toFields(readBody(create.schema, args.input))),
-    }),
-  );
-  builder.mutationField(`change${noun}`, (t) =>
-    t.field({
-      type,
-      errors: {
-        types: [Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed],
-        union: result('Change'),
-      },
-      args: {
-        id: t.arg.id({ required: true, description: `The id of the ${noun.toLowerCase()}.` }),
-        version: t.arg.int({ required: true, description: 'The version that was read.' }),
-        input: t.arg({
-          type: input('Change', change.schema),
-          required: true,
-          description: 'What to change.',
-        }),
-      },
-      description: `Changes a ${noun.toLowerCase()}, for Admins.`,
-      resolve: (_root, { id, version, input: sent }, call) => {
-        const changes = toFields(readBody(change.schema, sent));
-        return change.run(call.context.db, call, readId(id), [version], changes);
-      },
-    }),
-  );
-}
-
 export const addTypes: AddTypes = (builder) => {
   const location = addLocation(builder);
   const resource = addResource(builder, location);
   const person = addPerson(builder);
   recordType(builder, 'PersonReference', wire.personReference);
   addTenant(builder);
+  const { group, policy } = addRights(builder, person, resource);
   addChanges(
     builder,
     'Location',
@@ -231,5 +168,21 @@ export const addTypes: AddTypes = (builder) => {
     person,
     { schema: wire.newPerson, run: tenants.createPerson },
     { schema: wire.personChanges, run: tenants.changePerson },
+  );
+  addChanges(
+    builder,
+    'Group',
+    group,
+    { schema: rights.newGroup, run: tenants.createGroup },
+    { schema: rights.groupChanges, run: tenants.changeGroup },
+    tenants.deleteGroup,
+  );
+  addChanges(
+    builder,
+    'Policy',
+    policy,
+    { schema: rights.newPolicy, run: tenants.createPolicy },
+    { schema: rights.policyChanges, run: tenants.changePolicy },
+    tenants.deletePolicy,
   );
 };

@@ -17,6 +17,7 @@ export const locationList: List<Location> = { name: 'locations', key: idKey, key
 const columns = ['id', 'name', 'time_zone as timeZone', 'active', 'version'] as const;
 const kind: RecordKind = {
   table: 'location',
+  noun: 'location',
   columns,
   taken: 'Another location has this name already; choose another.',
 };
@@ -98,6 +99,7 @@ export async function changeLocation(
   return await db.transaction().execute((trx) =>
     changeRecord<Location>(trx, act, kind, { id, expected }, changes, async (found) => {
       if (changes.active === false && found.active) await checkDeserted(trx, act.viewer.mandatorId, id);
+      return {};
     }),
   );
 }

@@ -27,6 +27,7 @@ export type PersonFilter = {
   /** Compared without regard to case. */
   email?: string | undefined;
   role?: Viewer['role'] | undefined;
+  groupId?: number | undefined;
   active?: boolean | undefined;
 };
 
@@ -35,6 +36,7 @@ export const personList: List<PersonRecord> = { name: 'persons', key: idKey, key
 const columns = ['id', 'name', 'email', 'time_zone as timeZone', 'role', 'active', 'version'] as const;
 const kind: RecordKind = {
   table: 'person',
+  noun: 'person',
   columns,
   taken: 'Another person has this e-mail address already.',
 };
@@ -60,13 +62,17 @@ const personById = readById<PersonRecord>('person by id', (db, asked) =>
 export async function listPersons(
   db: Database,
   viewer: Viewer,
-  { email, role, active }: PersonFilter,
+  { email, role, groupId, active }: PersonFilter,
   { limit, after }: PageRequest,
 ): Promise<Page<PersonRecord>> {
   checkAdmin(viewer);
+  const isMember = sql<boolean>`exists (
+    select from person_group_member as member
+    where member.mandator_id = person.mandator_id and member.group_id = ${groupId} and member.person_id = person.id)`;
   const rows = await personsOf(db, viewer)
     .$if(email !== undefined, (query) => query.where(sql`lower(email)`, '=', sql`lower(${email})`))
     .$if(role !== undefined, (query) => query.where('role', '=', role as string))
+    .$if(groupId !== undefined, (query) => query.where(isMember))
     .$if(active !== undefined, (query) => query.where('active', '=', active as boolean))
     .$if(after !== undefined, (query) => query.where('id', '>', after as number))
     .orderBy('id')
@@ -136,6 +142,7 @@ export async function changePerson(
         .executeTakeFirstOrThrow();
     return await changeRecord<PersonRecord>(trx, act, kind, { id, expected }, changes, async () => {
       if (mayDemote) await checkOtherAdmin(trx, mandatorId, id);
+      return {};
     });
   });
 }

@@ -1,21 +1,27 @@
-/** Creation and versioned change of locations, resources and persons; none is ever deleted. */
+/** Creation, versioned change and deletion of master data; locations, resources and persons are never deleted. */
 import { checkVersion, recordAct, type Subject } from '../access.ts';
 import type { Act, Versions } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
-import { isDuplicate } from '../flow/database-errors.ts';
+import { upperFirst } from '../fields.ts';
+import { isDuplicate, isReferred } from '../flow/database-errors.ts';
 
-type MasterRecord = { id: number; active: boolean; version: number };
+type MasterRecord = { id: number; version: number };
+/** A new record has no id and no version, and is active. */
+type Given = 'id' | 'version' | 'active';
 
 export type RecordKind = {
-  table: 'location' | 'resource' | 'person';
+  table: 'location' | 'resource' | 'person' | 'person_group' | 'policy';
+  noun: 'location' | 'resource' | 'person' | 'group' | 'policy';
   /** In the notation of Kysely's `select`. */
   columns: readonly string[];
   /** The message for a name or an address that is taken. */
   taken: string;
+  /** The message for the deletion of a record that another one needs. */
+  used?: string;
 };
 
-export const noRecord = ({ table }: RecordKind) => new NotFound(`There is no ${table} of this id.`);
+export const noRecord = ({ noun }: RecordKind) => new NotFound(`There is no ${noun} of this id.`);
 
 /** The defined fields, by the names of their columns. */
 const toColumns = (fields: object): Record<string, unknown> =>
@@ -25,14 +31,14 @@ const toColumns = (fields: object): Record<string, unknown> =>
       .map(([name, value]) => [name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
   );
 
-/** Typed as one of the three tables: this file uses only their common columns. */
-const tableOf = ({ table }: RecordKind) => table as 'location';
-const columnsOf = ({ columns }: RecordKind) => columns as readonly ['id', 'active', 'version'];
+/** Typed as one of the tables: this file uses only their common columns. */
+const tableOf = ({ table }: RecordKind) => table as 'person_group';
+const columnsOf = ({ columns }: RecordKind) => columns as readonly ['id', 'version'];
 
 /** What the audit calls a record. */
-function subjectOf({ table }: RecordKind, { id, ...record }: MasterRecord): Subject {
+function subjectOf({ table, noun }: RecordKind, { id, ...record }: MasterRecord): Subject {
   if (table === 'person') return { noun: 'Person', id, personId: id };
-  return { noun: table === 'location' ? 'Location' : 'Resource', id, name: (record as { name?: string }).name ?? '' };
+  return { noun: upperFirst(noun) as 'Resource', id, name: (record as { name?: string }).name ?? '' };
 }
 
 const refuseDuplicate =
@@ -41,37 +47,37 @@ const refuseDuplicate =
     throw isDuplicate(error) ? new Conflict(taken) : error;
   };
 
-/** @throws Conflict when the name or address is taken */
+/**
+ * @param told what the audit tells besides the columns
+ * @throws Conflict when the name or address is taken
+ */
 export async function insertRecord<Row extends MasterRecord>(
   trx: Transaction,
   act: Act,
   kind: RecordKind,
-  fields: Omit<Row, keyof MasterRecord>,
+  fields: Omit<Row, Given>,
+  told: object = {},
 ): Promise<Row> {
   const row = await trx
     .insertInto(tableOf(kind))
-    .values({ mandator_id: act.viewer.mandatorId, ...(toColumns(fields) as { name: string; time_zone: string }) })
+    .values({ mandator_id: act.viewer.mandatorId, ...(toColumns(fields) as { name: string }) })
     .returning(columnsOf(kind))
     .executeTakeFirstOrThrow()
     .catch(refuseDuplicate(kind));
-  await recordAct(trx, act, `create ${kind.table}`, subjectOf(kind, row), { before: null, after: row });
+  await recordAct(trx, act, `create ${kind.noun}`, subjectOf(kind, row), { before: null, after: { ...row, ...told } });
   return row as MasterRecord as Row;
 }
 
 /**
- * Changes the given members.
- * @param check throws to refuse the change; gets the record as it is, which is locked
- * @throws NotFound, PreconditionFailed, Conflict; the errors of `check`
+ * Locks a record.
+ * @throws NotFound, PreconditionFailed
  */
-export async function changeRecord<Row extends MasterRecord>(
+async function holdRecord(
   trx: Transaction,
-  act: Act,
+  mandatorId: number,
   kind: RecordKind,
   { id, expected }: { id: number; expected: Versions },
-  changes: object,
-  check: (found: Row) => Promise<void>,
-): Promise<Row> {
-  const { mandatorId } = act.viewer;
+): Promise<MasterRecord> {
   const found = await trx
     .selectFrom(tableOf(kind))
     .where('mandator_id', '=', mandatorId)
@@ -82,17 +88,60 @@ export async function changeRecord<Row extends MasterRecord>(
     .executeTakeFirst();
   if (!found) throw noRecord(kind);
   checkVersion(found, expected);
-  await check(found as MasterRecord as Row);
-  const columns = toColumns(changes);
-  if (Object.keys(columns).length === 0) return found as MasterRecord as Row;
+  return found;
+}
+
+/**
+ * Changes the given members.
+ * @param check throws to refuse the change; gets the record as it is, which is locked. It may return further columns to set,
+ * and what the audit tells besides the columns
+ * @throws NotFound, PreconditionFailed, Conflict; the errors of `check`
+ */
+export async function changeRecord<Row extends MasterRecord>(
+  trx: Transaction,
+  act: Act,
+  kind: RecordKind,
+  which: { id: number; expected: Versions },
+  changes: object,
+  check: (found: Row) => Promise<{ columns?: object; told?: object }>,
+): Promise<Row> {
+  const { mandatorId } = act.viewer;
+  const found = await holdRecord(trx, mandatorId, kind, which);
+  const { columns: more = {}, told = {} } = await check(found as Row);
+  const columns = { ...more, ...toColumns(changes) };
+  if (Object.keys(columns).length === 0) return found as Row;
   const changed = await trx
     .updateTable(tableOf(kind))
     .set(columns)
     .where('mandator_id', '=', mandatorId)
-    .where('id', '=', id)
+    .where('id', '=', which.id)
     .returning(columnsOf(kind))
     .executeTakeFirstOrThrow()
     .catch(refuseDuplicate(kind));
-  await recordAct(trx, act, `change ${kind.table}`, subjectOf(kind, changed), { before: found, after: changed });
+  await recordAct(trx, act, `change ${kind.noun}`, subjectOf(kind, changed), {
+    before: found,
+    after: { ...changed, ...told },
+  });
   return changed as MasterRecord as Row;
+}
+
+/** @throws NotFound, PreconditionFailed; Conflict while another record needs this one */
+export async function deleteRecord<Row extends MasterRecord>(
+  trx: Transaction,
+  act: Act,
+  kind: RecordKind,
+  which: { id: number; expected: Versions },
+): Promise<Row> {
+  const { mandatorId } = act.viewer;
+  const found = await holdRecord(trx, mandatorId, kind, which);
+  await trx
+    .deleteFrom(tableOf(kind))
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', which.id)
+    .execute()
+    .catch((error: unknown) => {
+      throw isReferred(error) ? new Conflict(kind.used ?? `The ${kind.noun} is in use.`) : error;
+    });
+  await recordAct(trx, act, `delete ${kind.noun}`, subjectOf(kind, found));
+  return found as Row;
 }

@@ -21,6 +21,8 @@ export type Resource = {
   mailbox: string | null;
   /** Minutes after its start by which a booking must be checked in, or it is released; null: no check-in. */
   checkInMinutes: number | null;
+  /** Whose rules count for it; null: everybody of the tenant sees and books it. */
+  policyId: number | null;
   active: boolean;
   version: number;
 };
@@ -44,10 +46,12 @@ export const resourceList: List<Resource> = { name: 'resources', key: idKey, key
 
 const columns = [
   ...(['id', 'location_id as locationId', 'name', 'kind', 'capacity', 'equipment'] as const),
-  ...(['mailbox', 'check_in_minutes as checkInMinutes', 'active', 'version'] as const),
+  ...(['mailbox', 'check_in_minutes as checkInMinutes'] as const),
+  ...(['policy_id as policyId', 'active', 'version'] as const),
 ] as const;
 const kind: RecordKind = {
   table: 'resource',
+  noun: 'resource',
   columns,
   taken: 'Another resource of this location has this name already; choose another.',
 };
@@ -135,19 +139,35 @@ function checkLocation(location: { active: boolean } | undefined): void {
   if (!location.active) throw new Conflict('The location is not active; set it to active first.');
 }
 
+/** Keeps the policy until the transaction ends. @throws InvalidInput for one that is not of this tenant */
+async function checkPolicy(trx: Transaction, mandatorId: number, policyId: number | null | undefined): Promise<void> {
+  if (policyId === null || policyId === undefined) return;
+  const policy = await trx
+    .selectFrom('policy')
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', sql<number>`${policyId}::bigint`)
+    .select('id')
+    .forKeyShare()
+    .executeTakeFirst();
+  const message = 'PolicyId: there is no policy of this id.';
+  if (!policy)
+    throw new InvalidInput(message, [{ field: 'PolicyId', pointer: '/PolicyId', code: 'UnknownPolicy', message }]);
+}
+
 /** @throws Forbidden, InvalidInput, Conflict */
 export function createResource(db: Database, act: Act, fields: NewResource): Promise<Resource> {
   checkAdmin(act.viewer);
   return db.transaction().execute(async (trx) => {
     checkLocation(await holdLocation(trx, act.viewer.mandatorId, fields.locationId));
+    await checkPolicy(trx, act.viewer.mandatorId, fields.policyId);
     return await insertRecord<Resource>(trx, act, kind, fields);
   });
 }
 
 /**
- * Changes the given members; null clears Capacity, Mailbox and CheckInMinutes. A resource is never deleted, only retired.
- * At another location its bookings keep their instants, and its own opening hours their clock times.
- * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a location that is not of this tenant; Conflict when the
+ * Changes the given members; null clears Capacity, Mailbox, CheckInMinutes and PolicyId. A resource is never
+ * deleted, only retired. At another location its bookings keep their instants, and its own opening hours their clock times.
+ * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a location or a policy that is not of this tenant; Conflict when the
  * name is taken or the location is retired; Unavailable while an import has locked the resource
  */
 export function changeResource(
@@ -178,5 +198,7 @@ async function writeChanges(
       checkLocation(target);
       await moveHours(trx, mandatorId, id, locationId);
     } else if (changes.active && !found.active) checkLocation(await holdLocation(trx, mandatorId, found.locationId));
+    await checkPolicy(trx, mandatorId, changes.policyId);
+    return {};
   });
 }

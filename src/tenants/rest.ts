@@ -1,129 +1,12 @@
-import { z } from 'zod';
-import type { Act, Context, Versions, Viewer } from '../context.ts';
-import { type List, type Page, type PageRequest, readPage } from '../db/paging.ts';
-import { type Fields, toFields } from '../fields.ts';
-import { id, paging } from '../query-parameters.ts';
-import { listAnswer, listOf } from '../rest/lists.ts';
+import { toFields } from '../fields.ts';
 import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as examples from './examples.ts';
+import { recordRoutes } from './record-rest.ts';
+import * as rights from './rights-wire.ts';
 import * as tenants from './service.ts';
 import { tenantChanges, tenantRecord, toTenantRecord } from './tenant-wire.ts';
 import * as wire from './wire.ts';
-
-type Body = z.ZodType<object>;
-
-/** The routes of one kind of master data. */
-type RecordRoutes<Row, Filter extends object, New extends Body, Changes extends Body> = {
-  noun: 'resource' | 'location' | 'person';
-  /** Why a reader is refused. */
-  refusal: string;
-  filter: z.ZodObject;
-  list: {
-    description: string;
-    of: List<Row>;
-    run(db: Db, viewer: Viewer, filter: Filter, page: PageRequest): Promise<Page<Row>>;
-  };
-  read: { description?: string; run(db: Db, viewer: Viewer, id: number): Promise<Row> };
-  record: { schema: z.ZodType; example: object; of(row: Row): { Version: number } };
-  create: {
-    description: string;
-    conflict: string;
-    schema: New;
-    example: object;
-    run(db: Db, act: Act, fields: Fields<z.output<New>>): Promise<Row>;
-  };
-  change: {
-    description: string;
-    conflict: string;
-    schema: Changes;
-    example: object;
-    run(db: Db, act: Act, id: number, versions: Versions, changes: Fields<z.output<Changes>>): Promise<Row>;
-  };
-};
-type Db = Context['db'];
-
-function recordRoutes<Row extends { id: number }, Filter extends object, New extends Body, Changes extends Body>({
-  noun,
-  refusal,
-  filter,
-  list,
-  read,
-  record,
-  create,
-  change,
-}: RecordRoutes<Row, Filter, New, Changes>): Route[] {
-  const path = `/v1.0/${noun}s`;
-  const params = z.object({ id: id(`The Id of the ${noun}.`) });
-  const tagged = (description: string, body: z.ZodType, example: unknown) => ({
-    200: { description, body, example, headers: ['ETag' as const] },
-  });
-  const listId = `${noun.charAt(0).toUpperCase()}${noun.slice(1)}List`;
-  const problems = { 403: refusal };
-  const forAdmins = { 403: 'Only an Admin manages master data.' };
-  return [
-    route({
-      method: 'GET',
-      path,
-      summary: `List ${noun}s`,
-      description: list.description,
-      query: z.strictObject({ ...filter.shape, ...paging }),
-      answers: tagged(`One page of ${noun}s.`, listOf(record.schema, listId), examples.page(record.example)),
-      problems,
-      handle: async ({ db }, { viewer, query }) => {
-        const { Limit, Cursor, ...wanted } = query;
-        const page = readPage(list.of, Limit, Cursor);
-        return listAnswer(await list.run(db, viewer, toFields(wanted) as Filter, page), record.of);
-      },
-    }),
-    route({
-      method: 'GET',
-      path: `${path}/:id`,
-      summary: `Read a ${noun}`,
-      ...(read.description && { description: read.description }),
-      params,
-      answers: tagged(`The ${noun}.`, record.schema, record.example),
-      problems,
-      handle: async ({ db }, call) => recordAnswer(record.of(await read.run(db, call.viewer, call.params.id))),
-    }),
-    route({
-      method: 'POST',
-      path,
-      summary: `Make a ${noun}`,
-      description: create.description,
-      body: create,
-      answers: {
-        201: {
-          description: `The ${noun}; \`Location\` is where it is read.`,
-          body: record.schema,
-          example: { ...record.example, ...create.example },
-          headers: ['Location', 'ETag'],
-        },
-      },
-      problems: { ...forAdmins, 409: create.conflict },
-      handle: async ({ db, config }, call) => {
-        const made = await create.run(db, call, toFields(call.body));
-        const location = `${config.BaseUrl}/${call.viewer.mandator}/api${path}/${made.id}`;
-        return recordAnswer(record.of(made), { status: 201, location });
-      },
-    }),
-    route({
-      method: 'PATCH',
-      path: `${path}/:id`,
-      summary: `Change a ${noun}`,
-      description: `Changes the members that are sent, and only in the version of \`If-Match\`. ${change.description}`,
-      headers: ['If-Match'],
-      params,
-      body: change,
-      answers: tagged(`The ${noun} as it is now.`, record.schema, examples.changed(record.example, change.example)),
-      problems: { ...forAdmins, 409: change.conflict },
-      handle: async ({ db }, call) => {
-        const versions = readIfMatch(call.headers);
-        return recordAnswer(record.of(await change.run(db, call, call.params.id, versions, toFields(call.body))));
-      },
-    }),
-  ];
-}
 
 const forDisplays = 'A display reads the status of its own resources only.';
 const resourceConflict = 'Another resource of the location has this name, or the location is not active.';
@@ -263,4 +146,68 @@ export const routes: Route[] = [
     },
   }),
   ...tenantRoutes,
+  ...recordRoutes({
+    noun: 'group',
+    refusal: 'Only an Admin manages master data; everybody may list the groups that it belongs to.',
+    filter: rights.groupFilter,
+    list: {
+      description:
+        'The groups of the tenant by their ids, for Admins; with `PersonId` everybody lists its own. The members of a group are `persons?GroupId=`.',
+      of: tenants.groupList,
+      run: tenants.listGroups,
+    },
+    read: { description: 'A group of the tenant, for Admins.', run: tenants.getGroup },
+    record: { schema: rights.groupRecord, example: examples.group, of: rights.toGroupRecord },
+    create: {
+      description: 'Makes a group; its name must be new.',
+      conflict: 'Another group has this name.',
+      schema: rights.newGroup,
+      example: examples.newGroup,
+      run: tenants.createGroup,
+    },
+    change: {
+      description: 'What the members may see and do changes at once, and open streams of theirs end.',
+      conflict: 'Another group has this name.',
+      schema: rights.groupChanges,
+      example: examples.groupChanges,
+      run: tenants.changeGroup,
+    },
+    remove: {
+      description: 'A group that a policy names stays: take it out of the policy first.',
+      conflict: 'A policy names the group.',
+      run: tenants.deleteGroup,
+    },
+  }),
+  ...recordRoutes({
+    noun: 'policy',
+    refusal: forDisplays,
+    filter: rights.policyFilter,
+    list: {
+      description: 'The policies of the tenant by their ids, without those whose resources you may not see.',
+      of: tenants.policyList,
+      run: tenants.listPolicies,
+    },
+    read: { run: tenants.getPolicy },
+    record: { schema: rights.policyRecord, example: examples.policy, of: rights.toPolicyRecord },
+    create: {
+      description: 'Makes a policy; its name must be new. It counts for the resources that get its `PolicyId`.',
+      conflict: 'Another policy has this name.',
+      schema: rights.newPolicy,
+      example: examples.newPolicy,
+      run: tenants.createPolicy,
+    },
+    change: {
+      description:
+        'A list is the whole list, and null clears a rule. Who may no longer see the resources is answered 404 for them at once, and its open streams end.',
+      conflict: 'Another policy has this name.',
+      schema: rights.policyChanges,
+      example: examples.policyChanges,
+      run: tenants.changePolicy,
+    },
+    remove: {
+      description: 'A policy that a resource has stays: give the resource another one first, or none.',
+      conflict: 'A resource has the policy.',
+      run: tenants.deletePolicy,
+    },
+  }),
 ];

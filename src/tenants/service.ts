@@ -1,9 +1,19 @@
 /**
  * Tenants and their master data. A **mandator** is a tenant; its code is the first path segment of every URL. A **location**
- * is a site with a time zone, a **resource** a bookable room or thing of a location, a **person** a user of the tenant.
+ * is a site with a time zone, a **resource** a bookable room or thing of a location, a **person** a user of the tenant. Persons
+ * belong to **groups**; a **policy** says what groups may do with the resources that have it.
  */
 export { type Applied, applyTenantFile, writeTenant } from './apply.ts';
 export { changeDisplayPerson, createDisplayPerson } from './display-persons.ts';
+export {
+  changeGroup,
+  createGroup,
+  deleteGroup,
+  findGroup,
+  getGroup,
+  groupList,
+  listGroups,
+} from './groups.ts';
 export {
   changeLocation,
   createLocation,
@@ -27,6 +37,15 @@ export {
   listPersonsOf,
   personList,
 } from './persons.ts';
+export {
+  changePolicy,
+  createPolicy,
+  deletePolicy,
+  findPolicy,
+  getPolicy,
+  listPolicies,
+  policyList,
+} from './policies.ts';
 export {
   changeResource,
   createResource,

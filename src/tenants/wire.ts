@@ -9,7 +9,7 @@ import type { Resource } from './resources.ts';
 
 export const role = z.enum(roles).meta({ id: 'Role', description: 'What a person may do (contract 3).' });
 
-const version = positive('Counts the changes of the record; its ETag.');
+export const version = positive('Counts the changes of the record; its ETag.');
 
 const told = {
   resource: {
@@ -20,6 +20,7 @@ const told = {
     Mailbox: 'The address of its calendar on the mail server; null where it has none.',
     CheckInMinutes:
       'Minutes after its start by which a booking must be checked in, or else it is released; null where nobody checks in.',
+    PolicyId: 'The policy that says who may see and book it; null where everybody may.',
     Active: 'Whether it can be booked; resources are retired, never deleted.',
   },
   location: {
@@ -46,6 +47,7 @@ export const resourceRecord = z
     Equipment: z.array(z.string().max(100)).max(100).meta({ description: told.resource.Equipment }),
     Mailbox: z.string().max(320).nullable().meta({ description: told.resource.Mailbox }),
     CheckInMinutes: z.int().min(1).max(240).nullable().meta({ description: told.resource.CheckInMinutes }),
+    PolicyId: id(told.resource.PolicyId).nullable(),
     Active: flag(told.resource.Active),
     Version: version,
   })
@@ -90,14 +92,16 @@ function described<Shape extends Record<string, z.ZodType>>(
   ) as Shape;
 }
 
-const resourceMembers = described(resourceFields, told.resource);
+export const sentId = z.int('must be a whole number').min(1, 'must be 1 or more');
+
+const resourceMembers = described(
+  { ...resourceFields, PolicyId: sentId.nullable() },
+  told.resource as Record<keyof typeof resourceFields | 'PolicyId', string>,
+);
 const locationMembers = described(locationFields, told.location);
 const personMembers = described(personFields, told.person);
 
-const locationId = z
-  .int('must be a whole number')
-  .min(1, 'must be 1 or more')
-  .meta({ description: 'The location where it is.' });
+const locationId = sentId.meta({ description: 'The location where it is.' });
 
 export const newResource = z
   .strictObject({
@@ -108,6 +112,7 @@ export const newResource = z
     Equipment: resourceMembers.Equipment.default([]),
     Mailbox: resourceMembers.Mailbox.default(null),
     CheckInMinutes: resourceMembers.CheckInMinutes.default(null),
+    PolicyId: resourceMembers.PolicyId.default(null),
   })
   .meta({ id: 'NewResource', description: 'A resource to be made.' });
 export const resourceChanges = z
@@ -115,7 +120,7 @@ export const resourceChanges = z
   .partial()
   .meta({
     id: 'ResourceChanges',
-    description: 'What to change; null clears a capacity, a mailbox or the check-in.',
+    description: 'What to change; null clears a capacity, a mailbox, the check-in or the policy.',
   });
 
 export const newLocation = z
@@ -137,7 +142,8 @@ export const toLocationRecord: (location: Location) => z.output<typeof locationR
 export const toPersonRecord: (person: PersonRecord) => z.output<typeof personRecord> = recordOf(personRecord);
 export const toPersonReference = recordOf(personReference);
 
-const ofName = (most: number, description: string) => z.string().min(1).max(most).optional().meta({ description });
+export const ofName = (most: number, description: string) =>
+  z.string().min(1).max(most).optional().meta({ description });
 const active = parameters.flag('Only those that are, or are not, active; both when left out.');
 
 /** Which resources, locations and persons a list has. */
@@ -152,5 +158,6 @@ export const locationFilter = z.strictObject({ Active: active });
 export const personFilter = z.strictObject({
   Email: ofName(254, 'Only the person of this e-mail address, in whatever case.'),
   Role: role.optional().meta({ description: 'Only those of this role.' }),
+  GroupId: parameters.id('Only the members of this group.').optional(),
   Active: active,
 });

@@ -76,7 +76,13 @@ export async function makeDisplay(
       .execute();
   const viewer: Viewer = {
     ...{ mandatorId, mandator: code, personId, displayName: name, email, timeZone: 'Europe/Berlin' },
-    ...{ role: 'Display', pinId: null, display: { displayId, mayBook, privacy, resourceIds } },
+    ...{
+      role: 'Display',
+      groupIds: [],
+      hiddenRooms: [],
+      pinId: null,
+      display: { displayId, mayBook, privacy, resourceIds },
+    },
     ...{ credential: `display ${displayId}`, expiresAt },
   };
   return { displayId, personId, viewer };

@@ -43,6 +43,8 @@ async function openTenant(db: Database, code: string, rooms: string[]) {
     ...{
       timeZone: 'Europe/Berlin',
       role: person.role as Viewer['role'],
+      groupIds: [],
+      hiddenRooms: [],
       pinId: 1,
       display: null,
       credential: person.email,

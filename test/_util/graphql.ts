@@ -87,6 +87,8 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
         timeZone: 'Europe/Berlin',
         role: role as Viewer['role'],
         usersMayImport: true,
+        groupIds: [],
+        hiddenRooms: [],
         pinId: 1,
         display: null,
         credential: token,

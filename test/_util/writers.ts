@@ -16,7 +16,7 @@ const owners: Record<string, readonly string[]> = {
   'mail-inbox': ['mail_notification'],
   'mail-subscriptions': ['mail_server', 'mail_subscription', 'mail_subscription_history'],
   'opening-hours': ['opening_exception', 'opening_rule'],
-  tenants: ['location', 'mandator', 'person', 'resource'],
+  tenants: ['location', 'mandator', 'person', 'person_group', 'person_group_member', 'policy', 'resource'],
 };
 
 /** Files outside of the room of a table that write it, and why they must. */

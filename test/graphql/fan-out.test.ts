@@ -121,7 +121,7 @@ type Asked = {
 async function watch({ query, variables = {}, operationName, viewer = {} }: Asked): Promise<Frames> {
   const contextValue = {
     requestId: 'test',
-    viewer: { mandatorId: 1, role: 'User', display: null, ...viewer },
+    viewer: { mandatorId: 1, role: 'User', hiddenRooms: [], display: null, ...viewer },
   } as GraphqlCall;
   const opened = await subscriptions.open({
     ...{ schema, document: parse(query), variableValues: variables, contextValue },

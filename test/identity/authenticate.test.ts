@@ -69,6 +69,8 @@ describe('a valid token', () => {
       timeZone: 'Europe/Berlin',
       role: 'User',
       usersMayImport: true,
+      groupIds: [],
+      hiddenRooms: [],
       pinId: pin,
       display: null,
       credential: expect.stringMatching(/^[\w-]{22}$/),

@@ -1,0 +1,149 @@
+/** Groups of persons, which policies name: Admins read and write them, and each person reads its own. */
+import { sql } from 'kysely';
+import { checkAdmin, checkGroupReader } from '../access.ts';
+import type { Act, Versions, Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { readById } from '../db/read-by-id.ts';
+import { InvalidInput } from '../errors.ts';
+import { changeRecord, deleteRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
+
+export type Group = { id: number; name: string; version: number };
+
+/** Ids of persons; one that is to be added and removed is removed. */
+export type MembersMoved = {
+  addMembers?: readonly number[] | undefined;
+  removeMembers?: readonly number[] | undefined;
+};
+export type NewGroup = Pick<Group, 'name'> & MembersMoved;
+export type GroupChanges = Partial<Pick<Group, 'name'>> & MembersMoved;
+export type GroupFilter = { personId?: number | undefined; name?: string | undefined };
+
+export const groupList: List<Group> = { name: 'groups', key: idKey, keyOf: ({ id }) => id };
+
+const columns = ['id', 'name', 'version'] as const;
+const kind: RecordKind = {
+  table: 'person_group',
+  noun: 'group',
+  columns,
+  taken: 'Another group has this name already; choose another.',
+  used: 'A policy names this group; take it out of the policies first.',
+};
+
+const groupById = readById<Group>('group by id', (db, asked) =>
+  db
+    .selectFrom(asked)
+    .innerJoin('person_group', (join) =>
+      join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'),
+    )
+    .select([...columns, 'position']),
+);
+
+/** The groups of the tenant by id. @throws Forbidden unless for an Admin, or for the groups of the caller itself */
+export async function listGroups(
+  db: Database,
+  viewer: Viewer,
+  { personId, name }: GroupFilter,
+  { limit, after }: PageRequest,
+): Promise<Page<Group>> {
+  checkGroupReader(viewer, personId);
+  const isIn = sql<boolean>`exists (
+    select from person_group_member as member
+    where member.mandator_id = person_group.mandator_id and member.group_id = person_group.id
+      and member.person_id = ${personId})`;
+  const rows = await db
+    .selectFrom('person_group')
+    .where('mandator_id', '=', viewer.mandatorId)
+    .select(columns)
+    .$if(personId !== undefined, (query) => query.where(isIn))
+    .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`))
+    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
+    .orderBy('id')
+    .limit(limit + 1)
+    .execute();
+  return toPage(groupList, rows, limit);
+}
+
+/** @throws Forbidden */
+export async function findGroup(db: Database, viewer: Viewer, id: number): Promise<Group | undefined> {
+  checkAdmin(viewer);
+  return await groupById(db, viewer.mandatorId, id);
+}
+
+/** @throws Forbidden; NotFound, also for a group of another tenant */
+export async function getGroup(db: Database, viewer: Viewer, id: number): Promise<Group> {
+  const found = await findGroup(db, viewer, id);
+  if (!found) throw noRecord(kind);
+  return found;
+}
+
+/** @throws Forbidden; Conflict when the name is taken; InvalidInput for an unknown person */
+export function createGroup(db: Database, act: Act, { name, ...members }: NewGroup): Promise<Group> {
+  checkAdmin(act.viewer);
+  return db.transaction().execute(async (trx) => {
+    const group = await insertRecord<Group>(trx, act, kind, { name }, members);
+    await writeMembers(trx, act.viewer.mandatorId, group.id, members);
+    return group;
+  });
+}
+
+/**
+ * Changes the name and the members; what the members may do and see changes at once, on every process.
+ * @throws Forbidden, NotFound, PreconditionFailed; Conflict when the name is taken; InvalidInput for an unknown person
+ */
+export function changeGroup(
+  db: Database,
+  act: Act,
+  id: number,
+  expected: Versions,
+  { name, ...members }: GroupChanges,
+): Promise<Group> {
+  checkAdmin(act.viewer);
+  return db.transaction().execute((trx) =>
+    changeRecord<Group>(trx, act, kind, { id, expected }, { name }, async () => {
+      const hasMoved = await writeMembers(trx, act.viewer.mandatorId, id, members);
+      // A change of members alone counts as one of the group.
+      return hasMoved ? { columns: { version: sql`person_group.version + 1` }, told: members } : {};
+    }),
+  );
+}
+
+/** @throws Forbidden, NotFound, PreconditionFailed; Conflict while a policy names the group */
+export function deleteGroup(db: Database, act: Act, id: number, expected: Versions): Promise<Group> {
+  checkAdmin(act.viewer);
+  return db.transaction().execute((trx) => deleteRecord<Group>(trx, act, kind, { id, expected }));
+}
+
+/** @returns whether anything has changed @throws InvalidInput for an unknown person */
+async function writeMembers(
+  trx: Transaction,
+  mandatorId: number,
+  groupId: number,
+  { addMembers = [], removeMembers = [] }: MembersMoved,
+): Promise<boolean> {
+  await checkPersons(trx, mandatorId, addMembers);
+  const added = await sql`
+    insert into person_group_member (mandator_id, group_id, person_id)
+    select ${mandatorId}, ${groupId}, id from unnest(${addMembers}::bigint[]) as id
+    where id <> all (${removeMembers}::bigint[])
+    on conflict do nothing`.execute(trx);
+  const removed = await sql`
+    delete from person_group_member
+    where mandator_id = ${mandatorId} and group_id = ${groupId} and person_id = any (${removeMembers}::bigint[])`.execute(
+    trx,
+  );
+  return Boolean(added.numAffectedRows || removed.numAffectedRows);
+}
+
+/** @throws InvalidInput naming each person that there is not */
+async function checkPersons(trx: Transaction, mandatorId: number, ids: readonly number[]): Promise<void> {
+  const { rows } = await sql<{ id: number }>`
+    select id from person where mandator_id = ${mandatorId} and id = any (${ids}::bigint[]) for key share`.execute(trx);
+  const known = new Set(rows.map(({ id }) => id));
+  const faults = ids.flatMap((id, at) => {
+    const pointer = `/AddMembers/${at}`;
+    const message = `AddMembers[${at}]: there is no person ${id}.`;
+    return known.has(id) ? [] : [{ field: 'AddMembers', pointer, code: 'UnknownPerson', message }];
+  });
+  if (faults.length > 0) throw new InvalidInput(faults[0]!.message, faults.slice(0, 100));
+}

@@ -1,0 +1,88 @@
+import type { InputRef, ObjectRef } from '@pothos/core';
+import type { z } from 'zod';
+import type { Act, Context, Versions } from '../context.ts';
+import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
+import { type Fields, toFields } from '../fields.ts';
+import type { Builder, Types } from '../graphql/builder.ts';
+import { bodyType, readBody } from '../graphql/record.ts';
+import { readId } from '../input.ts';
+
+type Body = z.ZodObject & z.ZodType<object>;
+
+/** Adds the mutations that create and change records of one kind, with the body schemas of REST. */
+export function addChanges<New extends Body, Changes extends Body>(
+  builder: Builder,
+  noun: string,
+  // biome-ignore lint/suspicious/noExplicitAny: of whatever source
+  record: ObjectRef<Types, any>,
+  create: {
+    schema: New;
+    run(db: Context['db'], act: Act, fields: Fields<z.output<New>>): Promise<object>;
+  },
+  change: {
+    schema: Changes;
+    run(
+      db: Context['db'],
+      act: Act,
+      id: number,
+      versions: Versions,
+      changes: Fields<z.output<Changes>>,
+    ): Promise<object>;
+  },
+  /** Absent for what is retired and never deleted. */
+  remove?: (db: Context['db'], act: Act, id: number, versions: Versions) => Promise<object>,
+): void {
+  const type: ObjectRef<Types, object> = record;
+  const input = (verb: string, schema: Body): InputRef<object> => bodyType(builder, `${verb}${noun}Input`, schema);
+  const result = (verb: string) => ({
+    name: `${verb}${noun}Result`,
+    description: `The ${noun.toLowerCase()}, or why not.`,
+  });
+  builder.mutationField(`create${noun}`, (t) =>
+    t.field({
+      type,
+      errors: { types: [Conflict, Forbidden, InvalidInput], union: result('Create') },
+      args: {
+        input: t.arg({ type: input('Create', create.schema), required: true, description: 'What to make.' }),
+      },
+      description: `Makes a ${noun.toLowerCase()}, for Admins.`,
+      resolve: (_root, args, call) => create.run(call.context.db, call, toFields(readBody(create.schema, args.input))),
+    }),
+  );
+  builder.mutationField(`change${noun}`, (t) =>
+    t.field({
+      type,
+      errors: {
+        types: [Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed],
+        union: result('Change'),
+      },
+      args: {
+        id: t.arg.id({ required: true, description: `The id of the ${noun.toLowerCase()}.` }),
+        version: t.arg.int({ required: true, description: 'The version that was read.' }),
+        input: t.arg({
+          type: input('Change', change.schema),
+          required: true,
+          description: 'What to change.',
+        }),
+      },
+      description: `Changes a ${noun.toLowerCase()}, for Admins.`,
+      resolve: (_root, { id, version, input: sent }, call) => {
+        const changes = toFields(readBody(change.schema, sent));
+        return change.run(call.context.db, call, readId(id), [version], changes);
+      },
+    }),
+  );
+  if (!remove) return;
+  builder.mutationField(`delete${noun}`, (t) =>
+    t.field({
+      type,
+      errors: { types: [Conflict, Forbidden, NotFound, PreconditionFailed], union: result('Delete') },
+      args: {
+        id: t.arg.id({ required: true, description: `The id of the ${noun.toLowerCase()}.` }),
+        version: t.arg.int({ required: true, description: 'The version that was read.' }),
+      },
+      description: `Deletes a ${noun.toLowerCase()} that nothing needs any more, for Admins; answers it as it was.`,
+      resolve: (_root, { id, version }, call) => remove(call.context.db, call, readId(id), [version]),
+    }),
+  );
+}
