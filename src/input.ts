@@ -169,7 +169,7 @@ export function respell(error: unknown, sent: unknown): void {
  * The error for the first faults of an input, `mostFaults` at most.
  * @param describe is called for the reported issues only
  */
-export function invalidInput(
+function invalidInput(
   { issues }: z.ZodError,
   describe: (issue: z.core.$ZodIssue) => readonly FieldError[],
 ): InvalidInput {
@@ -178,6 +178,15 @@ export function invalidInput(
   const told = faults.slice(0, mostInMessage).map(({ message }) => message);
   if (count > told.length) told.push(`… and ${count - told.length} more.`);
   return new InvalidInput(told.join(' '), faults);
+}
+
+/** The error for arguments of GraphQL, whose names are those of the schema. */
+export function invalidArguments(error: z.ZodError, sent: object): InvalidInput {
+  const follow: Follow = (path) => ({
+    keys: path.map((part) => (typeof part === 'number' ? part : String(part))),
+    value: path.reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown> | null)?.[part], sent),
+  });
+  return invalidInput(error, (issue) => faultsOf(issue, follow));
 }
 
 /**

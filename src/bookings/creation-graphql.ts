@@ -1,8 +1,9 @@
 import type { ObjectRef } from '@pothos/core';
 import { z } from 'zod';
 import { Conflict, Forbidden, InvalidInput } from '../errors.ts';
+import { bodyType } from '../graphql/body.ts';
 import { type Builder, type Types, typeNamed } from '../graphql/builder.ts';
-import { bodyType, readBody, recordType } from '../graphql/record.ts';
+import { enumType, recordType } from '../graphql/record.ts';
 import { idempotencyKey } from '../input.ts';
 import { alternative, roomConflict, toAlternativeRecord, toConflictRecord } from './occupied-wire.ts';
 import { type Booking, type Created, createBooking, type Occupied, type RoomConflict } from './service.ts';
@@ -85,6 +86,8 @@ export function addCreation(builder: Builder, booking: ObjectRef<Types, Booking>
       .default(null)
       .meta({ description: 'The same key and input within 24 hours give the same bookings again.' }),
   });
+  enumType(builder, wire.newBookingStatus);
+  enumType(builder, wire.newBookingKind);
   const input = bodyType(builder, 'CreateBookingInput', body.meta(wire.newBooking.meta() ?? {}));
   builder.mutationField('createBooking', (t) =>
     t.field({
@@ -94,12 +97,8 @@ export function addCreation(builder: Builder, booking: ObjectRef<Types, Booking>
       },
       description:
         'Books a resource for a time in which it is open and free, once or, with a recurrence rule, as a series.',
-      resolve: (_root, args, { context, viewer }) => {
-        const { IdempotencyKey, ...wanted } = readBody(body, args.input);
-        return createBooking(context.db, viewer, wire.toNewBooking(wanted), {
-          idempotencyKey: IdempotencyKey ?? undefined,
-        });
-      },
+      resolve: (_root, { input: { idempotencyKey, ...wanted } }, { context, viewer }) =>
+        createBooking(context.db, viewer, wire.toNewBooking(wanted), { idempotencyKey: idempotencyKey ?? undefined }),
     }),
   );
 }

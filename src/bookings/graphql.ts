@@ -1,9 +1,10 @@
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
+import { bodyType, judgedBy } from '../graphql/body.ts';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
-import { bodyType, enumType, readBody, recordFields, recordType } from '../graphql/record.ts';
+import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { readLongId } from '../input.ts';
 import { sortOrder } from '../query-parameters.ts';
@@ -83,11 +84,7 @@ function addQueries(builder: Builder, { booking, order }: BookingTypes, filter: 
 }
 
 function addChanges(builder: Builder, { booking }: BookingTypes): void {
-  const { description: ofScope = '' } = wire.scope.meta() ?? {};
-  const scope = builder.enumType('Scope', {
-    description: ofScope,
-    values: { THIS: { value: 'This' }, FOLLOWING: { value: 'Following' }, ALL: { value: 'All' } } as const,
-  });
+  const scope = enumType(builder, wire.scope);
   const conflictHandling = enumType(builder, wire.conflictHandling);
   const input = bodyType(builder, 'ChangeBookingInput', wire.bookingChanges);
   const description = 'The booking, or why not.';
@@ -123,13 +120,11 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         },
         description:
           'Changes a booking that was made here; with a scope the others of its series, each at the same local time of its own day.',
-        resolve: (_root, args, { context, viewer }) => {
-          const changes = wire.toChanges(readBody(wire.bookingChanges, args.input));
-          return bookings.changeBooking(context.db, viewer, readLongId(args.id), [args.version], changes, {
+        resolve: (_root, args, { context, viewer }) =>
+          bookings.changeBooking(context.db, viewer, readLongId(args.id), [args.version], args.input, {
             scope: args.scope ?? 'This',
             conflictHandling: args.conflictHandling ?? 'Fail',
-          });
-        },
+          }),
       }),
       cancelBooking: t.field({
         type: booking,
@@ -168,13 +163,16 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
             description:
               'The version that was read, so that a call which is repeated extends once; whichever there is when left out.',
           }),
-          minutes: t.arg.int({ required: true, description: 'By how many minutes it ends later.' }),
+          minutes: t.arg.int({
+            required: true,
+            description: 'By how many minutes it ends later.',
+            validate: judgedBy(wire.extension.shape.Minutes),
+          }),
         },
         description: 'Lets a booking end later, where its resource is free and open.',
         resolve: (_root, { id, version, minutes }, { context, viewer }) => {
-          const { Minutes } = readBody(wire.extension, { minutes });
           const versions = version == null ? undefined : [version];
-          return bookings.extendBooking(context.db, viewer, readLongId(id), versions, Minutes);
+          return bookings.extendBooking(context.db, viewer, readLongId(id), versions, minutes);
         },
       }),
       undoBooking: t.field({

@@ -119,7 +119,7 @@ export const routes = [
     },
     handle: async ({ db, config }, { viewer, body, request }) => {
       const idempotencyKey = readIdempotencyKey(request);
-      const created = await bookings.createBooking(db, viewer, wire.toNewBooking(body), { idempotencyKey });
+      const created = await bookings.createBooking(db, viewer, wire.toNewBooking(toFields(body)), { idempotencyKey });
       const location = `${config.BaseUrl}/${viewer.mandator}/api${path}/${created.booking.id}`;
       return recordAnswer(toCreatedRecord(created), { status: 201, location });
     },
@@ -158,7 +158,7 @@ export const routes = [
     handle: async ({ db }, { viewer, params, query, body, headers }) => {
       const options = { scope: query.Scope, conflictHandling: query.ConflictHandling };
       const versions = readIfMatch(headers);
-      const changed = await bookings.changeBooking(db, viewer, params.id, versions, wire.toChanges(body), options);
+      const changed = await bookings.changeBooking(db, viewer, params.id, versions, toFields(body), options);
       return recordAnswer(wire.toBookingRecord(changed));
     },
   }),

@@ -1,11 +1,10 @@
 /** Bookings as clients see and send them: REST in Pascal case, GraphQL in camel case (contract 5.2). */
 import { z } from 'zod';
-import { flag, id, instant, maybeInstant, maybeText, positive, sentInstant, text, toFields } from '../fields.ts';
+import { type Fields, flag, id, instant, maybeInstant, maybeText, positive, sentInstant, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
 import {
   type Booking,
-  type BookingChanges,
   bookingKinds,
   bookingStatuses,
   conflictHandlings,
@@ -33,10 +32,19 @@ export const scope = z.enum(scopes).meta({
   description:
     'Which bookings of a series: the one that is named, it and those that start later, or all that have not ended.',
 });
-export const conflictHandling = z.enum(conflictHandlings).meta({
+export const conflictHandling = z.enum(conflictHandlings, 'must be Fail or Skip').meta({
   id: 'ConflictHandling',
   description:
     'What happens to a series of which some bookings meet others: nothing is done at all, or those are left as they are.',
+});
+
+export const newBookingStatus = z.enum(['Confirmed', 'Tentative'], 'must be Confirmed or Tentative').meta({
+  id: 'NewBookingStatus',
+  description: 'How a booking is sent: certain or not, either of which occupies the resource.',
+});
+export const newBookingKind = z.enum(['Booking', 'Block'], 'must be Booking or Block').meta({
+  id: 'NewBookingKind',
+  description: 'What is made: a booking, or a block.',
 });
 
 const longestSubject = 200;
@@ -151,9 +159,7 @@ const sent = {
     .meta({ description: told.description }),
   Start: sentInstant(wrongInstant).meta({ description: told.start }),
   End: sentInstant(wrongInstant).meta({ description: told.end }),
-  Status: z.enum(['Confirmed', 'Tentative'], 'must be Confirmed or Tentative').meta({
-    description: 'Confirmed or Tentative; either occupies the resource.',
-  }),
+  Status: newBookingStatus.meta({ description: 'Confirmed or Tentative; either occupies the resource.' }),
   IsPrivate: flag(told.isPrivate),
   SetupMinutes: sentMinutes(0, told.setupMinutes),
   TeardownMinutes: sentMinutes(0, told.teardownMinutes),
@@ -163,8 +169,7 @@ export const newBooking = z
   .strictObject({
     ...sent,
     Description: sent.Description.default(null).meta({ description: told.description }),
-    Kind: z
-      .enum(['Booking', 'Block'], 'must be Booking or Block')
+    Kind: newBookingKind
       .default('Booking')
       .meta({ description: 'Booking, or Block to keep the resource from being booked, for Admins.' }),
     Status: sent.Status.default('Confirmed'),
@@ -180,7 +185,7 @@ export const newBooking = z
     )
       .nullable()
       .default(null),
-    ConflictHandling: z.enum(conflictHandlings, 'must be Fail or Skip').default('Fail').meta({
+    ConflictHandling: conflictHandling.default('Fail').meta({
       description: 'Of a series: with Skip the bookings that meet others are left out, with Fail none is made then.',
     }),
   })
@@ -195,12 +200,13 @@ export const extension = z
   .strictObject({ Minutes: sentMinutes(1, 'By how many minutes it ends later.') })
   .meta({ id: 'Extension', description: 'How long a booking is extended.' });
 
-export function toNewBooking(body: z.output<typeof newBooking>): NewBooking {
-  const { organizerId, recurrenceRule, ...others } = toFields(body);
+export function toNewBooking({
+  organizerId,
+  recurrenceRule,
+  ...others
+}: Fields<z.output<typeof newBooking>>): NewBooking {
   return { ...others, organizerId: organizerId ?? undefined, recurrenceRule: recurrenceRule ?? undefined };
 }
-
-export const toChanges = (body: z.output<typeof bookingChanges>): BookingChanges => toFields(body);
 
 /** Instants are texts, which `JSON.stringify` writes in a fifth of the time of dates. */
 export function toBookingRecord(booking: Booking) {

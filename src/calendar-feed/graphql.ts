@@ -1,8 +1,9 @@
 import { Conflict, Forbidden, InvalidInput, NotFound } from '../errors.ts';
+import { judgedBy } from '../graphql/body.ts';
 import type { AddTypes } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { recordType } from '../graphql/record.ts';
-import { readId, readInput } from '../input.ts';
+import { readId } from '../input.ts';
 import type { CreatedToken } from './service.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';
@@ -49,13 +50,11 @@ export const addTypes: AddTypes = (builder) => {
       },
       args: {
         resourceId: t.arg.id({ required: true, description: 'The resource whose feed it shall open.' }),
-        label: t.arg.string({ description: 'What it is for.' }),
+        label: t.arg.string({ description: 'What it is for.', validate: judgedBy(wire.newToken.shape.Label) }),
       },
       description: 'Makes an address for calendar programs, which shows the bookings of a resource as you see them.',
-      resolve: (_root, { resourceId, label }, { context, viewer }) => {
-        const { Label } = readInput(wire.newToken, { Label: label ?? null });
-        return feed.createToken(context, viewer, readId(resourceId), Label);
-      },
+      resolve: (_root, { resourceId, label }, { context, viewer }) =>
+        feed.createToken(context, viewer, readId(resourceId), label ?? null),
     }),
     revokeCalendarToken: t.field({
       type: token,

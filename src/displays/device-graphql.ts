@@ -1,9 +1,9 @@
 /** Devices over GraphQL: Admins pair, list, change and revoke them; devices report their health. */
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
-import { toFields } from '../fields.ts';
+import { bodyType } from '../graphql/body.ts';
 import type { AddTypes, Builder } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
-import { bodyType, enumType, readBody, recordFields, recordType } from '../graphql/record.ts';
+import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { readId } from '../input.ts';
 import * as wire from './device-wire.ts';
 import * as displays from './service.ts';
@@ -49,8 +49,7 @@ function addAdminFields(builder: Builder, display: DisplayType): void {
       errors: { types: [Conflict, Forbidden, InvalidInput], union: union('PairDisplayResult') },
       args: { input: t.arg({ type: pairInput, required: true, description: 'Which device, and for what.' }) },
       description: 'Confirms the code that a device shows: from then on its token counts. For Admins.',
-      resolve: (_root, { input }, call) =>
-        displays.pairDisplay(call.context.db, call, toFields(readBody(wire.newDisplay, input))),
+      resolve: (_root, { input }, call) => displays.pairDisplay(call.context.db, call, input),
     }),
     changeDisplay: t.field({
       type: display,
@@ -64,10 +63,8 @@ function addAdminFields(builder: Builder, display: DisplayType): void {
         input: t.arg({ type: changeInput, required: true, description: 'What to change.' }),
       },
       description: 'Changes what a display is called, shows and may do; at once. For Admins.',
-      resolve: (_root, args, call) => {
-        const changes = toFields(readBody(wire.displayChanges, args.input));
-        return displays.changeDevice(call.context.db, call, readId(args.id), [args.version], changes);
-      },
+      resolve: (_root, { id, version, input }, call) =>
+        displays.changeDevice(call.context.db, call, readId(id), [version], input),
     }),
     revokeDisplay: t.field({
       type: display,
@@ -98,8 +95,7 @@ function addOwnFields(builder: Builder, display: DisplayType): void {
       },
       args: { input: t.arg({ type: healthInput, required: true, description: 'How it is.' }) },
       description: 'What a paired device tells of itself, every few minutes.',
-      resolve: (_root, { input }, { context, viewer }) =>
-        displays.reportHealth(context, viewer, toFields(readBody(wire.healthReport, input))),
+      resolve: (_root, { input }, { context, viewer }) => displays.reportHealth(context, viewer, input),
     }),
   );
 }

@@ -15,7 +15,8 @@ import {
   NotFound,
   PreconditionFailed,
 } from '../errors.ts';
-import { invalidInput } from '../input.ts';
+import { invalidArguments } from '../input.ts';
+import FaultsPlugin from './faults.ts';
 import type { Caller } from './holders.ts';
 import type { Streams } from './streams.ts';
 
@@ -44,13 +45,6 @@ function readDate(value: unknown): string {
   return read.data;
 }
 
-function asInvalidInput(error: z.ZodError): InvalidInput {
-  return invalidInput(error, ({ path, message }) => {
-    const field = path.join('.');
-    return [{ field, pointer: null, code: 'InvalidType', message: `${field}: ${message}.` }];
-  });
-}
-
 /** A reference by name to a type that another room adds. */
 export const typeNamed = <Source extends object>(name: string) => name as unknown as ObjectRef<Types, Source>;
 
@@ -66,11 +60,11 @@ export function createBuilder() {
       ID: { Input: string; Output: string | number };
     };
   }>({
-    // The errors plugin comes first, so that it also sees the errors of argument checks.
-    plugins: [ErrorsPlugin, ZodPlugin, ComplexityPlugin],
+    // The errors plugin comes first, so that it also sees the errors of argument checks, which have GraphQL's names already.
+    plugins: [ErrorsPlugin, ZodPlugin, FaultsPlugin, ComplexityPlugin],
     defaultFieldNullability: false,
     errors: { directResult: true, defaultTypes: [] },
-    zod: { validationError: asInvalidInput },
+    zod: { validationError: invalidArguments },
     // limits.ts checks the cost, before execution and for subscriptions too.
     complexity: { disabled: true },
   });
@@ -102,9 +96,6 @@ export function createBuilder() {
   return builder;
 }
 
-/** Respells a pointer: names of GraphQL inputs are in camel case. */
-const inCamelCase = (pointer: string) => pointer.replaceAll(/(?<=\/)[A-Z]/g, (first) => first.toLowerCase());
-
 function addProblems(builder: Builder): void {
   const problem = builder.interfaceRef<DomainError>('Problem').implement({
     description: 'An expected failure, as a member of a result union.',
@@ -119,7 +110,7 @@ function addProblems(builder: Builder): void {
       field: t.exposeString('field', { nullable: true, description: 'The name of the faulty member.' }),
       pointer: t.exposeString('pointer', {
         nullable: true,
-        description: 'JSON pointer (RFC 6901) into what was sent.',
+        description: 'JSON pointer (RFC 6901) into the arguments of the field: `/input/start`.',
       }),
       code: t.exposeString('code', { description: 'What kind of fault.' }),
       message: t.exposeString('message', { description: 'For people.' }),
@@ -133,8 +124,7 @@ function addProblems(builder: Builder): void {
       errors: t.field({
         type: [fieldError],
         description: 'Every fault that was found.',
-        resolve: ({ errors }) =>
-          errors.map(({ pointer, ...fault }) => ({ ...fault, pointer: pointer && inCamelCase(pointer) })),
+        resolve: ({ errors }) => errors,
       }),
     }),
   });

@@ -33,8 +33,9 @@ const most = {
   fields: 200,
   cost: 10_000,
   faults: 20,
-  faultsOfVariables: 1,
   values: 50_000,
+  /** Of a call whose wrong names get suggestions, and of whose variables more than the first fault is told. */
+  explained: { characters: 10_000, values: 200, faults: 3 },
 };
 
 /** The variables of an operation, or their first fault. Only one, because a fault may quote all of the input. */
@@ -42,23 +43,44 @@ export const readVariables = (
   schema: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[] = [],
   sent: ExecutionArgs['variableValues'] = {},
-) =>
-  getVariableValues(schema, definitions, sent ?? {}, {
-    maxErrors: most.faultsOfVariables,
-    hideSuggestions: true,
-  });
+) => getVariableValues(schema, definitions, sent ?? {}, { maxErrors: 1, hideSuggestions: true });
+
+/** Every fault of an operation's variables, with suggestions, where they are few and short; undefined for others. */
+export function explainVariables(args: ExecutionArgs): readonly GraphQLError[] | undefined {
+  const { schema, document, operationName, variableValues } = args;
+  const { values, characters } = most.explained;
+  const operation = getOperationAST(document, operationName);
+  if (!operation || exceeds(variableValues, values, characters)) return undefined;
+  const definitions = operation.variableDefinitions ?? [];
+  return getVariableValues(schema, definitions, variableValues ?? {}, { maxErrors: most.faults }).errors;
+}
+
+/** The faults of a document. A suggestion is looked for among all names, so only a few of a short document get one. */
+function findFaults(...[schema, document, rules]: Parameters<typeof validate>): readonly GraphQLError[] {
+  const faults = validate(schema, document, rules, { maxErrors: most.faults, hideSuggestions: true });
+  const length = document.loc?.source.body.length ?? Infinity;
+  const { characters, faults: few } = most.explained;
+  return faults.length > 0 && faults.length <= few && length <= characters ? validate(schema, document, rules) : faults;
+}
 
 const refusal = (message: string) => new GraphQLError(message, { extensions: { code: 'LIMIT' } });
 
-/** Stops counting at the first value too many. Not recursive, because values may be nested to any depth. */
-function hasTooManyValues(variables: unknown): boolean {
+/** Stops counting at the first value or character too many. Not recursive, because values may be nested to any depth. */
+function exceeds(variables: unknown, mostValues: number, mostCharacters = Infinity): boolean {
   const left = [variables];
+  let characters = 0;
   for (let counted = 0; left.length > 0; counted++) {
     const value = left.pop();
-    if (typeof value !== 'object' || value === null) continue;
-    const inner = Object.values(value);
-    if (counted + left.length + inner.length > most.values) return true;
-    for (const one of inner) left.push(one);
+    if (typeof value === 'string') characters += value.length;
+    if (typeof value === 'object' && value !== null) {
+      const names = Object.keys(value);
+      if (counted + left.length + names.length > mostValues) return true;
+      for (const name of names) {
+        characters += name.length;
+        left.push((value as Record<string, unknown>)[name]);
+      }
+    }
+    if (characters > mostCharacters) return true;
   }
   return false;
 }
@@ -180,13 +202,13 @@ export function createLimits(countRequest: (viewer: Viewer, uses: number) => voi
     const { schema, document, operationName, variableValues } = args;
     const operation = getOperationAST(document, operationName);
     // Checked first, because each value is read several times, before and during execution.
-    if (hasTooManyValues(variableValues))
+    if (exceeds(variableValues, most.values))
       return [refusal(`The variables hold more than ${most.values} values; send larger imports through REST.`)];
     // Without an operation, execution reports the error.
     if (!operation || isAffordable(args)) return undefined;
     // Checked here, because the cost calculation would report every one of a million faults.
     const { errors } = readVariables(schema, operation.variableDefinitions, variableValues);
-    if (errors) return [...errors];
+    if (errors) return [...(explainVariables(args) ?? errors)];
     try {
       const error = checkCost(args, operation);
       if (error) return [error];
@@ -222,9 +244,7 @@ export function createLimits(countRequest: (viewer: Viewer, uses: number) => voi
     },
     onValidate({ setValidationFn, addValidationRule }) {
       addValidationRule(refuseIntrospectionAliases);
-      setValidationFn((schema, document, rules) =>
-        validate(schema, document, rules, { maxErrors: most.faults, hideSuggestions: true }),
-      );
+      setValidationFn(findFaults);
     },
     onExecute: (payload) => stopIfTooCostly(payload as Stop),
     onSubscribe: (payload) => stopIfTooCostly(payload as Stop),

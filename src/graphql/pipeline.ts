@@ -8,7 +8,7 @@ import type { GraphqlCall } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
 import type { Result } from './execution.ts';
 import { createSubscriptions, type Opened } from './frames.ts';
-import { createLimits } from './limits.ts';
+import { createLimits, explainVariables } from './limits.ts';
 import { type Plan, planQuery } from './plan.ts';
 import { createSchema } from './schema.ts';
 
@@ -18,7 +18,12 @@ type Known = { result?: Result; refusal?: Result };
 /** GraphQL's own executor. It tells a source at once that the client has left, even while the source waits. */
 const engine: Plugin = {
   onExecute({ setExecuteFn }) {
-    setExecuteFn((args) => execute({ ...args, hideSuggestions: true }));
+    setExecuteFn((args) => {
+      const result = execute({ ...args, hideSuggestions: true });
+      // Only variables fail at once and without data.
+      const isRefused = 'errors' in result && !('data' in result);
+      return isRefused ? { errors: explainVariables(args) ?? result.errors } : result;
+    });
   },
   onSubscribe({ args, setSubscribeFn }) {
     const { refusal } = args.contextValue as Known;

@@ -2,11 +2,10 @@
  * Makes GraphQL types from the schemas of REST's records: the same members in camel case, with the same values and
  * descriptions.
  */
-import type { EnumRef, InputRef, ObjectFieldBuilder, ObjectRef } from '@pothos/core';
+import type { EnumRef, ObjectFieldBuilder, ObjectRef } from '@pothos/core';
 import type { z } from 'zod';
-import { lowerFirst } from '../fields.ts';
-import { readInput } from '../input.ts';
 import type { Builder, Types } from './builder.ts';
+import { nameOf } from './names.ts';
 
 /** Types of members whose names are not the ids of their schemas. */
 export type Members = ReadonlyMap<z.ZodType, MemberType>;
@@ -34,7 +33,7 @@ type Definition = { innerType: z.ZodType; element: z.ZodType; in: z.ZodType };
 const definitionOf = (schema: z.ZodType) => schema.def as unknown as Definition;
 
 /** A schema without its optional, nullable and default wrappers and its transformations. */
-function bare(schema: z.ZodType): z.ZodType {
+export function bare(schema: z.ZodType): z.ZodType {
   if (schema.def.type === 'pipe') return bare(definitionOf(schema).in);
   const isWrapped = ['optional', 'nullable', 'default'].includes(schema.def.type);
   return isWrapped ? bare(definitionOf(schema).innerType) : schema;
@@ -46,14 +45,14 @@ function isId(schema: z.ZodType): boolean {
   return schema.def.type === 'number' ? (maxValue ?? Infinity) >= 2 ** 31 : format === 'uuid';
 }
 
-/** What `find` returns for a schema, or else for the schema from which it was made by `meta`. */
+/** What `find` returns for a schema, or else for one of those from which it was made by `meta`. */
 function findFor(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unknown {
   const parent = schema._zod.parent as z.ZodType | undefined;
-  return find(schema) ?? (parent && find(parent));
+  return find(schema) ?? (parent && findFor(parent, find));
 }
 
 /** @param find returns the type of a schema that is no scalar */
-function typeOf(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unknown {
+export function typeOf(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unknown {
   const { type } = schema.def;
   if (type === 'array') return [typeOf(definitionOf(schema).element, find)];
   const known = findFor(schema, find);
@@ -62,7 +61,7 @@ function typeOf(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unknow
   return formats[(schema as z.ZodISODate).format ?? ''] ?? scalars[type];
 }
 
-const describe = (schema: z.ZodType) => schema.description ?? bare(schema).description ?? '';
+export const describe = (schema: z.ZodType) => schema.description ?? bare(schema).description ?? '';
 
 /** Keeps the last record. The fields of an object are resolved one after the other, so it is made once for all. */
 function madeOnce<Source extends object>(toRecord: (source: Source) => object): (source: Source) => object {
@@ -86,7 +85,7 @@ export function recordFields<Source extends object>(
   const recordOf = madeOnce(toRecord);
   return Object.fromEntries(
     Object.entries(shape as Record<string, z.ZodType>).map(([name, schema]) => [
-      lowerFirst(name),
+      nameOf(name),
       t.field({
         type: typeOf(bare(schema), (member) => members.get(member) ?? member.meta()?.id) as 'String',
         nullable: schema.isNullable() as false,
@@ -109,48 +108,4 @@ export function recordType<Source extends object>(
     description: schema.description ?? '',
     fields: (t) => recordFields(t, schema, toRecord, members),
   });
-}
-
-/**
- * An input type with the members of a body. Each member is optional, and an enumeration is a string, so that `readBody` checks
- * all of it together, as REST does.
- */
-export function bodyType(
-  builder: Builder,
-  name: string,
-  { shape, description = '' }: z.ZodObject,
-  members: ReadonlyMap<z.ZodType, InputRef<object>> = new Map(),
-): InputRef<object> {
-  return builder.inputType(name, {
-    description,
-    fields: (t) =>
-      Object.fromEntries(
-        Object.entries(shape as Record<string, z.ZodType>).map(([member, schema]) => [
-          lowerFirst(member),
-          t.field({
-            type: typeOf(bare(schema), (input) => members.get(input)) as 'String',
-            description: `${schema.isOptional() ? '' : 'Required. '}${describe(schema)}`,
-          }),
-        ]),
-      ),
-  });
-}
-
-/**
- * Checks an input of `bodyType` as REST checks the body, after turning ids into numbers and instants into text again.
- * @throws InvalidInput with all faults
- */
-export function readBody<Schema extends z.ZodObject>(schema: Schema, sent: object): z.output<Schema> {
-  const isOfNumbers = (name: string) => {
-    const [, member] = Object.entries(schema.shape).find(([key]) => lowerFirst(key) === name) ?? [];
-    const type = member && bare(member);
-    return type && (type.def.type === 'array' ? bare(definitionOf(type).element) : type).def.type === 'number';
-  };
-  const asNumber = (value: unknown) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value);
-  const members = Object.entries(sent).map(([name, value]) => {
-    if (value instanceof Date) return [name, value.toISOString()];
-    if (!isOfNumbers(name)) return [name, value];
-    return [name, Array.isArray(value) ? value.map(asNumber) : asNumber(value)];
-  });
-  return readInput(schema, Object.fromEntries(members));
 }

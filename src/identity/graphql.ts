@@ -1,8 +1,9 @@
 import { Conflict, Forbidden, InvalidInput, NotFound } from '../errors.ts';
+import { judgedBy } from '../graphql/body.ts';
 import type { AddTypes } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { recordFields } from '../graphql/record.ts';
-import { idempotencyKey as keySchema, readId, readInput } from '../input.ts';
+import { idempotencyKey as keySchema, readId } from '../input.ts';
 import { createPinFor, listPinsOf, type Pin, pinList, revokePinOf } from './service.ts';
 import { newPin, pinRecord, toPinRecord } from './wire.ts';
 
@@ -50,8 +51,12 @@ export const addTypes: AddTypes = (builder) => {
       },
       args: {
         personId: t.arg.id({ required: true, description: 'The active person who shall hold it.' }),
-        label: t.arg.string({ description: 'What it is for.' }),
-        expiresAt: t.arg({ type: 'DateTime', description: 'When it ends by itself; never when left out.' }),
+        label: t.arg.string({ description: 'What it is for.', validate: judgedBy(newPin.shape.Label) }),
+        expiresAt: t.arg({
+          type: 'DateTime',
+          description: 'When it ends by itself; never when left out.',
+          validate: judgedBy(newPin.shape.ExpiresAt),
+        }),
         idempotencyKey: t.arg.string({
           description:
             'Sent again within 24 hours it makes no second PIN, and is a ConflictProblem: a PIN is told once.',
@@ -59,17 +64,12 @@ export const addTypes: AddTypes = (builder) => {
         }),
       },
       description: 'Makes a PIN for a person, for Admins.',
-      resolve: (_root, { personId, label, expiresAt, idempotencyKey }, call) => {
-        const { Label, ExpiresAt } = readInput(newPin, {
-          Label: label ?? null,
-          ExpiresAt: expiresAt?.toISOString() ?? null,
-        });
-        return createPinFor(call.context, call, readId(personId), {
-          label: Label,
-          expiresAt: ExpiresAt,
+      resolve: (_root, { personId, label, expiresAt, idempotencyKey }, call) =>
+        createPinFor(call.context, call, readId(personId), {
+          label: label ?? null,
+          expiresAt: expiresAt ?? null,
           idempotencyKey: idempotencyKey ?? undefined,
-        });
-      },
+        }),
     }),
     revokePin: t.field({
       type: pin,

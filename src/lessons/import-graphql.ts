@@ -1,17 +1,17 @@
 /** Imports over GraphQL: how jobs are sent, and a batch is cancelled. */
 import type { EnumRef, ObjectRef } from '@pothos/core';
 import { Conflict, Forbidden, InvalidInput, LimitExceeded, Malformed, NotFound } from '../errors.ts';
+import { partType } from '../graphql/body.ts';
 import type { Builder, Types } from '../graphql/builder.ts';
 import { given } from '../graphql/given.ts';
-import { bodyType } from '../graphql/record.ts';
 import { idempotencyKey } from '../input.ts';
 import * as lessons from './service.ts';
 import * as wire from './wire.ts';
 
 /** What each operation takes: the body of REST in camel case. */
 function jobInput(builder: Builder, operation: lessons.JobOperation, name: string, lessonName: string) {
-  const lesson = bodyType(builder, lessonName, wire.lessonSchemas[operation]);
-  return bodyType(builder, name, wire.jobSchemas[operation], new Map([[wire.lessonSchemas[operation], lesson]]));
+  const lesson = partType(builder, lessonName, wire.lessonSchemas[operation]);
+  return partType(builder, name, wire.jobSchemas[operation], new Map([[wire.lessonSchemas[operation], lesson]]));
 }
 
 export function addImports(

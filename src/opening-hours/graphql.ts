@@ -1,8 +1,8 @@
-import type { z } from 'zod';
-import { Forbidden, InvalidInput, Malformed, NotFound, PreconditionFailed } from '../errors.ts';
+import { Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
+import { judgedBy, partType } from '../graphql/body.ts';
 import type { AddTypes, Builder } from '../graphql/builder.ts';
-import { bodyType, enumType, recordType } from '../graphql/record.ts';
-import { readId, readInput } from '../input.ts';
+import { enumType, recordType } from '../graphql/record.ts';
+import { readId } from '../input.ts';
 import * as hours from './service.ts';
 import * as wire from './wire.ts';
 
@@ -73,19 +73,10 @@ function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }:
   });
 }
 
-/** Validates items by the body schema of REST; a `Malformed` of REST is an `InvalidInput` in GraphQL. */
-function readItems<T extends z.ZodType>(body: T, items: readonly object[]): z.output<T> {
-  try {
-    return readInput(body, { items });
-  } catch (error) {
-    throw error instanceof Malformed ? new InvalidInput(error.message, error.errors) : error;
-  }
-}
-
 function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): void {
-  const period = bodyType(builder, 'OpeningPeriodInput', wire.openingPeriod);
-  const rule = bodyType(builder, 'OpeningRuleInput', wire.newRule);
-  const exception = bodyType(
+  const period = partType(builder, 'OpeningPeriodInput', wire.openingPeriod);
+  const rule = partType(builder, 'OpeningRuleInput', wire.newRule);
+  const exception = partType(
     builder,
     'OpeningExceptionInput',
     wire.newException,
@@ -106,11 +97,16 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
         },
         args: {
           ...named,
-          items: t.arg({ type: [rule], required: true, description: 'All rules of the resource itself.' }),
+          items: t.arg({
+            type: [rule],
+            required: true,
+            description: 'All rules of the resource itself.',
+            validate: judgedBy(wire.rulesBody.shape.Items),
+          }),
         },
         description: 'Replaces the rules of a resource; for Admins.',
         resolve: async (_root, { resourceId, version, items }, call) => {
-          const rules = readItems(wire.rulesBody, items).Items.map(hours.toNewRule);
+          const rules = items.map(hours.toNewRule);
           return wire.toOwnRules(await hours.replaceRules(call.context.db, call, readId(resourceId), [version], rules));
         },
       }),
@@ -126,11 +122,12 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
             type: [exception],
             required: true,
             description: 'All exceptions of the resource itself.',
+            validate: judgedBy(wire.exceptionsBody.shape.Items),
           }),
         },
         description: 'Replaces the exceptions of a resource; for Admins.',
         resolve: async (_root, { resourceId, version, items }, call) => {
-          const exceptions = readItems(wire.exceptionsBody, items).Items.map(hours.toNewException);
+          const exceptions = items.map(hours.toNewException);
           return wire.toOwnExceptions(
             await hours.replaceExceptions(call.context.db, call, readId(resourceId), [version], exceptions),
           );

@@ -19,7 +19,10 @@ export const text = (most: number) =>
 
 const timeZone = text(64).refine(isTimeZone, 'must be an IANA time zone such as Europe/Zurich');
 
-export const roles = ['Admin', 'Importer', 'User', 'Display'] as const;
+const roles = ['Admin', 'Importer', 'User', 'Display'] as const;
+export const role = z
+  .enum(roles, 'must be Admin, Importer, User or Display')
+  .meta({ id: 'Role', description: 'What a person may do (contract 3).' });
 /** More than any room has, and few enough for one record. */
 const mostEquipment = 100;
 
@@ -53,5 +56,5 @@ export const personFields = {
   Name: text(200),
   Email: text(254).pipe(z.email('must be an e-mail address')),
   TimeZone: timeZone,
-  Role: z.enum(roles, 'must be Admin, Importer, User or Display'),
+  Role: role,
 };

@@ -1,11 +1,11 @@
 import type { ObjectRef } from '@pothos/core';
 import { Forbidden, InvalidInput, PreconditionFailed } from '../errors.ts';
-import { toFields } from '../fields.ts';
+import { bodyType, partType } from '../graphql/body.ts';
 import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
-import { bodyType, enumType, readBody, recordFields, recordType } from '../graphql/record.ts';
+import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { readId } from '../input.ts';
 import { addChanges } from './record-graphql.ts';
 import { addRights } from './rights-graphql.ts';
@@ -114,7 +114,7 @@ function addPerson(builder: Builder) {
 function addTenant(builder: Builder): void {
   recordType(builder, 'TenantParameters', tenantParameters);
   const tenant = recordType(builder, 'Tenant', tenantRecord, toTenantRecord);
-  const parameters = bodyType(builder, 'ChangeTenantParametersInput', parameterChanges);
+  const parameters = partType(builder, 'ChangeTenantParametersInput', parameterChanges);
   const input = bodyType(builder, 'ChangeTenantInput', tenantChanges, new Map([[parameterChanges, parameters]]));
   builder.queryField('tenant', (t) =>
     t.field({
@@ -135,8 +135,7 @@ function addTenant(builder: Builder): void {
         input: t.arg({ type: input, required: true, description: 'What to change.' }),
       },
       description: 'Changes the name and parameters of the tenant, for Admins.',
-      resolve: (_root, { version, input: sent }, call) =>
-        tenants.changeTenant(call.context.db, call, [version], toFields(readBody(tenantChanges, sent))),
+      resolve: (_root, { version, input }, call) => tenants.changeTenant(call.context.db, call, [version], input),
     }),
   );
 }

@@ -2,9 +2,9 @@ import type { InputRef, ObjectRef } from '@pothos/core';
 import type { z } from 'zod';
 import type { Act, Context, Versions } from '../context.ts';
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
-import { type Fields, toFields } from '../fields.ts';
+import type { Fields } from '../fields.ts';
+import { bodyType } from '../graphql/body.ts';
 import type { Builder, Types } from '../graphql/builder.ts';
-import { bodyType, readBody } from '../graphql/record.ts';
 import { readId } from '../input.ts';
 
 type Body = z.ZodObject & z.ZodType<object>;
@@ -46,7 +46,7 @@ export function addChanges<New extends Body, Changes extends Body>(
         input: t.arg({ type: input('Create', create.schema), required: true, description: 'What to make.' }),
       },
       description: `Makes a ${noun.toLowerCase()}, for Admins.`,
-      resolve: (_root, args, call) => create.run(call.context.db, call, toFields(readBody(create.schema, args.input))),
+      resolve: (_root, args, call) => create.run(call.context.db, call, args.input as Fields<z.output<New>>),
     }),
   );
   builder.mutationField(`change${noun}`, (t) =>
@@ -66,10 +66,8 @@ export function addChanges<New extends Body, Changes extends Body>(
         }),
       },
       description: `Changes a ${noun.toLowerCase()}, for Admins.`,
-      resolve: (_root, { id, version, input: sent }, call) => {
-        const changes = toFields(readBody(change.schema, sent));
-        return change.run(call.context.db, call, readId(id), [version], changes);
-      },
+      resolve: (_root, { id, version, input }, call) =>
+        change.run(call.context.db, call, readId(id), [version], input as Fields<z.output<Changes>>),
     }),
   );
   if (!remove) return;

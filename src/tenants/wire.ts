@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { flag, id, positive, recordOf, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
-import { locationFields, personFields, resourceFields, roles } from './fields.ts';
+import { locationFields, personFields, resourceFields, role } from './fields.ts';
 import type { Location } from './locations.ts';
 import type { PersonRecord } from './persons.ts';
 import type { Resource } from './resources.ts';
 
-export const role = z.enum(roles).meta({ id: 'Role', description: 'What a person may do (contract 3).' });
+export { role };
 
 export const version = positive('Counts the changes of the record; its ETag.');
 

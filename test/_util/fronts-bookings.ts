@@ -94,8 +94,7 @@ type Asking = {
   orNotFound<Found>(found: Found | null | undefined, read: (found: Found) => unknown): unknown;
 };
 
-const scopes = { This: 'THIS', Following: 'FOLLOWING', All: 'ALL' } as const;
-const scopeOf = (scope: Scope | undefined) => (scope === undefined ? {} : { scope: (scopes[scope] ?? scope) as never });
+const scopeOf = (scope: Scope | undefined) => (scope === undefined ? {} : { scope });
 
 const simple = {
   checkIn: ['Mutation.checkIn', operations.CheckInDocument],
@@ -108,7 +107,10 @@ export async function askBooking({ name, args }: BookingCall, asking: Asking): P
   switch (name) {
     case 'book': {
       const { input, idempotencyKey } = args;
-      const sent = { ...input, ...(idempotencyKey !== undefined && { idempotencyKey }) };
+      const sent = {
+        ...input,
+        ...(idempotencyKey !== undefined && { idempotencyKey }),
+      } as operations.CreateBookingInput;
       return await ask('Mutation.createBooking', operations.MakeBookingDocument, { input: sent }, ({ result }) => {
         if (!('booking' in result)) return problemOf(result);
         const { booking, ...series } = result;

@@ -65,7 +65,7 @@ const noMember = {
 };
 
 const everyCall = [
-  ...(['create', 'update', 'delete'] as const).map((name) => submit(name, [{ jobID: 'J-1' }])),
+  ...(['create', 'update', 'delete'] as const).map((name) => submit(name, [job('J-1')])),
   ...[batch(unknown), errors(unknown), cancel(unknown), batches(), jobs(), lessons()],
   ...everyBookingCall,
 ];
@@ -359,8 +359,7 @@ const scenarios: Record<string, Row[]> = {
     [
       create([
         job('J-1', lesson('L-1', 'R002', 8)),
-        job('J-2', {}, lesson('L-1', 'R404', 8), lesson('L-2', 'Hall', 8), lesson('L-2', 'R002', 10)),
-        {},
+        job('J-2', lesson('L-1', 'R404', 8), lesson('L-2', 'Hall', 8), lesson('L-2', 'R002', 10)),
         {
           ...job('J-3', lesson('L-1', 'R001', 12, { ressourceId: 'room R002' })),
           bezeichnung: 'x'.repeat(4_001),
@@ -369,32 +368,30 @@ const scenarios: Record<string, Row[]> = {
           'J-4',
           lesson('L-1', 'R002', 12, { beginn: 'soon' }),
           lesson('L-2', 'R002', 12, { ende: at(12) }),
-          lesson('L-3', 'R002', 13, { status: 'Abgesagt', klassen: ['x'.repeat(201)] }),
+          lesson('L-3', 'R002', 13, { klassen: ['x'.repeat(201)] }),
         ),
+        job('J-5'),
       ]),
       failed(
         'DuplicateJobId 0.jobID',
-        'MissingField 1.0.lektionId',
-        'MissingField 1.0.beginn',
-        'MissingField 1.0.ende',
-        'MissingField 1.0.ressourceName',
-        'UnknownResource 1.1.ressourceName',
-        'AmbiguousResource 1.2.ressourceName',
-        'DuplicateLektionId 1.3.lektionId',
-        'MissingField 2.jobID',
-        'MissingField 2.lektionList',
-        'InvalidType 3.bezeichnung',
-        'InconsistentIdentifiers 3.0.ressourceId',
-        'InvalidTime 4.0.beginn',
-        'InvalidTime 4.1.ende',
-        'InvalidType 4.2.klassen',
-        'InvalidType 4.2.status',
+        'UnknownResource 1.0.ressourceName',
+        'AmbiguousResource 1.1.ressourceName',
+        'DuplicateLektionId 1.2.lektionId',
+        'InvalidType 2.bezeichnung',
+        'InconsistentIdentifiers 2.0.ressourceId',
+        'InvalidTime 3.0.beginn',
+        'InvalidTime 3.1.ende',
+        'InvalidType 3.2.klassen',
+        'MissingField 4.lektionList',
       ),
     ],
-    [errors('batch 2', { limit: 15 }), has({ nextCursor: 'cursor 1' })],
-    [errors('batch 2', { limit: 15, cursor: 'cursor 1' }), items({ code: 'InvalidType', index: 4, lektionIndex: 2 })],
+    [errors('batch 2', { limit: 9 }), has({ nextCursor: 'cursor 1' })],
+    [
+      errors('batch 2', { limit: 9, cursor: 'cursor 1' }),
+      items({ code: 'MissingField', index: 4, lektionIndex: null }),
+    ],
     [create([{ ...job('J-2', lesson('L-2', 'Hall', 8)), standort: 'Annex' }]), done()],
-    [create(Array.from({ length: 7 }, () => ({}))), failed('LimitExceeded')],
+    [create(Array.from({ length: 7 }, () => job('J-2'))), failed('LimitExceeded')],
   ],
 
   'every fault of changes and deletions': [
@@ -404,8 +401,8 @@ const scenarios: Record<string, Row[]> = {
       failed('UnknownJobId 0.jobID', 'MissingField 1.0.beginn', 'UnknownLektionId 1.1.lektionId'),
     ],
     [
-      remove([{ jobID: 'J-0' }, { jobID: 'J-1', lektionList: [{ lektionId: 'L-1' }, { lektionId: 'L-2' }] }, {}]),
-      failed('UnknownJobId 0.jobID', 'UnknownLektionId 1.1.lektionId', 'MissingField 2.jobID'),
+      remove([{ jobID: 'J-0' }, { jobID: 'J-1', lektionList: [{ lektionId: 'L-1' }, { lektionId: 'L-2' }] }]),
+      failed('UnknownJobId 0.jobID', 'UnknownLektionId 1.1.lektionId'),
     ],
     [lessons(), items({ lektionId: 'L-1' })],
   ],
@@ -428,7 +425,23 @@ const scenarios: Record<string, Row[]> = {
   ],
 
   'where the fronts differ by their nature': [
-    // A schema knows its members and their types, and refuses others before anything is stored.
+    // A schema knows its members, their types and which are required, and refuses others before anything is stored.
+    [
+      create([job('J-1', {}, lesson('L-2', 'R001', 8, { status: 'Abgesagt' })), {}]),
+      {
+        rest: failed(
+          'MissingField 0.0.lektionId',
+          'MissingField 0.0.beginn',
+          'MissingField 0.0.ende',
+          'MissingField 0.0.ressourceName',
+          'InvalidType 0.1.status',
+          'MissingField 1.jobID',
+          'MissingField 1.lektionList',
+        ),
+        graphql: refused('BAD_USER_INPUT'),
+      },
+    ],
+    [remove([{}]), { rest: failed('MissingField 0.jobID'), graphql: refused('BAD_USER_INPUT') }],
     [
       create([job('J-1', lesson('L-1', 'R001', 8, { _farbe: 'red' }))]),
       { rest: done('UnknownField 0.0._farbe'), graphql: refused('BAD_USER_INPUT') },

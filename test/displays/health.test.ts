@@ -89,7 +89,7 @@ describe('health', () => {
       __typename: 'Display',
       health: { ...input, startedAt: '2026-11-20T08:00:00.000Z' },
     });
-    expect((await device.ask(report, { input: {} })).data?.['reportHealth']).toMatchObject({
+    expect((await device.ask(report, { input: { program: '' } })).data?.['reportHealth']).toMatchObject({
       __typename: 'ValidationProblem',
     });
     expect((await admin.ask(report, { input })).data?.['reportHealth']).toMatchObject({

@@ -241,7 +241,7 @@ test('pairDisplay over GraphQL', async () => {
     __typename: 'ForbiddenProblem',
   });
   expect(await outcome({ code, resourceIds: ['2000000000'] })).toMatchObject({
-    errors: [{ code: 'UnknownResource', pointer: '/resourceIds/0' }],
+    errors: [{ code: 'UnknownResource', pointer: '/input/resourceIds/0' }],
   });
   expect(await outcome({ code, resourceIds: [room], name: 'G', mayBook: true })).toEqual({
     ...{ __typename: 'Display', id: expect.any(String), name: 'G', resourceIds: [room], mayBook: true },

@@ -176,15 +176,15 @@ describe('batches', () => {
   });
 
   test.each([
-    ['first: 0', { first: 0 }, 'first'],
-    ['first: 201', { first: 201 }, 'first'],
-    ['no state at all', { filter: { importStatus: [] } }, 'filter.importStatus'],
-    ['a JobID of 129 characters', { filter: { jobID: 'J'.repeat(129) } }, 'filter.jobID'],
-    ['a JobID with U+0000', { filter: { jobID: 'J\0' } }, 'filter.jobID'],
-  ])('refuse %s as BAD_USER_INPUT that names the argument', async (_name, variables, field) => {
+    ['first: 0', { first: 0 }, '/first'],
+    ['first: 201', { first: 201 }, '/first'],
+    ['no state at all', { filter: { importStatus: [] } }, '/filter/importStatus'],
+    ['a JobID of 129 characters', { filter: { jobID: 'J'.repeat(129) } }, '/filter/jobID'],
+    ['a JobID with U+0000', { filter: { jobID: 'J\0' } }, '/filter/jobID'],
+  ])('refuse %s as BAD_USER_INPUT that names the argument', async (_name, variables, pointer) => {
     const { data, errors } = await service.run(ListBatchesDocument, variables);
     expect(data).toBeNull();
-    expect(errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', errors: [{ field }] });
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', errors: [{ pointer }] });
   });
 
   test('refuse a cursor that we did not make', async () => {
@@ -211,6 +211,8 @@ describe('createLessonJobs', () => {
         .executeTakeFirstOrThrow()
     ).body;
 
+  const empty = (jobID: string) => ({ jobID, lektionList: [] });
+
   test('stores the jobs as they were sent: pointers lead into that', async () => {
     const klassen = ['1a', '1b'];
     const jobs = [
@@ -230,13 +232,31 @@ describe('createLessonJobs', () => {
     expect(await storedBody(batch?.id)).toEqual(jobs[0]);
   });
 
-  test('takes a job with nothing in it: its faults are those of the batch', async () => {
-    const { data } = await service.run(CreateLessonJobsDocument, { jobs: [{}] });
+  test('takes a job without lessons: its faults are those of the batch', async () => {
+    const { data } = await service.run(CreateLessonJobsDocument, { jobs: [empty('J-2')] });
     expect(data?.createLessonJobs.__typename).toBe('BatchAccepted');
   });
 
+  test.each([
+    ['member', { jobID: 'J-3' }, ['of type "LessonJobInput" to include required field "lektionList"']],
+    [
+      'value of an enumeration',
+      { jobID: 'J-3', lektionList: [{ ...lesson, status: 'Geplannt' }] },
+      ['.lektionList[0].status', 'Did you mean the enum value "Geplant"?'],
+    ],
+    [
+      'name',
+      { jobID: 'J-3', lektionList: [], bezeichnug: 'x' },
+      ['unknown field "bezeichnug"', 'Did you mean "bezeichnung" or'],
+    ],
+  ])('a wrong %s of a job is named by GraphQL itself', async (_name, job, texts) => {
+    const { errors = [] } = await service.run(CreateLessonJobsDocument, { jobs: [job as never] });
+    expect(errors.map(({ extensions }) => extensions['code'])).toEqual(['BAD_USER_INPUT']);
+    for (const text of texts) expect(errors[0]?.message).toContain(text);
+  });
+
   test('gives the same batch for the same idempotencyKey', async () => {
-    const variables = { jobs: [{ jobID: 'J-key' }], options: { idempotencyKey: 'key-1' } };
+    const variables = { jobs: [empty('J-key')], options: { idempotencyKey: 'key-1' } };
     const first = await service.run(CreateLessonJobsDocument, variables);
     const second = await service.run(CreateLessonJobsDocument, variables);
     expect(first.data?.createLessonJobs.__typename).toBe('BatchAccepted');
@@ -245,8 +265,8 @@ describe('createLessonJobs', () => {
 
   test('answers ValidationProblem for the same idempotencyKey with other jobs', async () => {
     const options = { idempotencyKey: 'key-2' };
-    await service.run(CreateLessonJobsDocument, { jobs: [{ jobID: 'J-one' }], options });
-    const { data } = await service.run(CreateLessonJobsDocument, { jobs: [{ jobID: 'J-other' }], options });
+    await service.run(CreateLessonJobsDocument, { jobs: [empty('J-one')], options });
+    const { data } = await service.run(CreateLessonJobsDocument, { jobs: [empty('J-other')], options });
     expect(data?.createLessonJobs).toMatchObject({ __typename: 'ValidationProblem', code: 'InvalidInput' });
   });
 
@@ -254,17 +274,17 @@ describe('createLessonJobs', () => {
     const { data } = await service.run(CreateLessonJobsDocument, { jobs: [] });
     expect(data?.createLessonJobs).toMatchObject({
       __typename: 'ValidationProblem',
-      errors: [{ field: 'jobs', code: 'InvalidType' }],
+      errors: [{ field: 'jobs', pointer: '/jobs', code: 'InvalidValue' }],
     });
   });
 
   test('answers ValidationProblem for a text that PostgreSQL cannot keep', async () => {
-    const { data } = await service.run(CreateLessonJobsDocument, { jobs: [{ jobID: 'J-\0' }] });
+    const { data } = await service.run(CreateLessonJobsDocument, { jobs: [empty('J-\0')] });
     expect(data?.createLessonJobs.__typename).toBe('ValidationProblem');
   });
 
   test('answers ForbiddenProblem to a display', async () => {
-    const { data } = await service.run(CreateLessonJobsDocument, { jobs: [{}] }, 'display');
+    const { data } = await service.run(CreateLessonJobsDocument, { jobs: [empty('J-4')] }, 'display');
     expect(data?.createLessonJobs).toMatchObject({ __typename: 'ForbiddenProblem', code: 'Forbidden' });
   });
 });

@@ -187,22 +187,37 @@ describe('introspection', () => {
     expect(errors).toBeUndefined();
     expect(data).toHaveProperty('__schema.queryType.name', 'Query');
   });
+});
+
+describe('a name that does not exist', () => {
+  const ask = async (body: object) => JSON.stringify((await read(await service.post(body))).errors);
 
   test.each([
-    ['a field', '{ serverTimes }'],
-    ['an argument', '{ batch(idd: "x") { id } }'],
-    ['a type', '{ batch(id: "x") { ... on Batc { id } } }'],
-    ['an enum value', '{ batches(filter: { operation: Creat }) { nodes { id } } }'],
-  ])('suggests no name for %s that does not exist', async (_name, query) => {
-    const { errors } = await read(await service.post({ query }));
-    expect(errors?.[0]?.message).toBeTruthy();
-    expect(JSON.stringify(errors)).not.toContain('Did you mean');
+    ['a field', '{ serverTimes }', 'serverTime'],
+    ['an argument', '{ batch(idd: "x") { id } }', 'id'],
+    ['a type', '{ batch(id: "x") { ... on Batc { id } } }', 'Batch'],
+    ['an enum value', '{ batches(filter: { operation: Creat }) { nodes { id } } }', 'Create'],
+  ])('is answered with the one that was meant: %s', async (_name, query, meant) => {
+    expect(await ask({ query })).toMatch(new RegExp(`Did you mean (the enum value )?\\\\"${meant}\\\\"`));
   });
 
-  test('suggests no name in a variable', async () => {
-    const query = 'query ($o: JobOperation) { batches(filter: { operation: $o }) { nodes { id } } }';
-    const { errors } = await read(await service.post({ query, variables: { o: 'Creat' } }));
-    expect(JSON.stringify(errors)).not.toContain('Did you mean');
+  const query = 'query ($f: BatchFilter) { batches(filter: $f) { nodes { id } } }';
+
+  test('is so in a variable, and so is every other one', async () => {
+    const told = await ask({ query, variables: { f: { operation: 'Creat', min: true } } });
+    expect(told).toContain('Did you mean the enum value \\"Create\\"?');
+    expect(told).toContain('Did you mean \\"mine\\"?');
+  });
+
+  test.each([
+    ['a long document', { query: `{ serverTimes } ${'#'.repeat(10_000)}` }],
+    ['a document of many faults', { query: `{ ${range(4).map((n) => `serverTimes${n}`)} }` }],
+    ['long variables', { query, variables: { f: { operation: 'Creat', jobID: 'x'.repeat(10_000) } } }],
+    ['many variables', { query, variables: { f: { min: true }, others: range(201) } }],
+  ])('costs %s no search for another', async (_name, body) => {
+    const told = await ask(body);
+    expect(told).toContain('message');
+    expect(told).not.toContain('Did you mean');
   });
 });
 

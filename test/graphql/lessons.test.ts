@@ -82,7 +82,7 @@ describe('updateLessonJobs and deleteLessonJobs', () => {
   });
 
   test('FORBIDDEN for a display', async () => {
-    const { data } = await service.run(DeleteLessonJobsDocument, { jobs: [{}] }, 'display');
+    const { data } = await service.run(DeleteLessonJobsDocument, { jobs: [{ jobID: 'J-1' }] }, 'display');
     expect(data?.deleteLessonJobs).toMatchObject({ __typename: 'ForbiddenProblem', code: 'Forbidden' });
     const lists = [
       await service.run(ListLessonsDocument, {}, 'display'),
@@ -92,7 +92,7 @@ describe('updateLessonJobs and deleteLessonJobs', () => {
   });
 
   test('LimitProblem when too many batches are open', async () => {
-    const run = () => service.run(CreateLessonJobsDocument, { jobs: [{ jobID: 'J-1' }] });
+    const run = () => service.run(CreateLessonJobsDocument, { jobs: [{ jobID: 'J-1', lektionList: [] }] });
     let answer = await run();
     for (let sent = 0; sent < 20; sent++) answer = await run();
     expect(answer.data?.createLessonJobs).toMatchObject({

@@ -216,18 +216,21 @@ describe('setOpeningRules and setOpeningExceptions', () => {
     const { data } = await run(SetOpeningExceptionsDocument, {
       ...{ resourceId: room, version },
       items: [
-        { toDate: '2027-01-01', periods: [{ opens: '24:00' }], reason: 'x'.repeat(501) },
+        {
+          ...{ fromDate: '1899-12-31', toDate: '2027-01-01', reason: 'x'.repeat(501) },
+          periods: [{ opens: '24:00', closes: '25:00' }],
+        },
         { fromDate: '2027-01-02', toDate: '2027-01-01', closed: true },
       ],
     });
     expect(data?.result).toMatchObject({
       __typename: 'ValidationProblem',
       errors: [
-        { field: 'FromDate', pointer: '/items/0/fromDate', code: 'MissingField' },
-        { field: 'Opens', pointer: '/items/0/periods/0/opens', code: 'InvalidValue' },
-        { field: 'Closes', pointer: '/items/0/periods/0/closes', code: 'MissingField' },
-        { field: 'Reason', pointer: '/items/0/reason', code: 'InvalidValue' },
-        { field: 'ToDate', pointer: '/items/1/toDate', code: 'InvalidValue' },
+        { field: 'fromDate', pointer: '/items/0/fromDate', code: 'InvalidValue' },
+        { field: 'opens', pointer: '/items/0/periods/0/opens', code: 'InvalidValue' },
+        { field: 'closes', pointer: '/items/0/periods/0/closes', code: 'InvalidValue' },
+        { field: 'reason', pointer: '/items/0/reason', code: 'InvalidValue' },
+        { field: 'toDate', pointer: '/items/1/toDate', code: 'InvalidValue' },
       ].map((fault) => expect.objectContaining(fault)),
     });
   });

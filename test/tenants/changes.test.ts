@@ -88,7 +88,7 @@ describe('the tenant', () => {
     expect(await outcome({ name: 'Mine' }, user)).toMatchObject({ __typename: 'ForbiddenProblem' });
     expect(await outcome({ parameters: { pinAuthenticationAllowed: false } }, admin, version + 1)).toMatchObject({
       __typename: 'ValidationProblem',
-      errors: [{ code: 'OperatorOnly', pointer: '/parameters/pinAuthenticationAllowed' }],
+      errors: [{ code: 'OperatorOnly', pointer: '/input/parameters/pinAuthenticationAllowed' }],
     });
   });
 

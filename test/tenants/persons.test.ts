@@ -205,7 +205,7 @@ test('createPerson and changePerson answer records or the problem', async () => 
   expect(await outcome(change, { id, version: 1, input: {} })).toMatchObject({
     __typename: 'VersionProblem',
   });
-  expect(await outcome(change, { id, version: 2, input: { role: 'Owner' } })).toMatchObject({
+  expect(await outcome(change, { id, version: 2, input: { name: '' } })).toMatchObject({
     __typename: 'ValidationProblem',
   });
   expect(await outcome(change, { id: '2000000000', version: 2, input: {} })).toMatchObject({

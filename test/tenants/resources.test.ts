@@ -314,7 +314,7 @@ describe('GraphQL', () => {
     expect(await outcome(create, { input })).toMatchObject({ __typename: 'ConflictProblem' });
     expect(await outcome(create, { input }, user)).toMatchObject({ __typename: 'ForbiddenProblem' });
     expect(await outcome(create, { input: { name: 'G 2', locationId: foreign.locationId } })).toMatchObject({
-      ...{ __typename: 'ValidationProblem', errors: [{ field: 'LocationId', code: 'UnknownLocation' }] },
+      ...{ __typename: 'ValidationProblem', errors: [{ field: 'locationId', code: 'UnknownLocation' }] },
     });
     const id = resource.id;
     expect(await outcome(change, { id, version: 1, input: { capacity: null } })).toEqual({

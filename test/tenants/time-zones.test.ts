@@ -46,7 +46,7 @@ describe('a zone that Node.js alone knows is refused with the name that both kno
       'mutation ($input: CreateLocationInput!) { made: createLocation(input: $input) { ... on ValidationProblem { errors { pointer } } } }',
       { input: { name: 'L', timeZone: TimeZone } },
     );
-    expect(data).toEqual({ made: { errors: [{ pointer: '/timeZone' }] } });
+    expect(data).toEqual({ made: { errors: [{ pointer: '/input/timeZone' }] } });
   });
 
   test('in a tenant file, with each of its places; nothing is applied', async () => {

@@ -82,7 +82,7 @@ export type ChangeBookingInput = {
   setupMinutes?: number | null | undefined;
   start?: string | null | undefined;
   /** Confirmed or Tentative; either occupies the resource. */
-  status?: string | null | undefined;
+  status?: NewBookingStatus | null | undefined;
   /** What it is about. */
   subject?: string | null | undefined;
   /** Minutes after its end for which it occupies the resource too. */
@@ -103,31 +103,31 @@ export type ConflictRule =
 /** A booking, or a series of them, to be made. */
 export type CreateBookingInput = {
   /** Of a series: with Skip the bookings that meet others are left out, with Fail none is made then. */
-  conflictHandling?: string | null | undefined;
+  conflictHandling?: ConflictHandling | null | undefined;
   /** More about it. */
   description?: string | null | undefined;
-  /** Required. When it ends; the teardown lies behind. */
-  end?: string | null | undefined;
+  /** When it ends; the teardown lies behind. */
+  end: string;
   /** The same key and input within 24 hours give the same bookings again. */
   idempotencyKey?: string | null | undefined;
   /** Whether only its organizer, who made it, and Admins see what it is about. */
   isPrivate?: boolean | null | undefined;
   /** Booking, or Block to keep the resource from being booked, for Admins. */
-  kind?: string | null | undefined;
+  kind?: NewBookingKind | null | undefined;
   /** Whom it is for: another person only for Admins, oneself when left out or null. */
   organizerId?: string | number | null | undefined;
   /** How its series repeats: an RRULE of RFC 5545. With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single one. */
   recurrenceRule?: string | null | undefined;
-  /** Required. The resource that it occupies. */
-  resourceId?: string | number | null | undefined;
+  /** The resource that it occupies. */
+  resourceId: string | number;
   /** Minutes before its start for which it occupies the resource too. */
   setupMinutes?: number | null | undefined;
-  /** Required. When it begins; the setup lies before. */
-  start?: string | null | undefined;
+  /** When it begins; the setup lies before. */
+  start: string;
   /** Confirmed or Tentative; either occupies the resource. */
-  status?: string | null | undefined;
-  /** Required. What it is about. */
-  subject?: string | null | undefined;
+  status?: NewBookingStatus | null | undefined;
+  /** What it is about. */
+  subject: string;
   /** Minutes after its end for which it occupies the resource too. */
   teardownMinutes?: number | null | undefined;
 };
@@ -172,8 +172,8 @@ export type LessonChangeInput = {
   kopplungId?: string | null | undefined;
   /** Teachers. */
   lehrpersonen?: Array<string> | null | undefined;
-  /** Required. Names the lesson; unique inside its job. */
-  lektionId?: string | null | undefined;
+  /** Names the lesson; unique inside its job. */
+  lektionId: string;
   /** Whether others than its sender and Admins see only that the room is taken. */
   privat?: boolean | null | undefined;
   /** The id of the room, which must agree with its name. */
@@ -181,7 +181,7 @@ export type LessonChangeInput = {
   /** The name of the room; case and spaces around it do not count. */
   ressourceName?: string | null | undefined;
   /** Geplant when left out; Entfaellt occupies no room. */
-  status?: string | null | undefined;
+  status?: LessonStatus | null | undefined;
   /** Title. */
   titel?: string | null | undefined;
 };
@@ -200,12 +200,12 @@ export type LessonFilter = {
 
 /** A lesson. */
 export type LessonInput = {
-  /** Required. Start, ISO 8601; without an offset it is UTC. */
-  beginn?: string | null | undefined;
+  /** Start, ISO 8601; without an offset it is UTC. */
+  beginn: string;
   /** Remark. */
   bemerkung?: string | null | undefined;
-  /** Required. End, after Beginn by at most 24 hours. */
-  ende?: string | null | undefined;
+  /** End, after Beginn by at most 24 hours. */
+  ende: string;
   /** Subject. */
   fach?: string | null | undefined;
   /** Classes. */
@@ -214,16 +214,16 @@ export type LessonInput = {
   kopplungId?: string | null | undefined;
   /** Teachers. */
   lehrpersonen?: Array<string> | null | undefined;
-  /** Required. Names the lesson; unique inside its job. */
-  lektionId?: string | null | undefined;
+  /** Names the lesson; unique inside its job. */
+  lektionId: string;
   /** Whether others than its sender and Admins see only that the room is taken. */
   privat?: boolean | null | undefined;
   /** The id of the room, which must agree with its name. */
   ressourceId?: number | null | undefined;
-  /** Required. The name of the room; case and spaces around it do not count. */
-  ressourceName?: string | null | undefined;
+  /** The name of the room; case and spaces around it do not count. */
+  ressourceName: string;
   /** Geplant when left out; Entfaellt occupies no room. */
-  status?: string | null | undefined;
+  status?: LessonStatus | null | undefined;
   /** Title. */
   titel?: string | null | undefined;
 };
@@ -234,8 +234,8 @@ export type LessonJobChangeInput = {
   bemerkung?: string | null | undefined;
   /** Designation. */
   bezeichnung?: string | null | undefined;
-  /** Required. Names the job; unique in the tenant. */
-  jobID?: string | null | undefined;
+  /** Names the job; unique in the tenant. */
+  jobID: string;
   /** Lessons to be changed; with ReplaceLektionList also new ones. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. */
   lektionList?: Array<LessonChangeInput> | null | undefined;
   /** Where the job comes from. */
@@ -248,8 +248,8 @@ export type LessonJobChangeInput = {
 
 /** What to delete of a job. */
 export type LessonJobDeletionInput = {
-  /** Required. Names the job; unique in the tenant. */
-  jobID?: string | null | undefined;
+  /** Names the job; unique in the tenant. */
+  jobID: string;
   /** The lessons to delete; left out, the whole job. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. */
   lektionList?: Array<LessonKeyInput> | null | undefined;
 };
@@ -260,10 +260,10 @@ export type LessonJobInput = {
   bemerkung?: string | null | undefined;
   /** Designation. */
   bezeichnung?: string | null | undefined;
-  /** Required. Names the job; unique in the tenant. */
-  jobID?: string | null | undefined;
-  /** Required. The lessons of the job. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. */
-  lektionList?: Array<LessonInput> | null | undefined;
+  /** Names the job; unique in the tenant. */
+  jobID: string;
+  /** The lessons of the job. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. */
+  lektionList: Array<LessonInput>;
   /** Where the job comes from. */
   quelle?: string | null | undefined;
   /** The location of its rooms, where two locations have a room of the same name. */
@@ -272,8 +272,8 @@ export type LessonJobInput = {
 
 /** A lesson. */
 export type LessonKeyInput = {
-  /** Required. Names the lesson; unique inside its job. */
-  lektionId?: string | null | undefined;
+  /** Names the lesson; unique inside its job. */
+  lektionId: string;
 };
 
 /** Whether a lesson takes place as planned, is held by a substitute, or is cancelled. */
@@ -282,40 +282,50 @@ export type LessonStatus =
   | 'Geplant'
   | 'Vertretung';
 
+/** What is made: a booking, or a block. */
+export type NewBookingKind =
+  | 'Block'
+  | 'Booking';
+
+/** How a booking is sent: certain or not, either of which occupies the resource. */
+export type NewBookingStatus =
+  | 'Confirmed'
+  | 'Tentative';
+
 /** Other hours, or none, on these dates. */
 export type OpeningExceptionInput = {
   /** Closed on its dates; the night before ends at 00:00 of the first. */
   closed?: boolean | null | undefined;
-  /** Required. The first date that it is about. */
-  fromDate?: string | null | undefined;
+  /** The first date that it is about. */
+  fromDate: string;
   /** When it is open on each of its dates, whatever the rules say; none when Closed. */
   periods?: Array<OpeningPeriodInput> | null | undefined;
   /** Why, for people. */
   reason?: string | null | undefined;
-  /** Required. The last date that it is about. */
-  toDate?: string | null | undefined;
+  /** The last date that it is about. */
+  toDate: string;
 };
 
 /** From one local clock time to another. */
 export type OpeningPeriodInput = {
-  /** Required. Local clock time; at or before Opens it is that of the next day. */
-  closes?: string | null | undefined;
-  /** Required. Local clock time. */
-  opens?: string | null | undefined;
+  /** Local clock time; at or before Opens it is that of the next day. */
+  closes: string;
+  /** Local clock time. */
+  opens: string;
 };
 
 /** Open on these weekdays, in local clock times. */
 export type OpeningRuleInput = {
-  /** Required. Local clock time; at or before Opens it is that of the next day. */
-  closes?: string | null | undefined;
-  /** Required. Local clock time. */
-  opens?: string | null | undefined;
+  /** Local clock time; at or before Opens it is that of the next day. */
+  closes: string;
+  /** Local clock time. */
+  opens: string;
   /** The first date on which it counts; null: there is none. */
   validFrom?: string | null | undefined;
   /** The last date on which it counts; null: there is none. */
   validTo?: string | null | undefined;
-  /** Required. The days on which it opens: 1 is Monday, 7 is Sunday. */
-  weekdays?: Array<number> | null | undefined;
+  /** The days on which it opens: 1 is Monday, 7 is Sunday. */
+  weekdays: Array<number>;
 };
 
 /** Through what a booking came. */
@@ -334,9 +344,9 @@ export type Role =
 
 /** Which bookings of a series: the one that is named, it and those that start later, or all that have not ended. */
 export type Scope =
-  | 'ALL'
-  | 'FOLLOWING'
-  | 'THIS';
+  | 'All'
+  | 'Following'
+  | 'This';
 
 /** An error fails the batch, a warning does not. */
 export type Severity =

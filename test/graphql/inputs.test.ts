@@ -1,0 +1,130 @@
+/** Inputs are judged by the schemas of REST: the same faults and codes, with GraphQL's names and places. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { masterData } from '../_util/master-data.ts';
+import { type Service, startService } from '../_util/service.ts';
+
+type Fault = { field: string; pointer: string; code: string; message: string };
+type Tree = Record<string, unknown>;
+type Result = Tree & { __typename: string; errors?: Fault[] };
+
+let service: Service;
+let admin: ReturnType<typeof masterData>;
+let room: string;
+
+beforeAll(async () => {
+  service = await startService({ Role: 'Web' });
+  admin = masterData(service, await service.signIn(service.tenant, 'Admin'));
+  room = String(service.tenant.resources[0]!.id);
+});
+afterAll(() => service.stop());
+
+const ask = (query: string, variables: Tree) =>
+  admin.ask(query, variables) as Promise<{ data?: { result: Result } | null; errors?: Tree[] }>;
+
+/** The faults of a mutation with these arguments, each given by its name, type and value. */
+async function faultsOf(field: string, sent: Record<string, [type: string, value: unknown]>): Promise<Fault[]> {
+  const declared = Object.entries(sent).map(([name, [type]]) => `$${name}: ${type}`);
+  const used = Object.keys(sent).map((name) => `${name}: $${name}`);
+  const query = `mutation (${declared}) { result: ${field}(${used}) {
+    __typename ... on ValidationProblem { errors { field pointer code message } } } }`;
+  const variables = Object.fromEntries(Object.entries(sent).map(([name, [, value]]) => [name, value]));
+  const answer = await ask(query, variables);
+  return answer.data?.result.errors ?? [answer as never];
+}
+
+const brief = (faults: readonly Fault[]) => faults.map(({ pointer, code }) => `${pointer} ${code}`);
+const hour = (at: number) => `2027-03-01T0${at}:00:00Z`;
+const wanted = () => ({ resourceId: room, subject: 'Sitzung', start: hour(8), end: hour(9) });
+
+test('every fault of a body is told at once, as REST tells it', async () => {
+  const input = { ...wanted(), subject: '', setupMinutes: -1, recurrenceRule: 'x'.repeat(501), status: null };
+  const faults = await faultsOf('createBooking', { input: ['CreateBookingInput!', input] });
+  const { body } = await admin.post('/bookings', {
+    ...{ ResourceId: Number(room), Subject: '', Start: hour(8), End: hour(9) },
+    ...{ SetupMinutes: -1, RecurrenceRule: 'x'.repeat(501), Status: null },
+  });
+  const ofRest = (body['Errors'] as { Field: string; Code: string }[]).map(({ Field, Code }) => [
+    `${Field.charAt(0).toLowerCase()}${Field.slice(1)}`,
+    Code,
+  ]);
+  expect(faults.map(({ field, code }) => [field, code]).sort()).toEqual(ofRest.sort());
+  expect(faults).toContainEqual({
+    ...{ field: 'subject', pointer: '/input/subject', code: 'InvalidValue' },
+    message: 'input.subject: must not be empty.',
+  });
+});
+
+test('what a service finds has the same names and places', async () => {
+  const input = { ...wanted(), resourceId: '999999', end: hour(7) };
+  const faults = await faultsOf('createBooking', { input: ['CreateBookingInput!', input] });
+  expect(brief(faults)).toEqual(['/input/resourceId UnknownResource', '/input/end InvalidTime']);
+  expect(faults[0]).toMatchObject({ field: 'resourceId', message: expect.stringMatching(/^resourceId: /) });
+});
+
+test('faults of several arguments come together', async () => {
+  const faults = await faultsOf('createPin', {
+    ...{ personId: ['ID!', '1'], label: ['String', ''] },
+    ...{ expiresAt: ['DateTime', '+010000-01-01T00:00:00Z'], idempotencyKey: ['String', 'two words'] },
+  });
+  expect(faults).toHaveLength(1);
+  const others = await faultsOf('createPin', {
+    personId: ['ID!', '1'],
+    label: ['String', ''],
+    idempotencyKey: ['String', 'two words'],
+  });
+  expect(brief(others)).toEqual(['/label InvalidValue', '/idempotencyKey InvalidValue']);
+});
+
+test('members of parts and of lists have their places', async () => {
+  const rule = { weekdays: [1, 8], opens: '08:00', closes: '12:00', validFrom: '2027-02-01', validTo: '2027-01-01' };
+  const faults = await faultsOf('setOpeningRules', {
+    ...{ resourceId: ['ID!', room], version: ['Int!', 0] },
+    items: ['[OpeningRuleInput!]!', [rule, { ...rule, weekdays: [2] }]],
+  });
+  expect(brief(faults)).toEqual(
+    ['0/weekdays/1', '0/validTo', '1/validTo'].map((place) => `/items/${place} InvalidValue`),
+  );
+});
+
+describe('absent and null are different where the schema of the body says so', () => {
+  const change = (version: number, input: Tree) =>
+    ask(
+      `mutation ($id: ID!, $version: Int!, $input: ChangeResourceInput!) {
+        result: changeResource(id: $id, version: $version, input: $input) {
+          __typename ... on Resource { capacity name version }
+          ... on ValidationProblem { errors { field pointer code message } } } }`,
+      { id: room, version, input },
+    );
+
+  test('null clears, absent keeps, and null where it may not be is a fault', async () => {
+    const { body } = await admin.get(`/resources/${room}`);
+    const version = Number(body['Version']);
+    const set = await change(version, { capacity: 7 });
+    expect(set.data?.result).toMatchObject({ capacity: 7, version: version + 1 });
+    const kept = await change(version + 1, { equipment: ['Beamer'] });
+    expect(kept.data?.result).toMatchObject({ capacity: 7 });
+    const cleared = await change(version + 2, { capacity: null });
+    expect(cleared.data?.result).toMatchObject({ capacity: null, name: body['Name'] });
+    const refused = await change(version + 3, { name: null });
+    expect(brief(refused.data?.result.errors ?? [])).toEqual(['/input/name InvalidType']);
+  });
+});
+
+test('a text that PostgreSQL cannot keep is a fault with its place', async () => {
+  const input = { name: 'a\0b', timeZone: 'Europe/Berlin' };
+  expect(brief(await faultsOf('createLocation', { input: ['CreateLocationInput!', input] }))).toContain(
+    '/input/name Malformed',
+  );
+});
+
+test.each([
+  ['a missing member', { end: undefined }, ['include required field "end"']],
+  ['a wrong value', { status: 'Confirmd' }, ['at .status', 'Did you mean the enum value "Confirmed"?']],
+  ['an unknown member', { subjekt: 'x' }, ['unknown field "subjekt"', 'Did you mean "subject"?']],
+])('%s is named by GraphQL itself', async (_name, members, texts) => {
+  const query = 'mutation ($input: CreateBookingInput!) { result: createBooking(input: $input) { __typename } }';
+  const { data, errors } = await ask(query, { input: { ...wanted(), ...members } });
+  expect([data ?? null, errors?.length]).toEqual([null, 1]);
+  expect(errors?.[0]).toMatchObject({ extensions: { code: 'BAD_USER_INPUT' } });
+  for (const text of texts) expect(errors?.[0]?.['message']).toContain(text);
+});
