@@ -60,8 +60,21 @@ export const sortOrder = z
   .enum(['Ascending', 'Descending'])
   .meta({ id: 'SortOrder', description: 'From the earliest to the latest, or the other way round.' });
 
+/** A search; whoever has it says in what. */
+export const search = (description: string) =>
+  z
+    .string()
+    .max(100)
+    .regex(/[\p{L}\p{N}]/u, 'must have a letter or a digit')
+    .optional()
+    .meta({
+      description: `${description} Each word must be the beginning of one there, in whatever case, accents aside.`,
+    });
+
 /** Filters of resources. */
 export const resourceFilter = {
+  Search: search('Only those whose name, location, kind and equipment have these words.'),
+  Kind: z.string().min(1).max(50).optional().meta({ description: 'Only those of this kind, in whatever case.' }),
   MinCapacity: whole(0, 1_000_000).optional().meta({ description: 'Only those for at least so many persons.' }),
   Equipment: z
     .preprocess((sent) => [sent].flat(), z.array(z.string().min(1).max(100)).max(20))

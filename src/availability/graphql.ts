@@ -2,7 +2,7 @@ import type { AddTypes } from '../graphql/builder.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { recordType } from '../graphql/record.ts';
-import { listAvailability, mostResources } from './service.ts';
+import { type FreeResource, listAvailability, listFree, mostResources } from './service.ts';
 import * as wire from './wire.ts';
 
 export const addTypes: AddTypes = (builder) => {
@@ -23,6 +23,24 @@ export const addTypes: AddTypes = (builder) => {
       description: `When the active resources can be booked, by their ids; at most ${mostResources} of them.`,
       resolve: async (_root, { input: { from, to, ...others } }, { context, viewer }) =>
         wire.toAvailabilityRecords(await listAvailability(context.db, viewer, { from, to, ...given(others) })),
+    }),
+  );
+  const free = recordType<FreeResource>(builder, 'FreeResource', wire.freeResource, wire.toFreeRecord);
+  const wanted = filterType(
+    builder,
+    'FreeInput',
+    'Which resources must be free, from when on and for how long; members that are left out do not count.',
+    wire.freeQuery,
+  );
+  builder.queryField('freeResources', (t) =>
+    t.field({
+      type: [free],
+      args: { input: t.arg({ type: wanted, description: 'Which ones, and for how long.' }) },
+      complexity: { field: 500, multiplier: 50 },
+      description:
+        'The active resources that are open and not booked from now on, or from another instant; the nearest fit first.',
+      resolve: (_root, { input }, { context, viewer }) =>
+        listFree(context.db, viewer, wire.toFreeQuery(given(input ?? {}))),
     }),
   );
 };

@@ -2,8 +2,8 @@ import { toFields } from '../fields.ts';
 import { listOf } from '../rest/lists.ts';
 
 import { route } from '../rest/route.ts';
-import { listAvailability, mostDays, mostResources } from './service.ts';
-import { availabilityQuery, example, resourceAvailability, toAvailabilityRecords } from './wire.ts';
+import { listAvailability, listFree, mostDays, mostResources } from './service.ts';
+import * as wire from './wire.ts';
 
 export const routes = [
   route({
@@ -11,19 +11,40 @@ export const routes = [
     path: '/v1.0/availability',
     summary: 'Read when resources can be booked',
     description: `The active resources by their ids, each with when it is free and when it is booked between \`From\` and \`To\`; all of them on one page. Several \`ResourceIds\` are separated by commas or sent one by one, several \`Equipment\` are sent one by one. At most ${mostResources} resources and ${mostDays} days: past them 400.`,
-    query: availabilityQuery,
+    query: wire.availabilityQuery,
     answers: {
       200: {
         description: 'The resources.',
-        body: listOf(resourceAvailability, 'ResourceAvailabilityList', mostResources),
-        example,
+        body: listOf(wire.resourceAvailability, 'ResourceAvailabilityList', mostResources),
+        example: wire.example,
         headers: ['ETag'],
       },
     },
     problems: { 403: 'A display reads the status of its own resources only.' },
     handle: async ({ db }, { viewer, query }) => {
       const found = await listAvailability(db, viewer, toFields(query));
-      return { status: 200, body: { Items: toAvailabilityRecords(found), NextCursor: null } };
+      return { status: 200, body: { Items: wire.toAvailabilityRecords(found), NextCursor: null } };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v1.0/availability/free',
+    summary: 'Find resources that are free now',
+    description:
+      'The active resources that are open and not booked from now on, or from another instant, for at least so many minutes; the nearest fit first: the smallest capacity, and last what nobody has counted. Several `Equipment` are sent one by one.',
+    query: wire.freeQuery,
+    answers: {
+      200: {
+        description: 'The resources, each with until when.',
+        body: listOf(wire.freeResource, 'FreeResourceList'),
+        example: wire.freeExample,
+        headers: ['ETag'],
+      },
+    },
+    problems: { 403: 'A display reads the status of its own resources only.' },
+    handle: async ({ db }, { viewer, query }) => {
+      const found = await listFree(db, viewer, wire.toFreeQuery(toFields(query)));
+      return { status: 200, body: { Items: found.map(wire.toFreeRecord), NextCursor: null } };
     },
   }),
 ];

@@ -13,6 +13,8 @@ import { type ResourceFilter, selectResources } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { clip, type Spans, subtract } from './spans.ts';
 
+export { type FreeResource, listFree } from './free.ts';
+
 export const mostResources = 500;
 export const mostDays = 92;
 const minute = 60_000;
@@ -24,7 +26,7 @@ export type AvailabilityQuery = {
   resourceIds?: readonly number[] | undefined;
   /** The shortest time that counts as free; when absent, any. */
   durationMinutes?: number | undefined;
-} & Pick<ResourceFilter, 'locationId' | 'minCapacity' | 'equipment'>;
+} & Pick<ResourceFilter, 'locationId' | 'search' | 'kind' | 'minCapacity' | 'equipment'>;
 
 export type ResourceAvailability = {
   resourceId: number;
@@ -89,9 +91,10 @@ type Row = Omit<ResourceAvailability, 'free' | 'busy'> & { occupied: string | nu
 export function selectBusy(
   db: Database,
   viewer: Viewer,
-  { from, to, resourceIds: ids, locationId, minCapacity, equipment }: AvailabilityQuery,
+  { from, to, resourceIds: ids, ...wanted }: AvailabilityQuery,
 ): RawBuilder<Row> {
-  const filter = { ids, locationId, minCapacity, equipment, active: true };
+  const { locationId, search, kind, minCapacity, equipment } = wanted;
+  const filter = { ids, locationId, search, kind, minCapacity, equipment, active: true };
   const resources = selectResources(db, viewer, filter, { limit: mostResources, after: undefined });
   return sql<Row>`
     select room.id as "resourceId", room.name as "resourceName", room."locationId", location.time_zone as "timeZone",

@@ -1,8 +1,9 @@
 /** Availability on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { id, instant, text } from '../fields.ts';
+import { defaultLimit, mostPerPage } from '../db/paging.ts';
+import { id, instant, recordOf, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
-import { mostDays, mostResources, type ResourceAvailability } from './service.ts';
+import { type FreeResource, mostDays, mostResources, type ResourceAvailability } from './service.ts';
 import type { Spans } from './spans.ts';
 
 /** As many as a window has minutes, the shortest booking. */
@@ -15,18 +16,20 @@ export const timeSpan = z
   })
   .meta({ id: 'TimeSpan', description: 'A time without gaps.' });
 
+const capacity = z
+  .int()
+  .min(0)
+  .max(1_000_000)
+  .nullable()
+  .meta({ description: 'For how many persons; null where nobody has counted.' });
+
 export const resourceAvailability = z
   .object({
     ResourceId: id('The id of the resource.'),
     ResourceName: text(200, 'Its name.'),
     LocationId: id('The location where it is.'),
     TimeZone: text(64, 'IANA name of the zone of the location.'),
-    Capacity: z
-      .int()
-      .min(0)
-      .max(1_000_000)
-      .nullable()
-      .meta({ description: 'For how many persons; null where nobody has counted.' }),
+    Capacity: capacity,
     Free: z.array(timeSpan).max(mostSpans).meta({
       description:
         'When it is open and not booked, for at least `DurationMinutes`. Without known opening hours it is always open.',
@@ -91,4 +94,75 @@ export const availabilityQuery = z.strictObject({
     .whole(1, mostDays * 24 * 60)
     .optional()
     .meta({ description: 'Leaves out of `Free` what is shorter.' }),
+});
+
+export const freeResource = z
+  .object({
+    ResourceId: id('The id of the resource.'),
+    ResourceName: text(200, 'Its name.'),
+    LocationId: id('The location where it is.'),
+    LocationName: text(200, 'The name of the location.'),
+    TimeZone: text(64, 'IANA name of the zone of the location.'),
+    Kind: text(50, 'What it is: Room, Hall, Laboratory, …'),
+    Capacity: capacity,
+    Equipment: z.array(z.string().max(100)).max(100).meta({ description: 'What is there.' }),
+    FreeUntil: instant(
+      'Where a booking that begins at once must end at the latest: at the next booking or when it closes, and at most a day ahead.',
+    ),
+  })
+  .meta({ id: 'FreeResource', description: 'A resource that is free.' });
+
+const toFree = recordOf(freeResource);
+export const toFreeRecord = ({ id: resourceId, name: resourceName, ...others }: FreeResource) =>
+  toFree({ resourceId, resourceName, ...others });
+
+export const freeExample = {
+  Items: [
+    {
+      ResourceId: 2,
+      ResourceName: 'HS 101',
+      LocationId: 1,
+      LocationName: 'Campus Zürich',
+      TimeZone: 'Europe/Zurich',
+      Kind: 'LectureHall',
+      Capacity: 120,
+      Equipment: ['Beamer', 'Mikrofonanlage', 'Wandtafel'],
+      FreeUntil: '2027-03-01T09:00:00.000Z',
+    },
+  ],
+  NextCursor: null,
+};
+
+const mostMinutes = 24 * 60;
+
+/** Which resources must be free, from when on and for how long. */
+export const freeQuery = z.strictObject({
+  From: parameters.instant('From when on; now when left out.').optional(),
+  Minutes: parameters
+    .whole(1, mostMinutes)
+    .optional()
+    .meta({ description: 'For how many minutes at least; 30 when left out.' }),
+  SetupMinutes: parameters
+    .whole(0, mostMinutes)
+    .optional()
+    .meta({ description: 'Minutes before them that must be free as well; none when left out.' }),
+  TeardownMinutes: parameters
+    .whole(0, mostMinutes)
+    .optional()
+    .meta({ description: 'Minutes after them that must be free as well; none when left out.' }),
+  LocationId: parameters.id('Only those of this location.').optional(),
+  ...parameters.resourceFilter,
+  Limit: parameters
+    .whole(1, mostPerPage)
+    .optional()
+    .meta({ description: `Most resources; ${defaultLimit} when left out.` }),
+});
+
+/** With what counts when a member is left out. */
+export const toFreeQuery = <Query extends object>(query: Query) => ({
+  minutes: 30,
+  setupMinutes: 0,
+  teardownMinutes: 0,
+  limit: defaultLimit,
+  ...query,
 });

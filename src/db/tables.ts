@@ -247,6 +247,7 @@ export interface Location {
   mandator_id: number;
   name: string;
   name_key: Generated<string>;
+  search_key: Generated<string>;
   time_zone: string;
   version: Generated<number>;
 }
@@ -424,6 +425,7 @@ export interface Person {
   mandator_id: number;
   name: string;
   role: string;
+  search_key: Generated<string>;
   time_zone: string;
   version: Generated<number>;
 }
@@ -497,6 +499,7 @@ export interface Resource {
   name: string;
   name_key: Generated<string>;
   policy_id: number | null;
+  search_key: Generated<string>;
   version: Generated<number>;
 }
 

@@ -24,6 +24,8 @@ export type NewPerson = Omit<PersonRecord, 'id' | 'active' | 'version'>;
 export type PersonChanges = Partial<Omit<PersonRecord, 'id' | 'version'>>;
 
 export type PersonFilter = {
+  /** Words of which name and address have the beginnings. */
+  search?: string | undefined;
   /** Compared without regard to case. */
   email?: string | undefined;
   role?: Viewer['role'] | undefined;
@@ -62,7 +64,7 @@ const personById = readById<PersonRecord>('person by id', (db, asked) =>
 export async function listPersons(
   db: Database,
   viewer: Viewer,
-  { email, role, groupId, active }: PersonFilter,
+  { search, email, role, groupId, active }: PersonFilter,
   { limit, after }: PageRequest,
 ): Promise<Page<PersonRecord>> {
   checkAdmin(viewer);
@@ -70,6 +72,7 @@ export async function listPersons(
     select from person_group_member as member
     where member.mandator_id = person.mandator_id and member.group_id = ${groupId} and member.person_id = person.id)`;
   const rows = await personsOf(db, viewer)
+    .$if(search !== undefined, (query) => query.where(sql<boolean>`search_key like all (search_patterns(${search}))`))
     .$if(email !== undefined, (query) => query.where(sql`lower(email)`, '=', sql`lower(${email})`))
     .$if(role !== undefined, (query) => query.where('role', '=', role as string))
     .$if(groupId !== undefined, (query) => query.where(isMember))

@@ -39,6 +39,8 @@ export type ResourceFilter = {
   /** A resource must have all of it. */
   equipment?: readonly string[] | undefined;
   name?: string | undefined;
+  /** Words of which name, location, kind and equipment have the beginnings. */
+  search?: string | undefined;
   active?: boolean | undefined;
 };
 
@@ -84,16 +86,21 @@ export async function listResources(
 export function selectResources(
   db: Database,
   { mandatorId }: Viewer,
-  { ids, locationId, kind, minCapacity, equipment, name, active }: ResourceFilter,
+  { ids, locationId, kind, minCapacity, equipment, name, search, active }: ResourceFilter,
   { limit, after }: PageRequest,
 ) {
   const hasAll = sql<boolean>`not exists (
     select from unnest(${equipment ?? []}::text[]) as wanted
     where name_key(wanted) not in (select name_key(one) from unnest(equipment) as one))`;
+  const isFound = sql<boolean>`search_key || (
+      select location.search_key from location
+      where location.mandator_id = resource.mandator_id and location.id = resource.location_id)
+    like all (search_patterns(${search}))`;
   return db
     .selectFrom('resource')
     .where('mandator_id', '=', mandatorId)
     .select(columns)
+    .$if(search !== undefined, (query) => query.where(isFound))
     .$if(ids !== undefined, (query) => query.where('id', '=', sql<number>`any (${ids}::integer[])`))
     .$if(locationId !== undefined, (query) => query.where('location_id', '=', locationId as number))
     .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`))

@@ -149,13 +149,13 @@ const active = parameters.flag('Only those that are, or are not, active; both wh
 /** Which resources, locations and persons a list has. */
 export const resourceFilter = z.strictObject({
   LocationId: parameters.id('Only those of this location.').optional(),
-  Kind: ofName(50, 'Only those of this kind, in whatever case.'),
   ...parameters.resourceFilter,
   Name: ofName(200, 'Only those of this name, in whatever case.'),
   Active: active,
 });
 export const locationFilter = z.strictObject({ Active: active });
 export const personFilter = z.strictObject({
+  Search: parameters.search('Only those whose name and e-mail address have these words.'),
   Email: ofName(254, 'Only the person of this e-mail address, in whatever case.'),
   Role: role.optional().meta({ description: 'Only those of this role.' }),
   GroupId: parameters.id('Only the members of this group.').optional(),

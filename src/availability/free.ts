@@ -1,0 +1,81 @@
+/** Which resources are free from an instant on, and until when. */
+import { sql } from 'kysely';
+import { checkReader } from '../access.ts';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { Malformed } from '../errors.ts';
+import { listOpenIntervals } from '../opening-hours/service.ts';
+import { type Resource, type ResourceFilter, selectResources } from '../tenants/service.ts';
+import { dayLength } from '../time/days.ts';
+
+/** Resources that one search looks at. */
+const mostLookedAt = 10_000;
+const minute = 60_000;
+
+export type FreeQuery = {
+  /** Now when absent. */
+  from?: Date | undefined;
+  /** For how many minutes at least it must be free. */
+  minutes: number;
+  /** Around these minutes, as for a booking; they need not be in the opening hours. */
+  setupMinutes: number;
+  teardownMinutes: number;
+  limit: number;
+} & Pick<ResourceFilter, 'locationId' | 'search' | 'kind' | 'minCapacity' | 'equipment'>;
+
+export type FreeResource = Pick<Resource, 'id' | 'name' | 'locationId' | 'kind' | 'capacity' | 'equipment'> & {
+  locationName: string;
+  /** IANA zone of the location. */
+  timeZone: string;
+  /** Where a booking that begins at once must end at the latest; at most a day ahead, which is the longest booking. */
+  freeUntil: Date;
+};
+
+type Row = Omit<FreeResource, 'freeUntil'> & { next: Date | null };
+
+/**
+ * Lists the active resources that can be booked from the instant on for at least so many minutes. The nearest fit comes first:
+ * the smallest capacity, then the lowest id; those whose capacity is unknown come last.
+ * @throws Forbidden for a display; Malformed where more than 10,000 resources match
+ */
+export async function listFree(
+  db: Database,
+  viewer: Viewer,
+  { from = new Date(), minutes, setupMinutes, teardownMinutes, limit, ...filter }: FreeQuery,
+): Promise<FreeResource[]> {
+  checkReader(viewer);
+  const after = (count: number) => new Date(from.getTime() + count * minute);
+  const [end, horizon] = [after(minutes), new Date(from.getTime() + dayLength)];
+  const [opens, closes] = [after(-setupMinutes), new Date(horizon.getTime() + teardownMinutes * minute)];
+  const resources = selectResources(db, viewer, { ...filter, active: true }, { limit: mostLookedAt, after: undefined });
+  // What is in the way from the setup on begins before the teardown has ended.
+  const { rows } = await sql<Row & { looked: number }>`
+    with room as materialized (${resources})
+    select room.id, room.name, room."locationId", room.kind, room.capacity, room.equipment, next.begins as next,
+      location.name as "locationName", location.time_zone as "timeZone", (select count(*)::int from room) as looked
+    from room
+    join location on location.mandator_id = ${viewer.mandatorId} and location.id = room."locationId"
+    cross join lateral (
+      select min(lower(booking.occupied)) as begins from booking
+      where booking.resource_id = room.id and booking.occupied && tstzrange(${opens}, ${closes})
+        and booking.status in ('Confirmed', 'Tentative')
+    ) as next
+    where next.begins is null or next.begins >= ${after(minutes + teardownMinutes)}
+    order by room.capacity nulls last, room.id`.execute(db);
+  if ((rows[0]?.looked ?? 0) > mostLookedAt)
+    throw new Malformed(`More than ${mostLookedAt} resources are asked for; name a LocationId, Kind or Search.`);
+  const ids = rows.map(({ id }) => id);
+  const hours = await listOpenIntervals(db, viewer.mandatorId, ids, from, horizon);
+  const free = rows.flatMap(({ next, looked: _, ...resource }) => {
+    const open = hours.get(resource.id);
+    const stretch = open?.find((one) => one.start <= from && one.end >= end);
+    if (open && !stretch) return [];
+    const ends = [
+      horizon,
+      stretch?.end ?? horizon,
+      next ? new Date(next.getTime() - teardownMinutes * minute) : horizon,
+    ];
+    return [{ ...resource, freeUntil: new Date(Math.min(...ends.map(Number))) }];
+  });
+  return free.slice(0, limit);
+}
