@@ -219,7 +219,7 @@ export type Subject = { noun: (typeof auditSubjects)[number]; id: number } & ({ 
 export type MemberChange = { member: string; from: string | null; to: string | null };
 
 /** Whose values the audit does not keep: a person who is forgotten would live on in them. */
-const personal = new Set(['Name', 'Email']);
+const personal = new Set(['Name', 'Email', 'TimeZone', 'Label']);
 const unchanging = new Set(['Id', 'Version']);
 const longestValue = 1_000;
 

@@ -7,6 +7,7 @@ import * as calendarFeed from './calendar-feed/rest.ts';
 import * as changes from './changes/rest.ts';
 import type { Context } from './context.ts';
 import * as displays from './displays/rest.ts';
+import * as erasure from './erasure/rest.ts';
 import { createGraphqlServer, type GraphqlServer } from './graphql/server.ts';
 import { type App, createExpress, finish } from './health-app.ts';
 import { authenticate, authenticateCall, openIdentity } from './identity/authenticate.ts';
@@ -32,6 +33,7 @@ const routes = [
   ...bookings.routes,
   ...tenants.routes,
   ...pinRoutes,
+  ...erasure.routes,
   ...openingHours.routes,
   ...availability.routes,
   ...calendarFeed.routes,

@@ -2,7 +2,7 @@
  * The audit: what Admins have done over the API. An **act** is a line of it: who did what to which **subject**, and which
  * members that changed. `recordAct` in access.ts writes it, in the transaction of the change.
  *
- * Invariants: an act holds no secret, and of a person neither name nor address: these are read where the person is. Acts are
+ * Invariants: an act holds no secret, and of a person no name, address, zone or label: these are read where the person is. Acts are
  * kept for `Limits.AuditDays`.
  */
 import { sql } from 'kysely';

@@ -12,7 +12,10 @@ export const memberChange = z
   .object({
     Member: text(100, 'The name of the member.'),
     From: maybeText(1_000, 'Its value before, as text; null where it had none.'),
-    To: maybeText(1_000, 'Its value after; null where it has none. Of the name and address of a person both are null.'),
+    To: maybeText(
+      1_000,
+      'Its value after; null where it has none. Of the name, address, zone and labels of a person both are null.',
+    ),
   })
   .meta({ id: 'MemberChange', description: 'A member that an act has changed.' });
 

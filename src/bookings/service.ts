@@ -31,6 +31,7 @@ export {
 } from './mail-items.ts';
 export { type BookableRoom, lockRooms } from './occupation.ts';
 export { Occupied, type RoomConflict } from './occupied.ts';
+export { forgetOrganizer } from './persons.ts';
 export {
   bookingList,
   findBooking,

@@ -48,7 +48,7 @@ const describeBookings = <More = unknown>(
     upper(booking.occupied) - make_interval(mins => booking.teardown_minutes) as "end",
     location.time_zone as "timeZone", booking.status, booking.kind,
     organizer.id as "organizerId", coalesce(organizer.name, booking.organizer_name) as "organizerName",
-    coalesce(organizer.email, booking.organizer_email) as "organizerEmail",
+    case when organizer.erased_at is null then coalesce(organizer.email, booking.organizer_email) end as "organizerEmail",
     booking.is_private as "isPrivate", booking.series_id as "seriesId", series.recurrence_rule as "recurrenceRule",
     booking.setup_minutes as "setupMinutes", booking.teardown_minutes as "teardownMinutes",
     booking.check_in_from as "checkInFrom", booking.check_in_until as "checkInUntil",

@@ -11,7 +11,7 @@ import { sql } from 'kysely';
 import { checkReader, maySeeAll, sightColumns } from '../access.ts';
 import { hashForResource, listForResource } from '../bookings/service.ts';
 import type { Context, Viewer } from '../context.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotAuthenticated, NotFound } from '../errors.ts';
 import { isUnwritable } from '../flow/database-errors.ts';
@@ -151,6 +151,15 @@ export async function revokeToken(
     .executeTakeFirst();
   if (!revoked) throw new NotFound('There is no calendar token of this id.');
   return revoked;
+}
+
+/** Deletes all tokens of a person; they end at once. */
+export async function deleteTokensOf(trx: Transaction, mandatorId: number, personId: number): Promise<void> {
+  await trx
+    .deleteFrom('calendar_token')
+    .where('mandator_id', '=', mandatorId)
+    .where('person_id', '=', personId)
+    .execute();
 }
 
 /**

@@ -63,6 +63,15 @@ export async function claimIdempotencyKey<Answer extends object>(
   };
 }
 
+/** Deletes all answers to a person. */
+export async function forgetKeysOf(trx: Transaction, mandatorId: number, personId: number): Promise<void> {
+  await trx
+    .deleteFrom('idempotent_request')
+    .where('mandator_id', '=', mandatorId)
+    .where('person_id', '=', personId)
+    .execute();
+}
+
 /** Deletes answers that are older than 24 hours. */
 export async function dropExpiredKeys(db: Database): Promise<void> {
   await db.deleteFrom('idempotent_request').where('created_at', '<', sql<Date>`now() - interval '24 hours'`).execute();

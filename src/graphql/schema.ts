@@ -5,6 +5,7 @@ import { addTypes as addBookingTypes } from '../bookings/graphql.ts';
 import { addTypes as addCalendarFeedTypes } from '../calendar-feed/graphql.ts';
 import { addTypes as addChangeTypes } from '../changes/graphql.ts';
 import { addTypes as addDisplayTypes } from '../displays/graphql.ts';
+import { addTypes as addErasureTypes } from '../erasure/graphql.ts';
 import { addTypes as addIdentityTypes } from '../identity/graphql.ts';
 import { addTypes as addLessonTypes } from '../lessons/graphql.ts';
 import { addTypes as addMailTypes } from '../mail/graphql.ts';
@@ -24,6 +25,7 @@ export function createSchema(): GraphQLSchema {
   );
   addTenantTypes(builder);
   addIdentityTypes(builder);
+  addErasureTypes(builder);
   addBookingTypes(builder);
   addLessonTypes(builder);
   addOpeningHoursTypes(builder);

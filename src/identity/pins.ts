@@ -2,7 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { isDuplicate, isReferred } from '../flow/database-errors.ts';
 import { deriveKey } from './tokens.ts';
@@ -119,6 +119,11 @@ export async function revokePin(db: Database, mandatorId: number, pinId: number,
 /** Deletes a PIN, and with it its tokens and streams. */
 export async function deletePin(db: Database, mandatorId: number, pinId: number): Promise<void> {
   await db.deleteFrom('pin').where('mandator_id', '=', mandatorId).where('id', '=', pinId).execute();
+}
+
+/** Deletes all PINs of a person, and with them their tokens and streams. */
+export async function deletePinsOf(trx: Transaction, mandatorId: number, personId: number): Promise<void> {
+  await trx.deleteFrom('pin').where('mandator_id', '=', mandatorId).where('person_id', '=', personId).execute();
 }
 
 /** The PINs that are valid now, with their person and tenant. */

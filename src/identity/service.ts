@@ -26,7 +26,7 @@ export { hashDisplayToken, isDisplayToken, makeDisplayToken } from './devices.ts
 export { howToSignIn, schemesOf, tokenSource } from './modes.ts';
 export { claimPepper, examinePepper, hasRightPepper } from './pepper.ts';
 export { createPinFor, listPinsOf, pinList, revokePinOf } from './pin-admin.ts';
-export { createPin, listPins, type Pin, pepperOf, revokePin } from './pins.ts';
+export { createPin, deletePinsOf, listPins, type Pin, pepperOf, revokePin } from './pins.ts';
 export { createTemporaryPin } from './temporary-pin.ts';
 export { deriveKey } from './tokens.ts';
 export { apiScope, normalizeAddress };

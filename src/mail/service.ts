@@ -31,4 +31,5 @@ export {
   statusValues,
   type UnreadableItem,
 } from './status.ts';
+export { forgetMailOrganizer } from './stored-items.ts';
 export { synchroniseCalendar } from './sync.ts';

@@ -107,3 +107,9 @@ export async function forgetOld(
       and (upper(occupied) < ${start}::timestamptz - make_interval(days => ${rememberedDays})
         or (state = 'Gone' and changed_at < now() - make_interval(days => ${rememberedDays})))`.execute(trx);
 }
+
+/** Forgets who organizes the items of this address. An item that changes on the mail server names its organizer again. */
+export async function forgetMailOrganizer(trx: Transaction, mandatorId: number, email: string): Promise<void> {
+  await sql`update mail_item set organizer_name = null, organizer_email = null
+    where mandator_id = ${mandatorId} and lower(organizer_email) = lower(${email})`.execute(trx);
+}

@@ -35,6 +35,7 @@ export const person = {
   TimeZone: 'Europe/Zurich',
   Role: 'Admin',
   Active: true,
+  ErasedAt: null,
   Version: 1,
 };
 export const newPerson = {

@@ -17,11 +17,13 @@ export type PersonRecord = {
   timeZone: string;
   role: Viewer['role'];
   active: boolean;
+  /** Its name and address are no longer its own then. */
+  erasedAt: Date | null;
   version: number;
 };
 
-export type NewPerson = Omit<PersonRecord, 'id' | 'active' | 'version'>;
-export type PersonChanges = Partial<Omit<PersonRecord, 'id' | 'version'>>;
+export type NewPerson = Omit<PersonRecord, 'id' | 'active' | 'erasedAt' | 'version'>;
+export type PersonChanges = Partial<Omit<PersonRecord, 'id' | 'erasedAt' | 'version'>>;
 
 export type PersonFilter = {
   /** Words of which name and address have the beginnings. */
@@ -35,7 +37,10 @@ export type PersonFilter = {
 
 export const personList: List<PersonRecord> = { name: 'persons', key: idKey, keyOf: ({ id }) => id };
 
-const columns = ['id', 'name', 'email', 'time_zone as timeZone', 'role', 'active', 'version'] as const;
+const columns = [
+  ...(['id', 'name', 'email', 'time_zone as timeZone', 'role', 'active'] as const),
+  ...(['erased_at as erasedAt', 'version'] as const),
+] as const;
 const kind: RecordKind = {
   table: 'person',
   noun: 'person',
@@ -121,7 +126,7 @@ export async function createPerson(db: Database, act: Act, fields: NewPerson): P
  * Changes the given members. A lost role or retirement takes effect on every process at once: the database notifies them
  * of it. So does a new e-mail address, by which outside identity providers name the person; PINs stay.
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a zone that PostgreSQL does not know; Conflict when no
- * active Admin would be left, and when the address is another person's
+ * active Admin would be left, when the address is another person's, and for a person who has been erased
  */
 export async function changePerson(
   db: Database,
@@ -135,19 +140,76 @@ export async function changePerson(
   const { mandatorId } = act.viewer;
   const mayDemote = changes.active === false || (changes.role !== undefined && changes.role !== 'Admin');
   return await db.transaction().execute(async (trx) => {
-    // The lock keeps two Admins from demoting each other at the same time.
-    if (mayDemote)
-      await trx
-        .selectFrom('mandator')
-        .where('id', '=', mandatorId)
-        .select('id')
-        .forNoKeyUpdate()
-        .executeTakeFirstOrThrow();
-    return await changeRecord<PersonRecord>(trx, act, kind, { id, expected }, changes, async () => {
+    if (mayDemote) await lockTenant(trx, mandatorId);
+    return await changeRecord<PersonRecord>(trx, act, kind, { id, expected }, changes, async ({ erasedAt }) => {
+      if (erasedAt) throw new Conflict('This person has been erased, and stays so; make a new one.');
       if (mayDemote) await checkOtherAdmin(trx, mandatorId, id);
       return {};
     });
   });
+}
+
+/** Keeps two Admins from taking the role or the data from each other at the same time. */
+const lockTenant = (trx: Transaction, mandatorId: number) =>
+  trx.selectFrom('mandator').where('id', '=', mandatorId).select('id').forNoKeyUpdate().executeTakeFirstOrThrow();
+
+/** What an erased person is called; its address is in a domain that nobody can have. */
+const erasedMembers = (id: number): Omit<PersonRecord, 'id' | 'version'> => ({
+  name: 'Erased person',
+  email: `erased-${id}@erased.invalid`,
+  timeZone: 'UTC',
+  role: 'User',
+  active: false,
+  erasedAt: new Date(),
+});
+
+/**
+ * Erases the members of a person.
+ * @returns the person as it is, and as it was before unless it has been erased already
+ * @throws NotFound, PreconditionFailed; Conflict when no active Admin would be left, and for the person of a display
+ */
+export async function erasePersonRecord(
+  trx: Transaction,
+  act: Act,
+  id: number,
+  expected: Versions,
+): Promise<{ erased: PersonRecord; before: PersonRecord | undefined }> {
+  const { mandatorId } = act.viewer;
+  await lockTenant(trx, mandatorId);
+  const known = await getPersonById(trx, act.viewer, id);
+  if (known.erasedAt) return { erased: known, before: undefined };
+  let before: PersonRecord | undefined;
+  async function check(found: PersonRecord): Promise<{ verb: string }> {
+    before = found;
+    await checkOtherAdmin(trx, mandatorId, id);
+    await checkNoDisplay(trx, mandatorId, id);
+    return { verb: 'erase' };
+  }
+  const which = { id, expected };
+  const erased = await changeRecord(trx, act, kind, which, erasedMembers(id), check);
+  await leaveGroups(trx, mandatorId, id);
+  return { erased, before };
+}
+
+const leaveGroups = (trx: Transaction, mandatorId: number, personId: number) =>
+  trx
+    .deleteFrom('person_group_member')
+    .where('mandator_id', '=', mandatorId)
+    .where('person_id', '=', personId)
+    .execute();
+
+/** @throws Conflict for a person as whom a display acts */
+async function checkNoDisplay(trx: Transaction, mandatorId: number, personId: number): Promise<void> {
+  const display = await trx
+    .selectFrom('display')
+    .where('mandator_id', '=', mandatorId)
+    .where('person_id', '=', personId)
+    .select('id')
+    .executeTakeFirst();
+  if (display)
+    throw new Conflict(
+      `This is nobody but the display ${display.id}; revoke the display if it is not needed any more.`,
+    );
 }
 
 /** @throws Conflict when the tenant has no other active Admin */

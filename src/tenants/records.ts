@@ -7,8 +7,8 @@ import { upperFirst } from '../fields.ts';
 import { isDuplicate, isReferred } from '../flow/database-errors.ts';
 
 type MasterRecord = { id: number; version: number };
-/** A new record has no id and no version, and is active. */
-type Given = 'id' | 'version' | 'active';
+/** A new record has no id and no version, is active and has not been erased. */
+type Given = 'id' | 'version' | 'active' | 'erasedAt';
 
 export type RecordKind = {
   table: 'location' | 'resource' | 'person' | 'person_group' | 'policy';
@@ -94,7 +94,7 @@ async function holdRecord(
 /**
  * Changes the given members.
  * @param check throws to refuse the change; gets the record as it is, which is locked. It may return further columns to set,
- * and what the audit tells besides the columns
+ * and what the audit tells besides the columns, or the word for an act of whose members the audit tells nothing
  * @throws NotFound, PreconditionFailed, Conflict; the errors of `check`
  */
 export async function changeRecord<Row extends MasterRecord>(
@@ -103,11 +103,11 @@ export async function changeRecord<Row extends MasterRecord>(
   kind: RecordKind,
   which: { id: number; expected: Versions },
   changes: object,
-  check: (found: Row) => Promise<{ columns?: object; told?: object }>,
+  check: (found: Row) => Promise<{ columns?: object; told?: object; verb?: string }>,
 ): Promise<Row> {
   const { mandatorId } = act.viewer;
   const found = await holdRecord(trx, mandatorId, kind, which);
-  const { columns: more = {}, told = {} } = await check(found as Row);
+  const { columns: more = {}, told = {}, verb } = await check(found as Row);
   const columns = { ...more, ...toColumns(changes) };
   if (Object.keys(columns).length === 0) return found as Row;
   const changed = await trx
@@ -118,10 +118,8 @@ export async function changeRecord<Row extends MasterRecord>(
     .returning(columnsOf(kind))
     .executeTakeFirstOrThrow()
     .catch(refuseDuplicate(kind));
-  await recordAct(trx, act, `change ${kind.noun}`, subjectOf(kind, changed), {
-    before: found,
-    after: { ...changed, ...told },
-  });
+  const record = verb === undefined ? { before: found, after: { ...changed, ...told } } : undefined;
+  await recordAct(trx, act, `${verb ?? 'change'} ${kind.noun}`, subjectOf(kind, changed), record);
   return changed as MasterRecord as Row;
 }
 

@@ -29,12 +29,14 @@ export { readParameterName } from './parameters.ts';
 export {
   changePerson,
   createPerson,
+  erasePersonRecord,
   findPersonById,
   getOwnPerson,
   getPerson,
   getPersonById,
   listPersons,
   listPersonsOf,
+  type PersonRecord,
   personList,
 } from './persons.ts';
 export {
@@ -59,4 +61,4 @@ export {
 } from './resources.ts';
 export { changeTenant, getTenant } from './tenant.ts';
 export { readTenantFile, type TenantFile } from './tenant-file.ts';
-export { personReference, toPersonReference } from './wire.ts';
+export { personRecord, personReference, toPersonRecord, toPersonReference } from './wire.ts';

@@ -1,6 +1,6 @@
 /** Master data on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { flag, id, positive, recordOf, text } from '../fields.ts';
+import { flag, id, maybeInstant, positive, recordOf, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
 import { locationFields, personFields, resourceFields, role } from './fields.ts';
 import type { Location } from './locations.ts';
@@ -71,6 +71,9 @@ export const personRecord = z
     TimeZone: text(64, told.person.TimeZone),
     Role: role.meta({ description: told.person.Role }),
     Active: flag(told.person.Active),
+    ErasedAt: maybeInstant(
+      'When this person was erased, for good: name and address are no longer its own. Null otherwise.',
+    ),
     Version: version,
   })
   .meta({ id: 'Person', description: 'A user of a tenant.' });

@@ -82,7 +82,7 @@ test('an act tells who did what to what, from what to what, over both fronts', a
   expect(data?.['audit']).toMatchObject({ nodes: lower(acts) as object[] });
 });
 
-test('of a person it keeps neither name nor address: it tells the name that the person has now', async () => {
+test('of a person it keeps neither name, address nor label: it tells the name that the person has now', async () => {
   const body = { Name: 'Grace', Email: 'grace@school.example', TimeZone: 'Europe/Berlin', Role: 'User' };
   const id = (await admin.post('/persons', body)).body['Id'];
   await admin.patch(`/persons/${id}`, { Name: 'Grace Hopper', Role: 'Importer' });
@@ -92,7 +92,7 @@ test('of a person it keeps neither name nor address: it tells the name that the 
   const about = { Subject: 'Person', SubjectId: id, SubjectName: 'Grace Hopper' };
   expect(revoked).toMatchObject({ Action: 'revoke PIN', Subject: 'Pin', SubjectId: PinId, Changes: [] });
   expect(pin).toMatchObject({ Action: 'create PIN', SubjectName: 'Grace Hopper' });
-  expect(pin!.Changes).toContainEqual(change('Label', null, 'Timetable'));
+  expect(pin!.Changes).toContainEqual(change('Label', null, null));
   expect(changed).toMatchObject({
     ...about,
     Changes: [change('Name', null, null), change('Role', 'User', 'Importer')],

@@ -1,0 +1,30 @@
+import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
+import { type AddTypes, typeNamed } from '../graphql/builder.ts';
+import { readId, readInput } from '../input.ts';
+import { erasePerson } from './service.ts';
+import { erasure } from './wire.ts';
+
+export const addTypes: AddTypes = (builder) => {
+  builder.mutationField('erasePerson', (t) =>
+    t.field({
+      type: typeNamed<Awaited<ReturnType<typeof erasePerson>>>('Person'),
+      errors: {
+        types: [Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed],
+        union: { name: 'ErasePersonResult', description: 'The person, erased, or why not.' },
+      },
+      args: {
+        id: t.arg.id({ required: true, description: 'The id of the person.' }),
+        version: t.arg.int({ description: 'The version that was read; any when left out.' }),
+        alsoKnownAs: t.arg.stringList({
+          description: `${erasure.shape.AlsoKnownAs.description}`,
+        }),
+      },
+      description:
+        'Erases what tells who a person is, for good, for Admins; its bookings stay, without the name and address. Again it changes nothing.',
+      resolve: (_root, { id, version, alsoKnownAs }, call) => {
+        const { AlsoKnownAs } = readInput(erasure, { AlsoKnownAs: alsoKnownAs ?? [] });
+        return erasePerson(call.context.db, call, readId(id), version == null ? undefined : [version], AlsoKnownAs);
+      },
+    }),
+  );
+};

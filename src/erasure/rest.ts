@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { id } from '../query-parameters.ts';
+import { type Route, route } from '../rest/route.ts';
+import { readOptionalIfMatch, recordAnswer } from '../rest/versions.ts';
+import { erasePerson } from './service.ts';
+import { erased, erasure } from './wire.ts';
+
+const example = {
+  Id: 7,
+  Name: 'Erased person',
+  Email: 'erased-7@erased.invalid',
+  TimeZone: 'UTC',
+  Role: 'User',
+  Active: false,
+  ErasedAt: '2027-02-01T08:00:00Z',
+  Version: 3,
+};
+
+export const routes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/v1.0/persons/:id/erasure',
+    summary: 'Erase a person',
+    description:
+      'Erases what tells who the person is, for good: name, address, PINs and tokens, which end at once, calendar addresses, and its name among the teachers of lessons. Its bookings stay, without the name and address. `If-Match` may be left out. Again it changes nothing.',
+    headers: ['If-Match'],
+    params: z.object({ id: id('The Id of the person.') }),
+    body: { schema: erasure, example: { AlsoKnownAs: ['GH'] }, mayBeEmpty: true },
+    answers: {
+      200: { description: 'The person, erased.', body: erased.schema, example, headers: ['ETag'] },
+    },
+    problems: {
+      403: 'Only an Admin manages master data.',
+      409: 'The tenant would have no active Admin, or the person is that of a display.',
+      412: 'The record has changed since the version of `If-Match`.',
+    },
+    handle: async ({ db }, call) => {
+      const versions = readOptionalIfMatch(call.headers);
+      return recordAnswer(
+        erased.toRecord(await erasePerson(db, call, call.params.id, versions, call.body.AlsoKnownAs)),
+      );
+    },
+  }),
+];

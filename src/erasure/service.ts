@@ -1,0 +1,48 @@
+/**
+ * Erasure of a person (data protection). The person stays as a record without name and address, so that what refers to it
+ * stays true: bookings, batches, the audit. What becomes of each column is told in docs/personal-data.md.
+ *
+ * Invariants: everything happens in one transaction. An erased person never comes back. The audit tells that it happened and
+ * by whom, and holds nothing of what was erased.
+ */
+import { checkAdmin } from '../access.ts';
+import { forgetOrganizer } from '../bookings/service.ts';
+import { deleteTokensOf } from '../calendar-feed/service.ts';
+import type { Act, Versions } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { forgetKeysOf } from '../db/idempotency.ts';
+import { transactOrGiveUp } from '../db/lock-timeout.ts';
+import { deletePinsOf } from '../identity/service.ts';
+import { findLessonsNaming, removeTeachers } from '../lessons/service.ts';
+import { forgetMailOrganizer } from '../mail/service.ts';
+import { erasePersonRecord, type PersonRecord } from '../tenants/service.ts';
+
+/**
+ * Erases a person; again it changes nothing, whatever version it names.
+ * @param alsoKnownAs names besides its own by which lessons name the person as a teacher
+ * @throws Forbidden, NotFound, PreconditionFailed; Conflict for the last active Admin, and for the person of a display;
+ * Unavailable while an import holds its bookings or lessons
+ */
+export function erasePerson(
+  db: Database,
+  act: Act,
+  id: number,
+  expected: Versions,
+  alsoKnownAs: readonly string[],
+): Promise<PersonRecord> {
+  checkAdmin(act.viewer);
+  const { mandatorId } = act.viewer;
+  return transactOrGiveUp(db, 'A booking or lesson of this person', async (trx) => {
+    const { erased, before } = await erasePersonRecord(trx, act, id, expected);
+    if (!before) return erased;
+    await deletePinsOf(trx, mandatorId, id);
+    await deleteTokensOf(trx, mandatorId, id);
+    await forgetKeysOf(trx, mandatorId, id);
+    const names = [before.name, ...alsoKnownAs];
+    const taught = await findLessonsNaming(trx, mandatorId, names);
+    await forgetOrganizer(trx, mandatorId, { ...before, taught });
+    await removeTeachers(trx, mandatorId, names);
+    await forgetMailOrganizer(trx, mandatorId, before.email);
+    return erased;
+  });
+}

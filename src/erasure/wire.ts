@@ -1,0 +1,22 @@
+/** Erasure on the wire: REST in Pascal case, GraphQL in camel case. */
+import { z } from 'zod';
+import { sentText } from '../fields.ts';
+import { personRecord, toPersonRecord } from '../tenants/service.ts';
+
+/** What an erasure answers. */
+export const erased = { schema: personRecord, toRecord: toPersonRecord };
+
+const mostNames = 10;
+
+export const erasure = z
+  .strictObject({
+    AlsoKnownAs: z
+      .array(sentText(200), 'must be a list in brackets')
+      .max(mostNames, `must have at most ${mostNames} entries`)
+      .default([])
+      .meta({
+        description:
+          'Further names, such as initials, by which lessons name the person as a teacher; its own name counts anyway. Case does not matter.',
+      }),
+  })
+  .meta({ id: 'Erasure', description: 'What to look for besides the name and address of the person.' });

@@ -1,0 +1,294 @@
+/** Erasure of a person: what ends, what is forgotten where, and what stays. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { makeDisplay, makeTenant } from '../_util/factories.ts';
+import { until } from '../_util/graphql.ts';
+import { hold, releaseAll } from '../_util/hold.ts';
+import { type MasterData, masterData } from '../_util/master-data.ts';
+import { type Service, startService } from '../_util/service.ts';
+
+type Tree = Record<string, unknown>;
+let service: Service;
+let admin: MasterData;
+let user: MasterData;
+
+beforeAll(async () => {
+  service = await startService({ Role: 'Web' });
+  admin = masterData(service, await service.signIn(service.tenant, 'Admin'));
+  user = masterData(service, await service.signIn());
+});
+afterAll(async () => {
+  await releaseAll();
+  await service.stop();
+});
+
+let made = 0;
+async function makePerson(more: object = {}) {
+  const Email = `grace.${++made}@secret.example`;
+  const { body } = await admin.post('/persons', {
+    Name: `Grace Hopper ${made}`,
+    Email,
+    TimeZone: 'UTC',
+    Role: 'User',
+    ...more,
+  });
+  const person = body as { Id: number; Name: string; Email: string };
+  const token = await service.signIn({
+    ...service.tenant,
+    person: () => ({ id: person.Id, email: '', role: '', name: '' }),
+  });
+  return { ...person, path: `/persons/${person.Id}`, caller: masterData(service, token) };
+}
+const erase = (who: { path: string }, body?: object, caller = admin, headers: Record<string, string> = {}) =>
+  caller.send('POST', `${who.path}/erasure`, { ...(body && { body }), headers });
+const slot = (hours: number) => new Date(Date.UTC(2027, 4, 3, hours)).toISOString();
+let hour = 0;
+const wish = (more: object = {}) => ({
+  ...{ ResourceId: service.tenant.resources[0]!.id, Subject: 'Sitzung', Start: slot(hour), End: slot(++hour) },
+  ...more,
+});
+
+/** The columns that can hold a text: `table.column`. */
+async function listTextColumns(): Promise<string[]> {
+  const { rows } = await sql<{ place: string }>`
+    select table_name || '.' || column_name as place
+    from information_schema.columns join information_schema.tables using (table_schema, table_name)
+    where table_schema = 'public' and table_type = 'BASE TABLE' and is_generated = 'NEVER'
+      and (data_type in ('text', 'json', 'jsonb', 'bytea', 'inet') or udt_name = '_text')
+    order by 1`.execute(service.context.db);
+  return rows.map(({ place }) => place);
+}
+
+/** The columns in which one of the texts is found, in any case. */
+async function findEverywhere(texts: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const place of await listTextColumns()) {
+    const [table, column] = place.split('.') as [string, string];
+    const { rows } = await sql`
+      select from ${sql.table(table)} where exists (
+        select from unnest(${texts}::text[]) as text
+        where position(lower(text) in lower(${sql.ref(column)}::text)) > 0) limit 1`.execute(service.context.db);
+    if (rows.length > 0) found.push(place);
+  }
+  return found;
+}
+
+describe('an erased person', () => {
+  test('is found nowhere any more by name and address; its bookings stay, and its credentials end', async () => {
+    const { db } = service.context;
+    const { mandatorId, resources } = service.tenant;
+    const grace = await makePerson();
+    const texts = [grace.Name, grace.Email, 'grace s laptop', 'GH-1906'];
+    const room = resources[1]!.id;
+    expect((await admin.post(`${grace.path}/pins`, { Label: 'grace s laptop' })).status).toBe(201);
+    const calendar = await grace.caller.post(`/resources/${room}/calendar-tokens`, { Label: 'grace s laptop' });
+    const feed = new URL(String(calendar.body['Url'])).pathname + new URL(String(calendar.body['Url'])).search;
+    const readFeed = async () => (await fetch(`${service.url}${feed}`)).status;
+    const own = await grace.caller.post('/bookings', wish(), { 'Idempotency-Key': 'grace' });
+    const forUser = await admin.post('/bookings', wish({ OrganizerId: grace.Id }));
+    const others = await user.post('/bookings', wish());
+    expect([own.status, forUser.status, others.status, await readFeed()]).toEqual([201, 201, 201, 200]);
+    // As an import and a mail server have left them.
+    await sql`
+      with batch as (
+        insert into batch (mandator_id, id, operation, job_count, created_by, request_id)
+        values (${mandatorId}, gen_random_uuid(), 'Create', 0, ${grace.Id}, 'r') returning id
+      ), job as (
+        insert into lesson_job (mandator_id, job_id, batch_id, created_by)
+        select ${mandatorId}, 'J', id, ${grace.Id} from batch returning id
+      ), booked as (
+        insert into booking (mandator_id, resource_id, kind, status, origin, occupied)
+        values (${mandatorId}, ${room}, 'Lesson', 'Confirmed', 'Import', tstzrange(${slot(0)}, ${slot(1)})) returning id
+      )
+      insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, lehrpersonen, ursprung)
+      select ${mandatorId}, job.id, 'L', booked.id, ${room}, ${slot(0)}, ${slot(1)}, 'Vertretung',
+        array['E. Noether', ${grace.Name.toUpperCase()}, 'gh-1906'],
+        jsonb_build_object('RessourceName', 'R', 'Lehrpersonen', jsonb_build_array(${grace.Name}::text, 'A. Turing'),
+          'Fach', null, 'Beginn', ${slot(0)}::text, 'Ende', ${slot(1)}::text) from job, booked`.execute(db);
+    await sql`
+      with calendar as (
+        insert into mail_calendar (mandator_id, resource_id, kind, mailbox)
+        values (${mandatorId}, ${room}, 'Graph', 'r@secret.example') returning id
+      )
+      insert into mail_item (mandator_id, calendar_id, item_id, group_id, occurrence, content_hash, state, organizer_name,
+        organizer_email)
+      select ${mandatorId}, id, 'I', 'I', '', ''::bytea, 'PassedOver', ${grace.Name}, ${grace.Email.toUpperCase()}
+      from calendar`.execute(db);
+    await sql`
+      insert into booking (mandator_id, resource_id, kind, status, origin, occupied, organizer_name, organizer_email)
+      values (${mandatorId}, ${room}, 'MailItem', 'Confirmed', 'Mail', tstzrange(${slot(1)}, ${slot(2)}), ${grace.Name},
+        ${grace.Email})`.execute(db);
+    expect(await findEverywhere(texts)).toEqual(
+      expect.arrayContaining([
+        'booking.organizer_email',
+        'lesson.lehrpersonen',
+        'lesson.ursprung',
+        'mail_item.organizer_name',
+      ]),
+    );
+    const feedBefore = (await admin.get('/changes')).body['NextCursor'];
+    const read = async () =>
+      (await user.get(`/bookings?From=${slot(0)}&To=${slot(23)}&ResourceId=${room}`)).body['Items'] as Tree[];
+    const [lessonBefore] = await read();
+
+    const erased = await erase(grace, { AlsoKnownAs: ['GH-1906'] }, admin, { 'X-Request-Id': 'erase-1' });
+    expect(erased).toMatchObject({
+      status: 200,
+      body: {
+        Id: grace.Id,
+        Name: 'Erased person',
+        Email: `erased-${grace.Id}@erased.invalid`,
+        Active: false,
+        Version: 2,
+      },
+    });
+    expect(erased.body['ErasedAt']).toMatch(/Z$/);
+    expect(await findEverywhere(texts)).toEqual([]);
+
+    await until(async () => (await grace.caller.get('/persons/me')).status === 401);
+    expect(await readFeed()).toBe(401);
+    const kept = (await user.get(`/bookings/${own.body['Id']}`)).body;
+    expect(kept).toMatchObject({
+      ...{ Subject: 'Sitzung', Status: 'Confirmed', Version: (own.body['Version'] as number) + 1 },
+      Organizer: { PersonId: grace.Id, DisplayName: 'Erased person', Email: null },
+      CreatedBy: { PersonId: grace.Id, DisplayName: 'Erased person' },
+    });
+    const [lesson, mailItem] = await read();
+    expect(lesson).toMatchObject({
+      Version: (lessonBefore!['Version'] as number) + 1,
+      Lektion: { Lehrpersonen: ['E. Noether'], Ursprung: { Lehrpersonen: ['A. Turing'], RessourceName: 'R' } },
+    });
+    expect(mailItem).toMatchObject({ Kind: 'MailItem', Organizer: null });
+    const told = ((await admin.get(`/changes?Cursor=${feedBefore}`)).body['Items'] as Tree[]).map(({ Id }) => Id);
+    expect(told).toEqual(expect.arrayContaining([own.body['Id'], forUser.body['Id'], lesson!['Id'], mailItem!['Id']]));
+    expect(told).not.toContain(others.body['Id']);
+
+    const audit = await db.selectFrom('audit').where('request_id', '=', 'erase-1').selectAll().execute();
+    expect(audit).toEqual([
+      expect.objectContaining({
+        action: 'erase person',
+        subject_id: grace.Id,
+        person_id: service.tenant.person('Admin').id,
+      }),
+    ]);
+    expect(
+      (await admin.post('/persons', { Name: 'New', Email: grace.Email, TimeZone: 'UTC', Role: 'User' })).status,
+    ).toBe(201);
+  });
+
+  test('stays so: erasing again changes nothing, and it cannot be changed or get a PIN', async () => {
+    const grace = await makePerson();
+    const first = await erase(grace, undefined, admin, { 'If-Match': '"1"', 'X-Request-Id': 'again' });
+    expect(first.status).toBe(200);
+    expect((await erase(grace, {}, admin, { 'If-Match': '"1"', 'X-Request-Id': 'again' })).body).toEqual(first.body);
+    expect((await service.context.db.selectFrom('audit').where('request_id', '=', 'again').execute()).length).toBe(1);
+    for (const change of [{ Active: true }, { Name: 'Back' }, {}])
+      expect((await admin.patch(grace.path, change)).status).toBe(409);
+    expect((await admin.post(`${grace.path}/pins`, {})).status).toBe(409);
+    const back = sql`update person set active = true where id = ${grace.Id}`.execute(service.context.db);
+    await expect(back).rejects.toThrow('person_erased');
+  });
+
+  test('403, 404, 412, 422', async () => {
+    const grace = await makePerson();
+    expect((await erase(grace, {}, user)).status).toBe(403);
+    expect((await erase(grace, {}, admin, { 'If-Match': '"7"' })).status).toBe(412);
+    expect((await erase({ path: '/persons/2000000000' })).status).toBe(404);
+    const foreign = await makeTenant(service.context.db, { code: 'others' });
+    expect((await erase({ path: `/persons/${foreign.person('User').id}` })).status).toBe(404);
+    for (const body of [
+      { AlsoKnownAs: 'GH' },
+      { AlsoKnownAs: [''] },
+      { AlsoKnownAs: Array(11).fill('x') },
+      { Name: 'x' },
+    ])
+      expect((await erase(grace, body)).status).toBe(422);
+    expect((await admin.get(grace.path)).body).toMatchObject({ Name: grace.Name, ErasedAt: null, Version: 1 });
+  });
+
+  test('is nobody as whom a display acts: 409', async () => {
+    const { personId, displayId } = await makeDisplay(service.context.db, service.tenant);
+    const { status, body } = await erase({ path: `/persons/${personId}` });
+    expect([status, body['detail']]).toEqual([409, expect.stringContaining(`the display ${displayId}`)]);
+  });
+
+  test('503 while an import holds one of its lessons; nothing is erased then', async () => {
+    const grace = await makePerson();
+    const { body } = await grace.caller.post('/bookings', wish());
+    const release = await hold(service.context.db, (trx) =>
+      sql`select from booking where id = ${body['Id']} for no key update`.execute(trx),
+    );
+    expect((await erase(grace)).status).toBe(503);
+    expect((await grace.caller.get('/persons/me')).body).toMatchObject({ Name: grace.Name, Active: true });
+    await release();
+    expect((await erase(grace)).status).toBe(200);
+  });
+});
+
+describe('the last Admin', () => {
+  test('409 for its erasure', async () => {
+    const path = `/persons/${service.tenant.person('Admin').id}`;
+    expect(await erase({ path })).toMatchObject({ status: 409, body: { Code: 'Conflict' } });
+    expect((await admin.get('/persons/me')).status).toBe(200);
+  });
+
+  test.each(['erase each other', 'demote and erase each other'])(
+    'stays when the last two %s at one time',
+    async (what) => {
+      const tenant = await makeTenant(service.context.db, { code: `rivals-${what.length}` });
+      const first = tenant.person('Admin').id;
+      const as = async (id: number) =>
+        masterData(
+          service,
+          await service.signIn({ ...tenant, person: () => ({ id, email: '', role: '', name: '' }) }),
+          tenant.code,
+        );
+      const one = await as(first);
+      for (let round = 0; round < 3; round++) {
+        const rival = { Name: 'Rival', Email: `rival${round}@r.example`, TimeZone: 'UTC', Role: 'Admin' };
+        const second = (await one.post('/persons', rival)).body['Id'] as number;
+        if (!second) break;
+        const other = await as(second);
+        const answers = await Promise.all([
+          erase({ path: `/persons/${second}` }, {}, one),
+          what === 'erase each other'
+            ? erase({ path: `/persons/${first}` }, {}, other)
+            : other.patch(`/persons/${first}`, { Role: 'User' }),
+        ]);
+        expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      }
+      const { rows } = await sql<{ left: number }>`select count(*)::int as left from person
+      where mandator_id = ${tenant.mandatorId} and role = 'Admin' and active`.execute(service.context.db);
+      expect(rows).toEqual([{ left: 1 }]);
+    },
+  );
+});
+
+test('over GraphQL: the person, or why not', async () => {
+  const mutation = `mutation ($id: ID!, $version: Int, $names: [String!]) {
+    erasePerson(id: $id, version: $version, alsoKnownAs: $names) {
+      __typename ... on Person { name email active erasedAt version } ... on Problem { code } } }`;
+  const grace = await makePerson();
+  const outcome = async (variables: object, caller = admin) =>
+    (await caller.ask(mutation, { id: String(grace.Id), ...variables })).data?.['erasePerson'];
+  expect(await outcome({}, user)).toMatchObject({ __typename: 'ForbiddenProblem' });
+  expect(await outcome({ version: 9 })).toMatchObject({ __typename: 'VersionProblem' });
+  expect(await outcome({ id: '2000000000' })).toMatchObject({ __typename: 'NotFoundProblem' });
+  expect(await outcome({ names: [''] })).toMatchObject({ __typename: 'ValidationProblem' });
+  expect(await outcome({ id: String(service.tenant.person('Admin').id) })).toMatchObject({
+    __typename: 'ConflictProblem',
+  });
+  expect(await outcome({ version: 1, names: ['GH'] })).toMatchObject({
+    ...{ __typename: 'Person', name: 'Erased person', active: false, version: 2, erasedAt: expect.any(String) },
+  });
+});
+
+test('the page on personal data says what becomes of each column that can hold a text', async () => {
+  const page = fs.readFileSync(path.join(import.meta.dirname, '../../docs/personal-data.md'), 'utf8');
+  const places = await listTextColumns();
+  const told = new Set([...page.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, place]) => place));
+  expect(places.filter((place) => !told.has(place))).toEqual([]);
+  expect([...told].filter((place) => !places.includes(place as string))).toEqual([]);
+});
