@@ -103,13 +103,13 @@ module.exports = {
         '^src/worker/(queue|leases)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(access|config|containment|errors|fields|finding|log|names|query-parameters|storable)\\.ts$',
+        '^src/(access|acts|config|containment|errors|fields|finding|log|names|query-parameters|storable)\\.ts$',
       ],
     ),
     {
       name: 'room-knows-context-as-type',
       severity: 'error',
-      from: { path: [`^src/(${room})/`, '^src/access\\.ts$'], pathNot: `^src/[^/]+/(${face})\\.ts$` },
+      from: { path: [`^src/(${room})/`, '^src/(access|acts)\\.ts$'], pathNot: `^src/[^/]+/(${face})\\.ts$` },
       to: { path: '^src/(context|config)\\.ts$', dependencyTypesNot: ['type-only'] },
     },
     // Protocols: without the database, and without any other room.
@@ -148,7 +148,7 @@ module.exports = {
       `^src/${room}/cli\\.ts$`,
       '^src/(errors|finding|context|config|log)\\.ts$',
     ]),
-    onlyTo('access', '^src/access\\.ts$', ['^src/db/', context, '^src/errors\\.ts$']),
+    onlyTo('access', '^src/(access|acts)\\.ts$', ['^src/db/', context, '^src/errors\\.ts$']),
     onlyTo('context', '^src/context\\.ts$', ['^src/db/', '^src/(config|log)\\.ts$']),
     onlyTo('db', '^src/db/', ['^src/(db|flow|time)/', '^src/(config|containment|errors|finding|log|storable)\\.ts$']),
     onlyTo('time', '^src/time/', ['^src/time/', '^src/errors\\.ts$']),
@@ -165,7 +165,7 @@ module.exports = {
     home('home-of-pg', 'pg|pg-copy-streams', '^src/db/'),
     home('home-of-kysely', 'kysely', [
       '^src/(db|worker)/',
-      '^src/access\\.ts$',
+      '^src/(access|acts)\\.ts$',
       `^src/(?!mail-servers/)${room}/(?!(?:${face}|authenticate)\\.ts$)`,
     ]),
     home('home-of-express', 'express', [

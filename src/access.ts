@@ -1,10 +1,9 @@
 /**
- * Who may do what (contract 3): no other module looks at a caller's role. Also the version check and the audit record,
- * which all changes of master data share.
+ * Who may do what (contract 3): no other module looks at a caller's role. Also the version check, which all changes of
+ * master data share.
  */
 import { type RawBuilder, sql } from 'kysely';
-import type { Act, Versions, Viewer } from './context.ts';
-import type { Database, Transaction } from './db/database.ts';
+import type { Versions, Viewer } from './context.ts';
 import { Forbidden, PreconditionFailed } from './errors.ts';
 
 /** Whether the caller is a door sign, which any passer-by can use. */
@@ -208,87 +207,4 @@ export function checkVersion({ version }: { version: number }, expected: Version
     throw new PreconditionFailed(
       'The record has changed since you read it; read it again and repeat the change on that version.',
     );
-}
-
-/** What acts of Admins are about. */
-export const auditSubjects = ['Tenant', 'Location', 'Resource', 'Person', 'Pin', 'Display', 'Group', 'Policy'] as const;
-
-/** What an act was about; what is about a person has the name of that person, who may be forgotten. */
-export type Subject = { noun: (typeof auditSubjects)[number]; id: number } & ({ name: string } | { personId: number });
-
-export type MemberChange = { member: string; from: string | null; to: string | null };
-
-/** Whose values the audit does not keep: a person who is forgotten would live on in them. */
-const personal = new Set(['Name', 'Email', 'TimeZone', 'Label']);
-const unchanging = new Set(['Id', 'Version']);
-const longestValue = 1_000;
-
-/** A value as people read it; cut where it is very long. */
-function valueText(value: unknown): string | null {
-  if (value === null || value === undefined) return null;
-  const isPlain = Array.isArray(value) && value.every((one) => typeof one !== 'object');
-  const text = typeof value === 'string' ? value : isPlain ? value.join(', ') : JSON.stringify(value);
-  return text.length > longestValue ? `${text.slice(0, longestValue - 1)}…` : text;
-}
-
-/** The members that differ; all of a new record that have a value. @param before null for a new record */
-function changesOf(subject: Subject, before: object | null, after: object): MemberChange[] {
-  return Object.entries(after).flatMap(([name, value]) => {
-    const member = name.charAt(0).toUpperCase() + name.slice(1);
-    const from = valueText(before && (before as Record<string, unknown>)[name]);
-    const to = valueText(value);
-    if (from === to || unchanging.has(member)) return [];
-    const isHidden = 'personId' in subject && personal.has(member);
-    return [isHidden ? { member, from: null, to: null } : { member, from, to }];
-  });
-}
-
-/**
- * Records an act of an Admin in the audit, in the same transaction. Never hand it a secret.
- * @param action a verb and a noun: `change location`
- * @param record what it was before (null: it is new) and after, both in camel case; left out, nothing is told of its members
- */
-export async function recordAct(
-  trx: Transaction,
-  { viewer, requestId }: Act,
-  action: string,
-  subject: Subject,
-  record?: { before: object | null; after: object },
-): Promise<void> {
-  const changes = record ? changesOf(subject, record.before, record.after) : [];
-  await trx
-    .insertInto('audit')
-    .values({
-      mandator_id: viewer.mandatorId,
-      person_id: viewer.personId,
-      action,
-      subject: subject.noun,
-      subject_id: subject.id,
-      subject_name: 'name' in subject ? subject.name : null,
-      about_person_id: 'personId' in subject ? subject.personId : null,
-      changes: JSON.stringify(changes),
-      request_id: requestId,
-    })
-    .execute();
-}
-
-/** Acts that one statement forgets. */
-const forgottenAtOnce = 5_000;
-
-/** Deletes acts before an instant from the audit, some thousands at most. */
-export async function forgetActs(db: Database, before: Date): Promise<void> {
-  await db
-    .deleteFrom('audit')
-    .where(({ eb, refTuple, selectFrom }) =>
-      eb(
-        refTuple('mandator_id', 'id'),
-        'in',
-        selectFrom('audit')
-          .select(['mandator_id', 'id'])
-          .where('at', '<', before)
-          .limit(forgottenAtOnce)
-          .$asTuple('mandator_id', 'id'),
-      ),
-    )
-    .execute();
 }

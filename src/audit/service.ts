@@ -1,12 +1,13 @@
 /**
- * The audit: what Admins have done over the API. An **act** is a line of it: who did what to which **subject**, and which
- * members that changed. `recordAct` in access.ts writes it, in the transaction of the change.
+ * The audit: what Admins have done over the API, and the operator with tenant files. An **act** is a line of it: who did what to which **subject**, and which
+ * members that changed. `recordAct` in acts.ts writes it, in the transaction of the change.
  *
  * Invariants: an act holds no secret, and of a person no name, address, zone or label: these are read where the person is. Acts are
  * kept for `Limits.AuditDays`.
  */
 import { sql } from 'kysely';
-import { type auditSubjects, checkAuditor, forgetActs, type MemberChange } from '../access.ts';
+import { checkAuditor } from '../access.ts';
+import { type auditSubjects, forgetActs, type MemberChange } from '../acts.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
@@ -16,7 +17,8 @@ import { dayLength } from '../time/days.ts';
 export type RecordedAct = {
   id: number;
   at: Date;
-  person: { personId: number; displayName: string };
+  /** Null for what the operator has done with a tenant file. */
+  person: { personId: number; displayName: string } | null;
   action: string;
   /** Null for an act that an earlier release has written. */
   subject: (typeof auditSubjects)[number] | null;
@@ -57,7 +59,7 @@ export async function listActs(
   }
   const rows = await db
     .selectFrom('audit')
-    .innerJoin('person', (join) =>
+    .leftJoin('person', (join) =>
       join.onRef('person.mandator_id', '=', 'audit.mandator_id').onRef('person.id', '=', 'audit.person_id'),
     )
     .leftJoin('person as about', (join) =>
@@ -81,6 +83,9 @@ export async function listActs(
     .orderBy('audit.id', 'desc')
     .limit(limit + 1)
     .execute();
-  const acts = rows.map(({ personId: id, displayName, ...act }) => ({ ...act, person: { personId: id, displayName } }));
+  const acts = rows.map(({ personId: id, displayName, ...act }) => ({
+    ...act,
+    person: id === null ? null : { personId: id, displayName: displayName ?? '' },
+  }));
   return toPage(actList, acts, limit);
 }

@@ -1,6 +1,6 @@
 /** The audit on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { auditSubjects } from '../access.ts';
+import { auditSubjects } from '../acts.ts';
 import { id, instant, maybeText, recordOf, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
@@ -23,7 +23,9 @@ export const act = z
   .object({
     Id: id('The id of the act.'),
     At: instant('When it was done.'),
-    Person: personReference,
+    Person: personReference
+      .nullable()
+      .meta({ description: 'Who did it; null: whoever runs this server, with a tenant file.' }),
     Action: text(100, 'What was done: a verb and a noun, such as `change resource`.'),
     Subject: auditSubject
       .nullable()
@@ -38,7 +40,7 @@ export const act = z
 const toChange = recordOf(memberChange);
 const toRecord = recordOf(act);
 export const toAct = ({ person, changes, ...others }: RecordedAct) =>
-  toRecord({ ...others, person: toPersonReference(person), changes: changes.map(toChange) });
+  toRecord({ ...others, person: person && toPersonReference(person), changes: changes.map(toChange) });
 
 /** Which acts a list has. */
 export const actFilter = z.strictObject({

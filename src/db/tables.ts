@@ -30,7 +30,7 @@ export interface Audit {
   changes: Generated<Json>;
   id: Generated<number>;
   mandator_id: number;
-  person_id: number;
+  person_id: number | null;
   request_id: string;
   subject: string | null;
   subject_id: number;

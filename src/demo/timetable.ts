@@ -106,23 +106,25 @@ export function demoTimetable(today: Date, tenant: TenantFile): DemoJob[] {
   return plans.flatMap((plan) => {
     const location = tenant.Locations.find(({ Name }) => Name === plan.standort);
     if (!location) return [];
-    const day = readDate(localDateOf(today, location.TimeZone));
+    const { TimeZone: timeZone = 'UTC', OpeningExceptions: exceptions = [] } = location;
+    const day = readDate(localDateOf(today, timeZone));
     const monday = day - ((weekdayOf(day) + 6) % 7);
-    return Array.from({ length: weeks }, (_, week) => listJobs(plan, location, monday + 7 * week)).flat();
+    return Array.from({ length: weeks }, (_, week) =>
+      listJobs(plan, { timeZone, exceptions }, monday + 7 * week),
+    ).flat();
   });
 }
 
 function listJobs(
   { standort, times, courses }: DemoPlan,
-  { TimeZone: timeZone, OpeningExceptions }: TenantFile['Locations'][number],
+  { timeZone, exceptions }: { timeZone: string; exceptions: readonly { FromDate: string; ToDate: string }[] },
   monday: number,
 ): DemoJob[] {
   const ofYear = weekOf(monday, 1);
   const week = `${ofYear.year}-W${String(ofYear.week).padStart(2, '0')}`;
   const zone = zoneFor(timeZone);
   const jobs = new Map<string, DemoJob>();
-  const isRegular = (date: string) =>
-    !OpeningExceptions.some(({ FromDate, ToDate }) => FromDate <= date && date <= ToDate);
+  const isRegular = (date: string) => !exceptions.some(({ FromDate, ToDate }) => FromDate <= date && date <= ToDate);
 
   for (const [classes, fach, titel, raum, lehrpersonen, when] of courses) {
     const klassen = classes.split('+');

@@ -1,6 +1,7 @@
 /** Paired devices: Admins list, change and revoke them; each reads itself. */
 import { sql } from 'kysely';
-import { checkAdmin, checkVersion, recordAct } from '../access.ts';
+import { checkAdmin, checkVersion } from '../access.ts';
+import { recordAct } from '../acts.ts';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';

@@ -5,7 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import { ipKeyGenerator } from 'express-rate-limit';
 import { sql } from 'kysely';
-import { checkAdmin, recordAct } from '../access.ts';
+import { checkAdmin } from '../access.ts';
+import { recordAct } from '../acts.ts';
 import type { Act, Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { InvalidInput, NotFound } from '../errors.ts';

@@ -3,7 +3,8 @@
  * cannot show the first again, because only its hash is stored.
  */
 import { createHash } from 'node:crypto';
-import { checkAdmin, recordAct } from '../access.ts';
+import { checkAdmin } from '../access.ts';
+import { recordAct } from '../acts.ts';
 import type { Act, Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';

@@ -5,14 +5,22 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
-import { checkAdmin, checkVersion, recordAct } from '../access.ts';
+import { checkAdmin, checkVersion } from '../access.ts';
+import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { NotFound } from '../errors.ts';
 import type { OpeningRule } from './local-hours.ts';
-import { type NewException, toNewException, toNewRule, type WrittenHours } from './schema.ts';
-import { keyOf, type StoredException, type StoredRule, storedExceptions, storedRules } from './stored.ts';
+import {
+  type NewException,
+  toNewException,
+  toNewRule,
+  toWrittenException,
+  toWrittenRule,
+  type WrittenHours,
+} from './schema.ts';
+import { type StoredException, type StoredRule, storedExceptions, storedRules } from './stored.ts';
 
 /** All rules or all exceptions of a resource. */
 export type OwnHours<Item> = { resourceId: number; version: number; items: Item[] };
@@ -51,45 +59,39 @@ async function writeExceptions(
       as exception("fromDate" date, "toDate" date, closed boolean, periods jsonb, reason text)`.execute(trx);
 }
 
-/**
- * Replaces the hours of the owners whose stored hours differ from those of a tenant file.
- * @returns whether the hours were replaced, for each owner
- */
-export async function applyHours(
-  trx: Transaction,
-  mandatorId: number,
-  owners: readonly (Owner & { hours: WrittenHours })[],
-): Promise<boolean[]> {
-  const { rules, exceptions } = await trx
+/** The location that has hours itself, or its resource. */
+const ownerKey = ({ locationId, resourceId }: Owner) => `${locationId} ${resourceId}`;
+
+/** Reads the hours that each location and resource of a tenant has itself, as a tenant file writes them. */
+export async function readWrittenHours(db: Database, mandatorId: number): Promise<(owner: Owner) => WrittenHours> {
+  const { rules, exceptions } = await db
     .selectNoFrom([
       jsonArrayFrom(storedRules(mandatorId).orderBy('opening_rule.id')).as('rules'),
       jsonArrayFrom(storedExceptions(mandatorId).orderBy('opening_exception.id')).as('exceptions'),
     ])
     .executeTakeFirstOrThrow();
-  const nameOf = ({ locationId, resourceId }: Owner) => `${locationId} ${resourceId}`;
-  const rulesOf = Map.groupBy(rules, nameOf);
-  const exceptionsOf = Map.groupBy(exceptions, nameOf);
-  const wanted = owners.map(({ locationId, resourceId, hours }) => {
-    const owner = { locationId, resourceId };
-    const stored = { rules: rulesOf.get(nameOf(owner)) ?? [], exceptions: exceptionsOf.get(nameOf(owner)) ?? [] };
-    const rules = hours.OpeningRules.map(toNewRule);
-    const exceptions = hours.OpeningExceptions.map(toNewException);
-    return { owner, rules, exceptions, differs: keyOf({ rules, exceptions }) !== keyOf(stored) };
+  const rulesOf = Map.groupBy(rules, ownerKey);
+  const exceptionsOf = Map.groupBy(exceptions, ownerKey);
+  return (owner) => ({
+    OpeningRules: (rulesOf.get(ownerKey(owner)) ?? []).map(toWrittenRule),
+    OpeningExceptions: (exceptionsOf.get(ownerKey(owner)) ?? []).map(toWrittenException),
   });
-  const stale = wanted.filter(({ differs }) => differs);
-  if (stale.length > 0) {
-    await writeRules(
-      trx,
-      mandatorId,
-      stale.map(({ owner, rules }) => ({ ...owner, items: rules })),
-    );
-    await writeExceptions(
-      trx,
-      mandatorId,
-      stale.map(({ owner, exceptions }) => ({ ...owner, items: exceptions })),
-    );
-  }
-  return wanted.map(({ differs }) => differs);
+}
+
+/** Replaces the lists that are given, for a tenant file. The caller holds the locations and resources. */
+export async function applyHours(
+  trx: Transaction,
+  mandatorId: number,
+  owners: readonly (Owner & { hours: Partial<WrittenHours> })[],
+): Promise<void> {
+  const rules = owners.flatMap(({ hours, ...owner }) =>
+    hours.OpeningRules ? [{ ...owner, items: hours.OpeningRules.map(toNewRule) }] : [],
+  );
+  const exceptions = owners.flatMap(({ hours, ...owner }) =>
+    hours.OpeningExceptions ? [{ ...owner, items: hours.OpeningExceptions.map(toNewException) }] : [],
+  );
+  if (rules.length > 0) await writeRules(trx, mandatorId, rules);
+  if (exceptions.length > 0) await writeExceptions(trx, mandatorId, exceptions);
 }
 
 /** Takes the hours of a resource itself along to another location, as clock times. */

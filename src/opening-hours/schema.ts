@@ -3,7 +3,7 @@
  * whole list, such as overlaps.
  */
 import { z } from 'zod';
-import { id, toFields } from '../fields.ts';
+import { id, recordOf, toFields } from '../fields.ts';
 import { isStorable } from '../storable.ts';
 import type { OpeningException, OpeningRule, Period } from './local-hours.ts';
 import { findOverlaps } from './overlaps.ts';
@@ -137,12 +137,18 @@ export const listOfExceptions = (more: z.ZodRawShape = {}) =>
     )
     .max(mostExceptions);
 
-/** The hours of a location or a resource as members of a tenant file. */
+const hoursLists = { OpeningRules: listOfRules('OpeningRules'), OpeningExceptions: listOfExceptions() };
+/** The hours that a location or a resource has itself, as a tenant file writes them. */
+export type WrittenHours = z.output<z.ZodObject<typeof hoursLists>>;
+/** They as members of a tenant file: each a whole list, which null empties. */
 export const hoursMembers = {
-  OpeningRules: listOfRules('OpeningRules').default([]),
-  OpeningExceptions: listOfExceptions().default([]),
+  OpeningRules: hoursLists.OpeningRules.nullable()
+    .transform((rules) => rules ?? [])
+    .optional(),
+  OpeningExceptions: hoursLists.OpeningExceptions.nullable()
+    .transform((exceptions) => exceptions ?? [])
+    .optional(),
 };
-export type WrittenHours = z.output<z.ZodObject<typeof hoursMembers>>;
 
 const toPeriod: (period: z.output<typeof openingPeriod>) => Period = toFields;
 
@@ -154,4 +160,12 @@ export type NewException = OpeningException & { reason: string | null };
 export const toNewException = (exception: z.output<typeof newException>): NewException => ({
   ...toFields(exception),
   periods: exception.Periods.map(toPeriod),
+});
+
+const writePeriod = recordOf(openingPeriod);
+export const toWrittenRule: (rule: OpeningRule) => z.output<typeof newRule> = recordOf(newRule);
+const writeException = recordOf(newException);
+export const toWrittenException = (exception: NewException): z.output<typeof newException> => ({
+  ...writeException(exception),
+  Periods: exception.periods.map(writePeriod),
 });

@@ -26,6 +26,7 @@ export {
   getRules,
   moveHours,
   type OwnHours,
+  readWrittenHours,
   replaceExceptions,
   replaceRules,
 } from './change.ts';

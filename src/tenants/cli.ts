@@ -9,6 +9,15 @@ import { toPersonRecord } from './wire.ts';
 export { getOnlyTenant } from './service.ts';
 
 /** @throws CommandFailed naming the file, with one line per fault */
+const inFile =
+  (file: string) =>
+  (error: unknown): never => {
+    throw error instanceof InvalidInput
+      ? new CommandFailed(error.errors.map(({ message }) => `${file}: ${message}`).join('\n'))
+      : error;
+  };
+
+/** @throws CommandFailed naming the file, with one line per fault */
 async function readFile(file: string): Promise<tenants.TenantFile> {
   const text = await fs.readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw unreadableFile(file, error);
@@ -18,31 +27,75 @@ async function readFile(file: string): Promise<tenants.TenantFile> {
   } catch (error) {
     if (error instanceof SyntaxError)
       throw new CommandFailed(`${file}: is not JSON: ${error.message.replaceAll('\n', ' ')}`);
-    if (error instanceof InvalidInput)
-      throw new CommandFailed(error.errors.map(({ message }) => `${file}: ${message}`).join('\n'));
-    throw error;
+    return inFile(file)(error);
   }
 }
+
+const written = (value: unknown) => (value === undefined ? 'nothing' : JSON.stringify(value));
+
+/** The records that differ, with their members below them, line by line. */
+const describeChanges = ({ records }: tenants.Applied): string[] =>
+  records
+    .filter(({ fate }) => fate !== 'unchanged')
+    .flatMap(({ kind, name, fate, changes }) => [
+      `${kind} ${name}: ${fate}`,
+      ...changes.map(({ member, old, new: value }) =>
+        fate === 'created' ? `  ${member}: ${written(value)}` : `  ${member}: ${written(old)} -> ${written(value)}`,
+      ),
+    ]);
+
+const toChangeRecords = ({ records }: tenants.Applied) =>
+  records
+    .filter(({ fate }) => fate !== 'unchanged')
+    .map(({ kind, name, fate, changes }) => ({
+      Kind: kind,
+      Name: name,
+      Action: fate === 'created' ? 'Created' : 'Changed',
+      Members: changes.map(({ member, old, new: value }) => ({ Member: member, Old: old ?? null, New: value })),
+    }));
 
 export const addCommands: AddCommands = (program, action) => {
   program
     .command('apply')
     .description('create or change the master data of a tenant; what the file does not name stays')
     .argument('<file>', 'tenant file (JSON)')
+    .option('--dry-run', 'print what would change, record by record, and write nothing')
     .addHelpText('after', 'Example:\n  $ roomgate apply examples/school.json')
-    .action(async (path: string) => {
+    .action(async (path: string, { dryRun = false }: { dryRun?: boolean }) => {
       // The file is read before `action` opens the database.
       const file = await readFile(path);
       await action(async ({ context, print }) => {
-        const { created, changed, unchanged } = await tenants.applyTenantFile(context.db, file);
-        print(`Tenant ${file.Mandator}: ${created} created, ${changed} changed, ${unchanged} unchanged.`, {
-          Mandator: file.Mandator,
-          Created: created,
-          Changed: changed,
-          Unchanged: unchanged,
-        });
+        const run = dryRun ? tenants.previewTenantFile : tenants.applyTenantFile;
+        const applied = await run(context.db, file).catch(inFile(path));
+        const { created, changed, unchanged } = applied;
+        const counts = `${created} created, ${changed} changed, ${unchanged} unchanged.`;
+        print(
+          dryRun
+            ? [...describeChanges(applied), `Tenant ${file.Mandator} would have ${counts}`].join('\n')
+            : `Tenant ${file.Mandator}: ${counts}`,
+          {
+            Mandator: file.Mandator,
+            DryRun: dryRun,
+            Created: created,
+            Changed: changed,
+            Unchanged: unchanged,
+            Records: toChangeRecords(applied),
+          },
+        );
       })();
     });
+
+  program
+    .command('export')
+    .description('write the tenant file that applies to the present state of a tenant')
+    .addOption(tenantOption())
+    .addHelpText('after', 'Example:\n  $ roomgate export --mandator demo')
+    .action(
+      action(async ({ context, print }, options: { mandator: string }) => {
+        const file = await tenants.exportTenant(context.db, options.mandator);
+        print(JSON.stringify(file, null, 2), file);
+      }),
+    );
 
   program
     .command('tenants')

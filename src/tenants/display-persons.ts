@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { Transaction } from '../db/database.ts';
 
 const longestName = 200;
+/** Reserved by RFC 2606: nobody else has an address there. */
+export const displayDomain = '@displays.invalid';
 
 /** @returns the id of the person */
 export async function createDisplayPerson(
@@ -16,7 +18,7 @@ export async function createDisplayPerson(
       mandator_id: mandatorId,
       name: name.slice(0, longestName),
       role: 'Display',
-      email: `display-${randomUUID()}@displays.invalid`,
+      email: `display-${randomUUID()}${displayDomain}`,
       time_zone: timeZone,
     })
     .returning('id')

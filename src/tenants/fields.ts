@@ -52,6 +52,9 @@ export const resourceFields = {
     .nullable(),
 };
 
+/** What a new resource has where nothing is said. */
+export const resourceDefaults = { Kind: 'Room', Capacity: null, Equipment: [], Mailbox: null, CheckInMinutes: null };
+
 export const personFields = {
   Name: text(200),
   Email: text(254).pipe(z.email('must be an e-mail address')),

@@ -1,5 +1,6 @@
 /** Creation, versioned change and deletion of master data; locations, resources and persons are never deleted. */
-import { checkVersion, recordAct, type Subject } from '../access.ts';
+import { checkVersion } from '../access.ts';
+import { recordAct, type Subject } from '../acts.ts';
 import type { Act, Versions } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';

@@ -5,21 +5,33 @@ import { reservedNames } from '../names.ts';
 import { hoursMembers } from '../opening-hours/service.ts';
 import { locationFields, personFields, resourceFields, text } from './fields.ts';
 import { remedyFor } from './nearest.ts';
-import { parameterTypes } from './parameters.ts';
+import { type ParameterName, parameterTypes } from './parameters.ts';
 
-const resource = z.strictObject({
-  ...resourceFields,
-  Kind: resourceFields.Kind.default('Room'),
-  Capacity: resourceFields.Capacity.default(null),
-  Equipment: resourceFields.Equipment.default([]),
-  Mailbox: resourceFields.Mailbox.default(null),
-  CheckInMinutes: resourceFields.CheckInMinutes.default(null),
-  ...hoursMembers,
-});
+const active = z.boolean('must be true or false');
 
-const location = z.strictObject({ ...locationFields, ...hoursMembers, Resources: z.array(resource).default([]) });
+/** A list that null empties. */
+const emptied = <Item extends z.ZodType>(list: z.ZodArray<Item>) => list.nullable().transform((items) => items ?? []);
 
-const person = z.strictObject(personFields);
+/** Null puts a parameter back to its default. */
+const parameters = Object.fromEntries(
+  Object.entries(parameterTypes).map(([name, type]) => [name, type.nullable()]),
+) as { [Name in ParameterName]: z.ZodNullable<(typeof parameterTypes)[Name]> };
+
+/** Only the name of a record must be there: what the file leaves out stays as it is. */
+const resource = z
+  .strictObject({ ...resourceFields, Equipment: emptied(resourceFields.Equipment), Active: active, ...hoursMembers })
+  .partial()
+  .extend({ Name: resourceFields.Name });
+
+const location = z
+  .strictObject({ ...locationFields, Active: active, ...hoursMembers })
+  .partial()
+  .extend({ Name: locationFields.Name, Resources: z.array(resource).default([]) });
+
+const person = z
+  .strictObject({ ...personFields, Active: active })
+  .partial()
+  .extend({ Email: personFields.Email });
 
 const tenantFile = z.strictObject({
   Mandator: text(64)
@@ -29,8 +41,8 @@ const tenantFile = z.strictObject({
       abort: true,
     })
     .regex(/^[a-z0-9_-]+$/, 'must consist of a-z, 0-9, - and _'),
-  Name: text(200),
-  Parameters: z.strictObject(parameterTypes).partial().default({}),
+  Name: text(200).optional(),
+  Parameters: z.strictObject(parameters).partial().default({}),
   Locations: z.array(location).default([]),
   Persons: z.array(person).default([]),
 });
@@ -83,6 +95,8 @@ function listFaults(issue: z.core.$ZodIssue, input: unknown): FieldError[] {
       return fault([...issue.path, key], 'UnknownField', `is not known here; ${remedy}`);
     });
   const value = valueAt(input, issue.path);
+  if (value === null && typeof issue.path.at(-1) === 'string')
+    return [fault(issue.path, 'InvalidType', `is null, but cannot be cleared; ${issue.message}`)];
   if (value === undefined) return [fault(issue.path, 'MissingField', `is missing; ${issue.message}`)];
   const named: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
   const code = issue.code === 'invalid_type' ? 'InvalidType' : 'InvalidValue';
@@ -109,8 +123,8 @@ function listDuplicates(input: unknown, keys: readonly PropertyKey[], member: st
 }
 
 /**
- * Validates a tenant file. Trims names, converts them to Unicode NFC (the code of the tenant to lower case), and fills in
- * defaults.
+ * Validates a tenant file. Trims names and converts them to Unicode NFC, the code of the tenant to lower case. A member that
+ * is left out is undefined.
  * @throws InvalidInput with every fault: path, value, and what is allowed
  */
 export function readTenantFile(json: unknown): TenantFile {

@@ -1,5 +1,6 @@
 /** The tenant itself: all callers but displays read it; Admins change its name and those parameters that cannot lock them out. */
-import { checkAdmin, checkReader, checkVersion, recordAct } from '../access.ts';
+import { checkAdmin, checkReader, checkVersion } from '../access.ts';
+import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type FieldError, InvalidInput } from '../errors.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { flag, id, maybeInstant, positive, recordOf, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
-import { locationFields, personFields, resourceFields, role } from './fields.ts';
+import { locationFields, personFields, resourceDefaults, resourceFields, role } from './fields.ts';
 import type { Location } from './locations.ts';
 import type { PersonRecord } from './persons.ts';
 import type { Resource } from './resources.ts';
@@ -110,11 +110,11 @@ export const newResource = z
   .strictObject({
     LocationId: locationId,
     Name: resourceMembers.Name,
-    Kind: resourceMembers.Kind.default('Room'),
-    Capacity: resourceMembers.Capacity.default(null),
-    Equipment: resourceMembers.Equipment.default([]),
-    Mailbox: resourceMembers.Mailbox.default(null),
-    CheckInMinutes: resourceMembers.CheckInMinutes.default(null),
+    Kind: resourceMembers.Kind.default(resourceDefaults.Kind),
+    Capacity: resourceMembers.Capacity.default(resourceDefaults.Capacity),
+    Equipment: resourceMembers.Equipment.default(resourceDefaults.Equipment),
+    Mailbox: resourceMembers.Mailbox.default(resourceDefaults.Mailbox),
+    CheckInMinutes: resourceMembers.CheckInMinutes.default(resourceDefaults.CheckInMinutes),
     PolicyId: resourceMembers.PolicyId.default(null),
   })
   .meta({ id: 'NewResource', description: 'A resource to be made.' });

@@ -4,7 +4,7 @@ import path from 'node:path';
 
 /** The tables of each writer, which is a room or a file of src/. */
 const owners: Record<string, readonly string[]> = {
-  'access.ts': ['audit'],
+  'acts.ts': ['audit'],
   bookings: ['booking', 'booking_series', 'booking_undo'],
   'calendar-feed': ['calendar_token'],
   changes: ['change'],

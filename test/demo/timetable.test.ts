@@ -32,12 +32,12 @@ function overlaps(lessons: Lesson[], keysOf: (lesson: Lesson) => string[]): stri
 }
 
 function hoursOf({ location, resource }: (typeof resources)[number]): Hours {
-  const rules = resource.OpeningRules.length > 0 ? resource.OpeningRules : location.OpeningRules;
+  const rules = resource.OpeningRules ?? location.OpeningRules ?? [];
   return {
     rules: rules.map(({ Weekdays, Opens, Closes, ValidFrom, ValidTo }) => ({
       ...{ weekdays: Weekdays, opens: Opens, closes: Closes, validFrom: ValidFrom, validTo: ValidTo },
     })),
-    exceptions: location.OpeningExceptions.map(({ FromDate, ToDate, Closed, Periods }) => ({
+    exceptions: (location.OpeningExceptions ?? []).map(({ FromDate, ToDate, Closed, Periods }) => ({
       ...{ fromDate: FromDate, toDate: ToDate, closed: Closed },
       periods: Periods.map(({ Opens, Closes }) => ({ opens: Opens, closes: Closes })),
     })),
@@ -94,7 +94,7 @@ describe('the timetable of any day from 2026 to 2028', () => {
       for (const [room, group] of Map.groupBy(lessons, findResource)) {
         const dates = group.map(({ Beginn }) => Beginn.slice(0, 10)).sort();
         const open = openIntervals(
-          ...([hoursOf(room!), room!.location.TimeZone, addDays(dates[0]!, -2), addDays(dates.at(-1)!, 1)] as const),
+          ...([hoursOf(room!), room!.location.TimeZone!, addDays(dates[0]!, -2), addDays(dates.at(-1)!, 1)] as const),
         );
         const outside = group.filter(
           ({ Beginn, Ende }) => !open.some(({ start, end }) => start <= new Date(Beginn) && end >= new Date(Ende)),

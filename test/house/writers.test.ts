@@ -37,7 +37,7 @@ test.each([
 test.each([
   ['src/bookings/change.ts', "\ndb.updateTable('opening_rule')", 'opening_rule is written by src/opening-hours alone'],
   ['src/lessons/import.ts', '\nsql`insert into booking (id)`', 'booking is written by src/bookings alone'],
-  ['src/tenants/persons.ts', "\ndb.deleteFrom(\n'audit')", 'audit is written by src/access.ts alone'],
+  ['src/tenants/persons.ts', "\ndb.deleteFrom(\n'audit')", 'audit is written by src/acts.ts alone'],
   ['src/lessons/import.ts', '\nsql`UPDATE ONLY booking set id = 1`', 'booking is written by src/bookings alone'],
   ['src/tenants/persons.ts', '\ndb.insertInto(table)', 'names no table; write its name in the call'],
   ['src/lessons/import.ts', '\nsql`select mark_all(7)`', 'mail_calendar is written by src/mail alone'],

@@ -406,7 +406,7 @@ describe.each(['rules', 'exceptions'])('opening-hours/{resourceId}/%s', (kind) =
     const { db } = service.context;
     await put({ Items: [item] });
     const { Version } = await get();
-    const hours = kind === 'rules' ? { OpeningRules: [daily('10:00', '11:00')] } : {};
+    const hours = kind === 'rules' ? { OpeningRules: [daily('10:00', '11:00')] } : { OpeningExceptions: [] };
     const Resources = [{ Name: 'Day', ...hours }];
     const Campus = { Name: 'Campus', TimeZone: 'Europe/Berlin', OpeningRules: [daily('09:00', '18:00')] };
     const file = { Mandator: 'school', Name: 'School', Locations: [{ ...Campus, Resources }] };

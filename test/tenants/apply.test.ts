@@ -53,7 +53,18 @@ const school = (mandator: string) => ({
 });
 const records = 1 + 2 + 3 + 2;
 
-const apply = (json: unknown) => tenants.applyTenantFile(db, readTenantFile(json));
+/** How many records were created, changed and left alone. */
+async function apply(json: unknown) {
+  const { records: _, ...counts } = await tenants.applyTenantFile(db, readTenantFile(json));
+  return counts;
+}
+/** What would change, by the names of the records. */
+async function differences(json: unknown) {
+  const { records } = await tenants.previewTenantFile(db, readTenantFile(json));
+  return records.flatMap(({ kind, name, changes }) =>
+    changes.map(({ member, old, new: value }) => [`${kind} ${name}`, member, old, value]),
+  );
+}
 
 /** All stored data of a tenant, as readable text. */
 async function stored(code: string) {
@@ -146,7 +157,7 @@ describe('a tenant file', () => {
   });
 
   type File = ReturnType<typeof school>;
-  const changes: [string, (file: File) => void, Partial<tenants.Applied>][] = [
+  const changes: [string, (file: File) => void, { created?: number; changed?: number }][] = [
     ['the name of the tenant', (file) => void (file.Name = 'Other'), { changed: 1 }],
     ['a parameter', (file) => void (file.Parameters.PinAuthenticationAllowed = false), { changed: 1 }],
     ['a zone', (file) => void (file.Locations[1]!.TimeZone = 'Asia/Seoul'), { changed: 1 }],
@@ -165,8 +176,18 @@ describe('a tenant file', () => {
     ],
     ['an exception', (file) => void (file.Locations[0]!.OpeningExceptions![0]!.ToDate = '2026-12-27'), { changed: 1 }],
     [
-      'a rule of a resource that is left out',
-      (file) => void delete file.Locations[0]!.Resources[1]!['OpeningRules'],
+      'the rules of a resource to none',
+      (file) => void Object.assign(file.Locations[0]!.Resources[1]!, { OpeningRules: null }),
+      { changed: 1 },
+    ],
+    [
+      'a resource to a retired one',
+      (file) => void Object.assign(file.Locations[0]!.Resources[0]!, { Active: false }),
+      { changed: 1 },
+    ],
+    [
+      'a parameter to its default',
+      (file) => void Object.assign(file.Parameters, { PinAuthenticationAllowed: null }),
       { changed: 1 },
     ],
     [
@@ -188,6 +209,98 @@ describe('a tenant file', () => {
       expect(await apply(file)).toEqual({ created: 0, changed: 0, unchanged: records + created });
     },
   );
+
+  test('changes only what it names: a member that is left out stays', async () => {
+    await apply(school('leaves'));
+    const Resources = [{ Name: 'R001', Capacity: null }, { Name: 'R002' }];
+    const file = { Mandator: 'leaves', Locations: [{ Name: 'Campus', Resources }, { Name: 'Annex' }] };
+    const Persons = [{ Email: 'door@school.example', Name: 'Gate' }];
+    expect(await differences({ ...file, Persons })).toEqual([
+      ['Resource Campus / R001', 'Capacity', 30, null],
+      ['Person door@school.example', 'Name', 'Door', 'Gate'],
+    ]);
+    const before = await stored('leaves');
+    expect(await apply({ ...file, Persons })).toEqual({ created: 0, changed: 2, unchanged: 5 - 1 });
+    const after = await stored('leaves');
+    expect(after).toEqual({
+      ...before,
+      resources: before.resources.map((one, index) => (index === 0 ? { ...one, capacity: null, version: 2 } : one)),
+      persons: before.persons.map((one, index) => (index === 1 ? { ...one, name: 'Gate', version: 2 } : one)),
+    });
+  });
+
+  test.each<[string, object, string]>([
+    ['a tenant', { Mandator: 'nameless' }, 'Name: is missing; a new tenant must have it'],
+    ['a location', { Locations: [{ Name: 'New' }] }, 'Locations[0].TimeZone: is missing; a new location must have it'],
+    [
+      'a person',
+      { Persons: [{ Email: 'new@school.example' }] },
+      ['Name', 'TimeZone', 'Role']
+        .map((member) => `Persons[0].${member}: is missing; a new person must have it`)
+        .join('\n'),
+    ],
+    [
+      'a location that is retired before its rooms',
+      { Locations: [{ Name: 'campus', Active: false, Resources: [{ Name: 'r001', Active: false }] }] },
+      'Locations[0].Active: is false, but the location has 1 active resources; set these to inactive, too',
+    ],
+    [
+      'a tenant without an Admin',
+      { Persons: [{ Email: 'ada@school.example', Role: 'User' }] },
+      'Persons: the tenant would have no active Admin; name another one',
+    ],
+  ])('refuses %s, and changes nothing', async (_, members, message) => {
+    await apply(school('refuses'));
+    const before = await stored('refuses');
+    const file = { Mandator: 'refuses', Name: 'Other', ...members } as object;
+    const sent = 'Mandator' in members ? members : file;
+    await expect(differences(sent)).rejects.toMatchObject({ code: 'InvalidInput', message });
+    await expect(apply(sent)).rejects.toMatchObject({ code: 'InvalidInput', message });
+    expect(await stored('refuses')).toEqual(before);
+    expect((await tenants.listTenants(db)).map(({ code }) => code)).not.toContain('nameless');
+  });
+
+  test('retires a location with its rooms, and brings it back', async () => {
+    await apply(school('retires'));
+    const annex = (Active: boolean) => ({
+      ...{ Mandator: 'retires', Locations: [{ Name: 'Annex', Active, Resources: [{ Name: 'R001', Active }] }] },
+    });
+    expect(await apply(annex(false))).toMatchObject({ changed: 2 });
+    expect((await stored('retires')).resources.map(({ active }) => active)).toEqual([true, true, false]);
+    expect(await apply(annex(true))).toMatchObject({ changed: 2 });
+  });
+
+  test('is audited as the same changes over the API are, in the name of nobody', async () => {
+    await apply(school('audited'));
+    const { mandatorId } = await tenants.getMandator(db, 'audited');
+    const { locations, resources } = await stored('audited');
+    const acts = () =>
+      db
+        .selectFrom('audit')
+        .where('mandator_id', '=', mandatorId)
+        .select(['action', 'subject_id', 'person_id', 'request_id'])
+        .orderBy('id')
+        .execute();
+    const created = await acts();
+    expect(created.map(({ action }) => action)).toEqual([
+      ...['create tenant', 'create location', 'replace opening rules'],
+      ...['replace opening exceptions', 'create location', 'create resource', 'create resource'],
+      ...['replace opening rules', 'create resource', 'create person', 'create person'],
+    ]);
+    const [campus] = locations;
+    const Resources = [{ Name: 'R001', Capacity: 9, OpeningRules: [weekly] }];
+    await apply({ Mandator: 'audited', Locations: [{ Name: 'Campus', OpeningExceptions: [], Resources }] });
+    const changed = (await acts()).slice(created.length);
+    const [{ request_id } = { request_id: '' }] = changed;
+    expect(request_id).toMatch(/^apply /);
+    expect(changed).toEqual(
+      [
+        ['replace opening exceptions', campus!.id],
+        ['change resource', resources[0]!.id],
+        ['replace opening rules', resources[0]!.id],
+      ].map(([action, subject_id]) => ({ action, subject_id, person_id: null, request_id })),
+    );
+  });
 
   test('replaces the hours of what it names as a whole', async () => {
     await apply(school('hours'));
@@ -310,27 +423,85 @@ describe('roomgate apply FILE', () => {
   afterAll(() => fs.rm(folder, { recursive: true }));
 
   /** Runs the command on a file of this content, and returns what it printed. */
-  async function run(content: string | undefined) {
+  async function run(content: string | undefined, ...options: string[]) {
     const file = path.join(folder, 'tenant.json');
     await fs.rm(file, { force: true });
     if (content !== undefined) await fs.writeFile(file, content);
+    return await roomgate('apply', file, ...options);
+  }
+  async function roomgate(...args: string[]) {
     const printed: { text: string; record: unknown }[] = [];
     const program = new Command().exitOverride();
-    addCommands(program, (work) => async (...args) => {
+    addCommands(program, (work) => async (...given) => {
       const context = { db } as Context;
-      await work({ context, json: false, print: (text, record) => void printed.push({ text, record }) }, ...args);
+      await work({ context, json: false, print: (text, record) => void printed.push({ text, record }) }, ...given);
     });
-    await program.parseAsync(['apply', file], { from: 'user' });
+    await program.parseAsync(args, { from: 'user' });
     return printed;
   }
 
   test('prints what became of the records', async () => {
-    expect(await run(`\uFEFF${JSON.stringify(school('CLI'))}`)).toEqual([
+    const file = { Mandator: 'CLI', Name: 'School' };
+    const Members = [{ Member: 'Name', Old: null, New: 'School' }];
+    expect(await run(`\uFEFF${JSON.stringify(file)}`)).toEqual([
       {
-        text: 'Tenant cli: 8 created, 0 changed, 0 unchanged.',
-        record: { Mandator: 'cli', Created: 8, Changed: 0, Unchanged: 0 },
+        text: 'Tenant cli: 1 created, 0 changed, 0 unchanged.',
+        record: {
+          ...{ Mandator: 'cli', DryRun: false, Created: 1, Changed: 0, Unchanged: 0 },
+          Records: [{ Kind: 'Tenant', Name: 'cli', Action: 'Created', Members }],
+        },
       },
     ]);
+  });
+
+  test('--dry-run prints the difference, record by record, and writes nothing', async () => {
+    await apply(school('dry'));
+    const before = await stored('dry');
+    const Resources = [{ Name: 'R001', Capacity: 31, Equipment: null }, { Name: 'R009' }];
+    const file = { Mandator: 'dry', Locations: [{ Name: 'Campus', TimeZone: 'UTC', Resources }, { Name: 'Annex' }] };
+    const [printed] = await run(JSON.stringify(file), '--dry-run');
+    expect(printed?.text.split('\n')).toEqual([
+      'Location Campus: changed',
+      '  TimeZone: "Europe/Berlin" -> "UTC"',
+      'Resource Campus / R001: changed',
+      '  Capacity: 30 -> 31',
+      '  Equipment: ["Projector","Piano"] -> []',
+      'Resource Campus / R009: created',
+      '  Name: "R009"',
+      'Tenant dry would have 1 created, 2 changed, 2 unchanged.',
+    ]);
+    expect(printed?.record).toMatchObject({
+      ...{ Mandator: 'dry', DryRun: true, Created: 1, Changed: 2, Unchanged: 2 },
+      Records: [
+        { Kind: 'Location', Name: 'Campus', Action: 'Changed' },
+        {
+          ...{ Kind: 'Resource', Name: 'Campus / R001', Action: 'Changed' },
+          Members: [{ Member: 'Capacity', Old: 30, New: 31 }, { Member: 'Equipment' }],
+        },
+        { Kind: 'Resource', Name: 'Campus / R009', Action: 'Created' },
+      ],
+    });
+    expect(await stored('dry')).toEqual(before);
+    await run(JSON.stringify({ Mandator: 'dry-new', Name: 'New' }), '--dry-run');
+    await expect(tenants.getMandator(db, 'dry-new')).rejects.toThrow('There is no tenant');
+  });
+
+  test('export writes a file that changes nothing where it comes from, and makes the same tenant elsewhere', async () => {
+    await apply(school('exports'));
+    await apply({ Mandator: 'exports', Locations: [{ Name: 'Annex', Resources: [{ Name: 'R001', Active: false }] }] });
+    const [first] = await roomgate('export', '--mandator', 'Exports');
+    const file = JSON.parse(first!.text);
+    expect(first!.record).toEqual(file);
+    expect(file).toMatchObject({
+      ...{ Mandator: 'exports', Name: 'School', Parameters: { PinAuthenticationAllowed: true } },
+      Locations: [{ Name: 'Annex', Resources: [{ Name: 'R001', Active: false }] }, { Name: 'Campus' }],
+      Persons: [{ Email: 'Ada@school.example' }, { Email: 'door@school.example' }],
+    });
+    expect(first!.text).not.toMatch(/Id\b/);
+    expect(await differences(file)).toEqual([]);
+    await apply({ ...file, Mandator: 'copied' });
+    const [copy] = await roomgate('export', '--mandator', 'copied');
+    expect(copy!.record).toEqual({ ...file, Mandator: 'copied' });
   });
 
   test.each([
@@ -338,9 +509,10 @@ describe('roomgate apply FILE', () => {
     ['that is not JSON', '{"Mandator": }', /tenant\.json: is not JSON: /],
     [
       'with faults',
-      '{"Mandator":"a b","Naem":1}',
+      '{"Mandator":"a b","Name":1,"Naem":1}',
       /^.*tenant\.json: Mandator: .*\n.*tenant\.json: Name: .*\n.*tenant\.json: Naem: is not known here; did you mean Name\?$/,
     ],
+    ['that makes a tenant without a name', '{"Mandator":"unnamed"}', /tenant\.json: Name: is missing; a new tenant/],
   ])('refuses a file %s', async (_, content, message) => {
     const refused = run(content);
     await expect(refused).rejects.toThrow(CommandFailed);

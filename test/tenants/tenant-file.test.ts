@@ -27,7 +27,7 @@ function faultsOf(json: unknown) {
 }
 
 describe('each fault names its path, its value and what is allowed', () => {
-  const members = 'Name, Kind, Capacity, Equipment, Mailbox, CheckInMinutes, OpeningRules, OpeningExceptions';
+  const members = 'Name, Kind, Capacity, Equipment, Mailbox, CheckInMinutes, Active, OpeningRules, OpeningExceptions';
   const table: [json: unknown, code: string, pointer: string, field: string | null, message: string][] = [
     [7, 'InvalidType', '', null, 'the file: is 7; must be an object in braces'],
     [[], 'InvalidType', '', null, 'the file: is []; must be an object in braces'],
@@ -306,13 +306,13 @@ test('all faults are told at once', () => {
   };
   expect(faultsOf(faulty).map(({ pointer }) => pointer)).toEqual(
     expect.arrayContaining([
-      ...['/Mandator', '/Name', '/Extra', '/Locations/0/TimeZone', '/Locations/0/Resources/0/Name'],
+      ...['/Mandator', '/Extra', '/Locations/0/TimeZone', '/Locations/0/Resources/0/Name'],
       ...['/Locations/0/Resources/1/Kindd', '/Locations/0/Resources/2/Name', '/Locations/1'],
       ...['/Locations/2/OpeningRules/0/Opens', '/Locations/2/OpeningRules/0/ValidFrom', '/Locations/2/Name'],
       ...['/Persons/0/Role', '/Persons/0/Email'],
     ]),
   );
-  expect(faultsOf(faulty)).toHaveLength(13);
+  expect(faultsOf(faulty)).toHaveLength(12);
 });
 
 test('a long value is shown by its beginning', () => {
@@ -320,7 +320,7 @@ test('a long value is shown by its beginning', () => {
   expect(fault!.message.length).toBeLessThan(150);
 });
 
-test('names are trimmed and in NFC, the tenant in lower case, and what is left out has its default', () => {
+test('names are trimmed and in NFC, the tenant in lower case, and what is left out stays out', () => {
   const read = readTenantFile({
     ...{ Mandator: 'My_School-1', Name: ' Scho\u0308n ' },
     Locations: [{ ...site, OpeningRules: [{ ...rule, Closes: '24:00', ValidTo: null }], Resources: [room] }],
@@ -328,24 +328,34 @@ test('names are trimmed and in NFC, the tenant in lower case, and what is left o
   expect(read).toEqual({
     ...{ Mandator: 'my_school-1', Name: 'Sch\u00f6n', Parameters: {}, Persons: [] },
     Locations: [
-      {
-        ...{ ...site, OpeningExceptions: [] },
-        OpeningRules: [{ ...rule, Closes: '24:00', ValidFrom: null, ValidTo: null }],
-        Resources: [
-          {
-            Name: 'R001',
-            Kind: 'Room',
-            Capacity: null,
-            Equipment: [],
-            Mailbox: null,
-            CheckInMinutes: null,
-            OpeningRules: [],
-            OpeningExceptions: [],
-          },
-        ],
-      },
+      { ...site, OpeningRules: [{ ...rule, Closes: '24:00', ValidFrom: null, ValidTo: null }], Resources: [room] },
     ],
   });
+});
+
+test('null clears what can be cleared; a list is then empty', () => {
+  const cleared = { Capacity: null, Mailbox: null, CheckInMinutes: null };
+  const lists = { OpeningRules: null, OpeningExceptions: null };
+  const Resources = [{ ...room, ...cleared, ...lists, Equipment: null }];
+  const read = readTenantFile(file({ Parameters: { UsersMayImport: null }, Locations: [{ ...site, Resources }] }));
+  const empty = { Equipment: [], OpeningRules: [], OpeningExceptions: [] };
+  expect(read.Locations[0]?.Resources).toEqual([{ ...room, ...cleared, ...empty }]);
+  expect(read.Parameters).toEqual({ UsersMayImport: null });
+});
+
+test.each([
+  ['Name', file({ Name: null })],
+  ['Parameters', file({ Parameters: null })],
+  ['Locations', file({ Locations: null })],
+  ['Locations[0].TimeZone', withSite({ TimeZone: null })],
+  ['Locations[0].Resources', withSite({ Resources: null })],
+  ['Locations[0].Resources[0].Kind', withRoom({ Kind: null })],
+  ['Locations[0].Resources[0].Active', withRoom({ Active: null })],
+  ['Persons[0].Role', withPerson({ Role: null })],
+])('null does not clear %s', (place, json) => {
+  expect(faultsOf(json).map(({ message }) => message)).toEqual([
+    expect.stringContaining(`${place}: is null, but cannot be cleared; must be `),
+  ]);
 });
 
 test.each(['UTC', 'Europe/Kyiv', 'Asia/Calcutta', 'America/Argentina/Ushuaia', 'Etc/GMT+5'])(

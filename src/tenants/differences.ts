@@ -1,0 +1,169 @@
+/** Compares a tenant file with what is stored: what an application of the file changes. Pure. */
+import { isDeepStrictEqual } from 'node:util';
+import { type FieldError, InvalidInput } from '../errors.ts';
+import { locationNoun, type Noun, personNoun, type RecordMembers, resourceNoun } from './nouns.ts';
+import type { StoredRecord, StoredTenant } from './stored-tenant.ts';
+import { fault, type TenantFile } from './tenant-file.ts';
+
+/** `old` is undefined where the record is new. */
+export type FileDifference = { member: string; old: unknown; new: unknown };
+export type Fate = 'created' | 'changed' | 'unchanged';
+
+export type RecordChange = {
+  kind: Noun['kind'] | 'Tenant';
+  /** For people: a resource is named with its location. */
+  name: string;
+  fate: Fate;
+  /** Of a new record those that the file names, of another one those that change. */
+  changes: FileDifference[];
+};
+
+/** A record of the file, beside that which is stored. */
+export type Planned = RecordChange & {
+  noun: Noun;
+  key: string;
+  stored: StoredRecord | undefined;
+  /** All members, as they will be. */
+  members: RecordMembers;
+};
+export type PlannedResource = Planned & { location: Planned };
+
+export type FilePlan = {
+  tenant: RecordChange;
+  locations: Planned[];
+  resources: PlannedResource[];
+  persons: Planned[];
+};
+
+/** The keys of the names of a file, in the order of its records. */
+export type FileKeys = { locations: readonly string[]; resources: readonly string[]; persons: readonly string[] };
+
+type Path = readonly PropertyKey[];
+
+/** The members that the file names, and that are not so already. */
+const differences = (named: RecordMembers, stored: RecordMembers | undefined): FileDifference[] =>
+  Object.entries(named)
+    .filter(([member, value]) => value !== undefined && !(stored && isDeepStrictEqual(stored[member], value)))
+    .map(([member, value]) => ({ member, old: stored?.[member], new: value }));
+
+const fateOf = (stored: unknown, changes: readonly FileDifference[]): Fate => {
+  if (!stored) return 'created';
+  return changes.length > 0 ? 'changed' : 'unchanged';
+};
+
+/** Collects faults, so that all are told at once. */
+type Report = (path: Path, code: string, text: string) => void;
+
+function planRecord(
+  noun: Noun,
+  { named, name, key, path }: { named: RecordMembers; name: string; key: string; path: Path },
+  stored: StoredRecord | undefined,
+  report: Report,
+): Planned {
+  const given = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
+  const members = { ...(stored?.members ?? noun.defaults), ...given };
+  for (const member of noun.members)
+    if (members[member] === undefined)
+      report([...path, member], 'MissingField', `is missing; a new ${noun.kind.toLowerCase()} must have it`);
+  const changes = differences(named, stored?.members);
+  return { kind: noun.kind, name, fate: fateOf(stored, changes), changes, noun, key, stored, members };
+}
+
+/** A parameter is a member of its own; one that is not set, or is to be cleared, is null. */
+function planTenant(file: TenantFile, stored: StoredTenant | undefined, report: Report): RecordChange {
+  if (!stored && file.Name === undefined) report(['Name'], 'MissingField', 'is missing; a new tenant must have it');
+  const names = Object.keys(file.Parameters);
+  const valuesOf = (parameters: RecordMembers) =>
+    Object.fromEntries(names.map((name) => [`Parameters.${name}`, parameters[name] ?? null]));
+  const changes = differences(
+    { Name: file.Name, ...valuesOf(file.Parameters) },
+    stored && { Name: stored.name, ...valuesOf(stored.parameters) },
+  );
+  return { kind: 'Tenant', name: file.Mandator, fate: fateOf(stored, changes), changes };
+}
+
+/** What REST refuses too: a retired location with active resources. */
+function checkDeserted(
+  locations: readonly Planned[],
+  resources: readonly PlannedResource[],
+  stored: StoredTenant | undefined,
+  report: Report,
+) {
+  const planned = new Map(resources.flatMap((one) => (one.stored ? [[one.stored.id, one] as const] : [])));
+  for (const [index, location] of locations.entries()) {
+    if (location.members['Active']) continue;
+    const ofFile = resources.filter((one) => one.location === location && one.members['Active']);
+    const others = (stored?.resources ?? []).filter(
+      ({ id, locationId, members }) => locationId === location.stored?.id && members['Active'] && !planned.has(id),
+    );
+    const count = ofFile.length + others.length;
+    if (count > 0)
+      report(
+        ['Locations', index, 'Active'],
+        'Conflict',
+        `is false, but the location has ${count} active resources; set these to inactive, too`,
+      );
+  }
+}
+
+/** A tenant that has an active Admin keeps one. */
+function checkAdmin(persons: readonly Planned[], stored: StoredTenant | undefined, report: Report) {
+  const isAdmin = (members: RecordMembers) => members['Role'] === 'Admin' && members['Active'] === true;
+  const planned = new Set(persons.map(({ key }) => key));
+  const before = (stored?.persons ?? []).filter(({ members }) => isAdmin(members));
+  const stays = before.some(({ key }) => !planned.has(key)) || persons.some(({ members }) => isAdmin(members));
+  if (before.length > 0 && !stays)
+    report(['Persons'], 'Conflict', 'the tenant would have no active Admin; name another one');
+}
+
+/**
+ * @param stored undefined for a tenant that is new
+ * @throws InvalidInput with every fault: a new record without a member that it must have, and what REST refuses with Conflict
+ */
+export function planFile(file: TenantFile, keys: FileKeys, stored: StoredTenant | undefined): FilePlan {
+  const faults: FieldError[] = [];
+  const report: Report = (path, code, text) => void faults.push(fault(path, code, text));
+  const byKey = (records: readonly StoredRecord[] = []) => new Map(records.map((one) => [one.key, one]));
+  const storedLocations = byKey(stored?.locations);
+  const storedPersons = byKey(stored?.persons);
+  const ofLocation = new Map(
+    [...Map.groupBy(stored?.resources ?? [], ({ locationId }) => locationId)].map(([id, own]) => [id, byKey(own)]),
+  );
+  const locations = file.Locations.map(({ Resources: _, ...named }, index) => {
+    const key = keys.locations[index]!;
+    const path = ['Locations', index];
+    return planRecord(locationNoun, { named, name: named.Name, key, path }, storedLocations.get(key), report);
+  });
+  let place = 0;
+  const resources = file.Locations.flatMap(({ Resources }, index) =>
+    Resources.map((named, own): PlannedResource => {
+      const location = locations[index]!;
+      const key = keys.resources[place++]!;
+      const found = location.stored && ofLocation.get(location.stored.id)?.get(key);
+      const path = ['Locations', index, 'Resources', own];
+      const name = `${location.name} / ${named.Name}`;
+      return { ...planRecord(resourceNoun, { named, name, key, path }, found, report), location };
+    }),
+  );
+  const persons = file.Persons.map((named, index) => {
+    const key = keys.persons[index]!;
+    return planRecord(
+      personNoun,
+      { named, name: named.Email, key, path: ['Persons', index] },
+      storedPersons.get(key),
+      report,
+    );
+  });
+  const tenant = planTenant(file, stored, report);
+  checkDeserted(locations, resources, stored, report);
+  checkAdmin(persons, stored, report);
+  if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join('\n'), faults);
+  return { tenant, locations, resources, persons };
+}
+
+/** All records of a plan, in the order of the file. */
+export const recordsOf = ({ tenant, locations, resources, persons }: FilePlan): RecordChange[] => [
+  tenant,
+  ...locations.flatMap((location) => [location, ...resources.filter((one) => one.location === location)]),
+  ...persons,
+];

@@ -1,0 +1,37 @@
+/** Writes the tenant file that applies to the state of a tenant. */
+import type { Database } from '../db/database.ts';
+import { displayDomain } from './display-persons.ts';
+import { getMandator } from './mandators.ts';
+import { parameterTypes } from './parameters.ts';
+import { readStoredTenant, type StoredRecord } from './stored-tenant.ts';
+
+const membersOf = ({ members }: StoredRecord) => members;
+
+/**
+ * Everything that a tenant file can say of a tenant, without ids and in the order of names. The persons of displays are not
+ * in it: pairing makes them.
+ * @param code of the tenant, in any case
+ * @throws NotFound
+ */
+export function exportTenant(db: Database, code: string): Promise<object> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (trx) => {
+      const { mandatorId, code: Mandator } = await getMandator(trx, code);
+      const stored = await readStoredTenant(trx, mandatorId);
+      const known = Object.keys(parameterTypes).filter((name) => name in stored.parameters);
+      const ofLocation = Map.groupBy(stored.resources, ({ locationId }) => locationId);
+      return {
+        Mandator,
+        Name: stored.name,
+        Parameters: Object.fromEntries(known.map((name) => [name, stored.parameters[name]])),
+        Locations: stored.locations.map((location) => ({
+          ...location.members,
+          Resources: (ofLocation.get(location.id) ?? []).map(membersOf),
+        })),
+        Persons: stored.persons.filter(({ key }) => !key.endsWith(displayDomain)).map(membersOf),
+      };
+    });
+}
