@@ -2,6 +2,7 @@
 import { maySee } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Lektion } from './lektion.ts';
+import type { Questions } from './questions.ts';
 
 export const bookingStatuses = ['Confirmed', 'Tentative', 'Cancelled', 'Released'] as const;
 export type BookingStatus = (typeof bookingStatuses)[number];
@@ -85,7 +86,7 @@ export function asSeenBy<Stored extends StoredBooking>(viewer: Viewer, stored: S
 }
 
 /** Selects bookings of a tenant for a list or a stream; an absent member does not restrict. */
-export type BookingFilter = {
+export type BookingFilter = Questions & {
   /** Bookings that overlap [from, to). */
   from?: Date | undefined;
   to?: Date | undefined;

@@ -8,6 +8,7 @@ import { Malformed, NotFound } from '../errors.ts';
 import { getResource, type Resource } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
+import { asks } from './questions.ts';
 import { type BookingKey, findStored, hashStored, type ListFilter, listStored, type StoredWithKey } from './stored.ts';
 
 const defaultDays = 31;
@@ -117,8 +118,16 @@ export async function hashForResource(
 }
 
 function withWindow(filter: BookingFilter & { order?: ListFilter['order'] }): ListFilter {
-  const { from: begin, to: end, seriesId } = filter;
-  if (!begin && !end && seriesId !== undefined) return { ...filter, seriesId };
+  const { from, to, seriesId } = filter;
+  if (!from && !to && seriesId !== undefined && !asks(filter)) return { ...filter, seriesId };
+  return { ...filter, ...windowOf(filter) };
+}
+
+/**
+ * The window of a list: without `from` it begins now, without `to` it lasts 31 days.
+ * @throws Malformed for a window that ends before it begins or is longer than 366 days
+ */
+export function windowOf({ from: begin, to: end }: Pick<BookingFilter, 'from' | 'to'>): { from: Date; to: Date } {
   const from = begin ?? new Date();
   const to = end ?? new Date(from.getTime() + defaultDays * dayLength);
   if (to <= from)
@@ -134,5 +143,5 @@ function withWindow(filter: BookingFilter & { order?: ListFilter['order'] }): Li
         message: `To: is more than ${mostDays} days after From.`,
       },
     ]);
-  return { ...filter, from, to };
+  return { from, to };
 }

@@ -32,6 +32,7 @@ export {
 export { type BookableRoom, lockRooms } from './occupation.ts';
 export { Occupied, type RoomConflict } from './occupied.ts';
 export { forgetOrganizer } from './persons.ts';
+export { asks, type Questions, questions } from './questions.ts';
 export {
   bookingList,
   findBooking,
@@ -40,7 +41,9 @@ export {
   hashForResource,
   listBookings,
   listForResource,
+  windowOf,
 } from './reading.ts';
+export { lessonAnswers } from './search.ts';
 export { forgetOldUndos, undoBooking } from './undo.ts';
 export { type BookingFrame, bookingTopic, frameLength, watchBookings } from './watch.ts';
 export { bookingKind, checkIn as checkInRecord } from './wire.ts';

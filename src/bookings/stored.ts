@@ -1,6 +1,5 @@
 /** Queries for stored bookings with the names they refer to: by id, and as a list. */
 import { type RawBuilder, sql } from 'kysely';
-import { maySeeAll } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { mostPerPage, type PageRequest } from '../db/paging.ts';
@@ -8,6 +7,8 @@ import { executePrepared } from '../db/prepared.ts';
 import { type Asked, readById } from '../db/read-by-id.ts';
 import { type BookingFilter, occupyingStatuses, type StoredBooking } from './booking.ts';
 import type { Lektion } from './lektion.ts';
+import { asks } from './questions.ts';
+import { amongVisible, selectAnswers } from './search.ts';
 
 /**
  * The beginning of the occupied range in microseconds, and the id, as beginnings coincide. The microseconds are a text: from
@@ -163,9 +164,10 @@ export type ListFilter = BookingFilter & {
 
 /** The most frequent read is prepared. Other filters make too many statements, longer pages need other plans. */
 const isPageOfRoom = (
-  { resourceId, locationId, personId, seriesId, changedAfter }: ListFilter,
+  { resourceId, locationId, personId, seriesId, changedAfter, ...others }: ListFilter,
   { limit }: PageRequest<BookingKey>,
 ) =>
+  !asks(others) &&
   resourceId?.length === 1 &&
   locationId === undefined &&
   personId === undefined &&
@@ -200,13 +202,6 @@ export async function hashStored(
   return rows[0]!.hash;
 }
 
-/** Keeps a filter by organizer or series from revealing what `maySee` hides in the record of a private booking. */
-function amongVisible(viewer: Viewer): RawBuilder<unknown> {
-  if (maySeeAll(viewer)) return sql``;
-  const { personId } = viewer;
-  return sql`and (not booking.is_private or booking.organizer_id = ${personId} or booking.created_by = ${personId})`;
-}
-
 /** The values of a list; one alone as such, which leaves an index in its order. */
 const among = (column: RawBuilder<unknown>, values: readonly (number | string)[] | undefined) => {
   if (values === undefined) return sql``;
@@ -216,7 +211,7 @@ const among = (column: RawBuilder<unknown>, values: readonly (number | string)[]
 const occupies = sql`booking.status in (${sql.join(occupyingStatuses.map((status) => sql.lit(status)))})`;
 
 /**
- * The query of `listStored`. Filters by series, organizer or change have an index of their own. Other queries go room by
+ * The query of `listStored`. Filters by content, series, organizer or change have an index of their own. Other queries go room by
  * room: the bookings that begin in the window, in order, and the few earlier ones that reach into it.
  */
 export function selectBookings(
@@ -226,6 +221,7 @@ export function selectBookings(
 ): RawBuilder<StoredRow> {
   const { mandatorId } = viewer;
   const { from, to, resourceId, locationId, personId, seriesId, status, occupying, kind, changedAfter } = filter;
+  const isFound = asks(filter) && from !== undefined && to !== undefined;
   const isDescending = filter.order === 'Descending';
   const nothing = sql``;
   const begin = sql`lower(booking.occupied)`;
@@ -235,7 +231,7 @@ export function selectBookings(
     ${after ? sql`and (${begin}, booking.id) ${isDescending ? sql`<` : sql`>`} (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint)` : nothing}
     ${seriesId === undefined ? nothing : sql`and booking.series_id = ${seriesId}::bigint`}
     ${personId === undefined ? nothing : sql`and booking.organizer_id = ${personId}`}
-    ${(seriesId ?? personId) === undefined ? nothing : amongVisible(viewer)}
+    ${isFound || (seriesId ?? personId) !== undefined ? sql`and ${amongVisible(viewer)}` : nothing}
     ${among(sql`booking.status`, status)}
     ${occupying === undefined ? nothing : sql`and ${occupying ? nothing : sql`not`} ${occupies}`}
     ${among(sql`booking.kind`, kind)}
@@ -248,9 +244,15 @@ export function selectBookings(
   const page = sql`order by ${order} limit ${sql`${limit + 1}::int`}`;
 
   const hasIndex = seriesId !== undefined || (personId ?? changedAfter) !== undefined;
-  if (!from || (hasIndex && resourceId === undefined))
+  // The bookings that were found are read one by one: a join might read all of them.
+  const found = isFound
+    ? sql`(select distinct id from (${selectAnswers(viewer, { from, to }, filter)}) as answer(id)) as answer
+        cross join lateral (
+          select * from booking where mandator_id = ${mandatorId} and id = answer.id offset 0) as booking`
+    : sql`booking`;
+  if (!from || isFound || (hasIndex && resourceId === undefined))
     return sql`${describeBookings(sql`
-      select booking.* from booking
+      select booking.* from ${found}
       where ${wanted} ${inWindow}
         ${(resourceId ?? locationId) === undefined ? nothing : sql`and booking.resource_id in (select room.id from resource as room where ${room})`}
       ${page}`)} order by ${order}`;

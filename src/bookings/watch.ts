@@ -7,6 +7,8 @@ import type { Database } from '../db/database.ts';
 import type { TopicChange } from '../db/notifications.ts';
 import { outlast } from '../flow/retry.ts';
 import { asSeenBy, type Booking, type BookingFilter, isActive } from './booking.ts';
+import { asks } from './questions.ts';
+import { selectAnswersAmong } from './search.ts';
 import { findStored } from './stored.ts';
 
 /** `cursor` is the position in the feed of changes after this frame. */
@@ -93,12 +95,27 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
   const found = await Promise.all(
     [...news].map(async ([id, isNew]) => ({ isNew, stored: await findStored(db, viewer.mandatorId, id) })),
   );
+  const answers = asks(filter) ? await findAnswers(db, viewer, filter, news) : undefined;
   return found.flatMap(({ isNew, stored }) => {
     if (!stored) return [];
     const booking = asSeenBy(viewer, stored);
     if (kind?.includes(booking.kind) === false || booking.seriesId !== (seriesId ?? booking.seriesId)) return [];
-    return isNew && !isAsked(filter, booking) ? [] : [booking];
+    if (!isNew) return [booking];
+    return isAsked(filter, booking) && answers?.has(booking.id) !== false ? [booking] : [];
   });
+}
+
+/** Which of the new bookings have what the filter asks for, as far as the viewer sees their content. */
+async function findAnswers(
+  db: Database,
+  viewer: Viewer,
+  filter: BookingFilter,
+  news: ReadonlyMap<number, boolean>,
+): Promise<Set<number>> {
+  const ids = [...news].flatMap(([id, isNew]) => (isNew ? [id] : []));
+  if (ids.length === 0) return new Set();
+  const { rows } = await selectAnswersAmong(viewer, ids, filter).execute(db);
+  return new Set(rows.map(({ id }) => id));
 }
 
 const minute = 60_000;

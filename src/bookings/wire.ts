@@ -13,6 +13,7 @@ import {
   scopes,
 } from './booking.ts';
 import { lektion, toLektion } from './lektion.ts';
+import { questions } from './questions.ts';
 
 export { lektion };
 
@@ -277,5 +278,6 @@ export const bookingFilter = z.strictObject({
   Status: parameters.oneOf(bookingStatus, 'Only those of these statuses.'),
   Occupying: parameters.flag('Only those that occupy their resources by their status, or only those that do not.'),
   Kind: parameters.oneOf(bookingKind, 'Only those of these kinds.'),
+  ...questions,
   ChangedAfter: parameters.instant('Only those that were made or changed after this instant.').optional(),
 });

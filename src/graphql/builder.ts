@@ -1,4 +1,4 @@
-import SchemaBuilder, { type ObjectRef } from '@pothos/core';
+import SchemaBuilder, { type EnumRef, type ObjectRef } from '@pothos/core';
 import ComplexityPlugin from '@pothos/plugin-complexity';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import ZodPlugin from '@pothos/plugin-zod';
@@ -47,6 +47,8 @@ function readDate(value: unknown): string {
 
 /** A reference by name to a type that another room adds. */
 export const typeNamed = <Source extends object>(name: string) => name as unknown as ObjectRef<Types, Source>;
+/** The same for an enumeration. */
+export const enumNamed = <Value extends string>(name: string) => name as unknown as EnumRef<Types, Value>;
 
 /** The builder of the schema with its scalars and problems. It is the only one, as the types of plugins are global. */
 export function createBuilder() {

@@ -137,8 +137,8 @@ export const routes = [
     path: '/v2.0/lessons',
     summary: 'List lessons',
     description:
-      'The lessons of the tenant in order of Beginn. Of a private lesson only Admins and who sent its job see more than that its room is taken: Titel is then Belegt, the rest of its content null.',
-    query: wire.lessonFilter.extend(paging),
+      'The lessons of the tenant in order of Beginn. Several values of `Status` are separated by commas or sent one by one. Of a private lesson only Admins and who sent its job see more than that its room is taken: Titel is then Belegt, the rest of its content null.',
+    query: wire.lessonFilter.extend({ Order: wire.lessonOrder, ...paging }),
     answers: {
       200: described('One page of lessons.', listOf(wire.lessonRecord, 'LessonList'), wire.examples.lessons),
     },

@@ -1,5 +1,5 @@
 /** The timetable over GraphQL: jobs and their lessons. */
-import { type AddTypes, typeNamed } from '../graphql/builder.ts';
+import { type AddTypes, enumNamed, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
@@ -44,12 +44,19 @@ export const addTimetable: AddTypes = (builder) => {
     }),
     lessons: t.field({
       type: lessonConnection,
-      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      args: {
+        filter: t.arg({ type: filter, description: 'Which ones.' }),
+        order: t.arg({
+          type: enumNamed<'Ascending' | 'Descending'>('SortOrder'),
+          description: wire.lessonOrder.description ?? '',
+        }),
+        ...pageArguments(t.arg),
+      },
       complexity: pageCost,
       description:
         'The lessons of the tenant in order of beginn; of a private one only Admins and who sent it see the content.',
-      resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
-        lessons.listLessons(context.db, viewer, given(wanted), pageOf(lessons.lessonList, page)),
+      resolve: (_root, { filter: wanted, order, ...page }, { context, viewer }) =>
+        lessons.listLessons(context.db, viewer, given({ ...wanted, order }), pageOf(lessons.lessonList, page)),
     }),
   }));
 };

@@ -1,8 +1,8 @@
 /** The imported timetable: jobs and their lessons (contract 4). */
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import { checkBatchUser, maySeePrivate } from '../access.ts';
-import { getBooking, type LessonOrigin } from '../bookings/service.ts';
+import { checkBatchUser, maySeeAll, maySeePrivate } from '../access.ts';
+import { asks, getBooking, type LessonOrigin, lessonAnswers, type Questions, windowOf } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
@@ -62,13 +62,17 @@ export const lessonList: List<Lesson, LessonKey> = {
   keyOf: ({ key }) => key,
 };
 
-export type LessonFilter = {
+export type LessonFilter = Questions & {
   jobID?: string | undefined;
   /** In any case; may name rooms of several locations. */
   ressourceName?: string | undefined;
   /** Lessons that overlap [from, to). */
   from?: Date | undefined;
   to?: Date | undefined;
+  /** Any of these. */
+  status?: readonly string[] | undefined;
+  /** By `beginn`. */
+  order?: 'Ascending' | 'Descending' | undefined;
 };
 
 /** What others see of a private lesson, as of a private booking (contract 5.2). */
@@ -128,7 +132,8 @@ export function selectJobs(
 
 /**
  * The lessons of the tenant in order of Beginn; an unknown JobID or room gives an empty page. Of a private lesson only
- * Admins and who sent its job see the content. @throws Forbidden for a display
+ * Admins and who sent its job see the content. What is asked about the content is asked within a window, as of bookings.
+ * @throws Forbidden for a display; Malformed as `windowOf`
  */
 export async function listLessons(
   db: Database,
@@ -137,7 +142,11 @@ export async function listLessons(
   page: PageRequest<LessonKey>,
 ): Promise<Page<Lesson>> {
   checkBatchUser(viewer);
-  const { rows } = await selectLessons(viewer, filter, page).execute(db);
+  const { rows } = await selectLessons(
+    viewer,
+    asks(filter) ? { ...filter, ...windowOf(filter) } : filter,
+    page,
+  ).execute(db);
   const lessons = rows.map(({ micros, job, sender, ...lesson }): Lesson => {
     const key: LessonKey = [micros, job, lesson.lektionId];
     const hidden = lesson.privat && !maySeePrivate(viewer, [sender]);
@@ -151,41 +160,55 @@ export const getBookingOf = (db: Database, viewer: Viewer, { bookingId }: Lesson
 
 type LessonRow = Omit<Lesson, 'key'> & { micros: string; job: number; sender: number };
 
-/** The query of `listLessons`. A room's lessons are found by room and time, a job's by the job. */
+/** Keeps a filter by content from finding what `listLessons` hides. */
+const amongVisible = (viewer: Viewer): RawBuilder<unknown> =>
+  maySeeAll(viewer)
+    ? sql``
+    : sql`and (not lesson.privat or ${viewer.personId} = (
+        select created_by from lesson_job where mandator_id = lesson.mandator_id and id = lesson.job))`;
+
+/** The query of `listLessons`. Lessons are found by content, those of a job by the job, others by room and time. */
 export function selectLessons(
-  { mandatorId }: Viewer,
-  { jobID, ressourceName, from, to }: LessonFilter,
+  viewer: Viewer,
+  filter: LessonFilter,
   { limit, after }: PageRequest<LessonKey>,
 ): RawBuilder<LessonRow> {
+  const { mandatorId } = viewer;
+  const { jobID, ressourceName, from, to, status } = filter;
+  const isDescending = filter.order === 'Descending';
+  const isFound = asks(filter) && from !== undefined && to !== undefined;
   const most = sql`${limit + 1}::int`;
-  const order = sql`lesson.beginn, lesson.job, lesson.lektion_id`;
+  const direction = isDescending ? sql`desc` : sql``;
+  const order = sql`lesson.beginn ${direction}, lesson.job ${direction}, lesson.lektion_id ${direction}`;
   const room = sql`room.mandator_id = ${mandatorId}
     ${ressourceName === undefined ? sql`` : sql`and room.name_key = name_key(${ressourceName})`}`;
   // No lesson lasts longer than 24 hours, which bounds the search for those that have begun earlier.
   const wanted = sql`
     ${from ? sql`and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - interval '24 hours'` : sql``}
     ${to ? sql`and lesson.beginn < ${to}` : sql``}
-    ${after ? sql`and (${order}) > (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint, ${after[2]})` : sql``}`;
+    ${status ? sql`and lesson.status = any(${[...status]})` : sql``}
+    ${isFound ? sql`and ${lessonAnswers(viewer, { from, to }, filter)} ${amongVisible(viewer)}` : sql``}
+    ${after ? sql`and (lesson.beginn, lesson.job, lesson.lektion_id) ${isDescending ? sql`<` : sql`>`} (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint, ${after[2]})` : sql``}`;
   const ofRoom = sql`from lesson where lesson.mandator_id = room.mandator_id and lesson.resource_id = room.id ${wanted}`;
   // Of many rooms a page holds only the earliest lessons: a page full of them begins up to this instant.
-  const horizon = sql`and lesson.beginn <= coalesce((
+  const horizon = sql`and lesson.beginn ${isDescending ? sql`>=` : sql`<=`} coalesce((
     select early.beginn from resource as room
     cross join lateral (
-      select lesson.beginn ${ofRoom} order by lesson.beginn limit ${Math.ceil(limit / 50)}) as early
-    where ${room} order by early.beginn offset ${limit} limit 1), 'infinity')`;
+      select lesson.beginn ${ofRoom} order by lesson.beginn ${direction} limit ${Math.ceil(limit / 50)}) as early
+    where ${room} order by early.beginn ${direction} offset ${limit} limit 1), ${isDescending ? sql`'-infinity'` : sql`'infinity'`})`;
   const found =
-    jobID === undefined
+    jobID === undefined && !isFound
       ? sql`
         select lesson.*, room.name from resource as room
         cross join lateral (
           select * ${ofRoom} ${ressourceName === undefined ? horizon : sql``}
-          order by lesson.beginn fetch first (${most}) rows with ties) as lesson
+          order by lesson.beginn ${direction} fetch first (${most}) rows with ties) as lesson
         where ${room} order by ${order} limit ${most}`
       : sql`
         select lesson.*, room.name from lesson
         join resource as room on room.mandator_id = lesson.mandator_id and room.id = lesson.resource_id
         where lesson.mandator_id = ${mandatorId} and ${room} ${wanted}
-          and lesson.job = (select id from lesson_job where mandator_id = ${mandatorId} and job_id = ${jobID})
+          ${jobID === undefined ? sql`` : sql`and lesson.job = (select id from lesson_job where mandator_id = ${mandatorId} and job_id = ${jobID})`}
         order by ${order} limit ${most}`;
   return sql<LessonRow>`
     select lektion_id as "lektionId", job.job_id as "jobID", beginn, ende, lesson.name as "ressourceName",

@@ -1,6 +1,6 @@
 /** The records of lessons, jobs and batches as clients see them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { lessonOrigin, toLessonOrigin } from '../bookings/service.ts';
+import { lessonOrigin, lessonStatus, questions, toLessonOrigin } from '../bookings/service.ts';
 import { count, id, instant, maybeCount, maybeInstant, maybeText, recordOf, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
@@ -179,13 +179,25 @@ export const toLessonRecord = (lesson: Lesson) =>
 export const name = (description: string, most = longestKey) =>
   z.string().min(1).max(most).optional().meta({ description });
 
+const ofContent = '`Klasse`, `Lehrperson`, `Fach` or `Search`';
+
 /** Which lessons a list has. */
 export const lessonFilter = z.strictObject({
   JobID: name('Only those of the job of this JobID.'),
   RessourceName: name('Only those in rooms of this name, in whatever case.', longestName),
-  From: parameters.instant('Only those that end after this instant.').optional(),
-  To: parameters.instant('Only those that begin before this instant.').optional(),
+  From: parameters.instant(`Only those that end after this instant; with ${ofContent} now when left out.`).optional(),
+  To: parameters
+    .instant(
+      `Only those that begin before this instant; with ${ofContent} at most 366 days after \`From\`, and 31 days after it when left out.`,
+    )
+    .optional(),
+  Status: parameters.oneOf(lessonStatus, 'Only those of these statuses.'),
+  ...questions,
 });
+
+export const lessonOrder = parameters.sortOrder
+  .optional()
+  .meta({ description: 'Ascending by their beginning when left out.' });
 
 /** Which batches a list has, besides their states. */
 export const batchFilter = z.strictObject({

@@ -15,6 +15,10 @@ export type BookingQuery = Paging & {
   occupying?: boolean;
   kind?: string | string[];
   order?: string;
+  klasse?: string;
+  lehrperson?: string;
+  fach?: string;
+  search?: string;
   changedAfter?: string;
 };
 

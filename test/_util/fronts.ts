@@ -18,7 +18,18 @@ import * as operations from './operations/generated/graphql.ts';
 
 type SubmitOptions = Pick<BatchOptions, 'idempotencyKey' | 'onConflict' | 'takeOverBookings' | 'validateOnly'>;
 export type BatchQuery = Omit<BatchFilter, 'importStatus'> & Paging & { importStatus?: string };
-export type LessonQuery = Paging & { jobID?: string; ressourceName?: string; from?: string; to?: string };
+export type LessonQuery = Paging & {
+  jobID?: string;
+  ressourceName?: string;
+  from?: string;
+  to?: string;
+  status?: string | string[];
+  klasse?: string;
+  lehrperson?: string;
+  fach?: string;
+  search?: string;
+  order?: string;
+};
 
 /** What can be asked of a front. */
 export type Calls = BookingCalls & {
@@ -305,11 +316,15 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
         );
       }
       case 'lessons': {
-        const { limit, cursor, ...filter } = args;
+        const { limit, cursor, order, ...filter } = args;
         return await ask(
           'Query.lessons',
           operations.ListLessonsDocument,
-          { filter, ...pageOf({ limit, cursor } as Paging) },
+          {
+            filter: filter as operations.LessonFilter,
+            ...(order && { order: order as operations.SortOrder }),
+            ...pageOf({ limit, cursor } as Paging),
+          },
           ({ lessons }) => listOf(lessons),
         );
       }

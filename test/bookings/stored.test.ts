@@ -21,6 +21,7 @@ type Row = {
   locationId: number;
   status: string;
   kind: string;
+  subject: string;
   organizerId: number | null;
   seriesId: number | null;
   changedAt: Date;
@@ -86,7 +87,7 @@ beforeAll(async () => {
   await sql`vacuum analyze booking`.execute(db);
   await sql`analyze resource`.execute(db);
   const { rows: found } = await sql<Row>`
-    select booking.id, resource_id as "resourceId", location_id as "locationId", status, booking.kind,
+    select booking.id, resource_id as "resourceId", location_id as "locationId", status, booking.kind, booking.subject,
       organizer_id as "organizerId", series_id as "seriesId", changed_at as "changedAt",
       (extract(epoch from lower(occupied)) * 1000000)::bigint as micros, lower(occupied) as begin, upper(occupied) as end
     from booking join resource on resource.id = resource_id where booking.mandator_id = ${mandatorId}`.execute(db);
@@ -116,6 +117,8 @@ const filters: [name: string, filter: () => Wanted, by?: RegExp, pages?: number]
   ['a week of rooms, backwards', () => ({ ...week, ...room(3, 8, 12), order: 'Descending' }), /booking_room/, 1_200],
   ['a week of all rooms, backwards', () => ({ ...week, order: 'Descending' }), /booking_room/, 4_500],
   ['a week of a person, backwards', () => ({ ...week, ...ofAdmin(), order: 'Descending' }), /booking_organizer/, 900],
+  ['a week by words', () => ({ ...week, search: 'no 25' }), /booking_terms/, 2_000],
+  ['a week by words, backwards in a room', () => ({ ...week, search: '2 NO', ...room(3), order: 'Descending' })],
   ['a series, backwards', () => ({ seriesId, order: 'Descending' }), /booking_of_series/, 400],
   ['a week of what occupies', () => ({ ...week, occupying: true }), /booking_room/, 4_500],
   ['a week of what does not', () => ({ ...week, occupying: false })],
@@ -134,6 +137,19 @@ const filters: [name: string, filter: () => Wanted, by?: RegExp, pages?: number]
   ['a room that there is not', () => ({ ...week, resourceId: [2_000_000_000] })],
 ];
 
+/** The bookings of kind Lesson have no lessons here. */
+const hasWords = ({ kind, subject }: Row, text: string) =>
+  kind !== 'Lesson' &&
+  text
+    .toLowerCase()
+    .split(' ')
+    .every((word) =>
+      subject
+        .toLowerCase()
+        .split(/\W+/)
+        .some((one) => (word.length > 1 ? one.startsWith(word) : one === word)),
+    );
+
 const fits = (filter: BookingFilter) => (row: Row) =>
   (filter.from === undefined || row.end > filter.from) &&
   (filter.to === undefined || row.begin < filter.to) &&
@@ -141,6 +157,7 @@ const fits = (filter: BookingFilter) => (row: Row) =>
   (['resourceId', 'status', 'kind'] as const).every(
     (name) => (filter[name] as readonly unknown[] | undefined)?.includes(row[name]) !== false,
   ) &&
+  (filter.search === undefined || hasWords(row, filter.search)) &&
   (filter.occupying === undefined || filter.occupying === ['Confirmed', 'Tentative'].includes(row.status)) &&
   (filter.personId === undefined || filter.personId === row.organizerId) &&
   (filter.changedAfter === undefined || row.changedAt > filter.changedAfter);

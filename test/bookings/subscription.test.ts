@@ -170,6 +170,19 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
     expect(stream.frames[4]?.bookings[0]?.resourceId).toBe(String(room(1)));
   });
 
+  test('that words ask for are told when they are new and have them, and when they change', async () => {
+    const [asked, other] = [watch(transport, { search: 'sitz' }), watch(transport, { search: 'konferenz' })];
+    await greeted(asked, other);
+    const [id] = await insert();
+    await until(() => asked.frames.length === 2);
+    await update(id, `subject = 'anders'`);
+    await until(() => asked.frames.length === 3 && other.frames.length === 2);
+    expect([told(asked), told(other)]).toEqual([
+      [[], [id], [id]],
+      [[], [id]],
+    ]);
+  });
+
   test('of a location are those of its rooms', async () => {
     const { db } = service.context;
     const ofLocation = { mandator_id: tenant.mandatorId, name: 'Annex', time_zone: 'Europe/Berlin' };

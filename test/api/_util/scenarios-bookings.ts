@@ -14,6 +14,7 @@ import {
   hourOf,
   items,
   job,
+  lessons,
   page,
   type Row,
   refused,
@@ -250,6 +251,68 @@ export const bookingScenarios: Record<string, Row[]> = {
     [extend('booking 1', 15), has({ version: 2, createdBy: user }), 'admin'],
     [book(hourOf('room R002', 3)), refused('BAD_USER_INPUT')],
     [book(hourOf('room R002', 3)), has({ start: slot(3) }), 'admin'],
+  ],
+
+  'bookings and lessons by class, teacher, subject and words; nobody finds what is hidden': [
+    [
+      create([
+        job(
+          'J-1',
+          {
+            ...{ lektionId: 'L-1', ressourceName: 'R001', beginn: slot(9), ende: slot(10), fach: 'Mathematik' },
+            ...{ klassen: ['1a', '1b'], lehrpersonen: ['E. Nöther'], bemerkung: 'Prüfung: Algebra/Zahlen' },
+          },
+          {
+            ...{ lektionId: 'L-2', ressourceName: 'R002', beginn: slot(10), ende: slot(11), fach: 'Mathematik' },
+            ...{ klassen: ['1A'], lehrpersonen: ['A. Turing'], privat: true, status: 'Vertretung' },
+          },
+          {
+            ...{ lektionId: 'L-3', ressourceName: 'R001', beginn: slot(11), ende: slot(12), fach: 'Musik' },
+            ...{ klassen: ['2a'], status: 'Entfaellt' },
+          },
+        ),
+      ]),
+      done(),
+    ],
+    [
+      book(hourOf('room R002', 13, { subject: 'Algebra für alle', description: 'Mit Kaffee' })),
+      has({ id: 'booking 1' }),
+    ],
+    [book(hourOf('room R002', 14, { subject: 'Algebra geheim', isPrivate: true })), has({ id: 'booking 2' })],
+    [bookings({ ...onDay(0), klasse: ' 1a' }), items({ subject: 'Mathematik' }, { subject: 'Mathematik' })],
+    [bookings({ ...onDay(0), klasse: '1A' }), items({ resourceId: 'room R001' }), 'colleague'],
+    [lessons({ ...onDay(0), klasse: '1a', order: 'Descending' }), items({ lektionId: 'L-2' }, { lektionId: 'L-1' })],
+    [lessons({ ...onDay(0), klasse: '1a' }), items({ lektionId: 'L-1' }), 'colleague'],
+    [lessons({ ...onDay(0), klasse: '1' }), items()],
+    [bookings({ ...onDay(0), lehrperson: 'e. no\u0308ther' }), items({ subject: 'Mathematik' }), 'colleague'],
+    [bookings({ ...onDay(0), lehrperson: 'A. Turing' }), items(), 'colleague'],
+    [lessons({ ...onDay(0), lehrperson: 'A. Turing' }), items(), 'colleague'],
+    [lessons({ ...onDay(0), lehrperson: 'A. Turing', fach: 'mathematik' }), items({ lektionId: 'L-2' }), 'admin'],
+    [bookings({ ...onDay(0), fach: 'MUSIK' }), items({ status: 'Cancelled' })],
+    [bookings({ ...onDay(0), fach: 'Musik', occupying: true }), items()],
+    [lessons({ ...onDay(0), status: ['Entfaellt', 'Vertretung'] }), items({ lektionId: 'L-2' }, { lektionId: 'L-3' })],
+    [lessons({ ...onDay(0), order: 'Descending', limit: 1 }), page('cursor 1', { lektionId: 'L-3' })],
+    [
+      lessons({ ...onDay(0), order: 'Descending', cursor: 'cursor 1', limit: 1 }),
+      page('cursor 2', { lektionId: 'L-2' }),
+    ],
+    [
+      bookings({ ...onDay(0), search: 'algebra' }),
+      items({ subject: 'Mathematik' }, { id: 'booking 1' }, { id: 'booking 2' }),
+    ],
+    [bookings({ ...onDay(0), search: 'ALGEBRA' }), items({}, { id: 'booking 1' }), 'colleague'],
+    [bookings({ ...onDay(0), search: 'alg fur kaffe' }), items({ id: 'booking 1' }), 'colleague'],
+    [bookings({ ...onDay(0), search: 'geheim' }), items(), 'colleague'],
+    [bookings({ ...onDay(0), search: 'geheim' }), items({ id: 'booking 2' })],
+    [bookings({ ...onDay(0), search: 'noth 1b math' }), items({ subject: 'Mathematik' }), 'colleague'],
+    [lessons({ ...onDay(0), search: 'Zahlen, prüf' }), items({ lektionId: 'L-1' }), 'colleague'],
+    [bookings({ ...onDay(0), search: 'l' }), items()],
+    [bookings({ ...onDay(0), search: 'algebra', klasse: '1b', resourceId: ['room R002'] }), items()],
+    [bookings({ ...onDay(1), search: 'algebra' }), items()],
+    [bookings({ search: 'a'.repeat(101) }), refused('BAD_USER_INPUT')],
+    [bookings({ search: '(!)' }), refused('BAD_USER_INPUT')],
+    [lessons({ klasse: '' }), refused('BAD_USER_INPUT')],
+    [lessons({ klasse: '1a', from: slot(0), to: slot(0, 367) }), refused('BAD_USER_INPUT')],
   ],
 
   'a lesson is a booking that only its job changes': [

@@ -36,10 +36,16 @@ export type BatchOptions = {
 export type BookingFilter = {
   /** Only those that were made or changed after this instant. */
   changedAfter?: string | null | undefined;
+  /** Only lessons of this subject, in whatever case. */
+  fach?: string | null | undefined;
   /** Only those that end after this instant, teardown included; now when left out. */
   from?: string | null | undefined;
   /** Only those of these kinds. */
   kind?: Array<BookingKind> | null | undefined;
+  /** Only lessons of this class, in whatever case. */
+  klasse?: string | null | undefined;
+  /** Only lessons of this teacher, in whatever case. */
+  lehrperson?: string | null | undefined;
   /** Only those at this location. */
   locationId?: string | number | null | undefined;
   /** Only those that occupy their resources by their status, or only those that do not. */
@@ -48,6 +54,8 @@ export type BookingFilter = {
   personId?: string | number | null | undefined;
   /** Only those of these resources. */
   resourceId?: Array<string | number> | null | undefined;
+  /** Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  search?: string | null | undefined;
   /** Only those of this series; all of it where `from` and `to` are left out. */
   seriesId?: string | number | null | undefined;
   /** Only those of these statuses. */
@@ -188,13 +196,23 @@ export type LessonChangeInput = {
 
 /** Which lessons; members that are left out do not count. */
 export type LessonFilter = {
-  /** Only those that end after this instant. */
+  /** Only lessons of this subject, in whatever case. */
+  fach?: string | null | undefined;
+  /** Only those that end after this instant; with `klasse`, `lehrperson`, `fach` or `search` now when left out. */
   from?: string | null | undefined;
   /** Only those of the job of this JobID. */
   jobID?: string | null | undefined;
+  /** Only lessons of this class, in whatever case. */
+  klasse?: string | null | undefined;
+  /** Only lessons of this teacher, in whatever case. */
+  lehrperson?: string | null | undefined;
   /** Only those in rooms of this name, in whatever case. */
   ressourceName?: string | null | undefined;
-  /** Only those that begin before this instant. */
+  /** Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  search?: string | null | undefined;
+  /** Only those of these statuses. */
+  status?: Array<LessonStatus> | null | undefined;
+  /** Only those that begin before this instant; with `klasse`, `lehrperson`, `fach` or `search` at most 366 days after `from`, and 31 days after it when left out. */
   to?: string | null | undefined;
 };
 
@@ -611,6 +629,7 @@ export type ListLessonJobsQuery = { lessonJobs: { nodes: Array<{ jobID: string, 
 
 export type ListLessonsQueryVariables = Exact<{
   filter?: LessonFilter | null | undefined;
+  order?: SortOrder | null | undefined;
   first?: number | null | undefined;
   after?: string | null | undefined;
 }>;
@@ -2032,8 +2051,8 @@ export const ListLessonJobsDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<ListLessonJobsQuery, ListLessonJobsQueryVariables>;
 export const ListLessonsDocument = new TypedDocumentString(`
-    query ListLessons($filter: LessonFilter, $first: Int, $after: String) {
-  lessons(filter: $filter, first: $first, after: $after) {
+    query ListLessons($filter: LessonFilter, $order: SortOrder, $first: Int, $after: String) {
+  lessons(filter: $filter, order: $order, first: $first, after: $after) {
     nodes {
       lektionId
       jobID

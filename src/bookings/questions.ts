@@ -1,0 +1,28 @@
+/** What can be asked about lessons and bookings beside when and where they are. */
+import { z } from 'zod';
+import * as parameters from '../query-parameters.ts';
+
+const longestName = 200;
+
+const name = (description: string) => z.string().min(1).max(longestName).optional().meta({ description });
+
+/** Members of the filters of bookings and lessons. */
+export const questions = {
+  Klasse: name('Only lessons of this class, in whatever case.'),
+  Lehrperson: name('Only lessons of this teacher, in whatever case.'),
+  Fach: name('Only lessons of this subject, in whatever case.'),
+  Search: parameters.search(
+    'Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, have these words.',
+  ),
+};
+
+export type Questions = {
+  klasse?: string | undefined;
+  lehrperson?: string | undefined;
+  fach?: string | undefined;
+  search?: string | undefined;
+};
+
+/** Whether something is asked that the content of bookings answers. */
+export const asks = ({ klasse, lehrperson, fach, search }: Questions): boolean =>
+  (klasse ?? lehrperson ?? fach ?? search) !== undefined;

@@ -1,0 +1,85 @@
+/**
+ * Finds bookings and lessons by their content, by the terms that `search_terms` makes of it (sql/000036_search_terms.sql). Terms
+ * are those of thirty days, so that a query reads those of its window and no others.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import { maySeeAll } from '../access.ts';
+import type { Viewer } from '../context.ts';
+import type { Questions } from './questions.ts';
+
+type Window = { from: Date; to: Date };
+
+const query = (
+  mandatorId: number,
+  first: RawBuilder<unknown>,
+  last: RawBuilder<unknown>,
+  {
+    klasse = null,
+    lehrperson = null,
+    fach = null,
+    search = null,
+  }: { [Name in keyof Questions]: string | null | undefined },
+) => sql`search_query(${mandatorId}, ${first}, ${last}, ${klasse}, ${lehrperson}, ${fach}, ${search})`;
+
+/** The condition that a lesson in the window has what is asked for. None lasts longer than 24 hours. */
+export const lessonAnswers = (
+  { mandatorId }: Viewer,
+  { from, to }: Window,
+  questions: Questions,
+): RawBuilder<boolean> => sql`
+  search_terms(lesson.mandator_id, lesson.beginn, lesson.klassen, lesson.lehrpersonen, lesson.fach, lesson.titel, lesson.bemerkung)
+    @@ ${query(mandatorId, sql`${from}::timestamptz - interval '24 hours'`, sql`${to}::timestamptz`, questions)}
+  and lesson.beginn > ${from}::timestamptz - interval '24 hours' and lesson.beginn < ${to} and lesson.ende > ${from}`;
+
+const termsOfBooking = sql`
+  search_terms(booking.mandator_id, lower(booking.occupied), null, null, null, booking.subject, booking.description)`;
+
+/** The query for the ids of the bookings in the window that have what is asked for. */
+export function selectAnswers(viewer: Viewer, { from, to }: Window, questions: Questions): RawBuilder<unknown> {
+  const { mandatorId } = viewer;
+  const lessons = sql`
+    select lesson.booking_id from lesson
+    where lesson.mandator_id = ${mandatorId} and ${lessonAnswers(viewer, { from, to }, questions)}`;
+  const { klasse, lehrperson, fach, search } = questions;
+  if (search === undefined || (klasse ?? lehrperson ?? fach) !== undefined) return lessons;
+  const others = sql`booking.mandator_id = ${mandatorId} and booking.kind <> 'Lesson'`;
+  const begin = sql`lower(booking.occupied)`;
+  // Those that have begun earlier are few, and found room by room.
+  return sql`${lessons}
+    union all
+    select booking.id from booking
+    where ${others} and ${begin} >= ${from} and ${begin} < ${to}
+      and ${termsOfBooking} @@ ${query(mandatorId, sql`${from}::timestamptz`, sql`${to}::timestamptz`, { search })}
+    union all
+    select booking.id from resource as room join booking on booking.resource_id = room.id
+    where room.mandator_id = ${mandatorId} and ${others} and ${begin} < ${from}
+      and booking.occupied @> ${from}::timestamptz
+      and (booking.status in ('Confirmed', 'Tentative') or booking.status in ('Cancelled', 'Released'))
+      and ${termsOfBooking} @@ ${query(mandatorId, begin, begin, { search })}`;
+}
+
+/** The query for those of some bookings that have what is asked for, whenever they are. */
+export const selectAnswersAmong = (viewer: Viewer, ids: readonly number[], questions: Questions) => sql<{ id: number }>`
+  select booking.id from booking left join lesson
+    on lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id and booking.kind = 'Lesson'
+  where booking.mandator_id = ${viewer.mandatorId} and booking.id = any(${[...ids]})
+    and case when booking.kind = 'Lesson'
+      then search_terms(lesson.mandator_id, lesson.beginn, lesson.klassen, lesson.lehrpersonen, lesson.fach, lesson.titel, lesson.bemerkung)
+        @@ ${query(viewer.mandatorId, sql`lesson.beginn`, sql`lesson.beginn`, questions)}
+      else ${termsOfBooking} @@ ${query(viewer.mandatorId, sql`lower(booking.occupied)`, sql`lower(booking.occupied)`, questions)}
+    end and ${amongVisible(viewer)}`;
+
+/**
+ * The condition that the viewer sees the content of a booking: a filter by it must not reveal what `maySee` hides. Of a lesson
+ * its sender does; of coupled ones the sender of the first.
+ */
+export function amongVisible(viewer: Viewer): RawBuilder<unknown> {
+  if (maySeeAll(viewer)) return sql`true`;
+  const { personId } = viewer;
+  return sql`(not booking.is_private or booking.organizer_id = ${personId} or booking.created_by = ${personId}
+    or booking.kind = 'Lesson' and ${personId} = (
+      select job.created_by from lesson
+      join lesson_job as job on job.mandator_id = lesson.mandator_id and job.id = lesson.job
+      where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id
+      order by lesson.job, lesson.lektion_id limit 1))`;
+}
