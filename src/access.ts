@@ -201,6 +201,11 @@ export function checkAuditor({ role }: Viewer): void {
   if (role !== 'Admin') throw new Forbidden('Only an Admin reads what Admins have done; ask one of yours.');
 }
 
+/** @throws Forbidden unless the caller is an Admin */
+export function checkUsageReader({ role }: Viewer): void {
+  if (role !== 'Admin') throw new Forbidden('Only an Admin sees how resources are used; ask one of yours.');
+}
+
 /** @throws PreconditionFailed when the record has changed since it was read */
 export function checkVersion({ version }: { version: number }, expected: Versions): void {
   if (expected && !expected.includes(version))

@@ -23,6 +23,7 @@ import { describeApi } from './rest/openapi.ts';
 import { healthPaths } from './rest/openapi-health.ts';
 import { mountRoutes } from './rest/route.ts';
 import * as tenants from './tenants/rest.ts';
+import * as usage from './usage/rest.ts';
 import { showEntry } from './web/entry.ts';
 import { graphiqlRoutes } from './web/graphiql.ts';
 import { pageRoutes } from './web/pages.ts';
@@ -41,6 +42,7 @@ const routes = [
   ...changes.routes,
   ...displays.routes,
   ...audit.routes,
+  ...usage.routes,
 ];
 
 /** The OpenAPI document of this program. @param roots how clients see the server */

@@ -16,7 +16,7 @@
  *   bookings that it made.
  */
 export { checkIn, countNoShows, releaseBooking, releaseNoShows } from './attendance.ts';
-export { type Booking, type BookingKind, isActive } from './booking.ts';
+export { type Booking, type BookingKind, isActive, occupyingStatuses } from './booking.ts';
 export { cancelBooking } from './cancellation.ts';
 export { changeBooking, extendBooking } from './change.ts';
 export { type Created, createBooking } from './creation.ts';

@@ -113,6 +113,7 @@ export interface Booking {
   organizer_id: number | null;
   organizer_name: string | null;
   origin: string;
+  released_at: Timestamp | null;
   resource_id: number;
   series_id: number | null;
   setup_minutes: Generated<number>;

@@ -35,6 +35,7 @@ function memberOf(query: z.ZodType): Member {
   if (schema instanceof z.ZodEnum) return { type: typeNamed(id ?? '') };
   if (schema instanceof z.ZodNumber) return { type: 'Int', schema };
   if (schema instanceof z.ZodPipe && schema.def.in instanceof z.ZodISODateTime) return { type: 'DateTime' };
+  if (schema instanceof z.ZodISODate) return { type: 'Date' };
   if (schema instanceof z.ZodString) return { type: 'String', schema: storableText.pipe(schema) };
   throw new Error(`GraphQL has no type for a query of ${schema.def.type}.`);
 }

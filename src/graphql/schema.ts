@@ -11,6 +11,7 @@ import { addTypes as addLessonTypes } from '../lessons/graphql.ts';
 import { addTypes as addMailTypes } from '../mail/graphql.ts';
 import { addTypes as addOpeningHoursTypes } from '../opening-hours/graphql.ts';
 import { addTypes as addTenantTypes } from '../tenants/graphql.ts';
+import { addTypes as addUsageTypes } from '../usage/graphql.ts';
 import { createBuilder } from './builder.ts';
 
 /** The whole schema: `serverTime`, and the types and fields of every room. */
@@ -35,6 +36,7 @@ export function createSchema(): GraphQLSchema {
   addDisplayTypes(builder);
   addMailTypes(builder);
   addAuditTypes(builder);
+  addUsageTypes(builder);
   return builder.toSchema();
 }
 

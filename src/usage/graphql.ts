@@ -1,0 +1,54 @@
+import type { AddTypes } from '../graphql/builder.ts';
+import { filterType } from '../graphql/filters.ts';
+import { given } from '../graphql/given.ts';
+import { recordType } from '../graphql/record.ts';
+import * as usage from './service.ts';
+import * as wire from './wire.ts';
+
+/** Each list is computed as a whole. */
+const cost = { field: 2_000, multiplier: 50 };
+
+export const addTypes: AddTypes = (builder) => {
+  recordType(builder, 'Use', wire.use);
+  const resource = recordType(builder, 'ResourceUse', wire.resourceUse, wire.toResourceUse);
+  const hour = recordType(builder, 'HourUse', wire.hourUse, wire.toHourUse);
+  const week = recordType(builder, 'WeekUse', wire.weekUse, wire.toWeekUse);
+  const whole = builder.objectRef<usage.UsageQuery>('Usage').implement({
+    description:
+      'How much resources are used, in the local dates and hours of each location, against its present opening hours.',
+    fields: (t) => ({
+      resources: t.field({
+        type: [resource],
+        complexity: cost,
+        description: 'Of each resource, by their ids.',
+        resolve: (query, _args, { context, viewer }) => usage.listResourceUse(context.db, viewer, query),
+      }),
+      hours: t.field({
+        type: [hour],
+        complexity: cost,
+        description: 'Of all these resources together, for each weekday and hour: always 168, from Monday on.',
+        resolve: (query, _args, { context, viewer }) => usage.listHourUse(context.db, viewer, query),
+      }),
+      weeks: t.field({
+        type: [week],
+        complexity: cost,
+        description: 'Of all these resources of each location, for each week; the first and the last may be parts.',
+        resolve: (query, _args, { context, viewer }) => usage.listWeekUse(context.db, viewer, query),
+      }),
+    }),
+  });
+  const input = filterType(
+    builder,
+    'UsageInput',
+    'Which resources, and when; members that are left out do not count.',
+    wire.usageQuery,
+  );
+  builder.queryField('usage', (t) =>
+    t.field({
+      type: whole,
+      args: { input: t.arg({ type: input, required: true, description: 'Which resources, and when.' }) },
+      description: 'How much resources are used; for Admins.',
+      resolve: (_root, { input: { from, to, ...others } }) => ({ from, to, ...given(others) }),
+    }),
+  );
+};

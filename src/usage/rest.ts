@@ -1,0 +1,81 @@
+import type { z } from 'zod';
+import type { Context, Viewer } from '../context.ts';
+import { toFields } from '../fields.ts';
+import { listOf } from '../rest/lists.ts';
+import { type Route, route } from '../rest/route.ts';
+import * as usage from './service.ts';
+import * as wire from './wire.ts';
+
+function usageRoute<Found>(list: {
+  path: string;
+  summary: string;
+  description: string;
+  id: string;
+  most: number;
+  record: z.ZodType;
+  example: object;
+  run(db: Context['db'], viewer: Viewer, query: usage.UsageQuery): Promise<Found[]>;
+  toRecord(found: Found): object;
+}): Route {
+  return route({
+    method: 'GET',
+    path: `/v1.0/usage/${list.path}`,
+    summary: list.summary,
+    description: `${list.description} Counted in the local dates and hours of each location, against its present opening hours; what lies ahead counts as it is booked now. All on one page, of at most ${usage.mostResources} resources: past them 400. For Admins.`,
+    query: wire.usageQuery,
+    answers: {
+      200: {
+        description: 'The figures.',
+        body: listOf(list.record, list.id, list.most),
+        example: { Items: [list.example], NextCursor: null },
+        headers: ['ETag'],
+      },
+    },
+    problems: { 403: 'Only an Admin reads them.' },
+    handle: async ({ db }, { viewer, query }) => {
+      const found = await list.run(db, viewer, toFields(query));
+      return { status: 200, body: { Items: found.map(list.toRecord), NextCursor: null } };
+    },
+  });
+}
+
+/** Those of as many locations as there may be resources. */
+const mostWeeks = usage.mostResources * 54;
+
+export const routes = [
+  usageRoute({
+    path: 'resources',
+    summary: 'Read how much each resource is used',
+    description: 'Occupied minutes, no-shows and early releases of each resource, by their ids.',
+    id: 'ResourceUseList',
+    most: usage.mostResources,
+    record: wire.resourceUse,
+    example: wire.examples.resource,
+    run: usage.listResourceUse,
+    toRecord: wire.toResourceUse,
+  }),
+  usageRoute({
+    path: 'hours',
+    summary: 'Read in which hours of the week the resources are used',
+    description:
+      'The same of all these resources together, for each weekday and hour: always 168 items, from Monday on.',
+    id: 'HourUseList',
+    most: 7 * 24,
+    record: wire.hourUse,
+    example: wire.examples.hour,
+    run: usage.listHourUse,
+    toRecord: wire.toHourUse,
+  }),
+  usageRoute({
+    path: 'weeks',
+    summary: 'Read how much each location is used in each week',
+    description:
+      'The same of all these resources of each location, for each week; the first and the last may be parts.',
+    id: 'WeekUseList',
+    most: mostWeeks,
+    record: wire.weekUse,
+    example: wire.examples.week,
+    run: usage.listWeekUse,
+    toRecord: wire.toWeekUse,
+  }),
+];

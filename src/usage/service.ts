@@ -1,0 +1,150 @@
+/**
+ * Figures of use (docs/usage.md): of rooms, of the hours of a week, and of locations and weeks.
+ *
+ * Terms: a room is **open** in its opening hours, less its blocks. A booking **holds** its room while it occupies it, setup and
+ * teardown included; one that was released does so until its release, and a cancelled one never has. All is counted in the
+ * local dates, weekdays and hours of the location, in whole minutes.
+ */
+import { checkUsageReader } from '../access.ts';
+import type { Viewer } from '../context.ts';
+import type { Database } from '../db/database.ts';
+import { type FieldError, Malformed } from '../errors.ts';
+import { listOpenIntervals } from '../opening-hours/service.ts';
+import { listAllLocations, type ResourceFilter, selectResources } from '../tenants/service.ts';
+import { addDays, dateText, dayLength, readDate, weekdayOf } from '../time/days.ts';
+import { startOfDate, zoneFor } from '../time/zones.ts';
+import { type AskedTime, type Grouping, noUse, selectUse, type Use } from './query.ts';
+
+export type { Use } from './query.ts';
+
+export const mostResources = 500;
+export const mostDays = 366;
+/** Resources times days. */
+export const mostRoomDays = 50_000;
+
+export type UsageQuery = {
+  /** Local dates of each location, inclusive. */
+  from: string;
+  to: string;
+  /** Only these, also retired ones; when absent, the active ones. */
+  resourceIds?: readonly number[] | undefined;
+} & Pick<ResourceFilter, 'locationId' | 'search' | 'kind' | 'minCapacity' | 'equipment'>;
+
+export type ResourceUse = { resourceId: number; resourceName: string; locationId: number; use: Use };
+/** @property weekday 1 is Monday, 7 Sunday */
+export type HourUse = { weekday: number; hour: number; use: Use };
+/** @property week its Monday */
+export type WeekUse = { locationId: number; locationName: string; week: string; use: Use };
+
+type Room = { id: number; name: string; locationId: number };
+
+/** The use of each resource, by its id. @throws as `readRooms` */
+export async function listResourceUse(db: Database, viewer: Viewer, query: UsageQuery): Promise<ResourceUse[]> {
+  const rooms = await readRooms(db, viewer, query);
+  const found = await readUse(db, viewer, query, rooms, 'resource');
+  return rooms.map(({ id, name, locationId }) => ({
+    resourceId: id,
+    resourceName: name,
+    locationId,
+    use: found.get(`${id}`) ?? noUse,
+  }));
+}
+
+/** The use in each of the 168 hours of a week, of all resources together. @throws as `readRooms` */
+export async function listHourUse(db: Database, viewer: Viewer, query: UsageQuery): Promise<HourUse[]> {
+  const rooms = await readRooms(db, viewer, query);
+  const found = await readUse(db, viewer, query, rooms, 'hour');
+  return Array.from({ length: 7 * 24 }, (_, index) => {
+    const [weekday, hour] = [Math.floor(index / 24) + 1, index % 24];
+    return { weekday, hour, use: found.get(`${weekday} ${hour}`) ?? noUse };
+  });
+}
+
+/** The use of each location in each week that begins on a Monday; the first and the last may be parts. @throws as `readRooms` */
+export async function listWeekUse(db: Database, viewer: Viewer, query: UsageQuery): Promise<WeekUse[]> {
+  const rooms = await readRooms(db, viewer, query);
+  const found = await readUse(db, viewer, query, rooms, 'week');
+  const named = new Set(rooms.map(({ locationId }) => locationId));
+  const locations = (await listAllLocations(db, viewer)).filter(({ id }) => named.has(id));
+  const first = readDate(query.from) - ((weekdayOf(readDate(query.from)) + 6) % 7);
+  const weeks: string[] = [];
+  for (let day = first; day <= readDate(query.to); day += 7) weeks.push(dateText(day));
+  return locations.flatMap(({ id, name }) =>
+    weeks.map((week) => ({
+      locationId: id,
+      locationName: name,
+      week,
+      use: found.get(`${id} ${week}`) ?? noUse,
+    })),
+  );
+}
+
+/**
+ * The resources that are asked for, by id.
+ * @throws Forbidden unless the caller is an Admin; Malformed for dates that cannot be, more than 366 days, more than 500
+ * resources, or too many days of too many resources
+ */
+async function readRooms(db: Database, viewer: Viewer, query: UsageQuery): Promise<Room[]> {
+  checkUsageReader(viewer);
+  const { from, to, resourceIds: ids, ...filter } = query;
+  const days = checkDates(from, to);
+  const rooms = await selectResources(
+    db,
+    viewer,
+    { ...filter, ids, active: ids ? undefined : true },
+    { limit: mostResources, after: undefined },
+  ).execute();
+  if (rooms.length > mostResources)
+    throw refuse(null, `More than ${mostResources} resources are asked for; name a LocationId or fewer ResourceIds.`);
+  if (rooms.length * days > mostRoomDays)
+    throw refuse(
+      'To',
+      `${days} days of ${rooms.length} resources are more than ${mostRoomDays} together; ask in parts, or for fewer resources.`,
+    );
+  return rooms;
+}
+
+/** @returns the number of days @throws Malformed */
+function checkDates(from: string, to: string): number {
+  for (const [field, date] of [
+    ['From', from],
+    ['To', to],
+  ] as const)
+    if (!('1900' < date && date < '3000')) throw refuse(field, 'must be in a year from 1900 to 2999.');
+  const days = readDate(to) - readDate(from) + 1;
+  if (days < 1) throw refuse('To', 'must not be before From.');
+  if (days > mostDays) throw refuse('To', `must be at most ${mostDays} days from From, both included; ask in parts.`);
+  return days;
+}
+
+function refuse(field: string | null, text: string): Malformed {
+  const message = field === null ? text : `${field}: ${text}`;
+  const fault: FieldError = { field, pointer: null, code: field === null ? 'LimitExceeded' : 'InvalidValue', message };
+  return new Malformed(message, [fault]);
+}
+
+async function readUse(
+  db: Database,
+  viewer: Viewer,
+  { from, to }: UsageQuery,
+  rooms: readonly Room[],
+  step: Grouping,
+): Promise<Map<string, Use>> {
+  if (rooms.length === 0) return new Map();
+  const zones = new Map((await listAllLocations(db, viewer)).map(({ id, timeZone }) => [id, timeZone]));
+  const asked = [...new Set(rooms.map(({ locationId }) => locationId))].map((locationId): AskedTime => {
+    const timeZone = zones.get(locationId) as string;
+    const [begins, ends] = [startOfDate(from, timeZone), startOfDate(addDays(to, 1), timeZone)];
+    return { locationId, ends, offsets: zoneFor(timeZone).offsetsIn(begins.getTime(), ends.getTime()) };
+  });
+  // Around all zones; the query clips it to the dates of each location.
+  const [first, last] = [readDate(from) * dayLength, readDate(to) * dayLength];
+  const open = await listOpenIntervals(
+    db,
+    viewer.mandatorId,
+    rooms.map(({ id }) => id),
+    new Date(first - 2 * dayLength),
+    new Date(last + 3 * dayLength),
+  );
+  return await selectUse(db, viewer.mandatorId, { rooms, asked, open, step });
+}
