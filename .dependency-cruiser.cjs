@@ -9,7 +9,7 @@ const room = `(?!(?:${floors})/)[^/]+`;
 /** A face of many records is made of parts, by their nouns: rest.ts of device-rest.ts. */
 const part = '(?:|[a-z]+-)';
 const face = `${part}(?:rest|graphql|tasks|cli)`;
-const errorsAndLog = '^src/(errors|fields|input|log|query-parameters|storable)\\.ts$';
+const errorsAndLog = '^src/(errors|fields|input|log|nouns|query-parameters|storable)\\.ts$';
 /** What REST, GraphQL and the command line share. */
 const sharedFloors = '^src/(flow|http)/';
 const context = '^src/context\\.ts$';
@@ -103,7 +103,7 @@ module.exports = {
         '^src/worker/(queue|leases)\\.ts$',
         `^src/${room}/service\\.ts$`,
         context,
-        '^src/(access|acts|config|containment|errors|fields|finding|log|names|query-parameters|storable)\\.ts$',
+        '^src/(access|acts|config|containment|errors|fields|finding|log|names|nouns|query-parameters|storable)\\.ts$',
       ],
     ),
     {
@@ -124,7 +124,7 @@ module.exports = {
       [
         '^src/$1/',
         sharedFloors,
-        '^src/(errors|fields|finding|input|names|query-parameters|storable|context|config|log)\\.ts$',
+        '^src/(errors|fields|finding|input|names|nouns|query-parameters|storable|context|config|log)\\.ts$',
         paging,
       ],
     ),
@@ -157,8 +157,9 @@ module.exports = {
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|fields|storable)\\.ts$']),
     onlyTo('config', '^src/config\\.ts$', ['^src/settings\\.ts$']),
     onlyTo('settings', '^src/settings\\.ts$', ['^src/(names|setting-values)\\.ts$']),
-    onlyTo('fields', '^src/fields\\.ts$', ['^src/storable\\.ts$']),
-    onlyTo('query-parameters', '^src/query-parameters\\.ts$', ['^src/(fields|storable)\\.ts$', paging]),
+    onlyTo('fields', '^src/fields\\.ts$', ['^src/(nouns|storable)\\.ts$']),
+    onlyTo('nouns', '^src/nouns\\.ts$', ['^src/storable\\.ts$']),
+    onlyTo('query-parameters', '^src/query-parameters\\.ts$', ['^src/(fields|nouns|storable)\\.ts$', paging]),
     onlyTo('ground', '^src/(containment|errors|finding|log|names|setting-values|storable)\\.ts$', ['^src/names\\.ts$']),
     onlyTo('src-without-tests', '^src/', ['^src/']),
 

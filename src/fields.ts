@@ -1,8 +1,16 @@
 /** Schemas of members that records and bodies of several rooms share: Pascal case in REST, camel case in GraphQL and code. */
 import { z } from 'zod';
+import { type IdNoun, naming } from './nouns.ts';
 import { mostId } from './storable.ts';
 
-export const id = (description: string) => z.int().min(1).meta({ description });
+/** The id of a record of the noun. */
+export const id = (noun: IdNoun, description: string) => naming(noun, z.int().min(1).meta({ description }));
+export const maybeId = (noun: IdNoun, description: string) =>
+  naming(noun, z.int().min(1)).nullable().meta({ description });
+export const sentId = (noun: IdNoun) => naming(noun, z.int('must be a whole number').min(1, 'must be 1 or more'));
+/** The id of a batch, a UUIDv7. */
+export const batchId = (description: string) => naming('batch', z.uuid()).meta({ description });
+export const maybeBatchId = (description: string) => naming('batch', z.uuid()).nullable().meta({ description });
 export const count = (description: string) => z.int().min(0).max(mostId).meta({ description });
 export const maybeCount = (description: string) => z.int().min(0).max(mostId).nullable().meta({ description });
 export const positive = (description: string) => z.int().min(1).max(mostId).meta({ description });

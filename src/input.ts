@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { DomainError, type FieldError, InvalidInput, Malformed } from './errors.ts';
 import { lowerFirst, upperFirst } from './fields.ts';
-import { isStorable, mostId, mostLongId } from './storable.ts';
+import { isStorable, mostId } from './storable.ts';
 
 const deepest = 32;
 /** More than any schema has; to check more takes long. */
@@ -139,15 +139,11 @@ function faultsOf(issue: z.core.$ZodIssue, follow: Follow): FieldError[] {
   return [fault(issue.path, typeof named === 'string' ? named : code, issue.message)];
 }
 
-const upTo = (most: number) => (text: string) => {
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : 0;
-  return id <= most ? id : 0;
-};
-
-/** A numeric id as GraphQL or a header writes it; 0, which no record has, for other text. */
-export const readId: (text: string) => number = upTo(mostId);
-/** The same for bookings and their series. */
-export const readLongId: (text: string) => number = upTo(mostLongId);
+/** A numeric id as a header writes it; 0, which no record has, for other text. */
+export function readId(text: string): number {
+  const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
+  return id <= mostId ? id : 0;
+}
 
 /** Idempotency-Key (contract 4.2), as a header and as an argument. */
 export const idempotencyKey = z

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { longestCursor, mostPerPage } from './db/paging.ts';
 import { sentInstant } from './fields.ts';
-import { mostId, mostLongId } from './storable.ts';
+import { type IdNoun, naming, nouns } from './nouns.ts';
+import { mostId } from './storable.ts';
 
 const idUpTo = (most: number, description: string) =>
   z
@@ -12,10 +13,10 @@ const idUpTo = (most: number, description: string) =>
     .transform(Number)
     .meta({ type: 'integer', minimum: 1, maximum: most, description });
 
-/** A numeric id in a path or a query. Digits only: `0x10` and `1e2` are no ids. */
-export const id = (description: string) => idUpTo(mostId, description);
-/** The id of a booking or a series. */
-export const longId = (description: string) => idUpTo(mostLongId, description);
+/** A numeric id of the noun in a path or a query. Digits only: `0x10` and `1e2` are no ids. */
+export const id = (noun: IdNoun, description: string) => naming(noun, idUpTo(Number(nouns[noun]), description));
+/** An id whose noun another parameter says. */
+export const anyId = (description: string) => idUpTo(mostId, description);
 
 /** A whole number in a query. The message names `most` only if it is less than that of all numbers. */
 export const whole = (least: number, most: number) => {
@@ -48,8 +49,8 @@ const several = <Item extends z.ZodType>(item: Item, items: object, most: number
     .meta({ type: 'array', items, maxItems: most, description });
 
 /** Several ids of 32 bits. */
-export const ids = (most: number, description: string) =>
-  several(id('An id.'), { type: 'integer', format: 'int32', minimum: 1, maximum: mostId }, most, description);
+export const ids = (noun: IdNoun, most: number, description: string) =>
+  several(id(noun, 'An id.'), { type: 'integer', format: 'int32', minimum: 1, maximum: mostId }, most, description);
 
 /** Several values of an enumeration. */
 export const oneOf = <Values extends z.util.EnumLike>(values: z.ZodEnum<Values>, description: string) =>

@@ -1,20 +1,52 @@
+import { lowerFirst } from '../fields.ts';
 import type { AddTypes } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
-import { enumType, recordType } from '../graphql/record.ts';
+import { globalId, readGlobalId } from '../graphql/ids.ts';
+import { enumType, recordFields, recordType } from '../graphql/record.ts';
+import { readId } from '../input.ts';
 import { actList, listActs, type RecordedAct } from './service.ts';
 import * as wire from './wire.ts';
+
+const nounOfSubject = (subject: NonNullable<RecordedAct['subject']>) =>
+  lowerFirst(subject) as Uncapitalize<typeof subject>;
+
+type Sent = Omit<Parameters<typeof listActs>[2], 'subjectId'> & { subjectId?: string };
+
+/** A global id says its noun too. */
+function readFilter({ subjectId, ...filter }: Sent): Parameters<typeof listActs>[2] {
+  if (subjectId === undefined) return filter;
+  const { noun, id } = readGlobalId(subjectId) ?? { id: subjectId };
+  const subject = noun ? wire.auditSubject.options.find((one) => nounOfSubject(one) === noun) : filter.subject;
+  const wrong = (noun && !subject) || (filter.subject && filter.subject !== subject);
+  return { ...filter, ...(subject && { subject }), subjectId: wrong ? 0 : readId(id) };
+}
 
 export const addTypes: AddTypes = (builder) => {
   enumType(builder, wire.auditSubject);
   recordType(builder, 'MemberChange', wire.memberChange);
-  const act = recordType<RecordedAct>(builder, 'Act', wire.act, wire.toAct);
+  const act = builder.objectRef<RecordedAct>('Act').implement({
+    description: wire.act.description ?? '',
+    fields: (t) => ({
+      ...recordFields(t, wire.act.omit({ SubjectId: true }), wire.toAct),
+      subjectId: t.id({
+        nullable: true,
+        description: 'The id of what it was about; null where its noun is not known.',
+        resolve: ({ subject, subjectId }) => subject && globalId(nounOfSubject(subject), subjectId),
+      }),
+    }),
+  });
   const filter = filterType(
     builder,
     'ActFilter',
     'Which acts; members that are left out do not count.',
-    wire.actFilter,
+    wire.actFilter.omit({ SubjectId: true }),
+    (t) => ({
+      subjectId: t.id({
+        description: 'Only acts about what has this id; where it is one of REST, best with `subject`.',
+      }),
+    }),
   );
   builder.queryField('audit', (t) =>
     t.field({
@@ -23,7 +55,7 @@ export const addTypes: AddTypes = (builder) => {
       complexity: pageCost,
       description: 'What Admins have done, the latest first; for Admins.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
-        listActs(context.db, viewer, given(wanted), pageOf(actList, page)),
+        listActs(context.db, viewer, readFilter(given(wanted)), pageOf(actList, page)),
     }),
   );
 };

@@ -21,7 +21,7 @@ export const memberChange = z
 
 export const act = z
   .object({
-    Id: id('The id of the act.'),
+    Id: id('act', 'The id of the act.'),
     At: instant('When it was done.'),
     Person: personReference
       .nullable()
@@ -30,7 +30,7 @@ export const act = z
     Subject: auditSubject
       .nullable()
       .meta({ description: 'What it was about; null for what an earlier release has written.' }),
-    SubjectId: id('The id of what it was about.'),
+    SubjectId: z.int().min(1).meta({ description: 'The id of what it was about.' }),
     SubjectName: maybeText(200, 'Its name then; of a person, and of its PINs, the name now.'),
     Changes: z.array(memberChange).max(100).meta({ description: 'What it changed; of a new record all it has.' }),
     RequestId: text(128, 'The id of the request, which the log has too.'),
@@ -44,7 +44,7 @@ export const toAct = ({ person, changes, ...others }: RecordedAct) =>
 
 /** Which acts a list has. */
 export const actFilter = z.strictObject({
-  PersonId: parameters.id('Only what this person has done.').optional(),
+  PersonId: parameters.id('person', 'Only what this person has done.').optional(),
   Action: z
     .string()
     .min(1)
@@ -52,7 +52,7 @@ export const actFilter = z.strictObject({
     .optional()
     .meta({ description: 'Only acts of these words, in whatever case: `change resource`.' }),
   Subject: auditSubject.optional().meta({ description: 'Only acts about such a thing.' }),
-  SubjectId: parameters.id('Only acts about what has this id; best with `Subject`.').optional(),
+  SubjectId: parameters.anyId('Only acts about what has this id; best with `Subject`.').optional(),
   From: parameters.instant('Only acts from this instant on.').optional(),
   To: parameters.instant('Only acts before this instant.').optional(),
 });

@@ -25,9 +25,9 @@ const capacity = z
 
 export const resourceAvailability = z
   .object({
-    ResourceId: id('The id of the resource.'),
+    ResourceId: id('resource', 'The id of the resource.'),
     ResourceName: text(200, 'Its name.'),
-    LocationId: id('The location where it is.'),
+    LocationId: id('location', 'The location where it is.'),
     TimeZone: text(64, 'IANA name of the zone of the location.'),
     Capacity: capacity,
     Free: z.array(timeSpan).max(mostSpans).meta({
@@ -87,8 +87,8 @@ export const example = {
 export const availabilityQuery = z.strictObject({
   From: parameters.instant('The beginning of the time asked for.').meta({ example: '2027-03-01T00:00:00Z' }),
   To: parameters.instant(`Its end, at most ${mostDays} days later.`).meta({ example: '2027-03-08T00:00:00Z' }),
-  LocationId: parameters.id('Only those of this location.').optional(),
-  ResourceIds: parameters.ids(mostResources, 'Only these; each must be a resource of the tenant.'),
+  LocationId: parameters.id('location', 'Only those of this location.').optional(),
+  ResourceIds: parameters.ids('resource', mostResources, 'Only these; each must be a resource of the tenant.'),
   ...parameters.resourceFilter,
   DurationMinutes: parameters
     .whole(1, mostDays * 24 * 60)
@@ -98,9 +98,9 @@ export const availabilityQuery = z.strictObject({
 
 export const freeResource = z
   .object({
-    ResourceId: id('The id of the resource.'),
+    ResourceId: id('resource', 'The id of the resource.'),
     ResourceName: text(200, 'Its name.'),
-    LocationId: id('The location where it is.'),
+    LocationId: id('location', 'The location where it is.'),
     LocationName: text(200, 'The name of the location.'),
     TimeZone: text(64, 'IANA name of the zone of the location.'),
     Kind: text(50, 'What it is: Room, Hall, Laboratory, …'),
@@ -150,7 +150,7 @@ export const freeQuery = z.strictObject({
     .whole(0, mostMinutes)
     .optional()
     .meta({ description: 'Minutes after them that must be free as well; none when left out.' }),
-  LocationId: parameters.id('Only those of this location.').optional(),
+  LocationId: parameters.id('location', 'Only those of this location.').optional(),
   ...parameters.resourceFilter,
   Limit: parameters
     .whole(1, mostPerPage)

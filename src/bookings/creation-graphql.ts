@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { Conflict, Forbidden, InvalidInput } from '../errors.ts';
 import { bodyType } from '../graphql/body.ts';
 import { type Builder, type Types, typeNamed } from '../graphql/builder.ts';
+import { globalId, idField } from '../graphql/ids.ts';
 import { enumType, recordType } from '../graphql/record.ts';
 import { idempotencyKey } from '../input.ts';
 import { alternative, roomConflict, toAlternativeRecord, toConflictRecord } from './occupied-wire.ts';
@@ -48,14 +49,14 @@ function addSeries(builder: Builder, booking: ObjectRef<Types, Booking>) {
     description: 'A series was made.',
     fields: (t) => ({
       booking: t.expose('booking', { type: booking, description: 'Its first booking.' }),
-      seriesId: t.id({ description: 'The id of the series.', resolve: ({ series }) => series.seriesId }),
+      seriesId: idField(t, 'series', ({ series }) => series.seriesId, { description: 'The id of the series.' }),
       recurrenceRule: t.string({
         description: 'How it repeats.',
         resolve: ({ series }) => series.recurrenceRule,
       }),
       bookingIds: t.idList({
         description: 'The ids of its bookings, in their order.',
-        resolve: ({ series }) => series.bookingIds,
+        resolve: ({ series }) => series.bookingIds.map((id) => globalId('booking', id)),
       }),
       skipped: t.field({
         type: [skipped],

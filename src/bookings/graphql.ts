@@ -4,9 +4,9 @@ import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
+import { idArgument } from '../graphql/ids.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
-import { readLongId } from '../input.ts';
 import { sortOrder } from '../query-parameters.ts';
 import { addCreation, addOccupied } from './creation-graphql.ts';
 import * as bookings from './service.ts';
@@ -62,10 +62,10 @@ function addQueries(builder: Builder, { booking, order }: BookingTypes, filter: 
     booking: t.field({
       type: booking,
       nullable: true,
-      args: { id: t.arg.id({ required: true, description: 'The id of the booking.' }) },
+      args: { id: idArgument(t.arg, 'booking', { required: true, description: 'The id of the booking.' }) },
       description: 'One booking; null when this tenant has none of that id.',
       resolve: async (_root, { id }, { context, viewer }) =>
-        (await bookings.findBooking(context.db, viewer, readLongId(id))) ?? null,
+        (await bookings.findBooking(context.db, viewer, id)) ?? null,
     }),
     bookings: t.field({
       type: connection,
@@ -94,7 +94,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
     resolveType: () => booking,
   });
   builder.mutationFields((t) => {
-    const id = t.arg.id({ required: true, description: 'The id of the booking.' });
+    const id = idArgument(t.arg, 'booking', { required: true, description: 'The id of the booking.' });
     const whichOnes = t.arg({
       type: scope,
       defaultValue: 'This',
@@ -121,7 +121,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         description:
           'Changes a booking that was made here; with a scope the others of its series, each at the same local time of its own day.',
         resolve: (_root, args, { context, viewer }) =>
-          bookings.changeBooking(context.db, viewer, readLongId(args.id), [args.version], args.input, {
+          bookings.changeBooking(context.db, viewer, args.id, [args.version], args.input, {
             scope: args.scope ?? 'This',
             conflictHandling: args.conflictHandling ?? 'Fail',
           }),
@@ -140,20 +140,20 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         description: 'Cancels a booking that was made here; cancelling it again changes nothing.',
         resolve: (_root, { id, version, scope }, { context, viewer }) => {
           const versions = version == null ? undefined : [version];
-          return bookings.cancelBooking(context.db, viewer, readLongId(id), versions, scope ?? 'This');
+          return bookings.cancelBooking(context.db, viewer, id, versions, scope ?? 'This');
         },
       }),
       checkIn: t.field({
         type: result,
         args: { id },
         description: 'Says that somebody is there; who does not is taken for a no-show.',
-        resolve: (_root, { id }, { context, viewer }) => bookings.checkIn(context.db, viewer, readLongId(id)),
+        resolve: (_root, { id }, { context, viewer }) => bookings.checkIn(context.db, viewer, id),
       }),
       releaseBooking: t.field({
         type: result,
         args: { id },
         description: 'Frees the resource of a booking that is not needed any more.',
-        resolve: (_root, { id }, { context, viewer }) => bookings.releaseBooking(context.db, viewer, readLongId(id)),
+        resolve: (_root, { id }, { context, viewer }) => bookings.releaseBooking(context.db, viewer, id),
       }),
       extendBooking: t.field({
         type: result,
@@ -172,7 +172,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         description: 'Lets a booking end later, where its resource is free and open.',
         resolve: (_root, { id, version, minutes }, { context, viewer }) => {
           const versions = version == null ? undefined : [version];
-          return bookings.extendBooking(context.db, viewer, readLongId(id), versions, minutes);
+          return bookings.extendBooking(context.db, viewer, id, versions, minutes);
         },
       }),
       undoBooking: t.field({
@@ -184,7 +184,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
         description:
           'For displays: takes back what this one did last with a booking, within 60 seconds, if nothing has changed it since. Taking it back again changes nothing.',
         resolve: (_root, { id, version }, { context, viewer }) =>
-          bookings.undoBooking(context.db, viewer, readLongId(id), [version]),
+          bookings.undoBooking(context.db, viewer, id, [version]),
       }),
     };
   });

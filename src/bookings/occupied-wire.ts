@@ -1,14 +1,12 @@
 /** The conflicts and alternatives of a 409 on the wire (contract 5.2): REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
+import { id, instant } from '../fields.ts';
 import { type Alternative, Occupied, type RoomConflict } from './occupied.ts';
-
-const id = (description: string) => z.int().min(1).meta({ description });
-const instant = (description: string) => z.date().meta({ description });
 
 export const roomConflict = z
   .object({
-    BookingId: id('The id of the booking in the way.'),
-    ResourceId: id('The resource that it occupies.'),
+    BookingId: id('booking', 'The id of the booking in the way.'),
+    ResourceId: id('resource', 'The resource that it occupies.'),
     Kind: z.string().max(20).meta({ description: 'What it is: Booking, Lesson, MailItem or Block.' }),
     Subject: z.string().max(4_000).nullable().meta({ description: 'What it is about; Belegt where it is private.' }),
     Start: instant('From when it occupies the resource, setup included.'),
@@ -19,7 +17,7 @@ export const roomConflict = z
 
 export const alternative = z
   .object({
-    ResourceId: id('The resource.'),
+    ResourceId: id('resource', 'The resource.'),
     ResourceName: z.string().max(200).meta({ description: 'Its name.' }),
     Start: instant('From when it is free and open.'),
     End: instant('Until when the booking would last.'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
-import { longId, paging } from '../query-parameters.ts';
+import { id, paging } from '../query-parameters.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
 import { readIfMatch, readOptionalIfMatch, recordAnswer } from '../rest/versions.ts';
@@ -14,7 +14,7 @@ export { occupiedMembers, toOccupiedMembers } from './occupied-wire.ts';
 
 const path = '/v1.0/bookings';
 
-const params = z.object({ id: longId('The Id of the booking.') });
+const params = z.object({ id: id('booking', 'The Id of the booking.') });
 const scope = wire.scope
   .default('This')
   .meta({ description: 'Which bookings of its series are meant too; This alone when left out.' });
@@ -32,7 +32,7 @@ const ofOthers =
 
 const series = z
   .object({
-    SeriesId: z.int().min(1).meta({ description: 'The id of the series.' }),
+    SeriesId: id('series', 'The id of the series.'),
     RecurrenceRule: z.string().max(500).meta({ description: 'How it repeats.' }),
     BookingIds: z.array(z.int().min(1)).max(366).meta({ description: 'The ids of its bookings, in their order.' }),
     Skipped: z

@@ -1,6 +1,19 @@
 /** Bookings as clients see and send them: REST in Pascal case, GraphQL in camel case (contract 5.2). */
 import { z } from 'zod';
-import { type Fields, flag, id, instant, maybeInstant, maybeText, positive, sentInstant, text } from '../fields.ts';
+import {
+  type Fields,
+  flag,
+  id,
+  instant,
+  maybeBatchId,
+  maybeId,
+  maybeInstant,
+  maybeText,
+  positive,
+  sentId,
+  sentInstant,
+  text,
+} from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
 import {
@@ -69,9 +82,7 @@ const told = {
 
 export const organizer = z
   .object({
-    PersonId: z.int().min(1).nullable().meta({
-      description: 'The id of the person; null for somebody from outside, of whom a mail server tells.',
-    }),
+    PersonId: maybeId('person', 'The id of the person; null for somebody from outside, of whom a mail server tells.'),
     DisplayName: text(254, 'As it is shown.'),
     Email: maybeText(254, 'The address by which the person is reached; null where the mail server does not tell it.'),
   })
@@ -89,7 +100,7 @@ export const checkIn = z
 export const origin = z
   .object({
     System: originSystem.meta({ description: 'Through what it came.' }),
-    BatchId: z.uuid().nullable().meta({ description: 'Of a lesson: the batch that made it.' }),
+    BatchId: maybeBatchId('Of a lesson: the batch that made it.'),
     JobID: maybeText(128, 'Of a lesson: its job; of coupled lessons that of the first.'),
     LektionId: maybeText(128, 'Of a lesson: its id in the job; of coupled lessons that of the first.'),
     MailItemId: maybeText(
@@ -101,11 +112,11 @@ export const origin = z
 
 export const bookingRecord = z
   .object({
-    Id: id('The id of the booking.'),
+    Id: id('booking', 'The id of the booking.'),
     Uid: text(100, 'The UID of its iCalendar event.'),
-    ResourceId: id(told.resourceId),
+    ResourceId: id('resource', told.resourceId),
     ResourceName: text(200, 'The name of the resource.'),
-    LocationId: id('The location of the resource.'),
+    LocationId: id('location', 'The location of the resource.'),
     Subject: maybeText(longestText, `${told.subject} Belegt where it is private.`),
     Description: maybeText(longestDescription, `${told.description} Null where it is private.`),
     Start: instant(told.start),
@@ -117,9 +128,7 @@ export const bookingRecord = z
       .nullable()
       .meta({ description: 'Whom it is for; null for a lesson, and where it is private.' }),
     IsPrivate: z.boolean().meta({ description: told.isPrivate }),
-    SeriesId: z.int().min(1).nullable().meta({
-      description: 'The series that it belongs to; null for a single booking, and where it is private.',
-    }),
+    SeriesId: maybeId('series', 'The series that it belongs to; null for a single booking, and where it is private.'),
     RecurrenceRule: maybeText(longestRule, `${told.recurrenceRule} Null where it is private.`),
     SetupMinutes: z.int().min(0).max(mostMinutes).meta({ description: told.setupMinutes }),
     TeardownMinutes: z.int().min(0).max(mostMinutes).meta({ description: told.teardownMinutes }),
@@ -141,8 +150,6 @@ const sentText = (most: number, description: string) =>
     .min(1, 'must not be empty')
     .max(most, `must have at most ${most} characters`)
     .meta({ description });
-const sentId = (description: string) =>
-  z.int('must be a whole number').min(1, 'must be 1 or more').meta({ description });
 const sentMinutes = (least: number, description: string) =>
   z
     .int('must be a whole number')
@@ -151,7 +158,7 @@ const sentMinutes = (least: number, description: string) =>
     .meta({ description });
 
 const sent = {
-  ResourceId: sentId(told.resourceId),
+  ResourceId: sentId('resource').meta({ description: told.resourceId }),
   Subject: sentText(longestSubject, told.subject),
   Description: z
     .string('must be a text')
@@ -177,7 +184,8 @@ export const newBooking = z
     IsPrivate: sent.IsPrivate.default(false),
     SetupMinutes: sent.SetupMinutes.default(0),
     TeardownMinutes: sent.TeardownMinutes.default(0),
-    OrganizerId: sentId('Whom it is for: another person only for Admins, oneself when left out or null.')
+    OrganizerId: sentId('person')
+      .meta({ description: 'Whom it is for: another person only for Admins, oneself when left out or null.' })
       .nullable()
       .default(null),
     RecurrenceRule: sentText(
@@ -271,10 +279,12 @@ export const bookingFilter = z.strictObject({
       'Only those that begin before this instant, setup included, at most 366 days after `From`; 31 days after it when left out.',
     )
     .optional(),
-  ResourceId: parameters.ids(mostResources, 'Only those of these resources.'),
-  LocationId: parameters.id('Only those at this location.').optional(),
-  PersonId: parameters.id('Only those for this person.').optional(),
-  SeriesId: parameters.longId('Only those of this series; all of it where `From` and `To` are left out.').optional(),
+  ResourceId: parameters.ids('resource', mostResources, 'Only those of these resources.'),
+  LocationId: parameters.id('location', 'Only those at this location.').optional(),
+  PersonId: parameters.id('person', 'Only those for this person.').optional(),
+  SeriesId: parameters
+    .id('series', 'Only those of this series; all of it where `From` and `To` are left out.')
+    .optional(),
   Status: parameters.oneOf(bookingStatus, 'Only those of these statuses.'),
   Occupying: parameters.flag('Only those that occupy their resources by their status, or only those that do not.'),
   Kind: parameters.oneOf(bookingKind, 'Only those of these kinds.'),

@@ -2,8 +2,8 @@ import { Conflict, Forbidden, InvalidInput, NotFound } from '../errors.ts';
 import { judgedBy } from '../graphql/body.ts';
 import type { AddTypes } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { idArgument } from '../graphql/ids.ts';
 import { recordType } from '../graphql/record.ts';
-import { readId } from '../input.ts';
 import type { CreatedToken } from './service.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';
@@ -26,19 +26,20 @@ export const addTypes: AddTypes = (builder) => {
       type: tokens,
       nullable: true,
       args: {
-        resourceId: t.arg.id({ required: true, description: 'The resource whose feed they open.' }),
+        resourceId: idArgument(t.arg, 'resource', {
+          required: true,
+          description: 'The resource whose feed they open.',
+        }),
         ...pageArguments(t.arg),
       },
       complexity: pageCost,
       description:
         'Your own tokens for the calendar feed of a resource, for Admins those of everybody, oldest first; null when this tenant has no resource of that id.',
       resolve: (_root, { resourceId, ...page }, { context, viewer }) =>
-        feed
-          .listTokens(context.db, viewer, readId(resourceId), pageOf(feed.tokenList, page))
-          .catch((error: unknown) => {
-            if (error instanceof NotFound) return null;
-            throw error;
-          }),
+        feed.listTokens(context.db, viewer, resourceId, pageOf(feed.tokenList, page)).catch((error: unknown) => {
+          if (error instanceof NotFound) return null;
+          throw error;
+        }),
     }),
   );
   builder.mutationFields((t) => ({
@@ -49,12 +50,15 @@ export const addTypes: AddTypes = (builder) => {
         union: { name: 'CreateCalendarTokenResult', description: 'The token, or why not.' },
       },
       args: {
-        resourceId: t.arg.id({ required: true, description: 'The resource whose feed it shall open.' }),
+        resourceId: idArgument(t.arg, 'resource', {
+          required: true,
+          description: 'The resource whose feed it shall open.',
+        }),
         label: t.arg.string({ description: 'What it is for.', validate: judgedBy(wire.newToken.shape.Label) }),
       },
       description: 'Makes an address for calendar programs, which shows the bookings of a resource as you see them.',
       resolve: (_root, { resourceId, label }, { context, viewer }) =>
-        feed.createToken(context, viewer, readId(resourceId), label ?? null),
+        feed.createToken(context, viewer, resourceId, label ?? null),
     }),
     revokeCalendarToken: t.field({
       type: token,
@@ -62,9 +66,9 @@ export const addTypes: AddTypes = (builder) => {
         types: [Forbidden, NotFound],
         union: { name: 'RevokeCalendarTokenResult', description: 'The token, revoked, or why not.' },
       },
-      args: { id: t.arg.id({ required: true, description: 'The id of the token.' }) },
+      args: { id: idArgument(t.arg, 'calendarToken', { required: true, description: 'The id of the token.' }) },
       description: 'Ends a token of a calendar feed at once; again is no error.',
-      resolve: (_root, { id }, { context, viewer }) => feed.revokeToken(context.db, viewer, readId(id)),
+      resolve: (_root, { id }, { context, viewer }) => feed.revokeToken(context.db, viewer, id),
     }),
   }));
 };

@@ -13,7 +13,7 @@ import * as wire from './wire.ts';
 
 export const feedPath = feed.pathOfFeed(':id');
 const tokensPath = '/v1.0/resources/:id/calendar-tokens';
-const resourceId = id('The Id of the resource.');
+const resourceId = id('resource', 'The Id of the resource.');
 const forDisplays = { 403: 'A display reads the status of its own resources only.' };
 
 /** Runs at `feedPath` before the usual authentication: a token in the URL makes the caller the person who made it. */
@@ -108,7 +108,7 @@ export const routes: Route[] = [
     path: `${tokensPath}/:tokenId`,
     summary: 'Revoke a calendar token',
     description: 'Its address is refused at once. Again it answers the same. Admins revoke those of everybody.',
-    params: z.object({ id: resourceId, tokenId: id('The Id of the token.') }),
+    params: z.object({ id: resourceId, tokenId: id('calendarToken', 'The Id of the token.') }),
     answers: { 204: { description: 'It no longer counts.' } },
     problems: forDisplays,
     handle: async ({ db }, { viewer, params }) => {

@@ -7,9 +7,9 @@ const mostLabel = 200;
 
 export const tokenRecord = z
   .object({
-    Id: id('The id of the token.'),
-    ResourceId: id('The resource whose feed it opens.'),
-    PersonId: id('The person who made it and as whom it sees the bookings.'),
+    Id: id('calendarToken', 'The id of the token.'),
+    ResourceId: id('resource', 'The resource whose feed it opens.'),
+    PersonId: id('person', 'The person who made it and as whom it sees the bookings.'),
     Label: maybeText(mostLabel, 'What it is for.'),
     CreatedAt: instant('When it was made.'),
     RevokedAt: maybeInstant('When it was ended; null while it counts.'),

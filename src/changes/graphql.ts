@@ -1,5 +1,7 @@
+import { lowerFirst } from '../fields.ts';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { pageArguments, pageCost } from '../graphql/connection.ts';
+import { globalId } from '../graphql/ids.ts';
 import { enumType, recordFields } from '../graphql/record.ts';
 import * as changes from './service.ts';
 import { changeAction, changeKind, changePage, changeRecord, toChangeRecord } from './wire.ts';
@@ -14,7 +16,14 @@ function addChange(builder: Builder) {
   return builder.objectRef<changes.FeedChange>('Change').implement({
     description: changeRecord.description ?? '',
     fields: (t) => ({
-      id: t.exposeID('id', { description: changeRecord.shape.Id.description ?? '' }),
+      id: t.id({
+        description: 'The id of the change itself.',
+        resolve: ({ position }) => globalId('change', position),
+      }),
+      subjectId: t.id({
+        description: 'The id of the booking, batch, resource, location or display that has changed.',
+        resolve: ({ kind, id }) => globalId(lowerFirst(kind) as Lowercase<typeof kind>, id),
+      }),
       ...recordFields(t, changeRecord.omit({ Id: true }), toChangeRecord),
       resource: t.field({
         type: typeNamed<Found<typeof changes.findResourceOf>>('Resource'),

@@ -1,7 +1,7 @@
 /** Changes on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { longestCursor, mostPerPage } from '../db/paging.ts';
-import { recordOf } from '../fields.ts';
+import { maybeId, recordOf } from '../fields.ts';
 import { type ChangePage, changeActions, changeKinds, type FeedChange } from './service.ts';
 
 export const changeKind = z.enum(changeKinds).meta({ id: 'ChangeKind', description: 'What has changed.' });
@@ -16,10 +16,10 @@ export const changeRecord = z
       .union([z.int().min(1), z.uuid()])
       .meta({ description: 'The id of the booking, resource, location or display; of a batch its BatchId.' }),
     Action: changeAction.meta({ description: 'Whether it is new or was there before.' }),
-    ResourceId: z.int().min(1).nullable().meta({
-      description:
-        'Of a booking: its resource at that time; one that moves to another resource is told for both. Null otherwise.',
-    }),
+    ResourceId: maybeId(
+      'resource',
+      'Of a booking: its resource at that time; one that moves to another resource is told for both. Null otherwise.',
+    ),
     At: z.date().meta({ description: 'When the change began; it could be seen when it was complete.' }),
   })
   .meta({ id: 'Change', description: 'That something has changed; read it to know how it is now.' });

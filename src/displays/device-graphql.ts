@@ -3,8 +3,8 @@ import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from 
 import { bodyType } from '../graphql/body.ts';
 import type { AddTypes, Builder } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { idArgument } from '../graphql/ids.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
-import { readId } from '../input.ts';
 import * as wire from './device-wire.ts';
 import * as displays from './service.ts';
 
@@ -58,20 +58,20 @@ function addAdminFields(builder: Builder, display: DisplayType): void {
         union: union('ChangeDisplayResult'),
       },
       args: {
-        id: t.arg.id(id),
+        id: idArgument(t.arg, 'display', id),
         version: t.arg.int({ required: true, description: 'The version that was read.' }),
         input: t.arg({ type: changeInput, required: true, description: 'What to change.' }),
       },
       description: 'Changes what a display is called, shows and may do; at once. For Admins.',
       resolve: (_root, { id, version, input }, call) =>
-        displays.changeDevice(call.context.db, call, readId(id), [version], input),
+        displays.changeDevice(call.context.db, call, id, [version], input),
     }),
     revokeDisplay: t.field({
       type: display,
       errors: { types: [Forbidden, NotFound], union: union('RevokeDisplayResult') },
-      args: { id: t.arg.id(id) },
+      args: { id: idArgument(t.arg, 'display', id) },
       description: 'Ends a display, its token and its streams, for Admins; again is no error.',
-      resolve: (_root, args, call) => displays.revokeDevice(call.context.db, call, readId(args.id)),
+      resolve: (_root, args, call) => displays.revokeDevice(call.context.db, call, args.id),
     }),
   }));
 }

@@ -12,7 +12,7 @@ import * as displays from './service.ts';
 
 const path = '/v1.0/displays';
 export const pairingsPath = `${path}/pairings`;
-const params = z.object({ id: id('The Id of the display.') });
+const params = z.object({ id: id('display', 'The Id of the display.') });
 const forAdmins = { 403: 'Only an Admin manages displays.' };
 const forDevices = { 403: 'Only a paired display is known as one.' };
 const retired = 'A room or the location is not active.';

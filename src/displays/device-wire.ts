@@ -4,10 +4,12 @@ import {
   flag,
   id,
   instant,
+  maybeId,
   maybeInstant,
   maybeText,
   positive,
   recordOf,
+  sentId,
   sentInstant,
   sentText,
   text,
@@ -17,7 +19,6 @@ import { type Display, privacyLevels } from './display.ts';
 import { codeMinutes, type Pairing, pollSeconds } from './pairing.ts';
 import { mostResources } from './rooms.ts';
 
-const anId = z.int('must be a whole number').min(1, 'must be 1 or more');
 const longestName = 200;
 /** The most rooms of a location. */
 const mostShown = 10_000;
@@ -75,18 +76,21 @@ export const healthReport = z
 
 export const roomReference = z
   .object({
-    Id: id('The id of the resource.'),
+    Id: id('resource', 'The id of the resource.'),
     Name: text(longestName, 'Its name.'),
   })
   .meta({ id: 'DisplayRoom', description: 'A room that a display shows.' });
 
 export const displayRecord = z
   .object({
-    Id: id('The id of the display.'),
+    Id: id('display', 'The id of the display.'),
     Name: text(longestName, told.Name),
-    PersonId: id('As whom it acts: a person of role Display of its own.'),
-    ResourceIds: z.array(id('The id of a resource.')).max(mostResources).meta({ description: told.ResourceIds }),
-    LocationId: z.int().min(1).nullable().meta({ description: told.LocationId }),
+    PersonId: id('person', 'As whom it acts: a person of role Display of its own.'),
+    ResourceIds: z
+      .array(id('resource', 'The id of a resource.'))
+      .max(mostResources)
+      .meta({ description: told.ResourceIds }),
+    LocationId: maybeId('location', told.LocationId),
     Resources: z.array(roomReference).max(mostShown).meta({ description: 'All that it shows now, by name.' }),
     MayBook: flag(told.MayBook),
     Privacy: displayPrivacy.meta({ description: told.Privacy }),
@@ -101,13 +105,13 @@ export const displayRecord = z
   .meta({ id: 'Display', description: 'A paired device, such as a door sign.' });
 
 const resourceIds = z
-  .array(anId, 'must be a list in brackets')
+  .array(sentId('resource'), 'must be a list in brackets')
   .max(mostResources, `must have at most ${mostResources} entries`)
   .meta({ description: told.ResourceIds });
 const members = {
   Name: sentText(longestName).meta({ description: told.Name }),
   ResourceIds: resourceIds,
-  LocationId: anId.nullable().meta({ description: told.LocationId }),
+  LocationId: sentId('location').nullable().meta({ description: told.LocationId }),
   MayBook: flag(told.MayBook),
   Privacy: displayPrivacy.meta({ description: told.Privacy }),
 };
@@ -134,7 +138,7 @@ export const displayChanges = z
 
 export const pairingRequest = z
   .strictObject({
-    ResourceId: anId
+    ResourceId: sentId('resource')
       .max(mostId, `must be at most ${mostId}`)
       .nullable()
       .default(null)

@@ -2,9 +2,9 @@ import type { Context } from '../context.ts';
 import { NotAuthenticated, Unavailable } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 import type { AddTypes, Builder, GraphqlCall } from '../graphql/builder.ts';
+import { idArgument } from '../graphql/ids.ts';
 import { enumType, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
-import { readId } from '../input.ts';
 import { addDeviceTypes } from './device-graphql.ts';
 import * as displays from './service.ts';
 import * as wire from './wire.ts';
@@ -70,24 +70,24 @@ function addReads(builder: Builder, snapshot: ReturnType<typeof addSnapshot>): v
   builder.queryFields((t) => ({
     display: t.field({
       type: snapshot,
-      args: { resourceId: t.arg.id({ required: true, description: 'The id of the room.' }) },
+      args: { resourceId: idArgument(t.arg, 'resource', { required: true, description: 'The id of the room.' }) },
       complexity: 100,
       description:
         'A room as it is now, for today and two days more; a display sees its own rooms, as far as its privacy allows.',
       resolve: (_root, { resourceId }, { context, viewer }) => {
         displays.hear(context, viewer);
-        return displays.readSnapshot(context, viewer, readId(resourceId));
+        return displays.readSnapshot(context, viewer, resourceId);
       },
     }),
     board: t.field({
       type: [snapshot],
-      args: { locationId: t.arg.id({ required: true, description: 'The id of the location.' }) },
+      args: { locationId: idArgument(t.arg, 'location', { required: true, description: 'The id of the location.' }) },
       complexity: { field: 1_000, multiplier: 10 },
       description:
         'The active rooms of a location in order of their names, each as `display` has it; a display sees its own.',
       resolve: (_root, { locationId }, { context, viewer }) => {
         displays.hear(context, viewer);
-        return displays.readLocation(context, viewer, readId(locationId));
+        return displays.readLocation(context, viewer, locationId);
       },
     }),
   }));
@@ -106,24 +106,24 @@ function addStreams(builder: Builder, frame: ReturnType<typeof addFrame>): void 
     display: t.field({
       type: frame,
       args: {
-        resourceId: t.arg.id({ required: true, description: 'The id of the room.' }),
+        resourceId: idArgument(t.arg, 'resource', { required: true, description: 'The id of the room.' }),
         after: t.arg.string({ description: 'The `cursor` of the snapshot that is shown.' }),
       },
       extensions,
       description:
         'A snapshot at once, or a heartbeat when `after` is the cursor of the present one; then a snapshot whenever the room looks different, and a heartbeat every 30 seconds. Who reads slowly gets the latest. The last frame says why the stream ends.',
       subscribe: (_root, { resourceId, after }, call) =>
-        follow(call, (context) => displays.watchRoom(context, call.viewer, readId(resourceId), after)),
+        follow(call, (context) => displays.watchRoom(context, call.viewer, resourceId, after)),
       resolve: resolveFrame,
     }),
     board: t.field({
       type: frame,
-      args: { locationId: t.arg.id({ required: true, description: 'The id of the location.' }) },
+      args: { locationId: idArgument(t.arg, 'location', { required: true, description: 'The id of the location.' }) },
       extensions,
       description:
         'The same of all rooms of a location, with one heartbeat for all. A room that is retired is sent once more, as it is then; one that comes is sent from then on.',
       subscribe: (_root, { locationId }, call) =>
-        follow(call, (context) => displays.watchLocation(context, call.viewer, readId(locationId))),
+        follow(call, (context) => displays.watchLocation(context, call.viewer, locationId)),
       resolve: resolveFrame,
     }),
   }));

@@ -35,7 +35,7 @@ export const routes: Route[] = [
     summary: 'Read what a sign shows',
     description:
       'A room as it is now, with its plan for today and two days more, for electronic paper and other signs that poll; the `display` subscription of GraphQL says the same as it changes. A display reads its own rooms, as far as its privacy allows. The ETag is the `Cursor`: with `If-None-Match` the answer is 304 as long as the room looks the same, whatever `ServerTime` would say.',
-    params: z.object({ resourceId: id('The Id of the room.') }),
+    params: z.object({ resourceId: id('resource', 'The Id of the room.') }),
     answers: {
       200: {
         description: 'The snapshot.',

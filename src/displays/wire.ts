@@ -37,7 +37,7 @@ const hidden = 'null where there is none, and where it is not to be shown.';
 
 export const displaySlot = z
   .object({
-    BookingId: id('The id of the booking.'),
+    BookingId: id('booking', 'The id of the booking.'),
     Version: positive('Its version.'),
     Kind: bookingKind.meta({ description: 'What it is.' }),
     Occupies: flag('Whether it keeps others out; a lesson that is cancelled or has moved away is shown and does not.'),
@@ -77,9 +77,9 @@ export const openStretch = z
 
 export const displayResource = z
   .object({
-    Id: id('The id of the room.'),
+    Id: id('resource', 'The id of the room.'),
     Name: text(200, 'Its name.'),
-    LocationId: id('The location where it is.'),
+    LocationId: id('location', 'The location where it is.'),
     LocationName: text(200, 'The name of the location.'),
     Kind: text(50, 'What it is: Room, Hall, Laboratory, …'),
     Capacity: z

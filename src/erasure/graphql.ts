@@ -1,6 +1,7 @@
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
 import { type AddTypes, typeNamed } from '../graphql/builder.ts';
-import { readId, readInput } from '../input.ts';
+import { idArgument } from '../graphql/ids.ts';
+import { readInput } from '../input.ts';
 import { erasePerson } from './service.ts';
 import { erasure } from './wire.ts';
 
@@ -13,7 +14,7 @@ export const addTypes: AddTypes = (builder) => {
         union: { name: 'ErasePersonResult', description: 'The person, erased, or why not.' },
       },
       args: {
-        id: t.arg.id({ required: true, description: 'The id of the person.' }),
+        id: idArgument(t.arg, 'person', { required: true, description: 'The id of the person.' }),
         version: t.arg.int({ description: 'The version that was read; any when left out.' }),
         alsoKnownAs: t.arg.stringList({
           description: `${erasure.shape.AlsoKnownAs.description}`,
@@ -23,7 +24,7 @@ export const addTypes: AddTypes = (builder) => {
         'Erases what tells who a person is, for good, for Admins; its bookings stay, without the name and address. Again it changes nothing.',
       resolve: (_root, { id, version, alsoKnownAs }, call) => {
         const { AlsoKnownAs } = readInput(erasure, { AlsoKnownAs: alsoKnownAs ?? [] });
-        return erasePerson(call.context.db, call, readId(id), version == null ? undefined : [version], AlsoKnownAs);
+        return erasePerson(call.context.db, call, id, version == null ? undefined : [version], AlsoKnownAs);
       },
     }),
   );

@@ -24,7 +24,7 @@ export const routes: Route[] = [
     description:
       'Erases what tells who the person is, for good: name, address, PINs and tokens, which end at once, calendar addresses, and its name among the teachers of lessons. Its bookings stay, without the name and address. `If-Match` may be left out. Again it changes nothing.',
     headers: ['If-Match'],
-    params: z.object({ id: id('The Id of the person.') }),
+    params: z.object({ id: id('person', 'The Id of the person.') }),
     body: { schema: erasure, example: { AlsoKnownAs: ['GH'] }, mayBeEmpty: true },
     answers: {
       200: { description: 'The person, erased.', body: erased.schema, example, headers: ['ETag'] },

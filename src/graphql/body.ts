@@ -5,13 +5,15 @@
 import type { InputRef } from '@pothos/core';
 import { z } from 'zod';
 import { type Fields, toFields } from '../fields.ts';
+import { nounOf } from '../nouns.ts';
 import { isStorable } from '../storable.ts';
 import type { Builder } from './builder.ts';
+import { faultOf, idValue, plainValue } from './ids.ts';
 import { nameOf } from './names.ts';
 import { bare, describe, typeOf } from './record.ts';
 
 type Path = readonly (string | number)[];
-type Report = (path: Path, message: string) => void;
+type Report = (path: Path, message: string, code: string) => void;
 
 const elementOf = (schema: z.ZodType) => (schema as z.ZodArray<z.ZodType>).element;
 const shapeOf = (schema: z.ZodType) => (schema as z.ZodObject<Record<string, z.ZodType>>).shape;
@@ -21,8 +23,11 @@ function asSent(wrapped: z.ZodType, value: unknown, report: Report, path: Path =
   const schema = bare(wrapped);
   if (value instanceof Date) return value.toISOString();
   if (typeof value === 'string') {
-    if (!isStorable(value)) report(path, 'a text must not hold U+0000 or half of a surrogate pair');
-    return schema.def.type === 'number' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+    if (!isStorable(value)) report(path, 'a text must not hold U+0000 or half of a surrogate pair', 'Malformed');
+    const noun = nounOf(schema);
+    const fault = noun && faultOf(noun, value);
+    if (fault) report(path, fault, 'InvalidValue');
+    return noun ? plainValue(noun, value) : value;
   }
   if (Array.isArray(value))
     return schema.def.type === 'array'
@@ -46,17 +51,26 @@ export function judgedBy<Schema extends z.ZodType>(
   schema: Schema,
 ): { schema: z.ZodType<NonNullable<z.output<Schema>>> } {
   const judge = z.unknown().transform((value, context) => {
-    const report: Report = (path, message) =>
-      context.addIssue({ code: 'custom', path: [...path], message, params: { code: 'Malformed' } });
+    const wrong = new Set<string>();
+    const report: Report = (path, message, code) => {
+      wrong.add(path.join('.'));
+      context.addIssue({ code: 'custom', path: [...path], message, params: { code } });
+    };
     const read = schema.safeParse(asSent(schema, value, report));
     if (read.success) return read.data;
     for (const issue of read.error.issues) {
       const path = issue.path.map((part) => (typeof part === 'string' ? nameOf(part) : part));
-      context.issues.push({ ...issue, path } as z.core.$ZodRawIssue);
+      if (!wrong.has(path.join('.'))) context.issues.push({ ...issue, path } as z.core.$ZodRawIssue);
     }
     return z.NEVER;
   });
   return { schema: judge as unknown as z.ZodType<NonNullable<z.output<Schema>>> };
+}
+
+/** Ids of a part that no body judges are read alone. */
+function idCheck(schema: z.ZodType): object {
+  const noun = bare(schema).def.type === 'array' ? undefined : nounOf(schema);
+  return noun ? { validate: { schema: idValue(noun) } } : {};
 }
 
 /** An input type with the members of a part of a body, which is judged together with the body. */
@@ -79,6 +93,7 @@ export function partType<Schema extends z.ZodObject>(
             // A member that is required and may be null is checked by the schema: GraphQL has no such type.
             required: (!inner.isOptional() && !inner.isNullable()) as false,
             description: describe(inner),
+            ...('validate' in options ? {} : idCheck(inner)),
           }),
         ]),
       ),

@@ -2,8 +2,10 @@
 import type { InputFieldBuilder, InputRef } from '@pothos/core';
 import { z } from 'zod';
 import { type Fields, lowerFirst } from '../fields.ts';
+import { nounOf } from '../nouns.ts';
 import { storableText } from '../storable.ts';
 import { type Builder, type Types, typeNamed } from './builder.ts';
+import { idText } from './ids.ts';
 
 /** A query may hold several ids in one text, separated by commas; a list has no need of that. */
 const aloneInText = z.string().refine((text) => !text.includes(','), 'must be an id');
@@ -20,17 +22,16 @@ function itemOf(query: z.ZodType): z.ZodType | undefined {
 /** The type of a member, and what judges it beyond that type; instants, flags and enumerations are read by their types. */
 function memberOf(query: z.ZodType): Member {
   const schema = query instanceof z.ZodOptional ? (query.unwrap() as z.ZodType) : query;
-  const { id, type, items } = { ...schema.meta(), ...query.meta() } as z.GlobalMeta & {
-    type?: string;
-    items?: { type: string };
-  };
-  if (type === 'integer') return { type: 'ID', schema };
+  const { id, type } = { ...schema.meta(), ...query.meta() } as z.GlobalMeta & { type?: string };
+  const noun = nounOf(schema);
+  if (noun && type === 'integer')
+    return { type: 'ID', schema: idText(noun).pipe(schema as z.ZodType<unknown, string>) };
   if (type === 'boolean') return { type: 'Boolean' };
   const item = itemOf(schema);
   if (item instanceof z.ZodEnum) return { type: [typeNamed(item.meta()?.id ?? '')], schema };
   if (type === 'array')
-    return items?.type === 'integer'
-      ? { type: ['ID'], schema: z.array(aloneInText).pipe(schema as z.ZodType<unknown, string[]>) }
+    return noun
+      ? { type: ['ID'], schema: z.array(aloneInText.pipe(idText(noun))).pipe(schema as z.ZodType<unknown, string[]>) }
       : { type: ['String'], schema: z.array(storableText).pipe(schema as z.ZodType<unknown, string[]>) };
   if (schema instanceof z.ZodEnum) return { type: typeNamed(id ?? '') };
   if (schema instanceof z.ZodNumber) return { type: 'Int', schema };

@@ -2,9 +2,11 @@
  * Makes GraphQL types from the schemas of REST's records: the same members in camel case, with the same values and
  * descriptions.
  */
-import type { EnumRef, ObjectFieldBuilder, ObjectRef } from '@pothos/core';
+import type { EnumRef, FieldRef, ObjectFieldBuilder, ObjectRef } from '@pothos/core';
 import type { z } from 'zod';
+import { nounOf } from '../nouns.ts';
 import type { Builder, Types } from './builder.ts';
+import { idFields, readMember } from './ids.ts';
 import { nameOf } from './names.ts';
 
 /** Types of members whose names are not the ids of their schemas. */
@@ -39,11 +41,8 @@ export function bare(schema: z.ZodType): z.ZodType {
   return isWrapped ? bare(definitionOf(schema).innerType) : schema;
 }
 
-/** Whether values are ids: UUIDs, and numbers that may exceed the 32 bits of GraphQL's Int. */
-function isId(schema: z.ZodType): boolean {
-  const { maxValue, format } = schema as z.ZodNumber;
-  return schema.def.type === 'number' ? (maxValue ?? Infinity) >= 2 ** 31 : format === 'uuid';
-}
+const fitsInt = (schema: z.ZodType) =>
+  schema.def.type !== 'number' || ((schema as z.ZodNumber).maxValue ?? Infinity) < 2 ** 31;
 
 /** What `find` returns for a schema, or else for one of those from which it was made by `meta`. */
 function findFor(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unknown {
@@ -57,7 +56,8 @@ export function typeOf(schema: z.ZodType, find: (schema: z.ZodType) => unknown):
   if (type === 'array') return [typeOf(definitionOf(schema).element, find)];
   const known = findFor(schema, find);
   if (known) return known;
-  if (isId(schema)) return 'ID';
+  if (nounOf(schema)) return 'ID';
+  if (!fitsInt(schema)) throw new Error('Numbers beyond the 32 bits of Int are ids: say of which noun.');
   return formats[(schema as z.ZodISODate).format ?? ''] ?? scalars[type];
 }
 
@@ -83,17 +83,23 @@ export function recordFields<Source extends object>(
   members: Members = new Map(),
 ) {
   const recordOf = madeOnce(toRecord);
-  return Object.fromEntries(
-    Object.entries(shape as Record<string, z.ZodType>).map(([name, schema]) => [
-      nameOf(name),
-      t.field({
-        type: typeOf(bare(schema), (member) => members.get(member) ?? member.meta()?.id) as 'String',
-        nullable: schema.isNullable() as false,
-        description: describe(schema),
-        resolve: (source) => (recordOf(source) as Record<string, string>)[name] as string,
-      }),
-    ]),
-  );
+  const fieldsOf = ([name, schema]: [string, z.ZodType]) => {
+    const memberOf = (source: Source) => (recordOf(source) as Record<string, unknown>)[name];
+    const noun = nounOf(schema);
+    if (name === 'Id' && noun) return idFields(t, noun, memberOf as () => number, describe(schema));
+    const read = readMember(schema);
+    const field = t.field({
+      type: typeOf(bare(schema), (member) => members.get(member) ?? member.meta()?.id) as 'String',
+      nullable: schema.isNullable() as false,
+      description: describe(schema),
+      resolve: (source) => read(memberOf(source)) as string,
+    });
+    return { [nameOf(name)]: field };
+  };
+  return Object.assign({}, ...Object.entries(shape as Record<string, z.ZodType>).map(fieldsOf)) as Record<
+    string,
+    FieldRef<Types, string>
+  >;
 }
 
 /** A record as an object type. Without `toRecord` the source is the record itself. */

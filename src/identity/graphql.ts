@@ -2,8 +2,9 @@ import { Conflict, Forbidden, InvalidInput, NotFound } from '../errors.ts';
 import { judgedBy } from '../graphql/body.ts';
 import type { AddTypes } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { idArgument, idFields } from '../graphql/ids.ts';
 import { recordFields } from '../graphql/record.ts';
-import { idempotencyKey as keySchema, readId } from '../input.ts';
+import { idempotencyKey as keySchema } from '../input.ts';
 import { createPinFor, listPinsOf, type Pin, pinList, revokePinOf } from './service.ts';
 import { newPin, pinRecord, toPinRecord } from './wire.ts';
 
@@ -11,7 +12,7 @@ export const addTypes: AddTypes = (builder) => {
   const pin = builder.objectRef<Pin>('Pin').implement({
     description: 'A PIN, without the PIN itself.',
     fields: (t) => ({
-      id: t.exposeID('pinId', { description: 'The PinId.' }),
+      ...idFields(t, 'pin', ({ pinId }) => pinId, 'The PinId.'),
       ...recordFields(t, pinRecord.omit({ PinId: true }), toPinRecord),
     }),
   });
@@ -30,13 +31,13 @@ export const addTypes: AddTypes = (builder) => {
       type: pins,
       nullable: true,
       args: {
-        personId: t.arg.id({ required: true, description: 'The person who holds them.' }),
+        personId: idArgument(t.arg, 'person', { required: true, description: 'The person who holds them.' }),
         ...pageArguments(t.arg),
       },
       complexity: pageCost,
       description: 'The PINs of a person, oldest first, for Admins; null when this tenant has no person of that id.',
       resolve: (_root, { personId, ...page }, { context, viewer }) =>
-        listPinsOf(context.db, viewer, readId(personId), pageOf(pinList, page)).catch((error: unknown) => {
+        listPinsOf(context.db, viewer, personId, pageOf(pinList, page)).catch((error: unknown) => {
           if (error instanceof NotFound) return null;
           throw error;
         }),
@@ -50,7 +51,7 @@ export const addTypes: AddTypes = (builder) => {
         union: { name: 'CreatePinResult', description: 'The PIN, or why not.' },
       },
       args: {
-        personId: t.arg.id({ required: true, description: 'The active person who shall hold it.' }),
+        personId: idArgument(t.arg, 'person', { required: true, description: 'The active person who shall hold it.' }),
         label: t.arg.string({ description: 'What it is for.', validate: judgedBy(newPin.shape.Label) }),
         expiresAt: t.arg({
           type: 'DateTime',
@@ -65,7 +66,7 @@ export const addTypes: AddTypes = (builder) => {
       },
       description: 'Makes a PIN for a person, for Admins.',
       resolve: (_root, { personId, label, expiresAt, idempotencyKey }, call) =>
-        createPinFor(call.context, call, readId(personId), {
+        createPinFor(call.context, call, personId, {
           label: label ?? null,
           expiresAt: expiresAt ?? null,
           idempotencyKey: idempotencyKey ?? undefined,
@@ -77,9 +78,9 @@ export const addTypes: AddTypes = (builder) => {
         types: [Forbidden, NotFound],
         union: { name: 'RevokePinResult', description: 'The PIN, revoked, or why not.' },
       },
-      args: { id: t.arg.id({ required: true, description: 'The PinId.' }) },
+      args: { id: idArgument(t.arg, 'pin', { required: true, description: 'The PinId.' }) },
       description: 'Ends a PIN, its tokens and its streams, for Admins; again is no error.',
-      resolve: (_root, { id }, call) => revokePinOf(call.context.db, call, readId(id)),
+      resolve: (_root, { id }, call) => revokePinOf(call.context.db, call, id),
     }),
   }));
 };

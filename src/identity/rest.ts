@@ -153,7 +153,7 @@ function asOAuthError(error: unknown): OAuthError | undefined {
 }
 
 const pinPath = '/v1.0/persons/:id/pins';
-const personId = id('The Id of the person.');
+const personId = id('person', 'The Id of the person.');
 const forAdmins = { 403: 'Only an Admin manages PINs.' };
 
 export const routes: Route[] = [
@@ -206,7 +206,7 @@ export const routes: Route[] = [
     path: `${pinPath}/:pinId`,
     summary: 'Revoke a PIN',
     description: 'Its tokens are refused at once and its streams end. Again it answers the same.',
-    params: z.object({ id: personId, pinId: id('The PinId.') }),
+    params: z.object({ id: personId, pinId: id('pin', 'The PinId.') }),
     answers: {
       200: { description: 'The PIN, revoked.', body: pinRecord, example: examples.revoked },
     },

@@ -5,8 +5,8 @@ import type { Pin } from './pins.ts';
 
 export const pinRecord = z
   .object({
-    PinId: id('The id of the PIN.'),
-    PersonId: id('The person who holds it.'),
+    PinId: id('pin', 'The id of the PIN.'),
+    PersonId: id('person', 'The person who holds it.'),
     Label: maybeText(200, 'What it is for.'),
     CreatedAt: instant('When it was made.'),
     ExpiresAt: maybeInstant('When it ends by itself; null for never.'),

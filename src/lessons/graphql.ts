@@ -4,6 +4,7 @@ import { type AddTypes, type Builder, type Types, typeNamed } from '../graphql/b
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
+import { idArgument, idFields } from '../graphql/ids.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { addImports } from './import-graphql.ts';
@@ -20,7 +21,7 @@ function addBatch(builder: Builder, conflictRule: EnumRef<Types, lessons.Conflic
   return builder.objectRef<lessons.Batch>('Batch').implement({
     description: 'One import request: all of its jobs, or nothing.',
     fields: (t) => ({
-      id: t.exposeID('id', { description: 'The BatchId.' }),
+      ...idFields(t, 'batch', ({ id }) => id, 'The BatchId.'),
       ...recordFields(t, record, (row) => wire.toBatchRecord(row, [])),
       onConflict: t.field({
         type: conflictRule,
@@ -77,7 +78,7 @@ function addQueries(builder: Builder, batch: BatchType, importStatus: StatusType
     batch: t.field({
       type: batch,
       nullable: true,
-      args: { id: t.arg.id({ required: true, description: 'The BatchId.' }) },
+      args: { id: idArgument(t.arg, 'batch', { required: true, description: 'The BatchId.' }) },
       description: 'One batch; null when this tenant has none of that id.',
       resolve: (_root, { id }, { context, viewer }) => lessons.findBatch(context.db, viewer, id),
     }),
@@ -96,7 +97,7 @@ function addSubscriptions(builder: Builder, batch: BatchType, importStatus: Stat
   builder.subscriptionFields((t) => ({
     batchStatus: t.field({
       type: batch,
-      args: { batchId: t.arg.id({ required: true, description: 'The BatchId.' }) },
+      args: { batchId: idArgument(t.arg, 'batch', { required: true, description: 'The BatchId.' }) },
       description: 'The present state at once, then each change; completes after a final state.',
       subscribe: async (_root, { batchId }, call) => {
         const { id } = await lessons.getBatch(call.context.db, call.viewer, batchId);

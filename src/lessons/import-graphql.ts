@@ -4,6 +4,7 @@ import { Conflict, Forbidden, InvalidInput, LimitExceeded, Malformed, NotFound }
 import { partType } from '../graphql/body.ts';
 import type { Builder, Types } from '../graphql/builder.ts';
 import { given } from '../graphql/given.ts';
+import { idArgument } from '../graphql/ids.ts';
 import { idempotencyKey } from '../input.ts';
 import * as lessons from './service.ts';
 import * as wire from './wire.ts';
@@ -76,7 +77,12 @@ export function addImports(
           if (operation !== 'Create' && wanted.takeOverBookings)
             throw new InvalidInput('options.takeOverBookings: only new lessons take bookings over; leave it out.');
           const { batchId } = await lessons
-            .createBatch(context, viewer, { operation, body: wire.asBody(args.jobs), ...wanted, requestId })
+            .createBatch(context, viewer, {
+              operation,
+              body: wire.asBody(args.jobs),
+              ...wanted,
+              requestId,
+            })
             .catch((error: unknown) => {
               throw error instanceof Malformed ? new InvalidInput(error.message, error.errors) : error;
             });
@@ -105,7 +111,7 @@ export function addImports(
         types: [Conflict, Forbidden, NotFound],
         union: { name: 'CancelBatchResult', description: 'What came of it.' },
       },
-      args: { id: t.arg.id({ required: true, description: 'The BatchId.' }) },
+      args: { id: idArgument(t.arg, 'batch', { required: true, description: 'The BatchId.' }) },
       description: 'Cancels a batch that has not ended.',
       resolve: async (_root, { id }, { context, viewer }) => ({
         batch: await lessons.cancelBatch(context.db, viewer, id),

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { lessonStatus } from '../bookings/service.ts';
+import { naming } from '../nouns.ts';
 import type { JobOperation } from './batch.ts';
 import { type Field, fieldsOf, type Kind, longestKey, longestName, longestText, mostTexts } from './fields.ts';
 
@@ -20,7 +21,8 @@ export const valueSchemas: Record<Kind, z.ZodType> = {
   name: z.string().min(1).max(longestName),
   text: z.string().max(longestText),
   time: z.string().max(40).regex(dateTime),
-  integer: z.int().min(1).max(999_999_999),
+  // RessourceId is the only one.
+  integer: naming('resource', z.int().min(1).max(999_999_999)),
   boolean: z.boolean(),
   texts: z.array(z.string().max(longestName)).max(mostTexts),
   status: lessonStatus,

@@ -3,7 +3,8 @@ import { type AddTypes, enumNamed, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
-import { recordFields, recordType } from '../graphql/record.ts';
+import { globalId, idFields } from '../graphql/ids.ts';
+import { recordFields } from '../graphql/record.ts';
 import { textArgument } from '../graphql/texts.ts';
 import * as lessons from './service.ts';
 import * as wire from './wire.ts';
@@ -12,6 +13,10 @@ export const addTimetable: AddTypes = (builder) => {
   const lesson = builder.objectRef<lessons.Lesson>('Lesson').implement({
     description: wire.lessonRecord.description ?? '',
     fields: (t) => ({
+      id: t.id({
+        description: 'The id of the lesson; it stays when the lesson changes.',
+        resolve: ({ key: [, job], lektionId }) => globalId('lesson', `${job}_${lektionId}`),
+      }),
       ...recordFields(t, wire.lessonRecord, wire.toLessonRecord),
       booking: t.field({
         type: typeNamed<object>('Booking'),
@@ -20,7 +25,13 @@ export const addTimetable: AddTypes = (builder) => {
       }),
     }),
   });
-  const job = recordType(builder, 'LessonJob', wire.jobRecord, wire.toJobRecord);
+  const job = builder.objectRef<lessons.LessonJob>('LessonJob').implement({
+    description: wire.jobRecord.description ?? '',
+    fields: (t) => ({
+      ...idFields(t, 'lessonJob', ({ jobID }) => jobID, 'The id of the job, made of its JobID.'),
+      ...recordFields(t, wire.jobRecord, wire.toJobRecord),
+    }),
+  });
   const lessonConnection = connectionType(builder, lesson, lessons.lessonList);
   const jobConnection = connectionType(builder, job, lessons.jobList);
   const key = textArgument(wire.longestKey);

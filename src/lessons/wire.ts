@@ -1,7 +1,7 @@
 /** The records of lessons, jobs and batches as clients see them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { lessonOrigin, lessonStatus, questions, toLessonOrigin } from '../bookings/service.ts';
-import { count, id, instant, maybeCount, maybeInstant, maybeText, recordOf, text } from '../fields.ts';
+import { batchId, count, id, instant, maybeCount, maybeInstant, maybeText, recordOf, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
 import { type Batch, conflictRules, failureKinds, importStatuses, type LessonError, operations } from './batch.ts';
@@ -34,19 +34,19 @@ export const severity = z
   .enum(['Error', 'Warning'])
   .meta({ id: 'Severity', description: 'An error fails the batch, a warning does not.' });
 
-const batchId = z.uuid().meta({ description: 'The id of the batch, a UUIDv7.' });
+const aBatch = batchId('The id of the batch, a UUIDv7.');
 
 /** The answer to a POST of jobs. */
 export const acceptedBatch = z
   .object({
-    BatchId: batchId,
+    BatchId: aBatch,
     ImportStatus: z.literal('AwaitingLessonCreation').meta({ description: 'Stored and queued.' }),
   })
   .meta({ id: 'AcceptedBatch', description: 'A batch that was accepted.' });
 
 export const batchEntry = z
   .object({
-    BatchId: batchId,
+    BatchId: aBatch,
     Operation: operation.meta({ description: 'What it does with its jobs.' }),
     ImportStatus: importStatus.meta({ description: 'Where it stands.' }),
     JobCount: count('How many jobs were sent.'),
@@ -135,7 +135,7 @@ export const lessonRecord = z
     LektionId,
     JobID,
     ...otherLessonFields,
-    BookingId: id('The id of its booking, which coupled lessons share.'),
+    BookingId: id('booking', 'The id of its booking, which coupled lessons share.'),
     Ursprung: lessonOrigin.nullable().meta({ description: 'Null while the lesson is as it was created.' }),
   })
   .meta({ id: 'Lesson', description: 'A lesson as it stands in the timetable.' });
@@ -144,7 +144,7 @@ export const jobRecord = z
   .object({
     ...answered(jobFields),
     LessonCount: count('How many lessons it has.'),
-    BatchId: z.uuid().meta({ description: 'The batch that created it.' }),
+    BatchId: batchId('The batch that created it.'),
     CreatedAt: instant('When it was created.'),
     ChangedAt: instant('When it was last changed.'),
     CreatedBy: personReference,

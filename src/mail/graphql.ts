@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
+import { idField, idFields } from '../graphql/ids.ts';
 import {
   type CalendarRoom,
   type CalendarStatus,
@@ -56,7 +57,7 @@ function addConflict(builder: Builder) {
         nullable: true,
         description: 'Their mail address.',
       }),
-      bookingId: t.exposeID('bookingId', {
+      bookingId: idField(t, 'booking', ({ bookingId }) => bookingId, {
         nullable: true,
         description: 'The booking that is in the way; null when the room has just become free.',
       }),
@@ -88,7 +89,9 @@ function addChange(builder: Builder) {
   const change = builder.objectRef<StateChange>('MailSubscriptionChange').implement({
     description: 'A change in the life of a subscription.',
     fields: (t) => ({
-      subscriptionId: t.exposeID('subscriptionId', { description: 'Which attempt to get one.' }),
+      subscriptionId: idField(t, 'mailAttempt', ({ subscriptionId }) => subscriptionId, {
+        description: 'Which attempt to get one.',
+      }),
       from: t.expose('from', { type: state, nullable: true, description: 'Null: it was made.' }),
       to: t.expose('to', { type: state, description: 'What it became.' }),
       text: t.exposeString('text', { nullable: true, description: 'Why.' }),
@@ -124,7 +127,7 @@ function addSubscription(builder: Builder) {
   return builder.objectRef<ListedCalendar>('MailSubscription').implement({
     description: 'How the calendar of a room on the mail server is doing.',
     fields: (t) => ({
-      id: t.exposeID('id', { description: 'The id of the calendar.' }),
+      ...idFields(t, 'mailSubscription', ({ id }) => id, 'The id of the calendar.'),
       resource: t.field({
         type: typeNamed<CalendarRoom>('Resource'),
         description: 'The room.',

@@ -1,8 +1,8 @@
 import { Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
 import { judgedBy, partType } from '../graphql/body.ts';
 import type { AddTypes, Builder } from '../graphql/builder.ts';
+import { idArgument } from '../graphql/ids.ts';
 import { enumType, recordType } from '../graphql/record.ts';
-import { readId } from '../input.ts';
 import * as hours from './service.ts';
 import * as wire from './wire.ts';
 
@@ -25,12 +25,12 @@ type Records = ReturnType<typeof addRecords>;
 
 function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }: Records): void {
   builder.queryFields((t) => {
-    const resourceId = t.arg.id({ required: true, description: 'The id of the resource.' });
+    const resourceId = idArgument(t.arg, 'resource', { required: true, description: 'The id of the resource.' });
     return {
       openingHours: t.field({
         type: openingHours,
         args: {
-          locationId: t.arg.id({ required: true, description: 'The id of the location.' }),
+          locationId: idArgument(t.arg, 'location', { required: true, description: 'The id of the location.' }),
           from: t.arg({
             type: 'Date',
             description: 'The first local date; today in the zone used when left out.',
@@ -39,7 +39,7 @@ function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }:
             type: 'Date',
             description: 'The last local date, at most the 366th; six days after `from` when left out.',
           }),
-          timezoneLocationId: t.arg.id({
+          timezoneLocationId: idArgument(t.arg, 'location', {
             description: 'The location whose time zone is used, instead of that of the person who asks.',
           }),
         },
@@ -48,10 +48,10 @@ function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }:
         description: 'When the resources of a location are open: fixed clock times, converted to UTC.',
         resolve: async (_root, { locationId, from, to, timezoneLocationId }, { context, viewer }) =>
           wire.toOpeningHours(
-            await hours.listForLocation(context.db, viewer, readId(locationId), {
+            await hours.listForLocation(context.db, viewer, locationId, {
               from: from ?? undefined,
               to: to ?? undefined,
-              timezoneLocationId: timezoneLocationId == null ? undefined : readId(timezoneLocationId),
+              timezoneLocationId: timezoneLocationId ?? undefined,
             }),
           ),
       }),
@@ -60,14 +60,14 @@ function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }:
         args: { resourceId },
         description: 'The weekly hours that a resource has itself; for Admins.',
         resolve: async (_root, args, { context, viewer }) =>
-          wire.toOwnRules(await hours.getRules(context.db, viewer, readId(args.resourceId))),
+          wire.toOwnRules(await hours.getRules(context.db, viewer, args.resourceId)),
       }),
       openingExceptions: t.field({
         type: ownExceptions,
         args: { resourceId },
         description: 'The dates on which a resource itself has other hours; for Admins.',
         resolve: async (_root, args, { context, viewer }) =>
-          wire.toOwnExceptions(await hours.getExceptions(context.db, viewer, readId(args.resourceId))),
+          wire.toOwnExceptions(await hours.getExceptions(context.db, viewer, args.resourceId)),
       }),
     };
   });
@@ -85,7 +85,7 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
   const problems = [InvalidInput, NotFound, Forbidden, PreconditionFailed];
   builder.mutationFields((t) => {
     const named = {
-      resourceId: t.arg.id({ required: true, description: 'The id of the resource.' }),
+      resourceId: idArgument(t.arg, 'resource', { required: true, description: 'The id of the resource.' }),
       version: t.arg.int({ required: true, description: 'The version that the change is meant for.' }),
     };
     return {
@@ -107,7 +107,7 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
         description: 'Replaces the rules of a resource; for Admins.',
         resolve: async (_root, { resourceId, version, items }, call) => {
           const rules = items.map(hours.toNewRule);
-          return wire.toOwnRules(await hours.replaceRules(call.context.db, call, readId(resourceId), [version], rules));
+          return wire.toOwnRules(await hours.replaceRules(call.context.db, call, resourceId, [version], rules));
         },
       }),
       setOpeningExceptions: t.field({
@@ -129,7 +129,7 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
         resolve: async (_root, { resourceId, version, items }, call) => {
           const exceptions = items.map(hours.toNewException);
           return wire.toOwnExceptions(
-            await hours.replaceExceptions(call.context.db, call, readId(resourceId), [version], exceptions),
+            await hours.replaceExceptions(call.context.db, call, resourceId, [version], exceptions),
           );
         },
       }),

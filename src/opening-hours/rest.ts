@@ -49,7 +49,7 @@ const example = {
 const localDate = (description: string) =>
   z.iso.date('must be a date such as 2026-03-28').optional().meta({ description });
 
-const resource = z.object({ resourceId: id('The id of the resource.') });
+const resource = z.object({ resourceId: id('resource', 'The id of the resource.') });
 const replaces =
   'The list replaces what the resource had; what a GET answered may be sent back with changes. `If-Match` names the version that the change is meant for.';
 
@@ -109,7 +109,7 @@ export const routes: Route[] = [
     description:
       'When the resources of a location are open, in UTC. Opening hours are fixed clock times that belong to no zone: they are converted with the clocks of the person who asks, or of the location that `X-timezone-locationId` names. A display is told those of its own rooms.',
     headers: ['X-timezone-locationId'],
-    params: z.object({ locationId: id('The id of the location.') }),
+    params: z.object({ locationId: id('location', 'The id of the location.') }),
     query: z.strictObject({
       From: localDate('The first local date; today in the zone used when left out.'),
       To: localDate('The last local date, at most the 366th; six days after `From` when left out.'),

@@ -32,11 +32,12 @@ export const openingPeriod = z
   .strictObject(clocks)
   .meta({ id: 'OpeningPeriod', description: 'From one local clock time to another.' });
 
-export const owner = {
-  Id: id('Names it until its list is replaced.'),
-  LocationId: id('The location that it belongs to.'),
-  ResourceId: id('The resource that it belongs to; null: to its location.').nullable(),
-};
+const ownerOf = (noun: 'openingRule' | 'openingException') => ({
+  Id: id(noun, 'Names it until its list is replaced.'),
+  LocationId: id('location', 'The location that it belongs to.'),
+  ResourceId: id('resource', 'The resource that it belongs to; null: to its location.').nullable(),
+});
+export const owner = { rule: ownerOf('openingRule'), exception: ownerOf('openingException') };
 export const ruleFields = {
   Weekdays: z
     .array(z.int().min(1, 'must be 1 (Monday) or more').max(7, 'must be 7 (Sunday) or less'))

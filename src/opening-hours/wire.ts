@@ -8,10 +8,10 @@ import type { LocationHours, OwnHours, StoredException, StoredRule } from './ser
 export { newException, newRule, openingPeriod } from './schema.ts';
 
 export const openingRule = z
-  .object({ ...owner, ...ruleFields })
+  .object({ ...owner.rule, ...ruleFields })
   .meta({ id: 'OpeningRule', description: 'Open on these weekdays, in local clock times.' });
 export const openingException = z
-  .object({ ...owner, ...exceptionFields })
+  .object({ ...owner.exception, ...exceptionFields })
   .meta({ id: 'OpeningException', description: 'Other hours, or none, on these dates.' });
 
 export const intervalSource = z
@@ -34,7 +34,7 @@ export const openInterval = z
 
 export const resourceHours = z
   .object({
-    ResourceId: id('The id of the resource.'),
+    ResourceId: id('resource', 'The id of the resource.'),
     ResourceName: text(200, 'Its name.'),
     Weekly: z
       .array(openingRule)
@@ -56,7 +56,7 @@ export const timeZoneSource = z
   .meta({ id: 'TimeZoneSource', description: 'Whose time zone was used.' });
 export const openingHours = z
   .object({
-    LocationId: id('The id of the location.'),
+    LocationId: id('location', 'The id of the location.'),
     LocationName: text(200, 'Its name.'),
     TimeZone: text(64, 'IANA name of the zone whose clocks were used.'),
     TimeZoneSource: timeZoneSource.meta({ description: 'Whether it is that of the person who asks.' }),
@@ -72,7 +72,7 @@ export const openingHours = z
 const ownList = <Item extends z.ZodType>(items: Item, most: number, texts: { id: string; description: string }) =>
   z
     .object({
-      ResourceId: id('The id of the resource.'),
+      ResourceId: id('resource', 'The id of the resource.'),
       Version: z
         .int()
         .min(0)
@@ -92,9 +92,9 @@ export const ownExceptions = ownList(openingException, 10_000, {
 
 /** Members of an answer that a client may send back; they are ignored. */
 const answered = {
-  Id: owner.Id.optional(),
-  LocationId: owner.LocationId.optional(),
-  ResourceId: owner.ResourceId.optional(),
+  Id: owner.rule.Id.optional(),
+  LocationId: owner.rule.LocationId.optional(),
+  ResourceId: owner.rule.ResourceId.optional(),
 };
 const bodyOf = <Item extends z.ZodType>(items: Item, description: string) =>
   z.strictObject({

@@ -5,8 +5,8 @@ import type { AddTypes, Builder, Types } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
+import { idArgument } from '../graphql/ids.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
-import { readId } from '../input.ts';
 import { addChanges } from './record-graphql.ts';
 import { addRights } from './rights-graphql.ts';
 import * as rights from './rights-wire.ts';
@@ -26,10 +26,10 @@ function addLocation(builder: Builder): ObjectRef<Types, tenants.Location> {
     location: t.field({
       type: location,
       nullable: true,
-      args: { id: t.arg.id({ required: true, description: 'The id of the location.' }) },
+      args: { id: idArgument(t.arg, 'location', { required: true, description: 'The id of the location.' }) },
       description: 'One location; null when this tenant has none of that id.',
       resolve: async (_root, { id }, { context, viewer }) =>
-        (await tenants.findLocation(context.db, viewer, readId(id))) ?? null,
+        (await tenants.findLocation(context.db, viewer, id)) ?? null,
     }),
   }));
   return location;
@@ -66,10 +66,10 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
     resource: t.field({
       type: resource,
       nullable: true,
-      args: { id: t.arg.id({ required: true, description: 'The id of the resource.' }) },
+      args: { id: idArgument(t.arg, 'resource', { required: true, description: 'The id of the resource.' }) },
       description: 'One resource; null when this tenant has none of that id.',
       resolve: async (_root, { id }, { context, viewer }) =>
-        (await tenants.findResource(context.db, viewer, readId(id))) ?? null,
+        (await tenants.findResource(context.db, viewer, id)) ?? null,
     }),
   }));
   return resource;
@@ -102,10 +102,10 @@ function addPerson(builder: Builder) {
     person: t.field({
       type: person,
       nullable: true,
-      args: { id: t.arg.id({ required: true, description: 'The id of the person.' }) },
+      args: { id: idArgument(t.arg, 'person', { required: true, description: 'The id of the person.' }) },
       description: 'One person, for Admins; null when this tenant has none of that id.',
       resolve: async (_root, { id }, { context, viewer }) =>
-        (await tenants.findPersonById(context.db, viewer, readId(id))) ?? null,
+        (await tenants.findPersonById(context.db, viewer, id)) ?? null,
     }),
   }));
   return person;
@@ -149,28 +149,28 @@ export const addTypes: AddTypes = (builder) => {
   const { group, policy } = addRights(builder, person, resource);
   addChanges(
     builder,
-    'Location',
+    'location',
     location,
     { schema: wire.newLocation, run: tenants.createLocation },
     { schema: wire.locationChanges, run: tenants.changeLocation },
   );
   addChanges(
     builder,
-    'Resource',
+    'resource',
     resource,
     { schema: wire.newResource, run: tenants.createResource },
     { schema: wire.resourceChanges, run: tenants.changeResource },
   );
   addChanges(
     builder,
-    'Person',
+    'person',
     person,
     { schema: wire.newPerson, run: tenants.createPerson },
     { schema: wire.personChanges, run: tenants.changePerson },
   );
   addChanges(
     builder,
-    'Group',
+    'group',
     group,
     { schema: rights.newGroup, run: tenants.createGroup },
     { schema: rights.groupChanges, run: tenants.changeGroup },
@@ -178,7 +178,7 @@ export const addTypes: AddTypes = (builder) => {
   );
   addChanges(
     builder,
-    'Policy',
+    'policy',
     policy,
     { schema: rights.newPolicy, run: tenants.createPolicy },
     { schema: rights.policyChanges, run: tenants.changePolicy },

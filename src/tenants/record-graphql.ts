@@ -2,17 +2,17 @@ import type { InputRef, ObjectRef } from '@pothos/core';
 import type { z } from 'zod';
 import type { Act, Context, Versions } from '../context.ts';
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
-import type { Fields } from '../fields.ts';
+import { type Fields, upperFirst } from '../fields.ts';
 import { bodyType } from '../graphql/body.ts';
 import type { Builder, Types } from '../graphql/builder.ts';
-import { readId } from '../input.ts';
+import { idArgument } from '../graphql/ids.ts';
 
 type Body = z.ZodObject & z.ZodType<object>;
 
 /** Adds the mutations that create and change records of one kind, with the body schemas of REST. */
 export function addChanges<New extends Body, Changes extends Body>(
   builder: Builder,
-  noun: string,
+  noun: 'location' | 'resource' | 'person' | 'group' | 'policy',
   // biome-ignore lint/suspicious/noExplicitAny: of whatever source
   record: ObjectRef<Types, any>,
   create: {
@@ -33,23 +33,24 @@ export function addChanges<New extends Body, Changes extends Body>(
   remove?: (db: Context['db'], act: Act, id: number, versions: Versions) => Promise<object>,
 ): void {
   const type: ObjectRef<Types, object> = record;
-  const input = (verb: string, schema: Body): InputRef<object> => bodyType(builder, `${verb}${noun}Input`, schema);
+  const Noun = upperFirst(noun);
+  const input = (verb: string, schema: Body): InputRef<object> => bodyType(builder, `${verb}${Noun}Input`, schema);
   const result = (verb: string) => ({
-    name: `${verb}${noun}Result`,
-    description: `The ${noun.toLowerCase()}, or why not.`,
+    name: `${verb}${Noun}Result`,
+    description: `The ${noun}, or why not.`,
   });
-  builder.mutationField(`create${noun}`, (t) =>
+  builder.mutationField(`create${Noun}`, (t) =>
     t.field({
       type,
       errors: { types: [Conflict, Forbidden, InvalidInput], union: result('Create') },
       args: {
         input: t.arg({ type: input('Create', create.schema), required: true, description: 'What to make.' }),
       },
-      description: `Makes a ${noun.toLowerCase()}, for Admins.`,
+      description: `Makes a ${noun}, for Admins.`,
       resolve: (_root, args, call) => create.run(call.context.db, call, args.input as Fields<z.output<New>>),
     }),
   );
-  builder.mutationField(`change${noun}`, (t) =>
+  builder.mutationField(`change${Noun}`, (t) =>
     t.field({
       type,
       errors: {
@@ -57,7 +58,7 @@ export function addChanges<New extends Body, Changes extends Body>(
         union: result('Change'),
       },
       args: {
-        id: t.arg.id({ required: true, description: `The id of the ${noun.toLowerCase()}.` }),
+        id: idArgument(t.arg, noun, { required: true, description: `The id of the ${noun}.` }),
         version: t.arg.int({ required: true, description: 'The version that was read.' }),
         input: t.arg({
           type: input('Change', change.schema),
@@ -65,22 +66,22 @@ export function addChanges<New extends Body, Changes extends Body>(
           description: 'What to change.',
         }),
       },
-      description: `Changes a ${noun.toLowerCase()}, for Admins.`,
+      description: `Changes a ${noun}, for Admins.`,
       resolve: (_root, { id, version, input }, call) =>
-        change.run(call.context.db, call, readId(id), [version], input as Fields<z.output<Changes>>),
+        change.run(call.context.db, call, id, [version], input as Fields<z.output<Changes>>),
     }),
   );
   if (!remove) return;
-  builder.mutationField(`delete${noun}`, (t) =>
+  builder.mutationField(`delete${Noun}`, (t) =>
     t.field({
       type,
       errors: { types: [Conflict, Forbidden, NotFound, PreconditionFailed], union: result('Delete') },
       args: {
-        id: t.arg.id({ required: true, description: `The id of the ${noun.toLowerCase()}.` }),
+        id: idArgument(t.arg, noun, { required: true, description: `The id of the ${noun}.` }),
         version: t.arg.int({ required: true, description: 'The version that was read.' }),
       },
-      description: `Deletes a ${noun.toLowerCase()} that nothing needs any more, for Admins; answers it as it was.`,
-      resolve: (_root, { id, version }, call) => remove(call.context.db, call, readId(id), [version]),
+      description: `Deletes a ${noun} that nothing needs any more, for Admins; answers it as it was.`,
+      resolve: (_root, { id, version }, call) => remove(call.context.db, call, id, [version]),
     }),
   );
 }

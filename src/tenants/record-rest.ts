@@ -72,7 +72,7 @@ export function recordRoutes<
 }: RecordRoutes<Row, Filter, New, Changes>): Route[] {
   const nouns = plurals[noun];
   const path = `/v1.0/${nouns}`;
-  const params = z.object({ id: id(`The Id of the ${noun}.`) });
+  const params = z.object({ id: id(noun, `The Id of the ${noun}.`) });
   const tagged = (description: string, body: z.ZodType, example: unknown) => ({
     200: { description, body, example, headers: ['ETag' as const] },
   });

@@ -4,8 +4,8 @@ import type { Builder, Types } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
+import { idArgument } from '../graphql/ids.ts';
 import { recordType } from '../graphql/record.ts';
-import { readId } from '../input.ts';
 import * as wire from './rights-wire.ts';
 import * as tenants from './service.ts';
 
@@ -52,10 +52,9 @@ function addGroup(builder: Builder, person: ObjectRef<Types, Person>) {
     group: t.field({
       type: group,
       nullable: true,
-      args: { id: t.arg.id({ required: true, description: 'The id of the group.' }) },
+      args: { id: idArgument(t.arg, 'group', { required: true, description: 'The id of the group.' }) },
       description: 'One group, for Admins; null when this tenant has none of that id.',
-      resolve: async (_root, { id }, { context, viewer }) =>
-        (await tenants.findGroup(context.db, viewer, readId(id))) ?? null,
+      resolve: async (_root, { id }, { context, viewer }) => (await tenants.findGroup(context.db, viewer, id)) ?? null,
     }),
   }));
   return group;
@@ -91,10 +90,9 @@ function addPolicy(builder: Builder, resource: ObjectRef<Types, tenants.Resource
     policy: t.field({
       type: policy,
       nullable: true,
-      args: { id: t.arg.id({ required: true, description: 'The id of the policy.' }) },
+      args: { id: idArgument(t.arg, 'policy', { required: true, description: 'The id of the policy.' }) },
       description: 'One policy; null when this tenant has none of that id whose resources you may see.',
-      resolve: async (_root, { id }, { context, viewer }) =>
-        (await tenants.findPolicy(context.db, viewer, readId(id))) ?? null,
+      resolve: async (_root, { id }, { context, viewer }) => (await tenants.findPolicy(context.db, viewer, id)) ?? null,
     }),
   }));
   return policy;

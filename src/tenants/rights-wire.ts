@@ -1,23 +1,23 @@
 /** Groups and policies on the wire. */
 import { z } from 'zod';
-import { flag, id, recordOf, text } from '../fields.ts';
+import { flag, id, recordOf, sentId, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
 import { text as sentText } from './fields.ts';
 import type { Group } from './groups.ts';
 import type { PolicyRecord } from './policies.ts';
-import { ofName, sentId, version } from './wire.ts';
+import { ofName, version } from './wire.ts';
 
 const mostMembers = 1_000;
 const members = (description: string) =>
   z
-    .array(sentId, 'must be a list in brackets')
+    .array(sentId('person'), 'must be a list in brackets')
     .max(mostMembers, `must have at most ${mostMembers} entries`)
     .meta({ description: `${description} Ids of persons, ${mostMembers} at most at a time.` });
 
 const unique = 'Unique in the tenant, in whatever case.';
 const name = sentText(200).meta({ description: unique });
 export const groupRecord = z
-  .object({ Id: id('The id of the group.'), Name: text(200, unique), Version: version })
+  .object({ Id: id('group', 'The id of the group.'), Name: text(200, unique), Version: version })
   .meta({ id: 'Group', description: 'Persons, to whom policies give rights together.' });
 const addMembers = members('Who joins.');
 export const newGroup = z
@@ -46,7 +46,7 @@ const needsApproval = 'Whether a booking waits until somebody decides about it.'
 
 /** Equal lists are stored alike. */
 const groupIds = z
-  .array(sentId, 'must be a list in brackets')
+  .array(sentId('group'), 'must be a list in brackets')
   .max(mostGroups, `must have at most ${mostGroups} entries`)
   .transform((ids) => [...new Set(ids)].sort((one, other) => one - other));
 const rule = (most: number) =>
@@ -62,14 +62,14 @@ const mapped = <Names extends object, Made>(names: Names, make: (each: keyof Nam
   Object.fromEntries(Object.keys(names).map((each) => [each, make(each as keyof Names)])) as Record<keyof Names, Made>;
 
 const listsTold = mapped(mayTold, (each) =>
-  z.array(id('The id of a group.')).max(mostGroups).meta({ description: mayTold[each] }),
+  z.array(id('group', 'The id of a group.')).max(mostGroups).meta({ description: mayTold[each] }),
 );
 const rulesTold = mapped(ruleTold, (each) =>
   z.int().min(1).max(mostRules[each]).nullable().meta({ description: ruleTold[each] }),
 );
 export const policyRecord = z
   .object({
-    Id: id('The id of the policy.'),
+    Id: id('policy', 'The id of the policy.'),
     Name: text(200, unique),
     MaySee: listsTold.MaySee,
     MayBook: listsTold.MayBook,
@@ -99,7 +99,7 @@ export const toGroupRecord: (group: Group) => z.output<typeof groupRecord> = rec
 export const toPolicyRecord: (policy: PolicyRecord) => z.output<typeof policyRecord> = recordOf(policyRecord);
 
 export const groupFilter = z.strictObject({
-  PersonId: parameters.id('Only those that this person belongs to.').optional(),
+  PersonId: parameters.id('person', 'Only those that this person belongs to.').optional(),
   Name: ofName(200, 'Only the one of this name, in whatever case.'),
 });
 export const policyFilter = z.strictObject({ Name: ofName(200, 'Only the one of this name, in whatever case.') });

@@ -1,6 +1,6 @@
 /** Master data on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { flag, id, maybeInstant, positive, recordOf, text } from '../fields.ts';
+import { flag, id, maybeInstant, positive, recordOf, sentId, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
 import { locationFields, personFields, resourceDefaults, resourceFields, role } from './fields.ts';
 import type { Location } from './locations.ts';
@@ -39,15 +39,15 @@ const told = {
 
 export const resourceRecord = z
   .object({
-    Id: id('The id of the resource.'),
-    LocationId: id('The location where it is.'),
+    Id: id('resource', 'The id of the resource.'),
+    LocationId: id('location', 'The location where it is.'),
     Name: text(200, told.resource.Name),
     Kind: text(50, told.resource.Kind),
     Capacity: z.int().min(0).max(1_000_000).nullable().meta({ description: told.resource.Capacity }),
     Equipment: z.array(z.string().max(100)).max(100).meta({ description: told.resource.Equipment }),
     Mailbox: z.string().max(320).nullable().meta({ description: told.resource.Mailbox }),
     CheckInMinutes: z.int().min(1).max(240).nullable().meta({ description: told.resource.CheckInMinutes }),
-    PolicyId: id(told.resource.PolicyId).nullable(),
+    PolicyId: id('policy', told.resource.PolicyId).nullable(),
     Active: flag(told.resource.Active),
     Version: version,
   })
@@ -55,7 +55,7 @@ export const resourceRecord = z
 
 export const locationRecord = z
   .object({
-    Id: id('The id of the location.'),
+    Id: id('location', 'The id of the location.'),
     Name: text(200, told.location.Name),
     TimeZone: text(64, told.location.TimeZone),
     Active: flag(told.location.Active),
@@ -65,7 +65,7 @@ export const locationRecord = z
 
 export const personRecord = z
   .object({
-    Id: id('The id of the person.'),
+    Id: id('person', 'The id of the person.'),
     Name: text(200, told.person.Name),
     Email: text(254, told.person.Email),
     TimeZone: text(64, told.person.TimeZone),
@@ -80,7 +80,7 @@ export const personRecord = z
 
 export const personReference = z
   .object({
-    PersonId: id('The id of the person.'),
+    PersonId: id('person', 'The id of the person.'),
     DisplayName: text(200, 'As it is shown.'),
   })
   .meta({ id: 'PersonReference', description: 'A person, as others see it.' });
@@ -95,16 +95,14 @@ function described<Shape extends Record<string, z.ZodType>>(
   ) as Shape;
 }
 
-export const sentId = z.int('must be a whole number').min(1, 'must be 1 or more');
-
 const resourceMembers = described(
-  { ...resourceFields, PolicyId: sentId.nullable() },
+  { ...resourceFields, PolicyId: sentId('policy').nullable() },
   told.resource as Record<keyof typeof resourceFields | 'PolicyId', string>,
 );
 const locationMembers = described(locationFields, told.location);
 const personMembers = described(personFields, told.person);
 
-const locationId = sentId.meta({ description: 'The location where it is.' });
+const locationId = sentId('location').meta({ description: 'The location where it is.' });
 
 export const newResource = z
   .strictObject({
@@ -151,7 +149,7 @@ const active = parameters.flag('Only those that are, or are not, active; both wh
 
 /** Which resources, locations and persons a list has. */
 export const resourceFilter = z.strictObject({
-  LocationId: parameters.id('Only those of this location.').optional(),
+  LocationId: parameters.id('location', 'Only those of this location.').optional(),
   ...parameters.resourceFilter,
   Name: ofName(200, 'Only those of this name, in whatever case.'),
   Active: active,
@@ -161,6 +159,6 @@ export const personFilter = z.strictObject({
   Search: parameters.search('Only those whose name and e-mail address have these words.'),
   Email: ofName(254, 'Only the person of this e-mail address, in whatever case.'),
   Role: role.optional().meta({ description: 'Only those of this role.' }),
-  GroupId: parameters.id('Only the members of this group.').optional(),
+  GroupId: parameters.id('group', 'Only the members of this group.').optional(),
   Active: active,
 });

@@ -15,6 +15,7 @@ import {
 } from './fronts-bookings.ts';
 import type { BatchFilter, BatchOptions } from './operations/generated/graphql.ts';
 import * as operations from './operations/generated/graphql.ts';
+import { readPlain } from './plain-ids.ts';
 
 type SubmitOptions = Pick<BatchOptions, 'idempotencyKey' | 'onConflict' | 'takeOverBookings' | 'validateOnly'>;
 export type BatchQuery = Omit<BatchFilter, 'importStatus'> & Paging & { importStatus?: string };
@@ -236,7 +237,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
       });
       if (answer.headers.get('content-type')?.startsWith('application/problem+json'))
         return await readProblem(answer, 'pascal');
-      const { data, errors } = (await answer.json()) as { data?: Data; errors?: GraphqlError[] };
+      const { data, errors } = readPlain<{ data?: Data; errors?: GraphqlError[] }>(await answer.text());
       if (errors) {
         const [{ message, extensions = {} }] = errors as [GraphqlError];
         return failure(String(extensions.code), message, extensions.retryAfterSeconds);

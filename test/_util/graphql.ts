@@ -16,6 +16,7 @@ import { countRequest } from '../../src/rest/limits.ts';
 import { identifyRequests } from '../../src/rest/request.ts';
 import type { makeTenant } from './factories.ts';
 import type { TypedDocumentString } from './operations/generated/graphql.ts';
+import { plainId, readPlain, withPlainIds } from './plain-ids.ts';
 import { until as untilSeen } from './process.ts';
 import { longestIdleMs } from './scripted-server.ts';
 
@@ -113,17 +114,18 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
     ): Promise<Answer<Data>> {
       const headers = { authorization: `Bearer ${token}` };
       const response = await this.post({ query: document.toString(), variables }, headers);
-      const body = (await response.json()) as Pick<Answer<Data>, 'data' | 'errors'>;
+      const body = readPlain<Pick<Answer<Data>, 'data' | 'errors'>>(await response.text());
       return { status: response.status, headers: response.headers, ...body };
     },
     sse(token = 'user') {
-      return createSseClient({ url, headers: { authorization: `Bearer ${token}` }, retryAttempts: 0 });
+      return withPlainIds(createSseClient({ url, headers: { authorization: `Bearer ${token}` }, retryAttempts: 0 }));
     },
     ws(token = 'user') {
       return createWsClient({
         url: url.replace('http', 'ws'),
         webSocketImpl: WebSocket,
         lazyCloseTimeout: 1_000,
+        jsonMessageReviver: plainId,
         connectionParams: { Authorization: `Bearer ${token}` },
         retryAttempts: 0,
       });

@@ -1,4 +1,5 @@
 /** Calls to the master data of a running service, over REST and GraphQL. */
+import { readPlain } from './plain-ids.ts';
 import type { Service } from './service.ts';
 
 type Tree = Record<string, unknown>;
@@ -40,7 +41,7 @@ export function masterData(service: Service, token: string, mandator = 'school')
         headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({ query, variables }),
       });
-      return (await answer.json()) as { data?: Tree; errors?: Tree[] };
+      return readPlain(await answer.text());
     },
   };
 }

@@ -13,9 +13,11 @@ import {
   type GraphQLField,
   type GraphQLInputField,
   getNamedType,
+  getNullableType,
   isCompositeType,
   isEnumType,
   isInputObjectType,
+  isListType,
   isNonNullType,
   isScalarType,
 } from 'graphql';
@@ -31,6 +33,7 @@ import { type Service, startService } from '../_util/service.ts';
 
 const nouns = [
   ...(['resource', 'location', 'person', 'pin', 'token', 'batch', 'series', 'booking', 'display'] as const),
+  ...(['group', 'policy'] as const),
 ] as const;
 type Noun = (typeof nouns)[number];
 type Tree = Record<string, unknown>;
@@ -49,6 +52,9 @@ const schema = buildSchema(fs.readFileSync(path.join(project, 'src/graphql/schem
 function nounOf(name: string, where: string): Noun {
   if (name.toLowerCase() === 'organizerid') return 'person';
   if (where === 'checkIn') return 'booking';
+  if (/^may/i.test(name)) return 'group';
+  if (/members$/i.test(name)) return 'person';
+  if (where === 'policies' && name === 'id') return 'policy';
   // Of an act: here they are about resources.
   if (name.toLowerCase() === 'subjectid') return 'resource';
   const ofName = (text: string) => nouns.find((noun) => text.toLowerCase().includes(noun));
@@ -60,7 +66,7 @@ function nounOf(name: string, where: string): Noun {
 const unknown: Record<Noun, string> = {
   ...{ resource: '2000000000', location: '2000000000', person: '2000000000', pin: '2000000000' },
   ...{ token: '2000000000', series: '2000000000', booking: '2000000000' },
-  display: '2000000000',
+  ...{ display: '2000000000', group: '2000000000', policy: '2000000000' },
   batch: '01a1f8da-707e-77b2-927f-0b8eb9707a33',
 };
 const foreign = {} as Record<Noun, string>;
@@ -107,7 +113,18 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
       select mandator_id, id, ${tenant.resources[0]!.id} from paired
     )
     select id from paired`.execute(service.context.db);
+  const rights = await sql<{ group: number; policy: number }>`
+    with made as (
+      insert into person_group (mandator_id, name) values (${mandatorId}, ${canary}) returning id
+    ), member as (
+      insert into person_group_member (mandator_id, group_id, person_id)
+      select ${mandatorId}::integer, id, ${personId}::integer from made
+    ), ruling as (
+      insert into policy (mandator_id, name) values (${mandatorId}, ${canary}) returning id
+    )
+    select made.id as group, ruling.id as policy from made, ruling`.execute(service.context.db);
   Object.assign(ids, {
+    ...{ group: String(rights.rows[0]!.group), policy: String(rights.rows[0]!.policy) },
     display: String(display.rows[0]!.id),
     ...{ token: String(token), series: String(rows[0]!.series), booking: String(rows[0]!.booking) },
     ...{ resource: String(tenant.resources[0]!.id), location: String(tenant.locationId) },
@@ -153,7 +170,12 @@ async function readForeign(): Promise<string> {
 }
 
 /** Of an id there are three kinds here: one that it must not reach, one that nobody has, and for the rest its own. */
-type Place = { name: string; noun: Noun; ask(id: string): Promise<{ status: number; text: string }> };
+type Place = {
+  name: string;
+  noun: Noun;
+  isGraphql?: boolean;
+  ask(id: string): Promise<{ status: number; text: string }>;
+};
 
 const idNamed = /(^|[a-z])ids?$/i;
 
@@ -228,6 +250,7 @@ const isId = ({ type }: Input) => getNamedType(type).name === 'ID';
 function fillerOf(input: Input, where: string): unknown {
   // What takes an input judges itself what is missing.
   if (!isNonNullType(input.type) && !input.description?.startsWith('Required.')) return undefined;
+  if (isListType(getNullableType(input.type))) return [];
   const type = getNamedType(input.type);
   if (type.name === 'ID') return own[nounOf(input.name, where)];
   if (isEnumType(type)) return type.getValues()[0]?.value;
@@ -288,17 +311,17 @@ function graphqlPlaces(): Place[] {
         if (isId(argument))
           return [
             {
-              ...{ name: `${where})`, noun: nounOf(argument.name, field.name) },
+              ...{ name: `${where})`, noun: nounOf(argument.name, field.name), isGraphql: true },
               ask: (id) => ask(argument.name, id),
             },
           ];
         const named = getNamedType(argument.type);
         if (!isInputObjectType(named) || argument.type.toString().startsWith('[')) return [];
         const members = Object.values(named.getFields());
-        const fillers = Object.fromEntries(members.map((one) => [one.name, fillerOf(one, field.name)]));
+        const fillers = () => Object.fromEntries(members.map((one) => [one.name, fillerOf(one, field.name)]));
         return members.filter(isId).map((member) => ({
-          ...{ name: `${where}.${member.name})`, noun: nounOf(member.name, field.name) },
-          ask: (id) => ask(argument.name, { ...fillers, [member.name]: id }),
+          ...{ name: `${where}.${member.name})`, noun: nounOf(member.name, field.name), isGraphql: true },
+          ask: (id) => ask(argument.name, { ...fillers(), [member.name]: id }),
         }));
       });
     }),
@@ -327,11 +350,27 @@ describe('the id of another tenant is answered as an unknown one', () => {
   });
 
   test('and each place answers differently for an own id, or it would prove nothing', async () => {
-    const reads = places.filter(({ name }) => /^(GET|query)/.test(name));
+    // Of the audit the person here has no part.
+    const reads = places.filter(({ name }) => /^(GET|query)/.test(name) && !/audit.*person/i.test(name));
     expect(reads.length).toBeGreaterThan(8);
     for (const { name, noun, ask } of reads) {
       const [ours, nobodys] = [await ask(own[noun]), await ask(unknown[noun])];
       expect([name, ours.text === nobodys.text]).toEqual([name, false]);
     }
+  });
+});
+
+describe('global ids', () => {
+  const globalOf = (noun: Noun, id: string) => `${noun === 'token' ? 'calendarToken' : noun}_${id}`;
+  // Where an id may be of any noun, none is wrong.
+  const taking = places.filter(({ name, isGraphql }) => isGraphql && !name.endsWith('.subjectId)'));
+
+  test.each(taking.map((place) => [place.name, place] as const))('%s takes them, and no other', async (name, place) => {
+    const { noun, ask } = place;
+    const other = noun === 'pin' ? 'display' : 'pin';
+    expect((await ask(globalOf(other, '7'))).text).toMatch(
+      new RegExp(`must be the id of a [a-z ]+; this is that of a ${other}`),
+    );
+    if (name.startsWith('query ')) expect(await ask(globalOf(noun, own[noun]))).toEqual(await ask(own[noun]));
   });
 });

@@ -14,6 +14,7 @@ import {
   type TypedDocumentString,
   UpdateLessonJobsDocument,
 } from '../_util/operations/generated/graphql.ts';
+import { readPlain } from '../_util/plain-ids.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -129,7 +130,7 @@ describe('lessonJobs and lessons', () => {
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ query: document.toString(), variables }),
     });
-    return (await answer.json()) as { data: Data; errors?: { extensions: { code: string } }[] };
+    return readPlain<{ data: Data; errors?: { extensions: { code: string } }[] }>(await answer.text());
   }
 
   async function camel<Record>(path: string): Promise<Record[]> {
@@ -149,7 +150,9 @@ describe('lessonJobs and lessons', () => {
   ])('lessons: the same values as REST with %j', async (query, filter) => {
     const { data } = await run(ListLessonsDocument, { filter });
     const items = await camel<Lesson>(`/../lessons?${query}`);
-    expect(data.lessons.nodes).toEqual(items.map((item) => ({ ...item, bookingId: String(item.bookingId) })));
+    expect(data.lessons.nodes).toEqual(
+      items.map((item) => ({ ...item, bookingId: String(item.bookingId), ressourceId: String(item.ressourceId) })),
+    );
     expect(items.length === 0).toBe(query.includes('unknown'));
   });
 

@@ -93,6 +93,7 @@ const planted: Record<string, [importer: string, imported: string][]> = {
   ],
   input: [['src/input.ts', 'src/log.ts']],
   fields: [['src/fields.ts', 'src/errors.ts']],
+  nouns: [['src/nouns.ts', 'src/fields.ts']],
   'query-parameters': [['src/query-parameters.ts', 'src/errors.ts']],
   config: [['src/config.ts', 'src/log.ts']],
   settings: [['src/settings.ts', 'src/config.ts']],

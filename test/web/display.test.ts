@@ -47,7 +47,7 @@ function roomOf(slots: ShownSlot[], more: Partial<ShownRoom> = {}): ShownRoom {
     resource: {
       id: '7',
       name: 'HS 101',
-      locationId: '1',
+      locationId: 'location_1',
       locationName: 'Campus',
       capacity: 12,
       active: true,

@@ -28,7 +28,7 @@ export type ReceivedFrame =
   | ({ kind: 'ended' } & ReceivedEnd);
 
 const snapshotFields = `fragment Plan on DisplaySnapshot { cursor serverTime asOf staleAfterSeconds trustUntil
-zoneOffsets { from offsetMinutes } resource { id name locationId locationName capacity active }
+zoneOffsets { from offsetMinutes } resource { id: restId name locationId locationName capacity active }
 schedule { bookingId version kind occupies isTentative from to start end subject organizer classes teachers
 checkIn { from until checkedInAt } change { kind roomBefore roomNow startBefore endBefore teachersBefore } }
 open { start end } end }`;

@@ -101,7 +101,7 @@ export function startWatch(watching: Watching): Watch {
     if (first && kind === 'board') dropUnsent();
     if (frame.kind === 'snapshot') {
       const { id, locationId } = frame.snapshot.resource;
-      if (kind === 'board' && locationId !== session.id) {
+      if (kind === 'board' && locationId !== `location_${session.id}`) {
         rooms.delete(id);
         return true;
       }

@@ -185,7 +185,7 @@ export type LessonChangeInput = {
   /** Whether others than its sender and Admins see only that the room is taken. */
   privat?: boolean | null | undefined;
   /** The id of the room, which must agree with its name. */
-  ressourceId?: number | null | undefined;
+  ressourceId?: string | number | null | undefined;
   /** The name of the room; case and spaces around it do not count. */
   ressourceName?: string | null | undefined;
   /** Geplant when left out; Entfaellt occupies no room. */
@@ -237,7 +237,7 @@ export type LessonInput = {
   /** Whether others than its sender and Admins see only that the room is taken. */
   privat?: boolean | null | undefined;
   /** The id of the room, which must agree with its name. */
-  ressourceId?: number | null | undefined;
+  ressourceId?: string | number | null | undefined;
   /** The name of the room; case and spaces around it do not count. */
   ressourceName: string;
   /** Geplant when left out; Entfaellt occupies no room. */
@@ -635,7 +635,7 @@ export type ListLessonsQueryVariables = Exact<{
 }>;
 
 
-export type ListLessonsQuery = { lessons: { nodes: Array<{ lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: number, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, kopplungId: string | null, privat: boolean, bookingId: string, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+export type ListLessonsQuery = { lessons: { nodes: Array<{ lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, kopplungId: string | null, privat: boolean, bookingId: string, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
 
 export type OwnRulesFragment = { resourceId: string, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> };
 
