@@ -36,9 +36,9 @@ const figures = { Use: use };
 
 export const resourceUse = z
   .object({
-    ResourceId: id('The id of the resource.'),
+    ResourceId: id('resource', 'The id of the resource.'),
     ResourceName: text(200, 'Its name.'),
-    LocationId: id('The location where it is.'),
+    LocationId: id('location', 'The location where it is.'),
     ...figures,
   })
   .meta({ id: 'ResourceUse', description: 'How much a resource is used.' });
@@ -53,7 +53,7 @@ export const hourUse = z
 
 export const weekUse = z
   .object({
-    LocationId: id('The id of the location.'),
+    LocationId: id('location', 'The id of the location.'),
     LocationName: text(200, 'Its name.'),
     Week: z.iso.date().meta({ description: 'The Monday with which the week begins.' }),
     ...figures,
@@ -78,8 +78,12 @@ const date = (description: string) =>
 export const usageQuery = z.strictObject({
   From: date('The first local date.'),
   To: date(`The last local date, at most the ${mostDays}th; days times resources are at most ${mostRoomDays}.`),
-  LocationId: parameters.id('Only those of this location.').optional(),
-  ResourceIds: parameters.ids(mostResources, 'Only these, also if they are retired; the active ones when left out.'),
+  LocationId: parameters.id('location', 'Only those of this location.').optional(),
+  ResourceIds: parameters.ids(
+    'resource',
+    mostResources,
+    'Only these, also if they are retired; the active ones when left out.',
+  ),
   ...parameters.resourceFilter,
 });
 
