@@ -122,7 +122,8 @@ async function explain(what: string, { sql, parameters }: CompiledQuery): Promis
 async function explainReads(): Promise<void> {
   await fill();
   const { mandatorId, code } = bench.tenant;
-  const viewer = { mandatorId, mandator: code, personId: bench.tenant.person('User').id } as Viewer;
+  const { id: personId } = bench.tenant.person('User');
+  const viewer = { mandatorId, mandator: code, personId, hiddenRooms: [] as readonly number[] } as Viewer;
   const page = { limit: 50, after: undefined };
   const week = { from: new Date('2027-03-01T00:00:00Z'), to: new Date('2027-03-08T00:00:00Z') };
   say(`\nwith ${stored} lessons stored`);

@@ -62,7 +62,13 @@ const bench = await openBench(options.rooms, options, {
 const { db, tenant } = bench;
 const { mandatorId, code, resources } = tenant;
 const viewer = {
-  ...{ mandatorId, mandator: code, personId: tenant.person('User').id, role: 'User' },
+  ...{
+    mandatorId,
+    mandator: code,
+    personId: tenant.person('User').id,
+    role: 'User',
+    hiddenRooms: [] as readonly number[],
+  },
 } as Viewer;
 const day = 86_400_000;
 const { first, days } = daysOf(stored, resources.length);

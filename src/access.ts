@@ -50,20 +50,22 @@ export const maySeePolicy = (viewer: Viewer, { maySee }: Pick<Policy, 'maySee'>)
 export const seenPolicies = (viewer: Viewer): RawBuilder<boolean> =>
   seesAllRooms(viewer) ? sql`true` : sql`(policy.may_see = '{}' or policy.may_see && ${viewer.groupIds}::integer[])`;
 
-/** What of a viewer follows from groups and policies, to be selected with the row of its person. */
-export const sightColumns = [
-  sql<number[]>`array(
-    select group_id from person_group_member as member
-    where member.mandator_id = person.mandator_id and member.person_id = person.id order by 1)`.as('groupIds'),
-  // The resources of all policies for which `maySeePolicy` is false.
-  sql<number[]>`case when person.role in ('User', 'Display') then array(
+/** The resources of all policies for which `maySeePolicy` is false, in a query on the table person. */
+export const hiddenRooms = sql<number[]>`case when person.role in ('User', 'Display') then array(
     select room.id from policy
     join resource as room on room.mandator_id = policy.mandator_id and room.policy_id = policy.id
     where policy.mandator_id = person.mandator_id and policy.may_see <> '{}' and not exists (
       select from person_group_member as member
       where member.mandator_id = person.mandator_id and member.person_id = person.id
         and member.group_id = any (policy.may_see))
-    order by 1) else '{}' end`.as('hiddenRooms'),
+    order by 1) else '{}' end`;
+
+/** What of a viewer follows from groups and policies, to be selected with the row of its person. */
+export const sightColumns = [
+  sql<number[]>`array(
+    select group_id from person_group_member as member
+    where member.mandator_id = person.mandator_id and member.person_id = person.id order by 1)`.as('groupIds'),
+  hiddenRooms.as('hiddenRooms'),
 ] as const;
 
 /** Whether the caller may book what has this policy. */
@@ -157,6 +159,9 @@ export const mayBookAnytime = ({ role }: Viewer): boolean => role === 'Admin';
 export function checkBatchUser(viewer: Viewer): void {
   if (isDisplay(viewer)) throw new Forbidden('A display has nothing to do with lesson batches; use the PIN of a user.');
 }
+
+/** Whether the caller sees no batches of others: what they tell names rooms, and some are hidden from the caller. */
+export const seesOwnBatches = ({ hiddenRooms }: Viewer): boolean => hiddenRooms.length > 0;
 
 /**
  * Checks the right to import, change and delete lessons and to cancel batches: Importers and Admins have it, and Users where

@@ -3,7 +3,7 @@
  * included; it is **free** while it is open and not busy. Both are clipped to the requested window.
  */
 import { type RawBuilder, sql } from 'kysely';
-import { checkReader } from '../access.ts';
+import { checkReader, inReach } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { executePrepared } from '../db/prepared.ts';
@@ -131,11 +131,11 @@ function checkWindow({ from, to }: AvailabilityQuery): void {
     throw refuse('To', 'LimitExceeded', `must be at most ${mostDays} days after From; ask in parts.`);
 }
 
-async function checkIds(db: Database, { mandatorId }: Viewer, ids: readonly number[]): Promise<void> {
+async function checkIds(db: Database, viewer: Viewer, ids: readonly number[]): Promise<void> {
   const known = await db
     .selectFrom('resource')
-    .where('mandator_id', '=', mandatorId)
-    .where('id', '=', sql<number>`any (${ids}::integer[])`)
+    .where('mandator_id', '=', viewer.mandatorId)
+    .where(sql<boolean>`id = any (${ids}::integer[]) ${inReach(viewer, 'id')}`)
     .select('id')
     .execute();
   const ofTenant = new Set(known.map(({ id }) => id));

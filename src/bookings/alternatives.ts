@@ -1,5 +1,6 @@
 /** Alternatives to a wanted booking whose place is occupied: other resources, other times. */
 import { sql } from 'kysely';
+import { inReach } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
@@ -29,13 +30,14 @@ export async function suggestAlternatives(
   wanted: Wanted,
   others: readonly Wanted[] = [],
 ): Promise<Alternative[]> {
-  const resources = await findResources(db, viewer.mandatorId, [wanted, ...others]);
+  const resources = await findResources(db, viewer, [wanted, ...others]);
   if (others.length > 0) return resources;
   const times = await findTimes(db, viewer.mandatorId, wanted, new Date());
   return [...resources, ...times].slice(0, mostAlternatives);
 }
 
-async function findResources(db: Database, mandatorId: number, series: readonly Wanted[]): Promise<Alternative[]> {
+async function findResources(db: Database, viewer: Viewer, series: readonly Wanted[]): Promise<Alternative[]> {
+  const { mandatorId } = viewer;
   const [{ resourceId, start, end }] = series as [Wanted];
   const places = series.map(occupiedBy);
   // The inner query sorts and limits, so that `not exists` checks no more resources than needed.
@@ -46,7 +48,7 @@ async function findResources(db: Database, mandatorId: number, series: readonly 
       join resource as other on other.mandator_id = room.mandator_id and other.location_id = room.location_id
         and other.id <> room.id
       where room.mandator_id = ${mandatorId} and room.id = ${resourceId}
-        and other.active and name_key(other.kind) = name_key(room.kind)
+        and other.active ${inReach(viewer, 'other.id')} and name_key(other.kind) = name_key(room.kind)
         and (room.capacity is null or other.capacity >= room.capacity)
       order by spare nulls last, other.id
       limit ${Math.ceil(mostPlaces / places.length)}

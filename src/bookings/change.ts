@@ -14,6 +14,7 @@ import {
   type BookableRoom,
   checkOpeningHours,
   findConflicts,
+  idSeenBy,
   lockRooms,
   occupiedBy,
   roomOccupied,
@@ -166,7 +167,7 @@ async function lockPlaces(
     trx,
   );
   // An unknown booking is reported before an unknown resource.
-  const wanted = resourceId === undefined || rows.length === 0 ? [] : [resourceId];
+  const wanted = resourceId === undefined || rows.length === 0 ? [] : [idSeenBy(viewer, resourceId)];
   return await lockRooms(trx, mandatorId, [...rows.map((row) => row.id), ...wanted]);
 }
 

@@ -1,7 +1,7 @@
 /** Creation of a booking or a series. */
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { checkActor, checkOnBehalf, isDisplay, mayShow } from '../access.ts';
+import { checkActor, checkOnBehalf, isDisplay } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
@@ -14,6 +14,7 @@ import {
   type BookableRoom,
   checkOpeningHours,
   findConflicts,
+  idSeenBy,
   lockRooms,
   occupiedBy,
   readRooms,
@@ -40,8 +41,6 @@ export type Created = {
 };
 
 type Skipped = { start: Date; end: Date; conflicts: RoomConflict[] };
-
-const unusedId = 0;
 
 /** The answer that is stored with an Idempotency-Key. */
 type Made = { ids: number[]; seriesId: number | null; skipped: Skipped[] };
@@ -136,7 +135,7 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
       return undefined;
     }
   }
-  const ids = [mayShow(viewer, wanted.resourceId) ? wanted.resourceId : unusedId];
+  const ids = [idSeenBy(viewer, wanted.resourceId)];
   const rooms = await gather(() => readRooms(trx, viewer.mandatorId, ids));
   if (isDisplay(viewer)) await gather(() => checkWalkIn(viewer, wanted, new Date()));
   else {

@@ -5,7 +5,7 @@
  */
 import { sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { isDisplay, mayBookAnytime, maySee } from '../access.ts';
+import { isDisplay, mayBookAnytime, maySee, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { type Database, stateIn, type Transaction } from '../db/database.ts';
 import { heldByOthers, transactWithin } from '../db/lock-timeout.ts';
@@ -55,6 +55,9 @@ export function occupiedBy({ start, end, setupMinutes, teardownMinutes }: Omit<W
     to: new Date(end.getTime() + teardownMinutes * minute),
   };
 }
+
+/** The id of a resource that is asked for; that of none where it is hidden from the caller. */
+export const idSeenBy = (viewer: Viewer, id: number): number => (mayShow(viewer, id) ? id : 0);
 
 /**
  * Reads the resources in the order of their ids.

@@ -33,10 +33,10 @@ export const bookingList: List<Listed, BookingKey> = {
 export async function findBooking(db: Database, viewer: Viewer, id: number): Promise<Booking | undefined> {
   checkReader(viewer);
   const stored = await findStored(db, viewer.mandatorId, id);
-  return stored && asSeenBy(viewer, stored);
+  return stored && mayShow(viewer, stored.resourceId) ? asSeenBy(viewer, stored) : undefined;
 }
 
-/** @throws Forbidden for a display; NotFound, also for a booking of another tenant */
+/** @throws Forbidden for a display; NotFound, also for a booking of another tenant, and of a resource that is hidden from the caller */
 export async function getBooking(db: Database, viewer: Viewer, id: number): Promise<Booking> {
   const found = await findBooking(db, viewer, id);
   if (!found) throw new NotFound('There is no booking of this id.');

@@ -1,5 +1,6 @@
 /** Queries for stored bookings with the names they refer to: by id, and as a list. */
 import { type RawBuilder, sql } from 'kysely';
+import { inReach } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { mostPerPage, type PageRequest } from '../db/paging.ts';
@@ -240,7 +241,7 @@ export function selectBookings(
     ${to ? sql`and ${begin} < ${to}` : nothing}`;
   const room = sql`room.mandator_id = ${mandatorId}
     ${among(sql`room.id`, resourceId)}
-    ${locationId === undefined ? nothing : sql`and room.location_id = ${locationId}`}`;
+    ${locationId === undefined ? nothing : sql`and room.location_id = ${locationId}`} ${inReach(viewer, 'room.id')}`;
   const page = sql`order by ${order} limit ${sql`${limit + 1}::int`}`;
 
   const hasIndex = seriesId !== undefined || (personId ?? changedAfter) !== undefined;
@@ -253,7 +254,7 @@ export function selectBookings(
   if (!from || isFound || (hasIndex && resourceId === undefined))
     return sql`${describeBookings(sql`
       select booking.* from ${found}
-      where ${wanted} ${inWindow}
+      where ${wanted} ${inWindow} ${inReach(viewer, 'booking.resource_id')}
         ${(resourceId ?? locationId) === undefined ? nothing : sql`and booking.resource_id in (select room.id from resource as room where ${room})`}
       ${page}`)} order by ${order}`;
 

@@ -1,6 +1,6 @@
 /** The `bookings` subscription (contract 8). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkReader } from '../access.ts';
+import { checkReader, mayShow } from '../access.ts';
 import { cursorAt, type FeedStretch, findEnd, readChangePage, readTogether } from '../changes/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -86,7 +86,7 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
   /** By booking: whether the stretch has no other change of it than its creation. */
   const news = new Map<number, boolean>();
   for (const change of stretch.changes) {
-    if (change.kind !== 'Booking') continue;
+    if (change.kind !== 'Booking' || !mayShow(viewer, change.resourceId ?? 0)) continue;
     if (resourceId && !resourceId.some((id) => id === change.resourceId)) continue;
     if ((locationId ?? change.locationId) !== change.locationId) continue;
     const id = Number(change.id);
@@ -97,7 +97,7 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
   );
   const answers = asks(filter) ? await findAnswers(db, viewer, filter, news) : undefined;
   return found.flatMap(({ isNew, stored }) => {
-    if (!stored) return [];
+    if (!stored || !mayShow(viewer, stored.resourceId)) return [];
     const booking = asSeenBy(viewer, stored);
     if (kind?.includes(booking.kind) === false || booking.seriesId !== (seriesId ?? booking.seriesId)) return [];
     if (!isNew) return [booking];

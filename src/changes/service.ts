@@ -10,7 +10,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { checkReader } from '../access.ts';
+import { checkReader, mayShow } from '../access.ts';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import { type Database, stateIn } from '../db/database.ts';
 import { isCursorOf, type List, longIdKey, readPage, toCursor } from '../db/paging.ts';
@@ -92,6 +92,24 @@ export function readTogether(
   return stretch;
 }
 
+/** Whether the caller may see the resource of the change; of a booking the one at that time. */
+const isShown = (viewer: Viewer, { kind, id, resourceId }: FeedChange): boolean => {
+  const resource = kind === 'Resource' ? Number(id) : resourceId;
+  return resource === null || mayShow(viewer, resource);
+};
+
+/** `readStretch` without what is hidden from the caller: a stretch may be empty and have more behind it. */
+async function readSeen(db: Database, viewer: Viewer, place: Parameters<typeof readStretch>[2]): Promise<FeedStretch> {
+  const stretch = await readStretch(db, viewer.mandatorId, place);
+  return { ...stretch, changes: stretch.changes.filter((change) => isShown(viewer, change)) };
+}
+
+const toChangePage = ({ changes, end, hasMore }: FeedStretch): ChangePage => ({
+  items: changes,
+  nextCursor: cursorAt(end),
+  hasMore,
+});
+
 /** @throws Forbidden for a display; Conflict as `readStretch` */
 export async function listChanges(
   db: Database,
@@ -99,10 +117,8 @@ export async function listChanges(
   { limit, after }: { limit: number; after: FeedStart },
 ): Promise<ChangePage> {
   checkReader(viewer);
-  const { mandatorId } = viewer;
-  const behind = after === 'now' ? await findEnd(db, mandatorId) : after;
-  const { changes, end, hasMore } = await readStretch(db, mandatorId, { limit, after: behind });
-  return { items: changes, nextCursor: cursorAt(end), hasMore };
+  const behind = after === 'now' ? await findEnd(db, viewer.mandatorId) : after;
+  return toChangePage(await readSeen(db, viewer, { limit, after: behind }));
 }
 
 /**
@@ -118,16 +134,19 @@ export async function waitForChanges(
   checkReader(viewer);
   if (seconds === 0) return await listChanges(db, viewer, { limit, after });
   const { mandatorId } = viewer;
-  const behind = after === 'now' ? await findEnd(db, mandatorId) : after;
+  let behind = after === 'now' ? await findEnd(db, mandatorId) : after;
   const topics = changeKinds.map((kind) => `${kind.toLowerCase()}:${mandatorId}`);
   const news = await notifications.subscribe(...topics);
   const over = AbortSignal.any([signal(), notifications.stopping, AbortSignal.timeout(seconds * 1_000)]);
   over.addEventListener('abort', news.close, { once: true });
   try {
     for (let asking = viewer; ; asking = await viewerNow()) {
-      const page = await listChanges(db, asking, { limit, after: behind });
+      checkReader(asking);
+      const stretch = await readSeen(db, asking, { limit, after: behind });
+      behind = stretch.end;
+      if (stretch.changes.length > 0 || over.aborted) return toChangePage(stretch);
       // A batch sends notifications that have no change in the feed; the loop then waits on.
-      if (page.items.length > 0 || over.aborted || !(await news.next())) return page;
+      if (!stretch.hasMore && !(await news.next())) return toChangePage(stretch);
     }
   } finally {
     news.close();

@@ -1,5 +1,6 @@
 /** A batch: its states, its record and the queries that read it. */
 import { type RawBuilder, sql } from 'kysely';
+import { seesOwnBatches } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type PageRequest } from '../db/paging.ts';
@@ -140,7 +141,7 @@ export function selectBatchPage(db: Database, viewer: Viewer, filter: BatchFilte
     .$if(operation !== undefined, (query) => query.where('batch.operation', '=', operation as string))
     .$if(createdAfter !== undefined, (query) => query.where('batch.created_at', '>', createdAfter as Date))
     .$if(createdBefore !== undefined, (query) => query.where('batch.created_at', '<', createdBefore as Date))
-    .$if(mine === true, (query) => query.where('batch.created_by', '=', viewer.personId))
+    .$if(mine === true || seesOwnBatches(viewer), (query) => query.where('batch.created_by', '=', viewer.personId))
     .$if(jobID !== undefined, (query) =>
       query.where('batch.id', 'in', ({ selectFrom }) =>
         selectFrom('batch_job')

@@ -1,6 +1,6 @@
 /** Batches as their senders see them: read, listed and cancelled. */
 import { sql } from 'kysely';
-import { checkBatchUser, checkImporter } from '../access.ts';
+import { checkBatchUser, checkImporter, seesOwnBatches } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type Page, type PageRequest, toPage } from '../db/paging.ts';
@@ -20,13 +20,17 @@ import { cancelText, fail } from './lifecycle.ts';
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** @throws Forbidden for a display; NotFound also for another tenant's id and for what is no id at all */
+/**
+ * @throws Forbidden for a display; NotFound, also for a batch of another tenant, for one that is hidden from the caller, and
+ * for what is no id at all
+ */
 export async function getBatch(db: Database, viewer: Viewer, batchId: string): Promise<Batch> {
   checkBatchUser(viewer);
   const row = uuidPattern.test(batchId)
     ? await selectBatches(db)
         .where('batch.mandator_id', '=', viewer.mandatorId)
         .where('batch.id', '=', batchId)
+        .$if(seesOwnBatches(viewer), (query) => query.where('batch.created_by', '=', viewer.personId))
         .executeTakeFirst()
     : undefined;
   if (!row) throw new NotFound(`There is no batch ${batchId.slice(0, 64)}.`);

@@ -4,6 +4,7 @@
  * only for a batch that has any.
  */
 import { type RawBuilder, sql } from 'kysely';
+import { hiddenRooms } from '../access.ts';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey, JobOperation, Running } from './batch.ts';
 import {
@@ -119,6 +120,8 @@ async function stageRooms(trx: Transaction, batch: Running): Promise<void> {
     ) as wanted
     left join resource on resource.mandator_id = ${batch.mandatorId} and resource.active
       and resource.name_key = name_key(wanted.name)
+      and resource.id <> all (
+        (select ${hiddenRooms} from person where mandator_id = ${batch.mandatorId} and id = ${batch.createdBy})::integer[])
       and (wanted.standort = '' or resource.location_id in (
         select id from location
         where location.mandator_id = ${batch.mandatorId} and location.name_key = name_key(wanted.standort)))

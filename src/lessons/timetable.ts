@@ -1,7 +1,7 @@
 /** The imported timetable: jobs and their lessons (contract 4). */
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import { checkBatchUser, maySeeAll, maySeePrivate } from '../access.ts';
+import { checkBatchUser, inReach, maySeeAll, maySeePrivate } from '../access.ts';
 import { asks, getBooking, type LessonOrigin, lessonAnswers, type Questions, windowOf } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -181,7 +181,7 @@ export function selectLessons(
   const direction = isDescending ? sql`desc` : sql``;
   const order = sql`lesson.beginn ${direction}, lesson.job ${direction}, lesson.lektion_id ${direction}`;
   const room = sql`room.mandator_id = ${mandatorId}
-    ${ressourceName === undefined ? sql`` : sql`and room.name_key = name_key(${ressourceName})`}`;
+    ${ressourceName === undefined ? sql`` : sql`and room.name_key = name_key(${ressourceName})`} ${inReach(viewer, 'room.id')}`;
   // No lesson lasts longer than 24 hours, which bounds the search for those that have begun earlier.
   const wanted = sql`
     ${from ? sql`and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - interval '24 hours'` : sql``}

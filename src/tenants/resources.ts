@@ -1,6 +1,6 @@
 /** Resources: all callers but displays read them; Admins create, change and retire them. */
 import { sql } from 'kysely';
-import { checkAdmin, checkReader } from '../access.ts';
+import { checkAdmin, checkReader, inReach, mayShow } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
@@ -67,7 +67,7 @@ const resourceById = readById<Resource>('resource by id', (db, asked) =>
     .select([...columns, 'position']),
 );
 
-/** The resources of the tenant by id. @throws Forbidden for a display */
+/** The resources of the tenant by id, without those that policies hide from the caller. @throws Forbidden for a display */
 export async function listResources(
   db: Database,
   viewer: Viewer,
@@ -85,7 +85,7 @@ export async function listResources(
  */
 export function selectResources(
   db: Database,
-  { mandatorId }: Viewer,
+  viewer: Viewer,
   { ids, locationId, kind, minCapacity, equipment, name, search, active }: ResourceFilter,
   { limit, after }: PageRequest,
 ) {
@@ -98,7 +98,8 @@ export function selectResources(
     like all (search_patterns(${search}))`;
   return db
     .selectFrom('resource')
-    .where('mandator_id', '=', mandatorId)
+    .where('mandator_id', '=', viewer.mandatorId)
+    .where(sql<boolean>`true ${inReach(viewer, 'resource.id')}`)
     .select(columns)
     .$if(search !== undefined, (query) => query.where(isFound))
     .$if(ids !== undefined, (query) => query.where('id', '=', sql<number>`any (${ids}::integer[])`))
@@ -116,10 +117,10 @@ export function selectResources(
 /** @throws Forbidden for a display */
 export async function findResource(db: Database, viewer: Viewer, id: number): Promise<Resource | undefined> {
   checkReader(viewer);
-  return await resourceById(db, viewer.mandatorId, id);
+  return mayShow(viewer, id) ? await resourceById(db, viewer.mandatorId, id) : undefined;
 }
 
-/** @throws Forbidden for a display; NotFound, also for a resource of another tenant */
+/** @throws Forbidden for a display; NotFound, also for a resource of another tenant, and for one that is hidden from the caller */
 export async function getResource(db: Database, viewer: Viewer, id: number): Promise<Resource> {
   const found = await findResource(db, viewer, id);
   if (!found) throw noRecord(kind);

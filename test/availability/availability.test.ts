@@ -224,7 +224,7 @@ describe('GET availability', () => {
         from generate_series(0, 15) as n) as slot
       where mandator_id = ${large.mandatorId}`.execute(service.context.db);
     await sql`vacuum analyze booking`.execute(service.context.db);
-    const viewer = { mandatorId: large.mandatorId, role: 'User' } as Viewer;
+    const viewer = { mandatorId: large.mandatorId, role: 'User', hiddenRooms: [] as readonly number[] } as Viewer;
     const query = { from: new Date('2027-03-01T00:00Z'), to: new Date('2027-03-02T00:00Z') };
     const compiled = selectBusy(service.context.db, viewer, query).compile(service.context.db);
     const { rows } = await service.context.db.executeQuery<{ 'QUERY PLAN': string }>({

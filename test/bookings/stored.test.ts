@@ -67,7 +67,12 @@ beforeAll(async () => {
     rooms: Array.from({ length: rooms }, (_, n) => `R${n}`),
   });
   const { mandatorId } = tenant;
-  viewer = { mandatorId, personId: tenant.person('Admin').id, role: 'Admin' } as Viewer;
+  viewer = {
+    mandatorId,
+    personId: tenant.person('Admin').id,
+    role: 'Admin',
+    hiddenRooms: [] as readonly number[],
+  } as Viewer;
   annex = (
     await db
       .insertInto('location')

@@ -163,16 +163,24 @@ describe.each(['sse', 'ws'] as const)('over %s', (transport) => {
 });
 
 describe('a long poll', () => {
-  /** Fulfilled when the service listens for the next waiter. */
-  function listening(): Promise<void> {
+  /**
+   * Fulfilled when the service waits for news for the next caller. By then it has read once, with the rights of the moment
+   * at which the call came in: a change that was committed before that read would be told.
+   */
+  function waiting(): Promise<void> {
     const { notifications } = service.context;
     const { promise, resolve } = Promise.withResolvers<void>();
     const { subscribe } = notifications;
     notifications.subscribe = async (...topics) => {
       notifications.subscribe = subscribe;
       const subscription = await subscribe(...topics);
-      resolve();
-      return subscription;
+      return {
+        ...subscription,
+        next() {
+          resolve();
+          return subscription.next();
+        },
+      };
     };
     return promise;
   }
@@ -186,7 +194,7 @@ describe('a long poll', () => {
     });
   test('for a batch goes on after a notification of what it has read already', async () => {
     const { db } = service.context;
-    const waits = listening();
+    const waits = waiting();
     const answer = ask(polls['a batch']!());
     await waits;
     await sql`select pg_notify('roomgate', ${`batch:${service.tenant.mandatorId}:${batchId}`})`.execute(db);
@@ -204,7 +212,7 @@ describe('a long poll', () => {
   ];
   describe.each(Object.keys(polls))('for %s', (name) => {
     test.each(losses)('tells nothing to who %s meanwhile', async (_name, lose, status) => {
-      const waits = listening();
+      const waits = waiting();
       const answer = ask(polls[name]!());
       await waits;
       await lose();

@@ -350,7 +350,7 @@ test('with 1,000 resources in each of 20 tenants no list reads another tenant’
     .where('code', '=', 'big-7')
     .select('id')
     .executeTakeFirstOrThrow();
-  const viewer = { mandatorId } as Parameters<typeof selectResources>[1];
+  const viewer = { mandatorId, hiddenRooms: [] } as unknown as Parameters<typeof selectResources>[1];
   const page = { limit: 50, after: undefined };
   for (const filter of [{}, { minCapacity: 99 }, { kind: 'Hall' }, { equipment: ['Sink'] }, { name: 'R7' }]) {
     const rows = await selectResources(db, viewer, filter, page).explain<{ 'QUERY PLAN': string }>(

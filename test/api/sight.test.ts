@@ -1,0 +1,266 @@
+/** A resource that a policy hides from a person is unknown to that person: in every read, list, stream and refusal. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createClient } from 'graphql-sse';
+import { sql } from 'kysely';
+import { until } from '../_util/graphql.ts';
+import { type MasterData, masterData } from '../_util/master-data.ts';
+import { type Service, startService } from '../_util/service.ts';
+
+type Tree = Record<string, unknown>;
+
+let service: Service;
+let admin: MasterData;
+/** One sees all; from the other the second room is hidden. */
+let member: MasterData;
+let other: MasterData;
+let open: number;
+let hidden: number;
+let openBooking: number;
+let hiddenBooking: number;
+let group: number;
+let policy: number;
+let batchId: string;
+let calendarPath: string;
+
+const day = 86_400_000;
+const from = new Date(Math.ceil(Date.now() / day) * day + day);
+const at = (hour: number) => new Date(from.getTime() + hour * 3_600_000).toISOString();
+const window = `From=${at(0)}&To=${at(24)}`;
+const idOf = ({ body }: { body: Tree }) => body['Id'] as number;
+const itemsOf = ({ body }: { body: Tree }) => body['Items'] as Tree[];
+
+const book = (who: MasterData, resourceId: number, hour: number, more: object = {}) =>
+  who.post('/bookings', { ResourceId: resourceId, Subject: 'Exam', Start: at(hour), End: at(hour + 1), ...more });
+
+/** The state in which a batch ends. */
+async function endOf(id: string, token: string): Promise<string> {
+  const url = `${service.url}/school/api/v2.0/jobs/batches/${id}?WaitSeconds=25`;
+  const answer = await fetch(url, { headers: { Authorization: `Bearer ${token}` } });
+  const { ImportStatus } = (await answer.json()) as { ImportStatus: string };
+  return ImportStatus.startsWith('Awaiting') ? await endOf(id, token) : ImportStatus;
+}
+
+beforeAll(async () => {
+  service = await startService();
+  const { tenant } = service;
+  admin = masterData(service, await service.signIn(tenant, 'Admin'));
+  member = masterData(service, await service.signIn());
+  const made = await admin.post('/persons', {
+    ...{ Name: 'Other', Email: 'other@school.example', TimeZone: 'UTC', Role: 'User' },
+  });
+  const person = { id: idOf(made), email: '', role: '', name: '' };
+  other = masterData(service, await service.signIn({ ...tenant, person: () => person }));
+  [open, hidden] = tenant.resources.map(({ id }) => id) as [number, number];
+  openBooking = idOf(await book(other, open, 8));
+  hiddenBooking = idOf(await book(other, hidden, 8));
+  const token = await other.post(`/resources/${hidden}/calendar-tokens`, {});
+  calendarPath = String(token.body['Url']).replace(service.url, '');
+  const lesson = (id: string, room: string) => ({ LektionId: id, RessourceName: room, Beginn: at(10), Ende: at(11) });
+  const sent = await fetch(`${service.url}/school/api/v2.0/jobs/create`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${admin.token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify([{ JobID: 'J', LektionList: [lesson('1', 'R001'), lesson('2', 'R002')] }]),
+  });
+  batchId = ((await sent.json()) as { BatchId: string }).BatchId;
+  expect(await endOf(batchId, admin.token)).toBe('LessonsCreated');
+  group = idOf(await admin.post('/groups', { Name: 'Staff', AddMembers: [tenant.person('User').id] }));
+  policy = idOf(await admin.post('/policies', { Name: 'Staff only', MaySee: [group] }));
+  await admin.patch(`/resources/${hidden}`, { PolicyId: policy });
+  await until(async () => (await other.get(`/resources/${hidden}`)).status === 404);
+});
+afterAll(() => service.stop());
+
+/** The ids of the resources that an answer names, whatever its members are called. */
+const named = (text: string) =>
+  [open, hidden].filter((id) => new RegExp(`"resource_?id":"?${id}"?[,}]`, 'i').test(text));
+
+const get = (path: string) => async (who: MasterData) => (await who.send('GET', path)).text;
+const rest = (path: () => string) => (who: MasterData) => get(path())(who);
+const graphql =
+  (query: () => string) =>
+  async (who: MasterData): Promise<string> =>
+    JSON.stringify(await who.ask(query()));
+
+/** What names resources, each in the text of an answer. */
+const readers: Record<string, (who: MasterData) => Promise<string>> = {
+  resources: async (who) => JSON.stringify(itemsOf(await who.get('/resources')).map(({ Id }) => ({ ResourceId: Id }))),
+  'resources over GraphQL': graphql(() => '{ resources { nodes { resourceId: id } } }'),
+  'a resource over GraphQL': graphql(
+    () => `{ a: resource(id: "${open}") { resourceId: id } b: resource(id: "${hidden}") { resourceId: id } }`,
+  ),
+  'bookings of a window': rest(() => `/bookings?${window}`),
+  'bookings of a room': async (who) =>
+    (await get(`/bookings?${window}&ResourceId=${open}`)(who)) +
+    (await get(`/bookings?${window}&ResourceId=${hidden}`)(who)),
+  'bookings of several rooms, latest first': rest(
+    () => `/bookings?${window}&ResourceId=${open}&ResourceId=${hidden}&Order=Descending`,
+  ),
+  'bookings of a location': rest(() => `/bookings?${window}&LocationId=${service.tenant.locationId}`),
+  'bookings since': rest(() => `/bookings?${window}&ChangedAfter=2020-01-01T00:00:00Z`),
+  'bookings by their words': rest(() => `/bookings?${window}&Search=exam`),
+  'bookings over GraphQL': graphql(
+    () => `{ bookings(filter: { from: "${at(0)}", to: "${at(24)}" }) { nodes { resourceId resource { id } } } }`,
+  ),
+  'a booking over GraphQL': graphql(
+    () => `{ a: booking(id: "${openBooking}") { resourceId } b: booking(id: "${hiddenBooking}") { resourceId } }`,
+  ),
+  availability: rest(() => `/availability?${window}`),
+  'availability over GraphQL': graphql(
+    () => `{ availability(input: { from: "${at(0)}", to: "${at(24)}" }) { resourceId } }`,
+  ),
+  'free rooms': rest(() => `/availability/free?DurationMinutes=5`),
+  'opening hours': rest(() => `/opening-hours/all/${service.tenant.locationId}`),
+  changes: async (who) => {
+    const items = itemsOf(await who.get('/changes?Limit=200'));
+    return JSON.stringify(
+      items.map(({ Kind, Id, ResourceId }) => ({ ResourceId: Kind === 'Resource' ? Number(Id) : ResourceId })),
+    );
+  },
+  lessons: async (who) => (await fetchV2(who, 'lessons')).text.replaceAll('RessourceId', 'ResourceId'),
+  'lessons of a job': async (who) =>
+    (await fetchV2(who, 'lessons?JobID=J')).text.replaceAll('RessourceId', 'ResourceId'),
+  'states of rooms': async (who) => {
+    const asked = await Promise.all([open, hidden].map((id) => who.get(`/displays/${id}/snapshot`)));
+    return asked.map(({ status }, at) => (status === 200 ? `"ResourceId":${[open, hidden][at]},` : '')).join('');
+  },
+};
+
+async function fetchV2(who: MasterData, path: string) {
+  const answer = await fetch(`${service.url}/school/api/v2.0/${path}`, {
+    headers: { Authorization: `Bearer ${who.token}` },
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+test.each(Object.keys(readers))(
+  '%s: all that Admins and members of the group see, and no hidden room',
+  async (name) => {
+    const read = readers[name]!;
+    expect(named(await read(admin))).toEqual([open, hidden]);
+    expect(named(await read(member))).toEqual([open, hidden]);
+    expect(named(await read(other))).toEqual([open]);
+  },
+);
+
+test('what is asked for by its id is answered as if it did not exist', async () => {
+  const nobody = 2_000_000_000;
+  const same = async (path: (id: number) => string, id: number) => {
+    const [asked, unknown] = await Promise.all([other.get(path(id)), other.get(path(nobody))]);
+    const told = ({ status, body }: typeof asked) => [status, body['Code'], body['detail']];
+    expect(told(asked).map((one) => String(one).replaceAll(String(id), ''))).toEqual(
+      told(unknown).map((one) => String(one).replaceAll(String(nobody), '')),
+    );
+    expect((await member.get(path(id))).status).toBe(200);
+  };
+  await same((id) => `/resources/${id}`, hidden);
+  await same((id) => `/resources/${id}/calendar-tokens`, hidden);
+  await same((id) => `/bookings/${id}`, hiddenBooking);
+  await same((id) => `/availability?${window}&ResourceIds=${id}`, hidden);
+  expect((await fetchV2(other, `jobs/batches/${batchId}`)).status).toBe(404);
+  expect((await fetchV2(member, `jobs/batches/${batchId}`)).status).toBe(200);
+  expect((await other.get(`/policies/${policy}`)).status).toBe(404);
+  expect(itemsOf(await other.get('/policies'))).toEqual([]);
+});
+
+test('a calendar address ends with the right of the person who made it', async () => {
+  expect((await fetch(`${service.url}${calendarPath}`)).status).toBe(404);
+});
+
+describe('writing', () => {
+  test('a hidden room is unknown to who books it, or moves a booking there', async () => {
+    const refused = { status: 422, body: { Errors: [{ Code: 'UnknownResource' }] } };
+    expect(await book(other, hidden, 14)).toMatchObject(refused);
+    const moved = await other.patch(`/bookings/${openBooking}`, { ResourceId: hidden });
+    expect(moved).toMatchObject(refused);
+    expect((await book(member, hidden, 14)).status).toBe(201);
+  });
+
+  test('one’s own booking in a room that is hidden now is unknown', async () => {
+    for (const path of [`/bookings/${hiddenBooking}/check-in`, `/bookings/${hiddenBooking}/release`])
+      expect((await other.post(path, {})).status).toBe(404);
+    expect((await other.send('DELETE', `/bookings/${hiddenBooking}`)).status).toBe(404);
+    expect((await other.patch(`/bookings/${hiddenBooking}`, { Subject: 'New' })).status).toBe(404);
+  });
+
+  test('alternatives name no hidden room', async () => {
+    const alternatives = async (who: MasterData) =>
+      ((await book(who, open, 8)).body['Alternatives'] as { ResourceId: number }[]).map(({ ResourceId }) => ResourceId);
+    await sql`delete from booking where resource_id = ${hidden} and kind = 'Booking' and id <> ${hiddenBooking}`.execute(
+      service.context.db,
+    );
+    await sql`update booking set status = 'Cancelled' where id = ${hiddenBooking}`.execute(service.context.db);
+    expect(await alternatives(member)).toContain(hidden);
+    expect(await alternatives(other)).not.toContain(hidden);
+  });
+
+  test('lessons of a User find no hidden room; those of an Importer find all', async () => {
+    await sql`update mandator set parameters = parameters || '{"UsersMayImport": true}'`.execute(service.context.db);
+    const validate = async (token: string) => {
+      const answer = await fetch(`${service.url}/school/api/v2.0/jobs/create?ValidateOnly=true`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify([
+          { JobID: 'V', LektionList: [{ LektionId: '1', RessourceName: 'R002', Beginn: at(18), Ende: at(19) }] },
+        ]),
+      });
+      const { BatchId } = (await answer.json()) as { BatchId: string };
+      return await endOf(BatchId, token);
+    };
+    expect(await validate(other.token)).toBe('LessonsImportFailed');
+    expect(await validate(member.token)).toBe('LessonsCreated');
+    expect(await validate(await service.signIn(service.tenant, 'Importer'))).toBe('LessonsCreated');
+  });
+});
+
+describe('open streams', () => {
+  function watch(who: MasterData, query: string) {
+    const frames: Tree[] = [];
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const client = createClient({
+      ...{ url: `${service.url}/school/graphql`, headers: { authorization: `Bearer ${who.token}` }, retryAttempts: 0 },
+    });
+    client.subscribe(
+      { query },
+      { next: (frame) => frames.push(frame as Tree), error: () => resolve(), complete: () => resolve() },
+    );
+    return { frames, ended, close: () => client.dispose() };
+  }
+
+  test('bookings of a hidden room are not sent', async () => {
+    const query = 'subscription { bookings(filter: {}) { bookings { resourceId subject } } }';
+    const streams = [watch(other, query), watch(member, query)] as const;
+    await until(() => streams.every(({ frames }) => frames.length > 0));
+    await book(admin, hidden, 20, { Subject: 'Secret' });
+    await book(admin, open, 20, { Subject: 'Known' });
+    await until(() => streams.every(({ frames }) => JSON.stringify(frames).includes('Known')));
+    expect(JSON.stringify(streams[0].frames)).not.toContain('Secret');
+    expect(JSON.stringify(streams[1].frames)).toContain('Secret');
+    for (const { close } of streams) close();
+  });
+
+  const losses: Record<string, () => Promise<unknown>> = {
+    'a person leaves the group': () =>
+      admin.patch(`/groups/${group}`, { RemoveMembers: [service.tenant.person('User').id] }),
+    'the policy names another group': async () => {
+      const empty = idOf(await admin.post('/groups', { Name: 'Nobody' }));
+      return await admin.patch(`/policies/${policy}`, { MaySee: [empty] });
+    },
+    'another room gets the policy': () => admin.patch(`/resources/${open}`, { PolicyId: policy }),
+  };
+  test.each(Object.keys(losses))('end when %s', async (name) => {
+    await admin.patch(`/groups/${group}`, { AddMembers: [service.tenant.person('User').id] });
+    await admin.patch(`/policies/${policy}`, { MaySee: [group] });
+    await admin.patch(`/resources/${open}`, { PolicyId: null });
+    const who = name.startsWith('another') ? other : member;
+    await until(async () => (await who.get(`/resources/${open}`)).status === 200);
+    await until(async () => (await member.get(`/resources/${hidden}`)).status === 200);
+    const { frames, ended } = watch(
+      who,
+      `subscription { display(resourceId: "${who === member ? hidden : open}") { __typename } }`,
+    );
+    await until(() => frames.length > 0);
+    await losses[name]!();
+    await ended;
+    expect(JSON.stringify(frames.at(-1))).toMatch(/DisplayEnded|UNAVAILABLE/);
+  });
+});
