@@ -20,6 +20,11 @@ export const flag = (description: string) => z.boolean('must be true or false').
 export const instant = (description: string) => z.date().meta({ description });
 export const maybeInstant = (description: string) => z.date().nullable().meta({ description });
 
+const liveMark = 'x-live';
+/** Marks a member of a record that changes without a new version: whoever sends the record back may have an older value. */
+export const live = <T extends z.ZodType>(schema: T): T => schema.meta({ [liveMark]: true });
+export const isLive = (schema: z.ZodType | undefined): boolean => schema?.meta()?.[liveMark] === true;
+
 /** A text of a body, trimmed and in Unicode NFC. */
 export const sentText = (most: number) =>
   z

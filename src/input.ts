@@ -44,7 +44,7 @@ function hasTooManyMembers(value: object): boolean {
 }
 
 /** The value with its names in Pascal case. @throws Malformed for what must not reach a schema */
-function inPascalCase(sent: unknown): unknown {
+export function inPascalCase(sent: unknown): unknown {
   let values = 0;
   const keys: (string | number)[] = [];
   function inner(key: string | number, value: unknown): unknown {

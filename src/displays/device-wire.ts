@@ -4,6 +4,7 @@ import {
   flag,
   id,
   instant,
+  live,
   maybeId,
   maybeInstant,
   maybeText,
@@ -91,15 +92,17 @@ export const displayRecord = z
       .max(mostResources)
       .meta({ description: told.ResourceIds }),
     LocationId: maybeId('location', told.LocationId),
-    Resources: z.array(roomReference).max(mostShown).meta({ description: 'All that it shows now, by name.' }),
+    Resources: live(z.array(roomReference).max(mostShown).meta({ description: 'All that it shows now, by name.' })),
     MayBook: flag(told.MayBook),
     Privacy: displayPrivacy.meta({ description: told.Privacy }),
     CreatedAt: instant('When it was paired.'),
-    ExpiresAt: instant('When its token ends unless it is heard of before: 90 days after it last was.'),
+    ExpiresAt: live(instant('When its token ends unless it is heard of before: 90 days after it last was.')),
     RevokedAt: maybeInstant('When it was revoked; null while it counts.'),
-    HeardAt: maybeInstant('When it last called, to within a minute; null for never.'),
-    SilentSince: maybeInstant('Since when it is missed, 10 minutes after it should have called; null while it is not.'),
-    Health: healthRecord.nullable().meta({ description: 'What it last told of itself; null for nothing yet.' }),
+    HeardAt: live(maybeInstant('When it last called, to within a minute; null for never.')),
+    SilentSince: live(
+      maybeInstant('Since when it is missed, 10 minutes after it should have called; null while it is not.'),
+    ),
+    Health: live(healthRecord.nullable().meta({ description: 'What it last told of itself; null for nothing yet.' })),
     Version: positive('Counts the changes of what it may do; for If-Match.'),
   })
   .meta({ id: 'Display', description: 'A paired device, such as a door sign.' });

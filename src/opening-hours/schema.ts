@@ -104,13 +104,12 @@ const checked = <T extends z.ZodType>(schema: T, check: (value: z.output<T>, fau
 /**
  * The list of all rules of one owner, of which no two may overlap.
  * @param name the list's member name, for messages
- * @param more further members of each rule, which are ignored
  */
-export const listOfRules = (name: string, more: z.ZodRawShape = {}) =>
+export const listOfRules = (name: string) =>
   checked(
     z
       .array(
-        checked(z.strictObject({ ...more, ...newRule.shape }), ({ ValidFrom, ValidTo }, fault) => {
+        checked(z.strictObject(newRule.shape), ({ ValidFrom, ValidTo }, fault) => {
           if (ValidFrom && ValidTo && ValidTo < ValidFrom) fault(['ValidTo'], 'must not be before ValidFrom');
         }),
       )
@@ -123,10 +122,10 @@ export const listOfRules = (name: string, more: z.ZodRawShape = {}) =>
   );
 
 /** The list of all exceptions of one owner; for a date with several, the one of the fewest days applies. */
-export const listOfExceptions = (more: z.ZodRawShape = {}) =>
+export const listOfExceptions = () =>
   z
     .array(
-      checked(z.strictObject({ ...more, ...newException.shape }), ({ FromDate, ToDate, Closed, Periods }, fault) => {
+      checked(z.strictObject(newException.shape), ({ FromDate, ToDate, Closed, Periods }, fault) => {
         if (ToDate < FromDate) fault(['ToDate'], 'must not be before FromDate');
         if (Closed !== (Periods.length === 0))
           fault(['Periods'], 'must hold at least one period, or none when Closed is true');

@@ -90,24 +90,14 @@ export const ownExceptions = ownList(openingException, 10_000, {
   description: 'The exceptions that a resource has itself.',
 });
 
-/** Members of an answer that a client may send back; they are ignored. */
-const answered = {
-  Id: owner.rule.Id.optional(),
-  LocationId: owner.rule.LocationId.optional(),
-  ResourceId: owner.rule.ResourceId.optional(),
-};
 const bodyOf = <Item extends z.ZodType>(items: Item, description: string) =>
-  z.strictObject({
-    ResourceId: answered.ResourceId,
-    Version: z.int().optional().meta({ description: 'Not looked at: `If-Match` is.' }),
-    Items: items.meta({ description }),
-  });
+  z.strictObject({ Items: items.meta({ description }) });
 export const rulesBody = bodyOf(
-  listOfRules('Items', answered),
+  listOfRules('Items'),
   'All rules of the resource itself; with none those of its location count.',
 );
 export const exceptionsBody = bodyOf(
-  listOfExceptions(answered),
+  listOfExceptions(),
   'All exceptions of the resource itself; those of its location go on to count.',
 );
 

@@ -1,11 +1,9 @@
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { Request } from 'express';
-import type { z } from 'zod';
 import { Malformed, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { type BodySender, openMemory } from '../http/body-memory.ts';
 import { type BodyLimits, hasBody, isJson, largestOf, type Pace, streamBytes } from '../http/request-body.ts';
-import { readInput } from '../input.ts';
 
 /**
  * Yields the bytes of a JSON request body as they arrive, decompressed if its Content-Encoding is gzip.
@@ -41,17 +39,17 @@ async function* inflate(sent: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
 
 /**
  * Reads a whole JSON body. With `mayBeEmpty`, a missing body is read as `{}`.
- * @returns the body as sent, and as read by `readInput`
+ * @returns the body as sent
  * @throws TooLarge for more than BodyBytes after decompression; UnsupportedMediaType; Malformed unless it is JSON in UTF-8;
- * InvalidInput with all faults; LimitExceeded, Unavailable as `openMemory`
+ * LimitExceeded, Unavailable as `openMemory`
  */
-export async function readJson<T extends z.ZodType>(
+export async function readJson(
   request: Request,
-  { schema, mayBeEmpty = false }: { schema: T; mayBeEmpty?: boolean },
+  { mayBeEmpty = false }: { mayBeEmpty?: boolean },
   sender: BodySender,
   limits: BodyLimits,
-): Promise<{ sent: unknown; body: z.output<T> }> {
-  if (mayBeEmpty && !hasBody(request)) return { sent: {}, body: readInput(schema, {}) };
+): Promise<unknown> {
+  if (mayBeEmpty && !hasBody(request)) return {};
   const memory = openMemory(sender, largestOf(limits));
   try {
     let size = 0;
@@ -60,8 +58,7 @@ export async function readJson<T extends z.ZodType>(
       if (size > limits.BodyBytes) throw new TooLarge(`The body is larger than ${limits.BodyBytes} bytes.`);
       memory.append(chunk);
     }
-    const sent = parseJson(memory.bytes());
-    return { sent, body: readInput(schema, sent) };
+    return parseJson(memory.bytes());
   } finally {
     memory.clear();
   }

@@ -1,5 +1,5 @@
 /** Makes the OpenAPI 3.1 document from the routes and the schemas that check their input. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import {
   createDocument,
   type ZodOpenApiOperationObject,
@@ -19,7 +19,8 @@ import {
   problemSchema,
 } from './openapi-parts.ts';
 import type { PathsAtRoot } from './openapi-root.ts';
-import type { DescribedAnswer, Route } from './route.ts';
+import { type DescribedAnswer, isChange, type Route } from './route.ts';
+import { membersReadOnly } from './sent-back.ts';
 
 const introduction = `Rooms and lessons of schools and universities: lesson jobs are sent and imported in the background.
 
@@ -87,7 +88,22 @@ function describeAnswer(answer: DescribedAnswer, tagged: boolean, type: string):
   };
 }
 
-function describeRoute(route: Route): ZodOpenApiOperationObject {
+/** Members of the record that a change may send back. */
+function sendable(body: z.ZodType, reading: Route | undefined): z.ZodType {
+  const names = membersReadOnly(body, reading?.answers[200]?.body);
+  if (names.length === 0) return body;
+  const member = z.unknown().optional().meta({
+    description: 'Of the record: taken as it was read, and refused when it differs.',
+    readOnly: true,
+  });
+  const schema = body as z.ZodObject;
+  const { id, description } = schema.meta() ?? {};
+  const members = { ...schema.shape, ...Object.fromEntries(names.map((name) => [name, member])) };
+  return z.strictObject(members).meta({ ...(id && { id }), ...(description && { description }) });
+}
+
+/** @param reading the GET of the same path */
+function describeRoute(route: Route, reading: Route | undefined): ZodOpenApiOperationObject {
   const { method, path, summary, description, params, query, body, answers, type = 'application/json' } = route;
   const own = route.headers ?? [];
   // `writeTagged` gives every GET an ETag.
@@ -118,7 +134,12 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
       ? {
           requestBody: {
             required: !body.mayBeEmpty,
-            content: { 'application/json': { schema: body.schema, example: body.example } },
+            content: {
+              'application/json': {
+                schema: isChange(route) ? sendable(body.schema, reading) : body.schema,
+                example: body.example,
+              },
+            },
           },
         }
       : {}),
@@ -153,7 +174,8 @@ function pathsOf(routes: readonly Route[]): ZodOpenApiPathsObject {
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {
     const path = `/{mandator}/api${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeRoute(route) };
+    const reading = routes.find((other) => other.path === route.path && other.method === 'GET');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeRoute(route, reading) };
   }
   return paths;
 }

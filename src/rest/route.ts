@@ -4,13 +4,15 @@ import { z } from 'zod';
 import type { Context, Viewer, Waiter } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
 import { personSends } from '../http/body-memory.ts';
-import { idempotencyKey, respell } from '../input.ts';
+import { idempotencyKey, readInput, respell } from '../input.ts';
 import { isStorable } from '../storable.ts';
 import { readJson } from './body.ts';
 import { writeJson, writeTagged } from './json.ts';
 import { anonymousSender } from './limits.ts';
 import { prefersStrict, readQuery } from './query.ts';
 import { signalOf } from './request.ts';
+import { readSentBack } from './sent-back.ts';
+import { readIfMatch } from './versions.ts';
 
 /** A call of a route with checked input. */
 export type RestCall<Params = unknown, Query = unknown, Body = unknown> = Waiter & {
@@ -149,6 +151,32 @@ function writeAnswer(
   else writeJson(request, response, body);
 }
 
+/** Whether a route changes the record that the GET of its path answers. */
+export const isChange = ({ method, body }: Route) => (method === 'PATCH' || method === 'PUT') && body !== undefined;
+
+/**
+ * Reads the body of a change, into which members of the record may be sent back. The change then applies to the version with
+ * which they were compared.
+ * @throws PreconditionRequired; InvalidInput; what the reading route throws
+ */
+async function readChange(
+  context: Context,
+  { body }: Route,
+  reading: Route,
+  call: RestCall,
+  sent: unknown,
+): Promise<Pick<RestCall, 'body' | 'headers'>> {
+  const record = {
+    schema: reading.answers[200]?.body,
+    read: async () => (await reading.handle(context, { ...call, query: {} })).body,
+  };
+  const isPast = ({ Version }: { [name: string]: unknown }) =>
+    readIfMatch(call.headers)?.includes(Version as number) === false;
+  const read = await readSentBack((body as { schema: z.ZodType }).schema, sent, record, isPast);
+  if (!read.record || isPast(read.record)) return { body: read.body, headers: call.headers };
+  return { body: read.body, headers: { ...call.headers, 'if-match': `"${read.record['Version']}"` } };
+}
+
 /**
  * A router of the routes. Mount it after authentication unless they are anonymous. Another method on a known path is answered
  * 405 with the allowed methods, which OPTIONS gets too.
@@ -160,6 +188,7 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
   // Grouped by path, so that a literal path with all of its methods comes before a pattern that also matches it.
   for (const [pattern, siblings] of Map.groupBy(routes, patternOf)) {
     const mounted = router.route(pattern);
+    const reading = siblings.find(({ method }) => method === 'GET');
     for (const definition of siblings) {
       const { params = nothing, query = noQuery, body, headers = [], type = json } = definition;
       const varies = headers.filter((name) => name.startsWith('X-'));
@@ -174,31 +203,28 @@ export function mountRoutes(context: Context, routes: readonly Route[]): Router 
             { requestId: response.locals['requestId'], method: request.method, route: pattern, parameters: ignored },
             'query parameters that the route does not know are ignored',
           );
-        const read = {
+        const call = {
           viewer: definition.anonymous ? noViewer : viewerOf(response),
           params: readParams(params, request),
           query: values,
+          body: undefined as unknown,
+          headers: request.headers,
+          requestId: response.locals['requestId'],
+          request,
+          viewerNow: response.locals['viewerNow'],
+          // Made on demand, because most handlers do not use it.
+          signal: () => signalOf(response),
         };
-        const { sent, ...said } =
-          body && !body.streamed
-            ? await readJson(
-                request,
-                body,
-                definition.anonymous ? anonymousSender(request.ip) : personSends(read.viewer),
-                context.config.Limits,
-              )
-            : { sent: undefined, body: undefined };
+        let sent: unknown;
+        if (body && !body.streamed) {
+          const sender = definition.anonymous ? anonymousSender(request.ip) : personSends(call.viewer);
+          sent = await readJson(request, body, sender, context.config.Limits);
+          if (isChange(definition) && reading)
+            Object.assign(call, await readChange(context, definition, reading, call, sent));
+          else call.body = readInput(body.schema, sent);
+        }
         try {
-          const answer = await definition.handle(context, {
-            ...read,
-            ...said,
-            headers: request.headers,
-            requestId: response.locals['requestId'],
-            request,
-            viewerNow: response.locals['viewerNow'],
-            // Made on demand, because most handlers do not use it.
-            signal: () => signalOf(response),
-          });
+          const answer = await definition.handle(context, call);
           writeAnswer(request, response, answer, type);
         } catch (error) {
           respell(error, sent);

@@ -2,7 +2,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { PreconditionRequired } from '../errors.ts';
 import { mostId } from '../storable.ts';
-import type { RestAnswer } from './route.ts';
 
 /**
  * The versions in `If-Match`; undefined for `*`, which is any. Tags that are not ours are left out, and match no record.
@@ -30,7 +29,7 @@ export function readOptionalIfMatch(headers: IncomingHttpHeaders): number[] | un
 export function recordAnswer(
   record: { Version: number },
   { status = 200, location }: { status?: number; location?: string } = {},
-): RestAnswer {
+): { status: number; body: object; headers: Record<string, string> } {
   return {
     status,
     body: record,

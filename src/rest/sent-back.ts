@@ -1,0 +1,121 @@
+/**
+ * Records that were read can be sent back with changes. Members that cannot be changed are taken in the body of a PATCH or PUT
+ * while they are as the GET of the same path answers them, and are refused by name when they differ. So is a value that can be
+ * read but not sent, such as the status of a booking that waits for approval.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+import { type FieldError, InvalidInput } from '../errors.ts';
+import { isLive, upperFirst } from '../fields.ts';
+import { inPascalCase, readInput } from '../input.ts';
+
+type Tree = { [name: string]: unknown };
+const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The members of a record that its body does not have. */
+export function membersReadOnly(body: z.ZodType, record: z.ZodType | undefined): string[] {
+  const [sent, read] = [body, record].map((schema) => Object.keys((schema as z.ZodObject | undefined)?.shape ?? {}));
+  return (read ?? []).filter((name) => !(sent ?? []).includes(name));
+}
+
+/** The part of a record where a part of the body belongs. Items of a list belong together by their `Id`. */
+function counterpart(stored: unknown, sent: unknown, key: string): unknown {
+  if (isTree(stored)) return stored[upperFirst(key)];
+  const item = Array.isArray(sent) ? sent[Number(key)] : undefined;
+  if (!Array.isArray(stored) || !isTree(item)) return undefined;
+  const id = item['Id'] ?? item['id'];
+  return id === undefined ? undefined : stored.find((other) => isTree(other) && other['Id'] === id);
+}
+
+/** A faulty member of the body, and what the record has in its place. */
+type Place = { parent: Tree; key: string; isKnown: boolean; stored: unknown };
+
+/** @param kept the body, of which members may be missing already; undefined for what is no member of an object */
+function follow(pointer: string, { sent, kept }: { sent: unknown; kept: unknown }, record: Tree): Place | undefined {
+  const keys = pointer
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const key = keys.pop();
+  let [place, parent, stored] = [sent, kept, record as unknown];
+  for (const each of keys) {
+    stored = counterpart(stored, place, each);
+    [place, parent] = [place, parent].map((value) => (value as Tree | undefined)?.[each]) as [unknown, unknown];
+  }
+  if (key === undefined || !isTree(parent) || !Object.hasOwn(parent, key)) return undefined;
+  const name = upperFirst(key);
+  const isKnown = isTree(stored) && Object.hasOwn(stored, name);
+  return { parent, key, isKnown, stored: isKnown ? (stored as Tree)[name] : undefined };
+}
+
+/** Each round takes away as many members as a body has faults that are reported: enough for the longest list. */
+const mostRounds = 5;
+
+/**
+ * Reads a body as `readInput` does, but takes faulty members that are as the record has them.
+ * @param record how REST answers the record; it is read only when the body has faults
+ * @param isPast whether that record is not the one that the change is meant for: then members are taken whatever they are, as
+ * the change is about to be refused for that
+ * @returns the body; and the record where it was read
+ * @throws InvalidInput with code ReadOnly for a member that differs and cannot be changed; what `readInput` throws
+ */
+export async function readSentBack<T extends z.ZodType>(
+  schema: T,
+  sent: unknown,
+  { schema: recordSchema, read }: { schema: z.ZodType | undefined; read(): Promise<unknown> },
+  isPast: (record: Tree) => boolean,
+): Promise<{ body: z.output<T>; record?: Tree }> {
+  const first = tryInput(schema, sent);
+  if ('body' in first) return first;
+  if (!isTree(sent)) throw first.error;
+  const record = inPascalCase(JSON.parse(JSON.stringify(await read()))) as Tree;
+  const isAnyTaken = isPast(record);
+  const { shape = {} } = recordSchema as z.ZodObject;
+  const kept = JSON.parse(JSON.stringify(sent)) as Tree;
+  const readOnly: FieldError[] = [];
+  let outcome: ReturnType<typeof tryInput<T>> = first;
+  for (let round = 0; round < mostRounds && 'error' in outcome; round++) {
+    const { errors } = outcome.error;
+    const dropped = errors.filter((fault) => {
+      const place = follow(fault.pointer ?? '', { sent, kept }, record);
+      if (!place?.isKnown) return false;
+      const isTaken = isAnyTaken || (place.parent === kept && isLive(shape[upperFirst(place.key)]));
+      const isSame = isTaken || isDeepStrictEqual(inPascalCase(place.parent[place.key]), place.stored);
+      if (!isSame && fault.code !== 'UnknownField') return false;
+      if (!isSame) readOnly.push(refusal(fault, place.stored));
+      return delete place.parent[place.key];
+    });
+    if (dropped.length === 0) break;
+    outcome = tryInput(schema, kept);
+  }
+  const others = 'error' in outcome ? outcome.error.errors : [];
+  const faults = [...readOnly, ...others];
+  if ('error' in outcome || faults.length > 0)
+    throw new InvalidInput(
+      faults
+        .map(({ message }) => message)
+        .slice(0, mostInMessage)
+        .join(' '),
+      faults,
+    );
+  return { body: outcome.body, record };
+}
+
+const mostInMessage = 20;
+const longestValue = 100;
+
+function refusal(fault: FieldError, stored: unknown): FieldError {
+  const value = JSON.stringify(stored);
+  const is = value.length > longestValue ? 'another' : value;
+  const message = `${fault.field}: cannot be changed, and is ${is}; leave it out, or send it as it was read.`;
+  return { ...fault, code: 'ReadOnly', message };
+}
+
+function tryInput<T extends z.ZodType>(schema: T, sent: unknown): { body: z.output<T> } | { error: InvalidInput } {
+  try {
+    return { body: readInput(schema, sent) };
+  } catch (error) {
+    if (error instanceof InvalidInput) return { error };
+    throw error;
+  }
+}
