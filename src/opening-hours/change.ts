@@ -1,9 +1,9 @@
 /**
- * The only writer of opening_rule and opening_exception: replaces the lists of a resource for an Admin, and those of a
- * tenant file. Every write replaces a list as a whole, with new ids; the greatest id is the version of the list, 0 that of
+ * The only writer of opening_rule and opening_exception: replaces the lists of a location or a resource for an Admin, and
+ * those of a tenant file. Every write replaces a list as a whole, with new ids; the greatest id is the version of the list, 0 that of
  * an empty one.
  */
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import { checkAdmin, checkVersion } from '../access.ts';
 import { recordAct } from '../acts.ts';
@@ -22,11 +22,11 @@ import {
 } from './schema.ts';
 import { type StoredException, type StoredRule, storedExceptions, storedRules } from './stored.ts';
 
-/** All rules or all exceptions of a resource. */
-export type OwnHours<Item> = { resourceId: number; version: number; items: Item[] };
-
 /** A location (`resourceId` null) or a resource. */
 type Owner = { locationId: number; resourceId: number | null };
+/** All rules or all exceptions of an owner. */
+export type OwnHours<Item> = Owner & { version: number; items: Item[] };
+
 type Owned<Item> = Owner & { items: readonly Item[] };
 
 /** The owners as SQL rows, each with its list as `items`. */
@@ -110,90 +110,118 @@ export async function moveHours(
       .execute();
 }
 
-const resourceOf = (db: Database, { mandatorId }: Viewer, id: number) =>
-  db.selectFrom('resource').where('mandator_id', '=', mandatorId).where('id', '=', id);
+/** Whose hours are read or replaced: a resource, or a location itself. */
+export type HoursOwner = { resourceId: number } | { locationId: number };
 
-const unknown = () => new NotFound('There is no resource of this id.');
+const isResource = (owner: HoursOwner): owner is { resourceId: number } => 'resourceId' in owner;
 
-/** One of the two lists of a resource; `select` is a column of a query on `resource`. */
+const unknown = (owner: HoursOwner) =>
+  new NotFound(`There is no ${isResource(owner) ? 'resource' : 'location'} of this id.`);
+
+/** @param hold makes other changes of it wait until the transaction ends @throws NotFound, also for one of another tenant */
+async function getOwner(
+  db: Database,
+  { mandatorId }: Viewer,
+  owner: HoursOwner,
+  { hold }: { hold: boolean } = { hold: false },
+): Promise<Owner & { name: string }> {
+  const found = isResource(owner)
+    ? await db
+        .selectFrom('resource')
+        .where('mandator_id', '=', mandatorId)
+        .where('id', '=', owner.resourceId)
+        .select(['location_id as locationId', 'id as resourceId', 'name'])
+        .$if(hold, (query) => query.forNoKeyUpdate())
+        .executeTakeFirst()
+    : await db
+        .selectFrom('location')
+        .where('mandator_id', '=', mandatorId)
+        .where('id', '=', owner.locationId)
+        .select(['id as locationId', sql<null>`null`.as('resourceId'), 'name'])
+        .$if(hold, (query) => query.forNoKeyUpdate())
+        .executeTakeFirst();
+  if (!found) throw unknown(owner);
+  return found;
+}
+
+/** One of the two lists of an owner. */
 type OwnList<Stored, New> = {
   action: string;
   /** What the audit calls the list. */
   member: string;
-  select(mandatorId: number, resourceId: number): RawBuilder<Stored[]>;
+  read(db: Database, mandatorId: number, owner: Owner): Promise<Stored[]>;
   write(trx: Transaction, mandatorId: number, owners: readonly Owned<New>[]): Promise<void>;
 };
 
 const ruleList: OwnList<StoredRule, OpeningRule> = {
   action: 'replace opening rules',
   member: 'OpeningRules',
-  select: (mandatorId, resourceId) =>
-    jsonArrayFrom(
-      storedRules(mandatorId).where('opening_rule.resource_id', '=', resourceId).orderBy('opening_rule.id'),
-    ),
+  read: (db, mandatorId, { locationId, resourceId }) =>
+    db
+      .selectFrom(storedRules(mandatorId).as('rule'))
+      .where('locationId', '=', locationId)
+      .where('resourceId', 'is not distinct from', resourceId)
+      .selectAll()
+      .orderBy('id')
+      .execute(),
   write: writeRules,
 };
 
 const exceptionList: OwnList<StoredException, NewException> = {
   action: 'replace opening exceptions',
   member: 'OpeningExceptions',
-  select: (mandatorId, resourceId) =>
-    jsonArrayFrom(
-      storedExceptions(mandatorId)
-        .where('opening_exception.resource_id', '=', resourceId)
-        .orderBy('opening_exception.id'),
-    ),
+  read: (db, mandatorId, { locationId, resourceId }) =>
+    db
+      .selectFrom(storedExceptions(mandatorId).as('exception'))
+      .where('locationId', '=', locationId)
+      .where('resourceId', 'is not distinct from', resourceId)
+      .selectAll()
+      .orderBy('id')
+      .execute(),
   write: writeExceptions,
 };
 
 /** An item without its ids. */
 const ownMembers = ({ id: _, locationId: __, resourceId: ___, ...members }: StoredRule | StoredException) => members;
 
-/** @throws NotFound, also for a resource of another tenant */
 async function readList<Stored extends StoredRule | StoredException>(
-  { select }: OwnList<Stored, never>,
+  { read }: OwnList<Stored, never>,
   db: Database,
   viewer: Viewer,
-  resourceId: number,
+  { locationId, resourceId }: Owner,
 ): Promise<OwnHours<Stored>> {
-  const found = await resourceOf(db, viewer, resourceId)
-    .select(select(viewer.mandatorId, resourceId).as('items'))
-    .executeTakeFirst();
-  if (!found) throw unknown();
-  return { resourceId, version: found.items.at(-1)?.id ?? 0, items: found.items };
+  const items = await read(db, viewer.mandatorId, { locationId, resourceId });
+  return { locationId, resourceId, version: items.at(-1)?.id ?? 0, items };
 }
 
 /**
- * Replaces a list. Changes of the same resource wait for each other, and for a tenant file.
+ * Replaces a list. Changes of the same owner wait for each other, and for a tenant file.
  * @throws Unavailable while an import has locked the resource
  */
 function replaceList<Stored extends StoredRule | StoredException, New>(
   list: OwnList<Stored, New>,
   db: Database,
   act: Act,
-  resourceId: number,
+  owner: HoursOwner,
   expected: Versions,
   items: readonly New[],
 ): Promise<OwnHours<Stored>> {
   const { viewer } = act;
   checkAdmin(viewer);
-  return transactOrGiveUp(db, 'The resource', async (trx) => {
+  return transactOrGiveUp(db, isResource(owner) ? 'The resource' : 'The location', async (trx) => {
     // The lock needs a statement of its own: the snapshot of the next one then includes all earlier changes.
-    const found = await resourceOf(trx, viewer, resourceId)
-      .select(['location_id as locationId', 'name'])
-      .forNoKeyUpdate()
-      .executeTakeFirst();
-    if (!found) throw unknown();
-    const { locationId, name } = found;
-    const before = await readList(list, trx, viewer, resourceId);
+    const { name, ...held } = await getOwner(trx, viewer, owner, { hold: true });
+    const before = await readList(list, trx, viewer, held);
     checkVersion(before, expected);
-    await list.write(trx, viewer.mandatorId, [{ locationId, resourceId, items }]);
-    const after = await readList(list, trx, viewer, resourceId);
+    await list.write(trx, viewer.mandatorId, [{ ...held, items }]);
+    const after = await readList(list, trx, viewer, held);
     await recordAct(
       trx,
       act,
       list.action,
-      { noun: 'Resource', id: resourceId, name },
+      isResource(owner)
+        ? { noun: 'Resource', id: owner.resourceId, name }
+        : { noun: 'Location', id: owner.locationId, name },
       {
         before: { [list.member]: before.items.map(ownMembers) },
         after: { [list.member]: after.items.map(ownMembers) },
@@ -203,42 +231,42 @@ function replaceList<Stored extends StoredRule | StoredException, New>(
   });
 }
 
-/** Reads the rules of the resource itself, without those of its location. @throws Forbidden, NotFound */
-export async function getRules(db: Database, viewer: Viewer, resourceId: number): Promise<OwnHours<StoredRule>> {
+/** Reads the rules of the owner itself: of a resource without those of its location. @throws Forbidden, NotFound */
+export async function getRules(db: Database, viewer: Viewer, owner: HoursOwner): Promise<OwnHours<StoredRule>> {
   checkAdmin(viewer);
-  return await readList(ruleList, db, viewer, resourceId);
+  return await readList(ruleList, db, viewer, await getOwner(db, viewer, owner));
 }
 
-/** Reads the exceptions of the resource itself. @throws Forbidden, NotFound */
+/** Reads the exceptions of the owner itself. @throws Forbidden, NotFound */
 export async function getExceptions(
   db: Database,
   viewer: Viewer,
-  resourceId: number,
+  owner: HoursOwner,
 ): Promise<OwnHours<StoredException>> {
   checkAdmin(viewer);
-  return await readList(exceptionList, db, viewer, resourceId);
+  return await readList(exceptionList, db, viewer, await getOwner(db, viewer, owner));
 }
 
 /**
- * Replaces all rules of the resource itself; without any, the rules of its location apply.
+ * Replaces all rules of the owner itself; for a resource without any, the rules of its location apply.
  * @throws Forbidden, NotFound, PreconditionFailed
  */
 export const replaceRules = (
   db: Database,
   act: Act,
-  resourceId: number,
+  owner: HoursOwner,
   expected: Versions,
   rules: readonly OpeningRule[],
-): Promise<OwnHours<StoredRule>> => replaceList(ruleList, db, act, resourceId, expected, rules);
+): Promise<OwnHours<StoredRule>> => replaceList(ruleList, db, act, owner, expected, rules);
 
 /**
- * Replaces all exceptions of the resource itself; the exceptions of its location still apply.
+ * Replaces all exceptions of the owner itself; for a resource the exceptions of its location still apply.
  * @throws Forbidden, NotFound, PreconditionFailed
  */
 export const replaceExceptions = (
   db: Database,
   act: Act,
-  resourceId: number,
+  owner: HoursOwner,
   expected: Versions,
   exceptions: readonly NewException[],
-): Promise<OwnHours<StoredException>> => replaceList(exceptionList, db, act, resourceId, expected, exceptions);
+): Promise<OwnHours<StoredException>> => replaceList(exceptionList, db, act, owner, expected, exceptions);

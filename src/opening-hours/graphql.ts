@@ -1,6 +1,7 @@
+import type { z } from 'zod';
 import { Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
 import { judgedBy, partType } from '../graphql/body.ts';
-import type { AddTypes, Builder } from '../graphql/builder.ts';
+import type { AddTypes, Builder, GraphqlCall } from '../graphql/builder.ts';
 import { idArgument } from '../graphql/ids.ts';
 import { enumType, recordType } from '../graphql/record.ts';
 import * as hours from './service.ts';
@@ -26,6 +27,7 @@ type Records = ReturnType<typeof addRecords>;
 function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }: Records): void {
   builder.queryFields((t) => {
     const resourceId = idArgument(t.arg, 'resource', { required: true, description: 'The id of the resource.' });
+    const locationId = idArgument(t.arg, 'location', { required: true, description: 'The id of the location.' });
     return {
       openingHours: t.field({
         type: openingHours,
@@ -59,15 +61,29 @@ function addQueries(builder: Builder, { openingHours, ownRules, ownExceptions }:
         type: ownRules,
         args: { resourceId },
         description: 'The weekly hours that a resource has itself; for Admins.',
-        resolve: async (_root, args, { context, viewer }) =>
-          wire.toOwnRules(await hours.getRules(context.db, viewer, args.resourceId)),
+        resolve: async (_root, { resourceId }, { context, viewer }) =>
+          wire.toOwnRules(await hours.getRules(context.db, viewer, { resourceId })),
       }),
       openingExceptions: t.field({
         type: ownExceptions,
         args: { resourceId },
         description: 'The dates on which a resource itself has other hours; for Admins.',
-        resolve: async (_root, args, { context, viewer }) =>
-          wire.toOwnExceptions(await hours.getExceptions(context.db, viewer, args.resourceId)),
+        resolve: async (_root, { resourceId }, { context, viewer }) =>
+          wire.toOwnExceptions(await hours.getExceptions(context.db, viewer, { resourceId })),
+      }),
+      locationOpeningRules: t.field({
+        type: ownRules,
+        args: { locationId },
+        description: 'The weekly hours of a location, for resources that have none themselves; for Admins.',
+        resolve: async (_root, { locationId }, { context, viewer }) =>
+          wire.toOwnRules(await hours.getRules(context.db, viewer, { locationId })),
+      }),
+      locationOpeningExceptions: t.field({
+        type: ownExceptions,
+        args: { locationId },
+        description: 'The dates on which the resources of a location have other hours; for Admins.',
+        resolve: async (_root, { locationId }, { context, viewer }) =>
+          wire.toOwnExceptions(await hours.getExceptions(context.db, viewer, { locationId })),
       }),
     };
   });
@@ -84,54 +100,73 @@ function addMutations(builder: Builder, { ownRules, ownExceptions }: Records): v
   );
   const problems = [InvalidInput, NotFound, Forbidden, PreconditionFailed];
   builder.mutationFields((t) => {
-    const named = {
+    const version = t.arg.int({ required: true, description: 'The version that the change is meant for.' });
+    const ofResource = {
       resourceId: idArgument(t.arg, 'resource', { required: true, description: 'The id of the resource.' }),
-      version: t.arg.int({ required: true, description: 'The version that the change is meant for.' }),
+      version,
+    };
+    const ofLocation = {
+      locationId: idArgument(t.arg, 'location', { required: true, description: 'The id of the location.' }),
+      version,
+    };
+    const rules = t.arg({
+      type: [rule],
+      required: true,
+      description: 'All rules of it.',
+      validate: judgedBy(wire.rulesBody.shape.Items),
+    });
+    const exceptions = t.arg({
+      type: [exception],
+      required: true,
+      description: 'All exceptions of it.',
+      validate: judgedBy(wire.exceptionsBody.shape.Items),
+    });
+    const result = (list: string) => ({
+      types: problems,
+      union: { name: `Set${list}Result`, description: 'What came of it.' },
+    });
+    type Sent<Item> = { version: number; items: readonly Item[] };
+    const setRules = async (
+      owner: hours.HoursOwner,
+      { version, items }: Sent<z.output<typeof wire.newRule>>,
+      call: GraphqlCall,
+    ) => wire.toOwnRules(await hours.replaceRules(call.context.db, call, owner, [version], items.map(hours.toNewRule)));
+    const setExceptions = async (
+      owner: hours.HoursOwner,
+      { version, items }: Sent<z.output<typeof wire.newException>>,
+      call: GraphqlCall,
+    ) => {
+      const written = items.map(hours.toNewException);
+      return wire.toOwnExceptions(await hours.replaceExceptions(call.context.db, call, owner, [version], written));
     };
     return {
       setOpeningRules: t.field({
         type: ownRules,
-        errors: {
-          types: problems,
-          union: { name: 'SetOpeningRulesResult', description: 'What came of it.' },
-        },
-        args: {
-          ...named,
-          items: t.arg({
-            type: [rule],
-            required: true,
-            description: 'All rules of the resource itself.',
-            validate: judgedBy(wire.rulesBody.shape.Items),
-          }),
-        },
+        errors: result('OpeningRules'),
+        args: { ...ofResource, items: rules },
         description: 'Replaces the rules of a resource; for Admins.',
-        resolve: async (_root, { resourceId, version, items }, call) => {
-          const rules = items.map(hours.toNewRule);
-          return wire.toOwnRules(await hours.replaceRules(call.context.db, call, resourceId, [version], rules));
-        },
+        resolve: (_root, { resourceId, ...args }, call) => setRules({ resourceId }, args, call),
       }),
       setOpeningExceptions: t.field({
         type: ownExceptions,
-        errors: {
-          types: problems,
-          union: { name: 'SetOpeningExceptionsResult', description: 'What came of it.' },
-        },
-        args: {
-          ...named,
-          items: t.arg({
-            type: [exception],
-            required: true,
-            description: 'All exceptions of the resource itself.',
-            validate: judgedBy(wire.exceptionsBody.shape.Items),
-          }),
-        },
+        errors: result('OpeningExceptions'),
+        args: { ...ofResource, items: exceptions },
         description: 'Replaces the exceptions of a resource; for Admins.',
-        resolve: async (_root, { resourceId, version, items }, call) => {
-          const exceptions = items.map(hours.toNewException);
-          return wire.toOwnExceptions(
-            await hours.replaceExceptions(call.context.db, call, resourceId, [version], exceptions),
-          );
-        },
+        resolve: (_root, { resourceId, ...args }, call) => setExceptions({ resourceId }, args, call),
+      }),
+      setLocationOpeningRules: t.field({
+        type: ownRules,
+        errors: result('LocationOpeningRules'),
+        args: { ...ofLocation, items: rules },
+        description: 'Replaces the rules of a location; for Admins.',
+        resolve: (_root, { locationId, ...args }, call) => setRules({ locationId }, args, call),
+      }),
+      setLocationOpeningExceptions: t.field({
+        type: ownExceptions,
+        errors: result('LocationOpeningExceptions'),
+        args: { ...ofLocation, items: exceptions },
+        description: 'Replaces the exceptions of a location; for Admins.',
+        resolve: (_root, { locationId, ...args }, call) => setExceptions({ locationId }, args, call),
       }),
     };
   });

@@ -49,52 +49,82 @@ const example = {
 const localDate = (description: string) =>
   z.iso.date('must be a date such as 2026-03-28').optional().meta({ description });
 
-const resource = z.object({ resourceId: id('resource', 'The id of the resource.') });
-const replaces =
-  'The list replaces what the resource had; what a GET answered may be sent back with changes. `If-Match` names the version that the change is meant for.';
+/** Whose lists the routes are about, by its place in the path. */
+type Place = {
+  noun: 'resource' | 'location';
+  path: string;
+  params: z.ZodObject<{ id: z.ZodType<number> }>;
+  ownerOf(id: number): hours.HoursOwner;
+};
+const ofResource: Place = {
+  noun: 'resource',
+  path: `${path}/:id`,
+  params: z.object({ id: id('resource', 'The id of the resource.') }),
+  ownerOf: (resourceId) => ({ resourceId }),
+};
+const ofLocation: Place = {
+  noun: 'location',
+  path: `${path}/locations/:id`,
+  params: z.object({ id: id('location', 'The id of the location.') }),
+  ownerOf: (locationId) => ({ locationId }),
+};
 
-/** The routes by which an Admin reads and replaces one of the two lists of a resource. */
-function ownRoutes<Item, Body extends z.ZodType>(list: {
-  noun: 'rule' | 'exception';
-  description: string;
-  example: object;
-  record: z.ZodType;
-  toRecord(own: hours.OwnHours<Item>): { Version: number };
-  body: Body;
-  get(db: Db, viewer: Viewer, id: number): Promise<hours.OwnHours<Item>>;
-  replace(db: Db, act: Act, id: number, versions: Versions, body: z.output<Body>): Promise<hours.OwnHours<Item>>;
-}): Route[] {
+const replaces =
+  'The list replaces what was there; what a GET answered may be sent back with changes. `If-Match` names the version that the change is meant for.';
+
+/** The routes by which an Admin reads and replaces one of the two lists of a resource or a location. */
+function ownRoutes<Item, Body extends z.ZodType>(
+  { noun: of, path, params, ownerOf }: Place,
+  list: {
+    noun: 'rule' | 'exception';
+    description: string;
+    example: object;
+    record: z.ZodType;
+    toRecord(own: hours.OwnHours<Item>): { Version: number };
+    body: Body;
+    get(db: Db, viewer: Viewer, owner: hours.HoursOwner): Promise<hours.OwnHours<Item>>;
+    replace(
+      db: Db,
+      act: Act,
+      owner: hours.HoursOwner,
+      versions: Versions,
+      body: z.output<Body>,
+    ): Promise<hours.OwnHours<Item>>;
+  },
+): Route[] {
   const { noun, description, example, record, toRecord, body, get, replace } = list;
+  const itself = of === 'resource' ? own : { ...own, ResourceId: null };
+  const { Id: _, ...owner } = itself;
   const shared = {
-    path: `${path}/:resourceId/${noun}s`,
-    params: resource,
+    path: `${path}/${noun}s`,
+    params,
     answers: {
       200: {
-        description: `The ${noun}s of the resource itself.`,
+        description: `The ${noun}s of the ${of} itself.`,
         body: record,
-        example: { ResourceId: 5, Version: 12, Items: [{ ...own, ...example }] },
+        example: { ...owner, Version: 12, Items: [{ ...itself, ...example }] },
         headers: ['ETag' as const],
       },
     },
-    problems: { 403: 'Only an Admin reads and changes the hours of a single resource.' },
+    problems: { 403: 'Only an Admin reads and changes the hours of a resource or a location itself.' },
   };
   return [
     route({
       method: 'GET',
       ...shared,
-      summary: `Read the opening ${noun}s of a resource`,
+      summary: `Read the opening ${noun}s of a ${of}`,
       description,
-      handle: async ({ db }, { viewer, params }) => recordAnswer(toRecord(await get(db, viewer, params.resourceId))),
+      handle: async ({ db }, { viewer, params }) => recordAnswer(toRecord(await get(db, viewer, ownerOf(params.id)))),
     }),
     route({
       method: 'PUT',
       ...shared,
-      summary: `Replace the opening ${noun}s of a resource`,
+      summary: `Replace the opening ${noun}s of a ${of}`,
       description: replaces,
       headers: ['If-Match'],
       body: { schema: body, example: { Items: [example] } },
       handle: async ({ db }, call) =>
-        recordAnswer(toRecord(await replace(db, call, call.params.resourceId, readIfMatch(call.headers), call.body))),
+        recordAnswer(toRecord(await replace(db, call, ownerOf(call.params.id), readIfMatch(call.headers), call.body))),
     }),
   ];
 }
@@ -125,26 +155,34 @@ export const routes: Route[] = [
       return { status: 200, body: wire.toOpeningHours(found) };
     },
   }),
-  ...ownRoutes({
-    noun: 'rule',
-    description: 'The weekly hours that a resource has itself; without any, those of its location count.',
-    example: rule,
-    record: wire.ownRules,
-    toRecord: wire.toOwnRules,
-    body: wire.rulesBody,
-    get: hours.getRules,
-    replace: (db, act, id, versions, { Items }) =>
-      hours.replaceRules(db, act, id, versions, Items.map(hours.toNewRule)),
-  }),
-  ...ownRoutes({
-    noun: 'exception',
-    description: 'The dates on which a resource has other hours, besides those of its location.',
-    example: exception,
-    record: wire.ownExceptions,
-    toRecord: wire.toOwnExceptions,
-    body: wire.exceptionsBody,
-    get: hours.getExceptions,
-    replace: (db, act, id, versions, { Items }) =>
-      hours.replaceExceptions(db, act, id, versions, Items.map(hours.toNewException)),
-  }),
+  ...[ofResource, ofLocation].flatMap((place) => [
+    ...ownRoutes(place, {
+      noun: 'rule',
+      description:
+        place.noun === 'resource'
+          ? 'The weekly hours that a resource has itself; without any, those of its location count.'
+          : 'The weekly hours of a location, which count for its resources that have none themselves.',
+      example: rule,
+      record: wire.ownRules,
+      toRecord: wire.toOwnRules,
+      body: wire.rulesBody,
+      get: hours.getRules,
+      replace: (db, act, owner, versions, { Items }) =>
+        hours.replaceRules(db, act, owner, versions, Items.map(hours.toNewRule)),
+    }),
+    ...ownRoutes(place, {
+      noun: 'exception',
+      description:
+        place.noun === 'resource'
+          ? 'The dates on which a resource has other hours, besides those of its location.'
+          : 'The dates on which the resources of a location have other hours.',
+      example: exception,
+      record: wire.ownExceptions,
+      toRecord: wire.toOwnExceptions,
+      body: wire.exceptionsBody,
+      get: hours.getExceptions,
+      replace: (db, act, owner, versions, { Items }) =>
+        hours.replaceExceptions(db, act, owner, versions, Items.map(hours.toNewException)),
+    }),
+  ]),
 ];

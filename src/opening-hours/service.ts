@@ -24,6 +24,7 @@ export {
   applyHours,
   getExceptions,
   getRules,
+  type HoursOwner,
   moveHours,
   type OwnHours,
   readWrittenHours,

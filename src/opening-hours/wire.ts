@@ -1,6 +1,6 @@
 /** Opening hours on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { id, recordOf, text } from '../fields.ts';
+import { id, maybeId, recordOf, text } from '../fields.ts';
 import type { OpenInterval, Period } from './local-hours.ts';
 import { clocks, date, exceptionFields, listOfExceptions, listOfRules, owner, ruleFields } from './schema.ts';
 import type { LocationHours, OwnHours, StoredException, StoredRule } from './service.ts';
@@ -72,7 +72,8 @@ export const openingHours = z
 const ownList = <Item extends z.ZodType>(items: Item, most: number, texts: { id: string; description: string }) =>
   z
     .object({
-      ResourceId: id('resource', 'The id of the resource.'),
+      LocationId: id('location', 'The id of the location, or that of the resource.'),
+      ResourceId: maybeId('resource', 'The id of the resource; null: the list is that of the location itself.'),
       Version: z
         .int()
         .min(0)
@@ -83,22 +84,22 @@ const ownList = <Item extends z.ZodType>(items: Item, most: number, texts: { id:
     .meta(texts);
 export const ownRules = ownList(openingRule, 10_000, {
   id: 'OpeningRuleList',
-  description: 'The rules that a resource has itself.',
+  description: 'The rules that a resource or a location has itself.',
 });
 export const ownExceptions = ownList(openingException, 10_000, {
   id: 'OpeningExceptionList',
-  description: 'The exceptions that a resource has itself.',
+  description: 'The exceptions that a resource or a location has itself.',
 });
 
 const bodyOf = <Item extends z.ZodType>(items: Item, description: string) =>
   z.strictObject({ Items: items.meta({ description }) });
 export const rulesBody = bodyOf(
   listOfRules('Items'),
-  'All rules of the resource itself; with none those of its location count.',
+  'All rules of it; for a resource with none those of its location count.',
 );
 export const exceptionsBody = bodyOf(
   listOfExceptions(),
-  'All exceptions of the resource itself; those of its location go on to count.',
+  'All exceptions of it; for a resource those of its location go on to count.',
 );
 
 const toPeriodRecord = ({ opens, closes }: Period) => ({ Opens: opens, Closes: closes });
@@ -138,7 +139,11 @@ export function toOpeningHours(hours: LocationHours) {
   };
 }
 
-const toOwnList = <Item>({ resourceId, version, items }: OwnHours<Item>, toRecord: (item: Item) => object) => ({
+const toOwnList = <Item>(
+  { locationId, resourceId, version, items }: OwnHours<Item>,
+  toRecord: (item: Item) => object,
+) => ({
+  LocationId: locationId,
   ResourceId: resourceId,
   Version: version,
   Items: items.map(toRecord),

@@ -5,6 +5,8 @@ import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import {
   OpeningHoursDocument,
   OwnHoursDocument,
+  OwnHoursOfLocationDocument,
+  SetHoursOfLocationDocument,
   SetOpeningExceptionsDocument,
   SetOpeningRulesDocument,
   type TypedDocumentString,
@@ -188,6 +190,24 @@ describe('setOpeningRules and setOpeningExceptions', () => {
     expect(data?.openingExceptions).toEqual(await rest(`/${room}/exceptions`));
     expect(data?.openingRules.items).toMatchObject([{ ...rules[0], validFrom: null, validTo: null }]);
     expect(data?.openingExceptions.items).toMatchObject([{ ...exceptions[0], closed: false, reason: null }]);
+  });
+
+  test('and those of a location', async () => {
+    const locationId = String(locations['Tokyo']);
+    const own = { locationId, rulesVersion: 0, rules, exceptionsVersion: 0, exceptions };
+    const set = await run(SetHoursOfLocationDocument, own);
+    const { data } = await run(OwnHoursOfLocationDocument, { locationId });
+    expect(set.data?.rules).toEqual({ __typename: 'OpeningRuleList', ...data?.rules });
+    expect(set.data?.exceptions).toEqual({ __typename: 'OpeningExceptionList', ...data?.exceptions });
+    expect(data?.rules).toEqual(await rest(`/locations/${locationId}/rules`));
+    expect(data?.exceptions).toEqual(await rest(`/locations/${locationId}/exceptions`));
+    const problemsOf = async (change: object, who = 'Admin') => {
+      const { data: refused } = await run(SetHoursOfLocationDocument, { ...own, ...change }, who);
+      return [refused?.rules.__typename, refused?.exceptions.__typename];
+    };
+    expect(await problemsOf({})).toEqual(['VersionProblem', 'VersionProblem']);
+    expect(await problemsOf({ locationId: String(other.locationId) })).toEqual(['NotFoundProblem', 'NotFoundProblem']);
+    expect(await problemsOf({}, 'User')).toEqual(['ForbiddenProblem', 'ForbiddenProblem']);
   });
 
   const cases = [

@@ -288,13 +288,24 @@ describe('GET opening-hours/all/{locationId}', () => {
 
 type List = { ResourceId: number; Version: number; Items: Record<string, unknown>[] };
 
-describe.each(['rules', 'exceptions'])('opening-hours/{resourceId}/%s', (kind) => {
+describe.each([
+  ['rules', 'resource'],
+  ['exceptions', 'resource'],
+  ['rules', 'location'],
+  ['exceptions', 'location'],
+])('the opening %s of a %s', (kind, of) => {
   const rule = { Weekdays: [1, 2], Opens: '08:00', Closes: '24:00' };
   const wholeRule = { ...rule, ValidFrom: null, ValidTo: null };
   const exception = { FromDate: '2027-05-01', ToDate: '2027-05-02', Closed: true };
   const wholeException = { ...exception, Periods: [], Reason: null };
   const [item, whole] = kind === 'rules' ? [rule, wholeRule] : [exception, wholeException];
-  const address = () => `/${rooms['Day']}/${kind}`;
+  const base = of === 'resource' ? '' : '/locations';
+  const own = () =>
+    of === 'resource'
+      ? { LocationId: locations['Campus'], ResourceId: rooms['Day'] }
+      : { LocationId: locations['Tokyo'], ResourceId: null };
+  const ownId = () => own().ResourceId ?? own().LocationId;
+  const address = () => `${base}/${ownId()}/${kind}`;
 
   const get = async () => (await (await call(address())).json()) as List;
   const put = (body: unknown, headers: Record<string, string> = { 'If-Match': '*' }, more: object = {}) =>
@@ -308,19 +319,16 @@ describe.each(['rules', 'exceptions'])('opening-hours/{resourceId}/%s', (kind) =
     const first = await put({ Items: [item] });
     expect(first.status).toBe(200);
     const list = (await first.json()) as List;
-    const own = { LocationId: locations['Campus'], ResourceId: rooms['Day'] };
     expect(list).toEqual({
-      ...{ ResourceId: rooms['Day'], Version: list.Items[0]?.['Id'] },
-      Items: [{ Id: expect.any(Number), ...own, ...whole }],
+      ...{ ...own(), Version: list.Items[0]?.['Id'] },
+      Items: [{ Id: expect.any(Number), ...own(), ...whole }],
     });
     const read = await call(address());
     expect([read.headers.get('etag'), await read.json()]).toEqual([`"${list.Version}"`, list]);
     expect(first.headers.get('etag')).toBe(`"${list.Version}"`);
 
     const changed = await put({ Items: [] }, { 'If-Match': `"1", "${list.Version}"` });
-    expect([changed.status, await changed.json()]).toEqual([
-      ...[200, { ResourceId: rooms['Day'], Version: 0, Items: [] }],
-    ]);
+    expect([changed.status, await changed.json()]).toEqual([...[200, { ...own(), Version: 0, Items: [] }]]);
   });
 
   test('200: what was answered may be sent back, in both spellings', async () => {
@@ -368,8 +376,8 @@ describe.each(['rules', 'exceptions'])('opening-hours/{resourceId}/%s', (kind) =
     }
   });
 
-  test("404 for another tenant's resource as for one that there is not", async () => {
-    const foreign = other.resources[0]?.id;
+  test("404 for another tenant's as for one that there is not", async () => {
+    const foreign = of === 'resource' ? other.resources[0]?.id : other.locationId;
     for (const init of [
       {},
       {
@@ -377,15 +385,15 @@ describe.each(['rules', 'exceptions'])('opening-hours/{resourceId}/%s', (kind) =
         headers: { 'Content-Type': 'application/json', 'If-Match': '*' },
       },
     ]) {
-      const unknown = await withoutId(await call(`/999999/${kind}`, init));
+      const unknown = await withoutId(await call(`${base}/999999/${kind}`, init));
       expect(unknown['status']).toBe(404);
-      expect(await withoutId(await call(`/${foreign}/${kind}`, init))).toEqual(unknown);
+      expect(await withoutId(await call(`${base}/${foreign}/${kind}`, init))).toEqual(unknown);
     }
   });
 
   test('who replaces them in which request is kept; a refused change is not', async () => {
     const { db } = service.context;
-    const requestId = `of ${kind}`;
+    const requestId = `of ${kind} of a ${of}`;
     await put({ Items: [item] }, { 'If-Match': '"1999999999"', 'X-Request-Id': requestId });
     await put({ Items: [item] }, { 'If-Match': '*', 'X-Request-Id': requestId });
     expect(
@@ -396,7 +404,7 @@ describe.each(['rules', 'exceptions'])('opening-hours/{resourceId}/%s', (kind) =
         .execute(),
     ).toEqual([
       {
-        ...{ person_id: service.tenant.person('Admin').id, subject_id: rooms['Day'] },
+        ...{ person_id: service.tenant.person('Admin').id, subject_id: ownId() },
         action: `replace opening ${kind}`,
       },
     ]);
@@ -407,9 +415,9 @@ describe.each(['rules', 'exceptions'])('opening-hours/{resourceId}/%s', (kind) =
     await put({ Items: [item] });
     const { Version } = await get();
     const hours = kind === 'rules' ? { OpeningRules: [daily('10:00', '11:00')] } : { OpeningExceptions: [] };
-    const Resources = [{ Name: 'Day', ...hours }];
-    const Campus = { Name: 'Campus', TimeZone: 'Europe/Berlin', OpeningRules: [daily('09:00', '18:00')] };
-    const file = { Mandator: 'school', Name: 'School', Locations: [{ ...Campus, Resources }] };
+    const Locations =
+      of === 'resource' ? [{ Name: 'Campus', Resources: [{ Name: 'Day', ...hours }] }] : [{ Name: 'Tokyo', ...hours }];
+    const file = { Mandator: 'school', Locations };
     await tenants.applyTenantFile(db, tenants.readTenantFile(file));
     expect((await get()).Version).not.toBe(Version);
     expect((await put({ Items: [] }, { 'If-Match': `"${Version}"` })).status).toBe(412);
@@ -594,6 +602,21 @@ describe('422, and a refusal in a tenant file, with every fault of', () => {
   ])('exceptions: %s', async (_name, items, faults) => {
     expect(await faultsOf('exceptions', items)).toEqual(faults);
   });
+});
+
+test('what is put for a location opens its rooms that have no hours themselves', async () => {
+  const put = async (kind: string, Items: object[]) => {
+    const init = { method: 'PUT', body: JSON.stringify({ Items }) };
+    const headers = { 'Content-Type': 'application/json', 'If-Match': '*' };
+    expect((await call(`/locations/${locations['Campus']}/${kind}`, { ...init, headers })).status).toBe(200);
+  };
+  const resource = `/${rooms['Day']}/rules`;
+  const headers = { 'Content-Type': 'application/json', 'If-Match': '*' };
+  await call(resource, { method: 'PUT', body: JSON.stringify({ Items: [] }), headers });
+  await put('rules', [{ Weekdays: [2], Opens: '06:00', Closes: '07:00', ValidFrom: '2028-06-01' }]);
+  await put('exceptions', [{ FromDate: '2028-06-13', ToDate: '2028-06-13', Closed: true }]);
+  const hours = await read('?From=2028-06-01&To=2028-06-20');
+  expect(intervalsOf(hours, 'Day').map(({ LocalDate }) => LocalDate)).toEqual(['2028-06-06', '2028-06-20']);
 });
 
 test('rules and exceptions that were put are what opens the room', async () => {

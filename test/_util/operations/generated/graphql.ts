@@ -637,9 +637,9 @@ export type ListLessonsQueryVariables = Exact<{
 
 export type ListLessonsQuery = { lessons: { nodes: Array<{ lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, kopplungId: string | null, privat: boolean, bookingId: string, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
 
-export type OwnRulesFragment = { resourceId: string, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> };
+export type OwnRulesFragment = { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> };
 
-export type OwnExceptionsFragment = { resourceId: string, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> };
+export type OwnExceptionsFragment = { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> };
 
 export type OpeningHoursQueryVariables = Exact<{
   locationId: string | number;
@@ -656,7 +656,7 @@ export type OwnHoursQueryVariables = Exact<{
 }>;
 
 
-export type OwnHoursQuery = { openingRules: { resourceId: string, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }, openingExceptions: { resourceId: string, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> } };
+export type OwnHoursQuery = { openingRules: { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }, openingExceptions: { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> } };
 
 export type SetOpeningRulesMutationVariables = Exact<{
   resourceId: string | number;
@@ -668,7 +668,7 @@ export type SetOpeningRulesMutationVariables = Exact<{
 export type SetOpeningRulesMutation = { result:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'OpeningRuleList', resourceId: string, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }
+    | { __typename: 'OpeningRuleList', locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ field: string | null, pointer: string | null, code: string }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
@@ -683,9 +683,39 @@ export type SetOpeningExceptionsMutationVariables = Exact<{
 export type SetOpeningExceptionsMutation = { result:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'OpeningExceptionList', resourceId: string, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> }
+    | { __typename: 'OpeningExceptionList', locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> }
     | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ field: string | null, pointer: string | null, code: string }> }
     | { __typename: 'VersionProblem', code: string, message: string }
+   };
+
+export type OwnHoursOfLocationQueryVariables = Exact<{
+  locationId: string | number;
+}>;
+
+
+export type OwnHoursOfLocationQuery = { rules: { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }, exceptions: { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> } };
+
+export type SetHoursOfLocationMutationVariables = Exact<{
+  locationId: string | number;
+  rulesVersion: number;
+  rules: Array<OpeningRuleInput> | OpeningRuleInput;
+  exceptionsVersion: number;
+  exceptions: Array<OpeningExceptionInput> | OpeningExceptionInput;
+}>;
+
+
+export type SetHoursOfLocationMutation = { rules:
+    | { __typename: 'ForbiddenProblem' }
+    | { __typename: 'NotFoundProblem' }
+    | { __typename: 'OpeningRuleList', locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }
+    | { __typename: 'ValidationProblem' }
+    | { __typename: 'VersionProblem' }
+  , exceptions:
+    | { __typename: 'ForbiddenProblem' }
+    | { __typename: 'NotFoundProblem' }
+    | { __typename: 'OpeningExceptionList', locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> }
+    | { __typename: 'ValidationProblem' }
+    | { __typename: 'VersionProblem' }
    };
 
 export type BatchEntryMembersFragment = { id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { personId: string, displayName: string } };
@@ -920,6 +950,7 @@ export const BookingProblemFragmentDoc = new TypedDocumentString(`
 }`, {"fragmentName":"BookingProblem"}) as unknown as TypedDocumentString<BookingProblemFragment, unknown>;
 export const OwnRulesFragmentDoc = new TypedDocumentString(`
     fragment OwnRules on OpeningRuleList {
+  locationId
   resourceId
   version
   items {
@@ -936,6 +967,7 @@ export const OwnRulesFragmentDoc = new TypedDocumentString(`
     `, {"fragmentName":"OwnRules"}) as unknown as TypedDocumentString<OwnRulesFragment, unknown>;
 export const OwnExceptionsFragmentDoc = new TypedDocumentString(`
     fragment OwnExceptions on OpeningExceptionList {
+  locationId
   resourceId
   version
   items {
@@ -2147,6 +2179,7 @@ export const OwnHoursDocument = new TypedDocumentString(`
   }
 }
     fragment OwnRules on OpeningRuleList {
+  locationId
   resourceId
   version
   items {
@@ -2161,6 +2194,7 @@ export const OwnHoursDocument = new TypedDocumentString(`
   }
 }
 fragment OwnExceptions on OpeningExceptionList {
+  locationId
   resourceId
   version
   items {
@@ -2200,6 +2234,7 @@ export const SetOpeningRulesDocument = new TypedDocumentString(`
   }
 }
     fragment OwnRules on OpeningRuleList {
+  locationId
   resourceId
   version
   items {
@@ -2236,6 +2271,7 @@ export const SetOpeningExceptionsDocument = new TypedDocumentString(`
   }
 }
     fragment OwnExceptions on OpeningExceptionList {
+  locationId
   resourceId
   version
   items {
@@ -2252,6 +2288,100 @@ export const SetOpeningExceptionsDocument = new TypedDocumentString(`
     reason
   }
 }`) as unknown as TypedDocumentString<SetOpeningExceptionsMutation, SetOpeningExceptionsMutationVariables>;
+export const OwnHoursOfLocationDocument = new TypedDocumentString(`
+    query OwnHoursOfLocation($locationId: ID!) {
+  rules: locationOpeningRules(locationId: $locationId) {
+    ...OwnRules
+  }
+  exceptions: locationOpeningExceptions(locationId: $locationId) {
+    ...OwnExceptions
+  }
+}
+    fragment OwnRules on OpeningRuleList {
+  locationId
+  resourceId
+  version
+  items {
+    id
+    locationId
+    resourceId
+    weekdays
+    opens
+    closes
+    validFrom
+    validTo
+  }
+}
+fragment OwnExceptions on OpeningExceptionList {
+  locationId
+  resourceId
+  version
+  items {
+    id
+    locationId
+    resourceId
+    fromDate
+    toDate
+    closed
+    periods {
+      opens
+      closes
+    }
+    reason
+  }
+}`) as unknown as TypedDocumentString<OwnHoursOfLocationQuery, OwnHoursOfLocationQueryVariables>;
+export const SetHoursOfLocationDocument = new TypedDocumentString(`
+    mutation SetHoursOfLocation($locationId: ID!, $rulesVersion: Int!, $rules: [OpeningRuleInput!]!, $exceptionsVersion: Int!, $exceptions: [OpeningExceptionInput!]!) {
+  rules: setLocationOpeningRules(
+    locationId: $locationId
+    version: $rulesVersion
+    items: $rules
+  ) {
+    __typename
+    ...OwnRules
+  }
+  exceptions: setLocationOpeningExceptions(
+    locationId: $locationId
+    version: $exceptionsVersion
+    items: $exceptions
+  ) {
+    __typename
+    ...OwnExceptions
+  }
+}
+    fragment OwnRules on OpeningRuleList {
+  locationId
+  resourceId
+  version
+  items {
+    id
+    locationId
+    resourceId
+    weekdays
+    opens
+    closes
+    validFrom
+    validTo
+  }
+}
+fragment OwnExceptions on OpeningExceptionList {
+  locationId
+  resourceId
+  version
+  items {
+    id
+    locationId
+    resourceId
+    fromDate
+    toDate
+    closed
+    periods {
+      opens
+      closes
+    }
+    reason
+  }
+}`) as unknown as TypedDocumentString<SetHoursOfLocationMutation, SetHoursOfLocationMutationVariables>;
 export const SubmitCreateDocument = new TypedDocumentString(`
     mutation SubmitCreate($jobs: [LessonJobInput!]!, $options: BatchOptions) {
   result: createLessonJobs(jobs: $jobs, options: $options) {
