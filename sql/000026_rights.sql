@@ -24,6 +24,7 @@ create table policy (
   needs_approval boolean not null default false,
   may_skip_approval integer[] not null default '{}',
   may_decide integer[] not null default '{}',
+  may_book_for_others integer[] not null default '{}',
   lead_minutes integer check (lead_minutes > 0),
   ahead_days integer check (ahead_days > 0),
   longest_minutes integer check (longest_minutes > 0),
@@ -34,9 +35,9 @@ create table policy (
   constraint policy_name unique (mandator_id, name_key)
 );
 create trigger policy_version before update on policy for each row
-  when ((old.name, old.may_see, old.may_book, old.needs_approval, old.may_skip_approval, old.may_decide,
+  when ((old.name, old.may_see, old.may_book, old.needs_approval, old.may_skip_approval, old.may_decide, old.may_book_for_others,
       old.lead_minutes, old.ahead_days, old.longest_minutes, old.quota_minutes_per_week, old.quota_bookings_per_week)
-    is distinct from (new.name, new.may_see, new.may_book, new.needs_approval, new.may_skip_approval, new.may_decide,
+    is distinct from (new.name, new.may_see, new.may_book, new.needs_approval, new.may_skip_approval, new.may_decide, new.may_book_for_others,
       new.lead_minutes, new.ahead_days, new.longest_minutes, new.quota_minutes_per_week, new.quota_bookings_per_week))
   execute function count_version();
 create index policy_hiding on policy (mandator_id) where may_see <> '{}';
@@ -44,7 +45,7 @@ create index policy_hiding on policy (mandator_id) where may_see <> '{}';
 -- In place of foreign keys, which arrays cannot have: a list without its last group would be open to everybody.
 create function check_policy_groups() returns trigger language plpgsql as $$
 declare
-  named integer[] := new.may_see || new.may_book || new.may_skip_approval || new.may_decide;
+  named integer[] := new.may_see || new.may_book || new.may_skip_approval || new.may_decide || new.may_book_for_others;
   found integer[];
 begin
   select array_agg(id) into found from (
@@ -54,12 +55,12 @@ begin
   end if;
   return new;
 end $$;
-create trigger policy_groups before insert or update of may_see, may_book, may_skip_approval, may_decide on policy
+create trigger policy_groups before insert or update of may_see, may_book, may_skip_approval, may_decide, may_book_for_others on policy
   for each row execute function check_policy_groups();
 create function check_group_unused() returns trigger language plpgsql as $$
 begin
   if exists (select from policy where mandator_id = old.mandator_id
-      and old.id = any (may_see || may_book || may_skip_approval || may_decide)) then
+      and old.id = any (may_see || may_book || may_skip_approval || may_decide || may_book_for_others)) then
     raise foreign_key_violation using message = 'a policy names the group', constraint = 'policy_groups';
   end if;
   return old;

@@ -1,6 +1,6 @@
 /**
- * Who may do what (contract 3): no other module looks at a caller's role. Also the version check, which all changes of
- * master data share.
+ * Who may do what (contract 3): no other module looks at a caller's role, or at its groups. Also the version check, which all
+ * changes of master data share.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Versions, Viewer } from './context.ts';
@@ -28,6 +28,8 @@ export type Policy = {
   maySkipApproval: readonly number[];
   /** Who decides, besides Admins. */
   mayDecide: readonly number[];
+  /** Who books for other persons, besides Admins. */
+  mayBookForOthers: readonly number[];
   /** Rules for those who book; null: none. */
   leadMinutes: number | null;
   aheadDays: number | null;
@@ -68,18 +70,6 @@ export const sightColumns = [
   hiddenRooms.as('hiddenRooms'),
 ] as const;
 
-/** Whether the caller may book what has this policy. */
-export const mayBookUnder = (viewer: Viewer, policy: Policy | null): boolean =>
-  !policy?.mayBook.length || viewer.role === 'Admin' || isOfSome(viewer, policy.mayBook);
-
-/** Whether what the caller books waits for a decision. */
-export const mustAsk = (viewer: Viewer, policy: Policy | null): boolean =>
-  Boolean(policy?.needsApproval) && viewer.role !== 'Admin' && !isOfSome(viewer, policy?.maySkipApproval ?? []);
-
-/** Whether the caller decides about what waits. */
-export const mayDecide = (viewer: Viewer, policy: Policy | null): boolean =>
-  viewer.role === 'Admin' || isOfSome(viewer, policy?.mayDecide ?? []);
-
 /** The resources whose status a display may see; null for a person. */
 export const roomsShown = (viewer: Viewer): readonly number[] | null =>
   isDisplay(viewer) ? (viewer.display?.resourceIds ?? []) : null;
@@ -108,13 +98,24 @@ export const maySeePrivate = (viewer: Viewer, owners: readonly (number | null | 
 
 type Participant = { personId: number | null } | null;
 
-/** Whether the caller may see the content of a booking. A display sees only the content of bookings that it made. */
-export function maySee(
-  viewer: Viewer,
-  { isPrivate, organizer, createdBy }: { isPrivate: boolean; organizer: Participant; createdBy: Participant },
-): boolean {
+type Shown = {
+  isPrivate: boolean;
+  organizer: Participant;
+  createdBy: Participant;
+  /** Of a request: the groups that may decide about it. */
+  deciders?: readonly number[] | null;
+  decision?: { by: Participant } | null;
+};
+
+/**
+ * Whether the caller may see the content of a booking. A display sees only the content of bookings that it made; whoever
+ * may decide about a request, or has decided about it, sees what it is about.
+ */
+export function maySee(viewer: Viewer, { isPrivate, organizer, createdBy, deciders, decision }: Shown): boolean {
   if (isDisplay(viewer)) return createdBy?.personId === viewer.personId;
-  return !isPrivate || maySeePrivate(viewer, [organizer?.personId, createdBy?.personId]);
+  if (!isPrivate || maySeePrivate(viewer, [organizer?.personId, createdBy?.personId, decision?.by?.personId]))
+    return true;
+  return deciders != null && isOfSome(viewer, deciders);
 }
 
 /** @throws Forbidden for a display that may not book */
@@ -135,15 +136,19 @@ export function checkBooker(viewer: Viewer): void {
 /** Whether the caller books for itself only: an Importer has no more rights over bookings than a User. */
 const actsForItself = ({ role }: Pick<Viewer, 'role'>): boolean => role === 'User' || role === 'Importer';
 
-/** @throws Forbidden for a User or an Importer who blocks a resource or books for another person */
-export function checkOnBehalf(
-  { role, personId }: Viewer,
-  { kind, organizerId = personId }: { kind: string; organizerId?: number | undefined },
-): void {
-  if (!actsForItself({ role })) return;
-  if (kind === 'Block') throw new Forbidden('Only an Admin blocks a resource; ask one of yours.');
-  if (organizerId !== personId)
-    throw new Forbidden('Only an Admin books for somebody else; leave OrganizerId out to book for yourself.');
+/** @throws Forbidden for a User or an Importer who blocks a resource */
+export function checkKind({ role }: Viewer, kind: string): void {
+  if (kind === 'Block' && actsForItself({ role }))
+    throw new Forbidden('Only an Admin blocks a resource; ask one of yours.');
+}
+
+/** @throws Forbidden for a User or an Importer who books for another person, unless the policy lets one of its groups do so */
+export function checkOnBehalf(viewer: Viewer, policy: Policy | null, organizerId = viewer.personId): void {
+  if (!actsForItself(viewer) || organizerId === viewer.personId) return;
+  if (policy && isOfSome(viewer, policy.mayBookForOthers)) return;
+  throw new Forbidden(
+    'Only an Admin, or a group that the policy of the resource names, books for somebody else; leave OrganizerId out to book for yourself.',
+  );
 }
 
 /** @throws Forbidden for a User or an Importer who neither made nor organizes the booking; an Admin or a display may change any */
@@ -152,8 +157,78 @@ export function checkOwner({ role, personId }: Viewer, owners: readonly (number 
     throw new Forbidden('This booking is another person’s; ask its organizer or an Admin.');
 }
 
-/** Whether the caller may book in the past and outside of opening hours. */
+/** Whether the caller may book in the past and outside of opening hours, and beyond the limits of policies. */
 export const mayBookAnytime = ({ role }: Viewer): boolean => role === 'Admin';
+
+/** Whether the caller may book resources of a policy. Whoever decides about bookings there, or books for others, may book too. */
+export function mayBookUnder(viewer: Viewer, policy: Policy | null): boolean {
+  // A display books its own resources, if an Admin lets it book at all.
+  if (!policy || !actsForItself(viewer) || policy.mayBook.length === 0) return true;
+  return isOfSome(viewer, [...policy.mayBook, ...policy.mayDecide, ...policy.mayBookForOthers]);
+}
+
+/** The condition of `mayBookUnder` in SQL, on the table policy. */
+export const bookablePolicies = (viewer: Viewer): RawBuilder<boolean> =>
+  actsForItself(viewer)
+    ? sql`(policy.may_book = '{}'
+        or (policy.may_book || policy.may_decide || policy.may_book_for_others) && ${viewer.groupIds}::integer[])`
+    : sql`true`;
+
+/** @throws Forbidden for a caller who may not book the resource */
+export function checkMayBook(
+  viewer: Viewer,
+  { name, policy }: { name: string; policy: (Policy & { name: string }) | null },
+): void {
+  if (!policy || mayBookUnder(viewer, policy)) return;
+  throw new Forbidden(
+    `The policy ${policy.name} lets certain groups alone book ${name}; choose another resource, or ask an Admin to add you to one of them.`,
+  );
+}
+
+/** Whether what the caller books has to be approved. */
+export const mustAsk = (viewer: Viewer, policy: Policy | null): boolean =>
+  policy?.needsApproval === true &&
+  actsForItself(viewer) &&
+  !isOfSome(viewer, [...policy.maySkipApproval, ...policy.mayDecide]);
+
+export type BookingLimits = Pick<
+  Policy,
+  'leadMinutes' | 'aheadDays' | 'longestMinutes' | 'quotaMinutesPerWeek' | 'quotaBookingsPerWeek'
+>;
+const noLimits: BookingLimits = {
+  leadMinutes: null,
+  aheadDays: null,
+  longestMinutes: null,
+  quotaMinutesPerWeek: null,
+  quotaBookingsPerWeek: null,
+};
+
+/**
+ * The limits of a policy that bind what the caller does with a booking of the organizer: none an Admin. A display books from
+ * now on, so that no lead time fits; what it books itself is nobody's, and counts for no quota.
+ */
+export function limitsFor(viewer: Viewer, policy: Policy | null, organizerId: number | null): BookingLimits {
+  if (!policy || mayBookAnytime(viewer)) return noLimits;
+  if (!isDisplay(viewer)) return policy;
+  const { longestMinutes } = policy;
+  return organizerId === viewer.personId ? { ...noLimits, longestMinutes } : { ...policy, leadMinutes: null };
+}
+
+/** The groups for which the caller decides about requests; null for an Admin, who decides about all. */
+export const groupsOfDecider = (viewer: Viewer): readonly number[] | null =>
+  viewer.role === 'Admin' ? null : viewer.groupIds;
+
+/** Whether the caller decides about what waits. */
+export const mayDecide = (viewer: Viewer, policy: Policy | null): boolean =>
+  viewer.role === 'Admin' || isOfSome(viewer, policy?.mayDecide ?? []);
+
+/** @throws Forbidden for a caller who may not decide about requests of the resource */
+export function checkDecider(viewer: Viewer, { name, policy }: { name: string; policy: Policy | null }): void {
+  if (mayDecide(viewer, policy)) return;
+  throw new Forbidden(
+    `Only an Admin and the groups that the policy of ${name} names decide about its requests; ask one of them.`,
+  );
+}
 
 /** @throws Forbidden for a display */
 export function checkBatchUser(viewer: Viewer): void {

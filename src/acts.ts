@@ -2,8 +2,18 @@
 import type { Act } from './context.ts';
 import type { Database, Transaction } from './db/database.ts';
 
-/** What acts of Admins are about. */
-export const auditSubjects = ['Tenant', 'Location', 'Resource', 'Person', 'Pin', 'Display', 'Group', 'Policy'] as const;
+/** What acts of Admins and decisions are about. */
+export const auditSubjects = [
+  'Tenant',
+  'Location',
+  'Resource',
+  'Person',
+  'Pin',
+  'Display',
+  'Group',
+  'Policy',
+  'Booking',
+] as const;
 
 /** What an act was about; what is about a person has the name of that person, who may be forgotten. */
 export type Subject = { noun: (typeof auditSubjects)[number]; id: number } & ({ name: string } | { personId: number });

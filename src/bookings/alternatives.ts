@@ -1,12 +1,13 @@
 /** Alternatives to a wanted booking whose place is occupied: other resources, other times. */
 import { sql } from 'kysely';
-import { inReach } from '../access.ts';
+import { bookablePolicies, inReach, limitsFor } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { dayLength } from '../time/days.ts';
-import { occupiedBy, readOpenness, type Wanted } from './occupation.ts';
+import { type BookableRoom, occupiedBy, policyOf, readOpenness, readRooms, type Wanted } from './occupation.ts';
 import type { Alternative } from './occupied.ts';
+import { listLimitFaults } from './rules.ts';
 
 const mostAlternatives = 5;
 const mostResources = 3;
@@ -21,7 +22,7 @@ const minute = 60_000;
 /**
  * Suggests up to 5 places. First come up to 3 other active resources of the location that are open and free at the same
  * time, of the same kind and at least the same capacity (nearest first), then the next times within 7 days at which the
- * resource itself is open and free.
+ * resource itself is open and free. All of them are within the rights of the viewer and the limits of policies, but for quotas.
  * @param others the other bookings of the series: a resource must be free for these too; no other times are suggested
  */
 export async function suggestAlternatives(
@@ -32,7 +33,7 @@ export async function suggestAlternatives(
 ): Promise<Alternative[]> {
   const resources = await findResources(db, viewer, [wanted, ...others]);
   if (others.length > 0) return resources;
-  const times = await findTimes(db, viewer.mandatorId, wanted, new Date());
+  const times = await findTimes(db, viewer, wanted, new Date());
   return [...resources, ...times].slice(0, mostAlternatives);
 }
 
@@ -41,15 +42,19 @@ async function findResources(db: Database, viewer: Viewer, series: readonly Want
   const [{ resourceId, start, end }] = series as [Wanted];
   const places = series.map(occupiedBy);
   // The inner query sorts and limits, so that `not exists` checks no more resources than needed.
-  const { rows } = await sql<{ id: number; name: string }>`
-    select id, name from (
-      select other.id, other.name, other.capacity - room.capacity as spare
+  const { rows } = await sql<Pick<BookableRoom, 'id' | 'name' | 'timeZone' | 'policy'>>`
+    select id, name, "timeZone", policy from (
+      select other.id, other.name, other.capacity - room.capacity as spare, location.time_zone as "timeZone",
+        ${policyOf} as policy
       from resource as room
       join resource as other on other.mandator_id = room.mandator_id and other.location_id = room.location_id
         and other.id <> room.id
+      join location on location.mandator_id = other.mandator_id and location.id = other.location_id
+      left join policy on policy.mandator_id = other.mandator_id and policy.id = other.policy_id
       where room.mandator_id = ${mandatorId} and room.id = ${resourceId}
         and other.active ${inReach(viewer, 'other.id')} and name_key(other.kind) = name_key(room.kind)
         and (room.capacity is null or other.capacity >= room.capacity)
+        and (other.policy_id is null or ${bookablePolicies(viewer)})
       order by spare nulls last, other.id
       limit ${Math.ceil(mostPlaces / places.length)}
     ) as other
@@ -74,29 +79,34 @@ async function findResources(db: Database, viewer: Viewer, series: readonly Want
   );
   return rows
     .filter(({ id }) => inRoom(id).every(isOpen))
+    .filter((room) => listLimitFaults(viewer, room, viewer.personId, series, new Date()).length === 0)
     .slice(0, mostResources)
     .map(({ id, name }) => ({ resourceId: id, resourceName: name, start, end }));
 }
 
 /** Finds the earliest possible start in each gap between the bookings of the resource. */
-async function findTimes(db: Database, mandatorId: number, wanted: Wanted, now: Date): Promise<Alternative[]> {
+async function findTimes(db: Database, viewer: Viewer, wanted: Wanted, now: Date): Promise<Alternative[]> {
+  const { mandatorId } = viewer;
   const { resourceId, setupMinutes, teardownMinutes } = wanted;
   const length = wanted.end.getTime() - wanted.start.getTime();
+  const [room] = (await readRooms(db, mandatorId, [resourceId])) as [BookableRoom];
+  const lead = (limitsFor(viewer, room.policy, viewer.personId).leadMinutes ?? 0) * minute;
   // A search that begins now begins at the next whole minute.
-  const first = Math.max(wanted.start.getTime(), Math.ceil(now.getTime() / minute) * minute);
+  const first = Math.max(wanted.start.getTime(), Math.ceil((now.getTime() + lead) / minute) * minute);
   const last = first + daysAhead * dayLength;
   const [open, { rows }] = await Promise.all([
     listOpenIntervals(db, mandatorId, [resourceId], new Date(first), new Date(last + length)),
-    sql<{ name: string; from: Date | null; to: Date | null }>`
-      select resource.name, lower(booking.occupied) as from, upper(booking.occupied) as to
-      from resource
-      left join booking on booking.resource_id = resource.id and booking.mandator_id = resource.mandator_id
-        and booking.status in ('Confirmed', 'Tentative') and booking.occupied && tstzrange(
+    sql<{ from: Date; to: Date }>`
+      select lower(occupied) as from, upper(occupied) as to from booking
+      where resource_id = ${resourceId} and mandator_id = ${mandatorId}
+        and status in ('Confirmed', 'Tentative') and occupied && tstzrange(
           ${new Date(first - setupMinutes * minute)}, ${new Date(last + length + teardownMinutes * minute)})
-      where resource.mandator_id = ${mandatorId} and resource.id = ${resourceId}
-      order by lower(booking.occupied)`.execute(db),
+      order by lower(occupied)`.execute(db),
   ]);
-  const taken = rows.flatMap(({ from, to }) => (from && to ? [{ from: from.getTime(), to: to.getTime() }] : []));
+  const taken = rows.map(({ from, to }) => ({ from: from.getTime(), to: to.getTime() }));
+  const isWithinLimits = (start: number) =>
+    listLimitFaults(viewer, room, viewer.personId, [{ start: new Date(start), end: new Date(start + length) }], now)
+      .length === 0;
   const starts = (open.get(resourceId) ?? [always]).flatMap((stretch) => {
     let start = Math.max(Number(stretch.start), first);
     const found: number[] = [];
@@ -108,12 +118,15 @@ async function findTimes(db: Database, mandatorId: number, wanted: Wanted, now: 
     }
     return found;
   });
-  return starts.slice(0, mostAlternatives).map((start) => ({
-    resourceId,
-    resourceName: rows[0]!.name,
-    start: new Date(start),
-    end: new Date(start + length),
-  }));
+  return starts
+    .filter(isWithinLimits)
+    .slice(0, mostAlternatives)
+    .map((start) => ({
+      resourceId,
+      resourceName: room.name,
+      start: new Date(start),
+      end: new Date(start + length),
+    }));
 }
 
 const always = { start: Number.NEGATIVE_INFINITY, end: Number.POSITIVE_INFINITY };

@@ -7,18 +7,19 @@ import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { Conflict } from '../errors.ts';
 import type { Booking } from './booking.ts';
 import { checkIsOn } from './door.ts';
-import { checkIsActive, checkNotOver, type Held, holdBookings } from './held.ts';
+import { checkIsActive, checkIsDecided, checkNotOver, type Held, holdBookings } from './held.ts';
 import { readBack } from './reading.ts';
 import { keepUndo } from './undo.ts';
 
 /**
  * Checks a booking in; repeating it changes nothing.
  * @throws Conflict outside of the check-in time (the message names its limit), for a booking without check-in, and for one
- * that is cancelled or released; Forbidden, NotFound
+ * that is cancelled, released, or waits for approval; Forbidden, NotFound
  */
 export function checkIn(db: Database, viewer: Viewer, id: number): Promise<Booking> {
   return attend(db, viewer, id, async (trx, held, now) => {
     checkIsActive(held);
+    checkIsDecided(held);
     const { checkInFrom: from, checkInUntil: until } = held;
     if (!from || !until) throw new Conflict('This booking needs no check-in.');
     if (held.checkedInAt) return;
@@ -34,13 +35,14 @@ export function checkIn(db: Database, viewer: Viewer, id: number): Promise<Booki
 
 /**
  * Frees the resource before the end of the booking; Start and End stay as planned. Repeating it changes nothing.
- * @throws Conflict for a booking that is cancelled or over, and at a display for one that is neither on nor to be checked
+ * @throws Conflict for a booking that is cancelled, over, or waits for approval, and at a display for one that is neither on nor to be checked
  * in; Forbidden, NotFound
  */
 export function releaseBooking(db: Database, viewer: Viewer, id: number): Promise<Booking> {
   return attend(db, viewer, id, async (trx, held, now) => {
     if (held.status === 'Released') return;
     checkIsActive(held);
+    checkIsDecided(held);
     checkNotOver(held, now);
     checkIsOn(viewer, held, now);
     await sql`

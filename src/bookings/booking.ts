@@ -4,7 +4,7 @@ import type { Viewer } from '../context.ts';
 import type { Lektion } from './lektion.ts';
 import type { Questions } from './questions.ts';
 
-export const bookingStatuses = ['Confirmed', 'Tentative', 'Cancelled', 'Released'] as const;
+export const bookingStatuses = ['Requested', 'Confirmed', 'Tentative', 'Declined', 'Cancelled', 'Released'] as const;
 export type BookingStatus = (typeof bookingStatuses)[number];
 export const bookingKinds = ['Booking', 'Lesson', 'MailItem', 'Block'] as const;
 export type BookingKind = (typeof bookingKinds)[number];
@@ -16,6 +16,8 @@ export type Scope = (typeof scopes)[number];
 /** What a request for a series with conflicts makes: nothing, or the bookings without conflict. */
 export const conflictHandlings = ['Fail', 'Skip'] as const;
 export type ConflictHandling = (typeof conflictHandlings)[number];
+export const verdicts = ['Approved', 'Declined'] as const;
+export type DecisionVerdict = (typeof verdicts)[number];
 
 export type Booking = {
   id: number;
@@ -55,18 +57,28 @@ export type Booking = {
   lektion: Lektion | null;
   createdAt: Date;
   createdBy: { personId: number; displayName: string } | null;
+  /** Null when nobody has decided about it. `by` is null when it was declined because nobody did in time. */
+  decision: {
+    verdict: DecisionVerdict;
+    at: Date;
+    by: { personId: number; displayName: string } | null;
+    reason: string | null;
+  } | null;
   changedAt: Date;
   version: number;
 };
 
-/** A booking with all its content, before `asSeenBy` hides what the viewer may not see. */
-export type StoredBooking = Booking;
+/**
+ * A booking with all its content, before `asSeenBy` hides what the viewer may not see. `deciders` are the groups that may
+ * decide about it; null when it is not requested.
+ */
+export type StoredBooking = Booking & { deciders: readonly number[] | null };
 
 /** The statuses of bookings that occupy their resources. */
-export const occupyingStatuses: readonly BookingStatus[] = ['Confirmed', 'Tentative'];
+const occupyingStatuses: readonly BookingStatus[] = ['Requested', 'Confirmed', 'Tentative'];
 
 /** Whether a booking occupies its resource. */
-export const isActive = ({ status }: { status: string }) => occupyingStatuses.some((one) => one === status);
+export const isActive = ({ status }: { status: BookingStatus }) => occupyingStatuses.includes(status);
 
 /** The values that replace the content of a booking that the viewer may not see. */
 export const occupiedOnly = {
@@ -78,6 +90,7 @@ export const occupiedOnly = {
   recurrenceRule: null,
   lektion: null,
   createdBy: null,
+  decision: null,
 } as const;
 
 export function asSeenBy<Stored extends StoredBooking>(viewer: Viewer, stored: Stored): Stored {
@@ -96,6 +109,8 @@ export type BookingFilter = Questions & {
   /** The organizer. */
   personId?: number | undefined;
   seriesId?: number | undefined;
+  /** Requests about which the viewer may decide. */
+  toDecide?: boolean | undefined;
   status?: readonly BookingStatus[] | undefined;
   /** Whether they occupy their resources. */
   occupying?: boolean | undefined;

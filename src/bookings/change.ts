@@ -1,30 +1,28 @@
 /** Changes of the place, time or text of a booking, or of what is left of its series. */
-import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
-import { checkActor, checkBooker, checkVersion, inReach, mayBookAnytime } from '../access.ts';
+import { checkActor, checkBooker, checkMayBook, checkVersion, inReach, mayBookAnytime } from '../access.ts';
 import type { Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { Conflict, InvalidInput, PreconditionFailed } from '../errors.ts';
+import { PreconditionFailed } from '../errors.ts';
 import { suggestAlternatives } from './alternatives.ts';
 import type { Booking, BookingChanges, ConflictHandling, Scope } from './booking.ts';
-import { checkInAfter, checkInOf } from './check-in.ts';
 import { checkEndAtDoor, checkIsOn } from './door.ts';
-import { checkIsActive, checkNotOver, type Held, type Holding, holdBookings } from './held.ts';
+import { checkIsActive, checkNotOver, type Held, holdBookings, writeHeld } from './held.ts';
 import {
   type BookableRoom,
   checkOpeningHours,
   findConflicts,
   idSeenBy,
   lockRooms,
-  occupiedBy,
   roomOccupied,
   type Wanted,
   writeBookings,
 } from './occupation.ts';
 import type { RoomConflict } from './occupied.ts';
+import { checkQuotas } from './quota.ts';
 import { getBooking, readBack } from './reading.ts';
-import { areOnSameDate, atSameClock } from './recurrence.ts';
-import { checkActive, checkApart, checkTimes } from './rules.ts';
+import { checkActive, checkApart, checkLimits, checkTimes } from './rules.ts';
+import { hasOtherTimes, isMoved, isSame, type OldAndNew, planSteps, roomOf, takesMore } from './steps.ts';
 import { isExtendedAlready, keepUndo } from './undo.ts';
 
 const minute = 60_000;
@@ -119,9 +117,6 @@ export async function extendBooking(
   return await readBack(db, viewer, id);
 }
 
-/** A booking before and after its change. */
-type OldAndNew = { old: Held; to: Held };
-
 /** @returns the named booking as it was; or the conflicts, with nothing written */
 async function change(
   trx: Transaction,
@@ -134,14 +129,15 @@ async function change(
   checkVersion(named, versions);
   checkIsActive(named);
   if (meant.length === 0) checkNotOver(named, now);
-  const steps = planSteps(rooms, holding, changesOf(named, now), scope);
+  const steps = planSteps(viewer, rooms, holding, changesOf(named, now), scope);
   const moved = steps.filter(isMoved);
   await checkPlaces(trx, viewer, rooms, moved, now);
   const { free, conflicts } = await findFree(trx, viewer, moved, conflictHandling);
   const possible = [...steps.filter((step) => !isMoved(step)), ...free];
   if (conflicts.length > 0 && (conflictHandling === 'Fail' || possible.length === 0))
     return { conflicts, places: moved.map(({ to }) => to) };
-  await write(
+  await checkQuotas(trx, viewer, rooms, free);
+  await writeHeld(
     trx,
     viewer,
     possible.map(({ to }) => to),
@@ -171,55 +167,6 @@ async function lockPlaces(
   return await lockRooms(trx, mandatorId, [...rows.map((row) => row.id), ...wanted]);
 }
 
-function roomOf(rooms: readonly BookableRoom[], resourceId: number): BookableRoom {
-  const room = rooms.find(({ id }) => id === resourceId);
-  if (!room) throw new Conflict('A booking got another resource at this moment; send the same request again.');
-  return room;
-}
-
-/**
- * Lists the changes of the bookings; a booking that already is as requested is left out.
- * @throws InvalidInput when a series would move to another date
- */
-function planSteps(
-  rooms: readonly BookableRoom[],
-  { named, meant, now }: Holding,
-  changes: BookingChanges,
-  scope: Scope,
-): OldAndNew[] {
-  const { start, end, resourceId } = { ...named, ...changes };
-  const hasNewTimes = !isSame(start, named.start) || !isSame(end, named.end);
-  if (hasNewTimes && scope !== 'This' && named.seriesId !== null) {
-    const { timeZone } = roomOf(rooms, resourceId);
-    if (!areOnSameDate(named.start, start, timeZone)) throw otherDate();
-  }
-  const timesOf = (old: Held, timeZone: string) =>
-    old.id === named.id ? { start, end } : atSameClock(old.start, start, end, timeZone);
-  const steps = meant.map((old) => {
-    const to = { ...old, ...changes, start: old.start, end: old.end };
-    if (hasNewTimes) Object.assign(to, timesOf(old, roomOf(rooms, to.resourceId).timeZone));
-    const checkInSince = (since: Date) => checkInOf(roomOf(rooms, to.resourceId), to.kind, to, since);
-    Object.assign(to, checkInAfter(old, to, now, checkInSince));
-    return { old, to };
-  });
-  return steps.filter(({ old, to }) => !isDeepStrictEqual(old, to));
-}
-
-const isSame = (one: Date, other: Date) => one.getTime() === other.getTime();
-
-function otherDate(): InvalidInput {
-  const message =
-    'Start: must stay on its local date, because the rule of the series says the days; cancel the following bookings and make another series.';
-  return new InvalidInput(message, [{ field: 'Start', pointer: '/Start', code: 'OtherDate', message }]);
-}
-
-function isMoved({ old, to }: OldAndNew): boolean {
-  const places = [old, to].map((booking) => ({ ...occupiedBy(booking), resourceId: booking.resourceId }));
-  return hasOtherTimes({ old, to }) || !isDeepStrictEqual(places[0], places[1]);
-}
-
-const hasOtherTimes = ({ old, to }: OldAndNew) => !isSame(old.start, to.start) || !isSame(old.end, to.end);
-
 /** @throws InvalidInput, Conflict for a place that breaks the rules of bookings */
 async function checkPlaces(
   trx: Transaction,
@@ -239,6 +186,13 @@ async function checkPlaces(
   const [earliest] = timed.toSorted((one, other) => one.start.getTime() - other.start.getTime());
   if (earliest) checkTimes(viewer, earliest.kind, earliest, now);
   checkApart(moved.map(({ to }) => to));
+  for (const step of moved) {
+    const { old, to } = step;
+    const room = roomOf(rooms, to.resourceId);
+    if (takesMore(old, to)) checkMayBook(viewer, room);
+    const isElsewhere = old.resourceId !== to.resourceId || !isSame(old.start, to.start);
+    if (hasOtherTimes(step) || isElsewhere) checkLimits(viewer, room, to.organizerId, [to], now, isElsewhere);
+  }
   const opened = moved.filter((step) => hasOtherTimes(step) || step.old.resourceId !== step.to.resourceId);
   await checkOpeningHours(
     trx,
@@ -273,20 +227,4 @@ async function findFree(
     if (conflictHandling === 'Fail') break;
   }
   return { free, conflicts };
-}
-
-/** One statement, because the exclusion constraint is checked at its end: bookings of a series may swap places. */
-async function write(trx: Transaction, { mandatorId }: Viewer, bookings: readonly Held[]): Promise<void> {
-  if (bookings.length === 0) return;
-  const rows = bookings.map((booking) => ({ ...booking, ...occupiedBy(booking) }));
-  await sql`
-    update booking set resource_id = new."resourceId", occupied = tstzrange(new.from, new.to), status = new.status,
-      subject = new.subject, description = new.description, is_private = new."isPrivate",
-      setup_minutes = new."setupMinutes", teardown_minutes = new."teardownMinutes",
-      check_in_from = new."checkInFrom", check_in_until = new."checkInUntil", version = version + 1, changed_at = now()
-    from jsonb_to_recordset(${JSON.stringify(rows)}) as new(
-      id bigint, "resourceId" integer, "from" timestamptz, "to" timestamptz, status text, subject text, description text,
-      "isPrivate" boolean, "setupMinutes" smallint, "teardownMinutes" smallint,
-      "checkInFrom" timestamptz, "checkInUntil" timestamptz)
-    where booking.mandator_id = ${mandatorId} and booking.id = new.id`.execute(trx);
 }

@@ -1,7 +1,7 @@
 /** Creation of a booking or a series. */
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { checkActor, checkOnBehalf, isDisplay } from '../access.ts';
+import { checkActor, checkKind, checkMayBook, checkOnBehalf, isDisplay, mustAsk } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
@@ -23,8 +23,10 @@ import {
   writeBookings,
 } from './occupation.ts';
 import type { RoomConflict } from './occupied.ts';
+import { checkQuotas } from './quota.ts';
 import { atSameClock, expandRule } from './recurrence.ts';
-import { checkActive, checkApart, checkTimes } from './rules.ts';
+import { checkActive, checkApart, checkLimits, checkTimes } from './rules.ts';
+import { storedStatus } from './status.ts';
 import { findStored } from './stored.ts';
 import { keepUndo } from './undo.ts';
 
@@ -61,7 +63,7 @@ export async function createBooking(
   { idempotencyKey }: { idempotencyKey?: string | undefined },
 ): Promise<Created> {
   checkActor(viewer);
-  checkOnBehalf(viewer, wanted);
+  checkKind(viewer, wanted.kind);
   const outcome = await writeBookings(db, viewer, async (trx): Promise<Made | Refused> => {
     const claim = idempotencyKey ? await claimIdempotencyKey<Made>(trx, viewer, idempotencyKey) : undefined;
     const fingerprint = fingerprintOf(wanted);
@@ -137,6 +139,7 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
   }
   const ids = [idSeenBy(viewer, wanted.resourceId)];
   const rooms = await gather(() => readRooms(trx, viewer.mandatorId, ids));
+  if (rooms) checkRights(viewer, rooms[0] as BookableRoom, wanted);
   if (isDisplay(viewer)) await gather(() => checkWalkIn(viewer, wanted, new Date()));
   else {
     await gather(() => checkOrganizer(trx, viewer, wanted));
@@ -147,9 +150,17 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
     const [room] = rooms as [BookableRoom];
     const places = await gather(() => listPlaces(wanted, room.timeZone));
     await gather(() => checkOpeningHours(trx, viewer, places ?? [], wanted.kind));
+    const { organizerId = viewer.personId } = wanted;
+    await gather(() => checkLimits(viewer, room, organizerId, places ?? [], new Date()));
     if (places && faults.length === 0) return places;
   }
   throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+}
+
+/** @throws Forbidden for a caller who may not book the room, or not for this organizer */
+function checkRights(viewer: Viewer, room: BookableRoom, { organizerId }: NewBooking): void {
+  checkMayBook(viewer, room);
+  checkOnBehalf(viewer, room.policy, organizerId);
 }
 
 /** @throws InvalidInput for an unknown or inactive person */
@@ -199,6 +210,9 @@ async function make(trx: Transaction, viewer: Viewer, wanted: NewBooking, places
     const own = inTheWay.get(start.getTime());
     return own ? [{ start, end, conflicts: own }] : [];
   });
+  const { kind, organizerId = viewer.personId } = wanted;
+  const takings = free.map((place) => ({ old: null, to: { ...place, kind, organizerId } }));
+  await checkQuotas(trx, viewer, [room], takings);
   const made = { ...(await insert(trx, viewer, wanted, room, free)), skipped };
   for (const id of made.ids) await keepUndo(trx, viewer, 'Booked', { id, version: 0 });
   return made;
@@ -217,7 +231,8 @@ async function insert(
   const { organizerId = personId, recurrenceRule = null } = wanted;
   const occupied = places.map(occupiedBy);
   const now = new Date();
-  const checkIns = places.map((place) => checkInOf(room, kind, place, now));
+  const isRequest = mustAsk(viewer, room.policy);
+  const checkIns = places.map((place) => (isRequest ? null : checkInOf(room, kind, place, now)));
   const [origin, hasCome] = isDisplay(viewer) ? ['Display', true] : ['Api', false];
   const { rows } = await sql<{ id: number; seriesId: number | null }>`
     with series as (
@@ -225,10 +240,10 @@ async function insert(
       select ${mandatorId}::integer, ${recurrenceRule}::text where ${recurrenceRule}::text is not null
       returning id
     ), inserted as (
-      insert into booking (mandator_id, resource_id, kind, status, origin, subject, description, is_private,
+      insert into booking (mandator_id, resource_id, kind, status, approval, origin, subject, description, is_private,
         occupied, setup_minutes, teardown_minutes, organizer_id, created_by, series_id, check_in_from, check_in_until,
         checked_in_at)
-      select ${mandatorId}, ${room.id}, ${kind}, ${status}, ${origin}, ${subject}, ${description}, ${isPrivate},
+      select ${mandatorId}, ${room.id}, ${kind}, ${isRequest ? storedStatus.Requested : status}, ${isRequest ? 'Requested' : null}, ${origin}, ${subject}, ${description}, ${isPrivate},
         tstzrange(place.opens, place.closes), ${setupMinutes}, ${teardownMinutes}, ${organizerId}, ${personId},
         (select id from series), place.check_in_from, place.check_in_until,
         case when ${hasCome} and place.check_in_until is not null then now() end

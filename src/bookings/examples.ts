@@ -15,6 +15,7 @@ export const newBooking = {
 };
 export const bookingChanges = { Subject: 'Fachschaft Physik und Chemie', Description: null };
 export const extension = { Minutes: 15 };
+export const decision = { Verdict: 'Declined', Reason: 'The room is being painted.' };
 
 export const booking = {
   Id: 4711,
@@ -43,6 +44,7 @@ export const booking = {
   Lektion: null,
   CreatedAt: '2027-01-11T09:12:00Z',
   CreatedBy: person,
+  Decision: null,
   ChangedAt: '2027-01-11T09:12:00Z',
   Version: 1,
 };
@@ -73,5 +75,14 @@ export const createdBooking = {
   },
 };
 
+export const declined = {
+  Status: 'Declined',
+  CheckIn: null,
+  Decision: {
+    ...decision,
+    DecidedAt: '2027-01-11T10:00:00Z',
+    DecidedBy: { PersonId: 3, DisplayName: 'Anna Weber' },
+  },
+};
 export const changed = (changes: object) => ({ ...booking, ...changes, Version: 2 });
 export const page = { Items: [booking], NextCursor: null };

@@ -9,6 +9,8 @@ import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { sortOrder } from '../query-parameters.ts';
 import { addCreation, addOccupied } from './creation-graphql.ts';
+import { decisionBody, verdict } from './decision-wire.ts';
+import { bookingFilter, bookingOrder } from './list-wire.ts';
 import * as bookings from './service.ts';
 import * as wire from './wire.ts';
 
@@ -17,6 +19,7 @@ function addBooking(builder: Builder) {
   const kind = enumType(builder, wire.bookingKind);
   const order = enumType(builder, sortOrder);
   enumType(builder, wire.originSystem);
+  enumType(builder, verdict);
   enumType(builder, bookings.lessonStatus);
   const parts = {
     LessonOrigin: bookings.lessonOrigin,
@@ -24,6 +27,7 @@ function addBooking(builder: Builder) {
     Organizer: wire.organizer,
     CheckIn: wire.checkIn,
     BookingOrigin: wire.origin,
+    Decision: wire.decision,
   };
   for (const [name, schema] of Object.entries(parts)) recordType(builder, name, schema);
   const booking = builder.objectRef<bookings.Booking>('Booking').implement({
@@ -52,7 +56,7 @@ function addBooking(builder: Builder) {
 type BookingTypes = ReturnType<typeof addBooking>;
 
 const addFilter = (builder: Builder) =>
-  filterType(builder, 'BookingFilter', 'Which bookings; members that are left out do not count.', wire.bookingFilter);
+  filterType(builder, 'BookingFilter', 'Which bookings; members that are left out do not count.', bookingFilter);
 
 type FilterType = ReturnType<typeof addFilter>;
 
@@ -71,7 +75,7 @@ function addQueries(builder: Builder, { booking, order }: BookingTypes, filter: 
       type: connection,
       args: {
         filter: t.arg({ type: filter, required: true, description: 'Which ones.' }),
-        order: t.arg({ type: order, description: wire.bookingOrder.description ?? '' }),
+        order: t.arg({ type: order, description: bookingOrder.description ?? '' }),
         ...pageArguments(t.arg),
       },
       complexity: pageCost,
@@ -87,6 +91,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
   const scope = enumType(builder, wire.scope);
   const conflictHandling = enumType(builder, wire.conflictHandling);
   const input = bodyType(builder, 'ChangeBookingInput', wire.bookingChanges);
+  const decision = bodyType(builder, 'DecisionInput', decisionBody);
   const description = 'The booking, or why not.';
   const result = builder.errorUnion('BookingResult', {
     description,
@@ -142,6 +147,22 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
           const versions = version == null ? undefined : [version];
           return bookings.cancelBooking(context.db, viewer, id, versions, scope ?? 'This');
         },
+      }),
+      decideBooking: t.field({
+        type: result,
+        args: {
+          id,
+          version: t.arg.int({ required: true, description: 'The version that was read.' }),
+          input: t.arg({ type: decision, required: true, description: 'What is decided.' }),
+          scope: whichOnes,
+        },
+        description:
+          'Approves or declines a booking that waits for approval, for Admins and those whom the policy of its resource names. Who repeats its own decision changes nothing.',
+        resolve: (_root, { id, version, input, scope }, call) =>
+          bookings.decideBooking(call.context.db, call, id, [version], {
+            ...input,
+            scope: scope ?? 'This',
+          }),
       }),
       checkIn: t.field({
         type: result,

@@ -1,12 +1,13 @@
-/** Locks bookings for a change until the transaction ends. */
+/** Locks bookings for a change until the transaction ends, and writes them. */
 import { sql } from 'kysely';
 import { checkOwner, inReach } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict, NotFound } from '../errors.ts';
-import { type BookingKind, type BookingStatus, isActive, type Scope } from './booking.ts';
+import { type BookingKind, type BookingStatus, type DecisionVerdict, isActive, type Scope } from './booking.ts';
 import { refuseAtDoor } from './door.ts';
-import type { Wanted } from './occupation.ts';
+import { occupiedBy, type Wanted } from './occupation.ts';
+import { statusOf, storedStatus } from './status.ts';
 
 /** The members of a booking that changes read or write. */
 export type Held = Wanted & {
@@ -21,35 +22,40 @@ export type Held = Wanted & {
   checkInUntil: Date | null;
   checkedInAt: Date | null;
   createdAt: Date;
+  organizerId: number | null;
+  decision: { verdict: DecisionVerdict; personId: number | null } | null;
   version: number;
 };
 
 /** `named` is the booking whose id the client sends, `meant` the bookings of its series in the scope of the change. */
 export type Holding = { named: Held; meant: Held[]; now: Date };
 
-type HeldRow = Held & { organizerId: number | null; createdBy: number | null; now: Date };
+type HeldRow = Held & { createdBy: number | null; now: Date };
 
 /**
  * Locks the named booking and, with a scope, those of its series that are active and not over: all, or from this one on.
  * The bookings are locked in the order of their ids. `now` is the time of the database.
  * @throws NotFound, also at a display for a booking of another room; Conflict with the remedy for a lesson and a mail item,
- * and for a block at a display; Forbidden for a User who neither made nor organizes the booking (a display may change any)
+ * and for a block at a display; Forbidden for a User who neither made nor organizes the booking (a display may change any),
+ * unless the caller checks itself who may do what it does
  */
 export async function holdBookings(
   trx: Transaction,
   viewer: Viewer,
   id: number,
   scope: Scope = 'This',
+  { ownersOnly = true } = {},
 ): Promise<Holding> {
   const { mandatorId } = viewer;
   const series = sql`series_id = (select series_id from booking where mandator_id = ${mandatorId} and id = ${id}::bigint)`;
   const { rows } = await sql<HeldRow>`
-    select id, resource_id as "resourceId", kind, status, subject, description, is_private as "isPrivate",
+    select id, resource_id as "resourceId", kind, ${statusOf} as status, subject, description, is_private as "isPrivate",
       lower(occupied) + make_interval(mins => setup_minutes) as start,
       upper(occupied) - make_interval(mins => teardown_minutes) as "end",
       setup_minutes as "setupMinutes", teardown_minutes as "teardownMinutes", series_id as "seriesId",
       check_in_from as "checkInFrom", check_in_until as "checkInUntil", checked_in_at as "checkedInAt",
-      created_at as "createdAt", version, organizer_id as "organizerId", created_by as "createdBy", now() as now
+      created_at as "createdAt", version, organizer_id as "organizerId", created_by as "createdBy", now() as now,
+      case when decided_at is not null then json_build_object('verdict', approval, 'personId', decided_by) end as decision
     from booking
     where mandator_id = ${mandatorId} and (id = ${id}::bigint ${scope === 'This' ? sql`` : sql`or ${series}`})
       ${inReach(viewer, 'booking.resource_id')}
@@ -58,7 +64,7 @@ export async function holdBookings(
   if (!named) throw new NotFound('There is no booking of this id.');
   if (viewer.display && named.kind !== 'Booking') throw refuseAtDoor(named.kind);
   if (named.kind === 'Lesson' || named.kind === 'MailItem') throw await refuseForeign(trx, mandatorId, named);
-  checkOwner(viewer, [named.organizerId, named.createdBy]);
+  if (ownersOnly) checkOwner(viewer, [named.organizerId, named.createdBy]);
   const { now } = named;
   if (scope === 'This') return { named, meant: [named], now };
   const isMeant = (row: Held) =>
@@ -86,13 +92,44 @@ async function refuseForeign(trx: Transaction, mandatorId: number, { id, kind }:
   return new Conflict(`This booking ${of}; change lessons through api/v2.0/jobs/update.`);
 }
 
-/** @throws Conflict for what is cancelled or released */
+/** @throws Conflict for what is cancelled, declined or released */
 export function checkIsActive({ status }: Held): void {
+  if (status === 'Declined') throw new Conflict('This booking is declined; make a new one.');
   if (status === 'Cancelled') throw new Conflict('This booking is cancelled; make a new one.');
   if (status === 'Released') throw new Conflict('This booking is released; make a new one.');
+}
+
+/** @throws Conflict for a request, which does not take place yet */
+export function checkIsDecided({ status }: Held): void {
+  if (status === 'Requested')
+    throw new Conflict('This booking waits for approval; cancel it, or wait until somebody has decided about it.');
 }
 
 /** @throws Conflict for what has ended */
 export function checkNotOver({ end }: Held, now: Date): void {
   if (end <= now) throw new Conflict(`This booking is over since ${end.toISOString()}; it stays as it is.`);
+}
+
+/** Writes the members that a change may change. One statement, because the exclusion constraint is checked at its end: bookings of a series may swap places. */
+export async function writeHeld(trx: Transaction, { mandatorId }: Viewer, bookings: readonly Held[]): Promise<void> {
+  if (bookings.length === 0) return;
+  const rows = bookings.map((booking) => ({
+    ...{ ...booking, ...occupiedBy(booking), status: storedStatus[booking.status] },
+    isRequest: booking.status === 'Requested',
+  }));
+  await sql`
+    update booking set resource_id = new."resourceId", occupied = tstzrange(new.from, new.to), status = new.status,
+      subject = new.subject, description = new.description, is_private = new."isPrivate",
+      setup_minutes = new."setupMinutes", teardown_minutes = new."teardownMinutes",
+      check_in_from = new."checkInFrom", check_in_until = new."checkInUntil",
+      checked_in_at = case when not new."isRequest" then checked_in_at end,
+      approval = case when new."isRequest" then 'Requested' else approval end,
+      decided_at = case when not new."isRequest" then decided_at end,
+      decided_by = case when not new."isRequest" then decided_by end,
+      decision_reason = case when not new."isRequest" then decision_reason end, version = version + 1, changed_at = now()
+    from jsonb_to_recordset(${JSON.stringify(rows)}) as new(
+      id bigint, "resourceId" integer, "from" timestamptz, "to" timestamptz, status text, subject text, description text,
+      "isPrivate" boolean, "setupMinutes" smallint, "teardownMinutes" smallint,
+      "checkInFrom" timestamptz, "checkInUntil" timestamptz, "isRequest" boolean)
+    where booking.mandator_id = ${mandatorId} and booking.id = new.id`.execute(trx);
 }

@@ -5,7 +5,7 @@
  */
 import { sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { isDisplay, mayBookAnytime, maySee, mayShow } from '../access.ts';
+import { isDisplay, mayBookAnytime, maySee, mayShow, type Policy } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { type Database, stateIn, type Transaction } from '../db/database.ts';
 import { heldByOthers, transactWithin } from '../db/lock-timeout.ts';
@@ -28,7 +28,10 @@ export type BookableRoom = {
   /** Null: no check-in. */
   checkInMinutes: number | null;
   active: boolean;
+  policy: BookingPolicy | null;
 };
+
+export type BookingPolicy = Policy & { name: string };
 
 /** The place of a wanted booking; it occupies `[start - setup, end + teardown)`. */
 export type Wanted = {
@@ -59,6 +62,13 @@ export function occupiedBy({ start, end, setupMinutes, teardownMinutes }: Omit<W
 /** The id of a resource that is asked for; that of none where it is hidden from the caller. */
 export const idSeenBy = (viewer: Viewer, id: number): number => (mayShow(viewer, id) ? id : 0);
 
+/** A row of the table policy as a `BookingPolicy`; null where an outer join finds none. */
+export const policyOf = sql`case when policy.id is not null then json_build_object(
+  'id', policy.id, 'name', policy.name, 'maySee', may_see, 'mayBook', may_book, 'needsApproval', needs_approval,
+  'maySkipApproval', may_skip_approval, 'mayDecide', may_decide, 'mayBookForOthers', may_book_for_others, 'leadMinutes', lead_minutes, 'aheadDays', ahead_days,
+  'longestMinutes', longest_minutes, 'quotaMinutesPerWeek', quota_minutes_per_week,
+  'quotaBookingsPerWeek', quota_bookings_per_week) end`;
+
 /**
  * Reads the resources in the order of their ids.
  * @throws InvalidInput for an id that is not of this tenant
@@ -85,9 +95,11 @@ async function selectRooms(
   // bigint, so that an id beyond the range of `integer` is unknown instead of a database error.
   const { rows } = await sql<BookableRoom>`
     select resource.id, resource.name, resource.location_id as "locationId", location.time_zone as "timeZone",
-      resource.capacity, resource.kind, resource.check_in_minutes as "checkInMinutes", resource.active
+      resource.capacity, resource.kind, resource.check_in_minutes as "checkInMinutes", resource.active,
+      ${policyOf} as policy
     from resource
     join location on location.mandator_id = resource.mandator_id and location.id = resource.location_id
+    left join policy on policy.mandator_id = resource.mandator_id and policy.id = resource.policy_id
     where resource.mandator_id = ${mandatorId} and resource.id = any (${ids}::bigint[])
     order by resource.id ${locking}`.execute(db);
   if (rows.length < new Set(ids).size) throw unknownResource();

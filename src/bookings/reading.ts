@@ -9,7 +9,8 @@ import { getResource, type Resource } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import { asks } from './questions.ts';
-import { type BookingKey, findStored, hashStored, type ListFilter, listStored, type StoredWithKey } from './stored.ts';
+import type { BookingKey, ListFilter } from './selection.ts';
+import { findStored, hashStored, listStored, type StoredWithKey } from './stored.ts';
 
 const defaultDays = 31;
 const mostDays = 366;
@@ -59,7 +60,7 @@ export async function readBack(db: Database, viewer: Viewer, id: number): Promis
 
 /**
  * Lists bookings of any status in the order of their beginning, setup included. Without `from`, the window begins now;
- * without `to`, it lasts 31 days. The bookings of a series need no window.
+ * without `to`, it lasts 31 days. The bookings of a series, and the requests to decide, need no window.
  * @throws Forbidden for a display; Malformed for a window that ends before it begins or is longer than 366 days
  */
 export async function listBookings(
@@ -118,8 +119,10 @@ export async function hashForResource(
 }
 
 function withWindow(filter: BookingFilter & { order?: ListFilter['order'] }): ListFilter {
-  const { from, to, seriesId } = filter;
-  if (!from && !to && seriesId !== undefined && !asks(filter)) return { ...filter, seriesId };
+  const { from, to, seriesId, toDecide } = filter;
+  const needsWindow = from || to || asks(filter);
+  if (!needsWindow && seriesId !== undefined) return { ...filter, seriesId };
+  if (!needsWindow && toDecide) return { ...filter, toDecide };
   return { ...filter, ...windowOf(filter) };
 }
 

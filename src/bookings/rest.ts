@@ -5,7 +5,9 @@ import { id, paging } from '../query-parameters.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
 import { readIfMatch, readOptionalIfMatch, recordAnswer } from '../rest/versions.ts';
+import { decisionBody } from './decision-wire.ts';
 import * as examples from './examples.ts';
+import { bookingFilter, bookingOrder } from './list-wire.ts';
 import { roomConflict, toConflictRecord } from './occupied-wire.ts';
 import * as bookings from './service.ts';
 import * as wire from './wire.ts';
@@ -81,7 +83,7 @@ export const routes = [
     summary: 'List bookings',
     description:
       'The bookings of the tenant that occupy their resources between `From` and `To`, whatever their status, in the order in which they begin to. Several values are separated by commas or sent one by one. Of a private one others see only that it is there.',
-    query: wire.bookingFilter.extend({ Order: wire.bookingOrder, ...paging }),
+    query: bookingFilter.extend({ Order: bookingOrder, ...paging }),
     answers: {
       200: {
         description: 'One page of bookings.',
@@ -181,6 +183,30 @@ export const routes = [
       return recordAnswer(
         wire.toBookingRecord(await bookings.cancelBooking(db, viewer, params.id, versions, query.Scope)),
       );
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/:id/decide`,
+    summary: 'Approve or decline a booking',
+    description:
+      'Decides about a booking with the status Requested, and only in the version of `If-Match`: approved it is Confirmed, declined it is Declined, which is final. Of a series `Scope` takes the other requests along about which the caller may decide. Who sends its own decision again changes nothing.',
+    headers: ['If-Match'],
+    params,
+    query: z.strictObject({ Scope: scope }),
+    body: { schema: decisionBody, example: examples.decision },
+    answers: one('The booking as it is now.', examples.declined),
+    problems: {
+      403: 'Only an Admin, and the groups that the policy of the resource names, decide.',
+      409: 'The booking does not wait for approval, or would have begun already.',
+      412: 'The record has changed since the version of `If-Match`.',
+      428: '`If-Match` is missing.',
+    },
+    handle: async ({ db }, call) => {
+      const { params, query, body, headers } = call;
+      const decision = { ...toFields(body), scope: query.Scope };
+      const decided = await bookings.decideBooking(db, call, params.id, readIfMatch(headers), decision);
+      return recordAnswer(wire.toBookingRecord(decided));
     },
   }),
   route({

@@ -1,8 +1,9 @@
 /** Rules that apply to new and to changed bookings (contract 5.2). */
-import { mayBookAnytime } from '../access.ts';
+import { limitsFor, mayBookAnytime, mustAsk } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
-import { dayLength } from '../time/days.ts';
+import { addDays, dayLength } from '../time/days.ts';
+import { localDateOf, startOfDate } from '../time/zones.ts';
 import type { BookingKind } from './booking.ts';
 import { type BookableRoom, occupiedBy, type Wanted } from './occupation.ts';
 
@@ -32,6 +33,68 @@ export function checkTimes(
   else if (!mayBookAnytime(viewer) && end <= now)
     fault('End', 'InPast', 'is over already; only an Admin books what has been');
   if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+}
+
+const minute = 60_000;
+
+/**
+ * The faults of places by the policy of their resource: how early, how far ahead, and how long. Setup and teardown do not
+ * count. Of a series, the first place that breaks a rule is told.
+ * @param isNew whether the starts are wanted, and not only the ends
+ */
+export function listLimitFaults(
+  viewer: Viewer,
+  { policy, timeZone }: Pick<BookableRoom, 'policy' | 'timeZone'>,
+  organizerId: number | null,
+  places: readonly { start: Date; end: Date }[],
+  now: Date,
+  isNew = true,
+): FieldError[] {
+  const { leadMinutes, aheadDays, longestMinutes } = limitsFor(viewer, policy, organizerId);
+  const rule = `by the policy ${policy?.name}`;
+  const faults: FieldError[] = [];
+  const fault = (field: 'Start' | 'End', code: string, text: string) =>
+    faults.push({ field, pointer: `/${field}`, code, message: `${field}: ${text}.` });
+  const from = new Date(now.getTime() + (leadMinutes ?? 0) * minute);
+  const early = isNew && leadMinutes !== null && places.find(({ start }) => start < from);
+  if (early)
+    fault(
+      'Start',
+      'TooSoon',
+      `${early.start.toISOString()} must be at least ${inWords(leadMinutes)} from now ${rule}; choose ${from.toISOString()} or later`,
+    );
+  else if (mustAsk(viewer, policy) && places.some(({ start }) => start <= now))
+    fault('Start', 'TooSoon', `must be after now, because somebody has to approve it before ${rule}`);
+  if (isNew && aheadDays !== null) {
+    const until = startOfDate(addDays(localDateOf(now, timeZone), aheadDays + 1), timeZone);
+    const far = places.find(({ start }) => start >= until);
+    if (far)
+      fault(
+        'Start',
+        'TooFarAhead',
+        `${far.start.toISOString()} must be at most ${count(aheadDays, 'day')} ahead ${rule}; ask again on ${addDays(localDateOf(far.start, timeZone), -aheadDays)}`,
+      );
+  }
+  if (
+    longestMinutes !== null &&
+    places.some(({ start, end }) => end.getTime() - start.getTime() > longestMinutes * minute)
+  )
+    fault('End', 'TooLong', `must be at most ${inWords(longestMinutes)} after Start ${rule}`);
+  return faults;
+}
+
+/** @throws InvalidInput with each fault: codes TooSoon, TooFarAhead, TooLong */
+export function checkLimits(...about: Parameters<typeof listLimitFaults>): void {
+  const faults = listLimitFaults(...about);
+  if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
+}
+
+const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
+/** Minutes as whole days, hours or minutes. */
+export function inWords(minutes: number): string {
+  if (minutes > 0 && minutes % 1_440 === 0) return count(minutes / 1_440, 'day');
+  return minutes > 0 && minutes % 60 === 0 ? count(minutes / 60, 'hour') : count(Math.round(minutes), 'minute');
 }
 
 /** @throws Conflict for an inactive resource */

@@ -1,25 +1,26 @@
 /**
  * Bookings of resources (contract 5.2).
  *
- * Terms: while a booking is **active** (Confirmed or Tentative), it **occupies** its resource from Start minus setup to End
+ * Terms: while a booking is **active** (Requested, Confirmed or Tentative), it **occupies** its resource from Start minus setup to End
  * plus teardown, half-open. A **lesson** is a booking of Kind Lesson, which only the import writes; a **block** keeps a
  * resource from being booked. A **series** is a set of bookings that were created by one recurrence rule and are
- * independent afterwards. A **no-show** is a booking that has not been checked in by its limit.
+ * independent afterwards. A **request** is a booking that waits for approval. A **no-show** is a booking that has not been checked in by its limit.
  *
  * Invariants:
  * - No two active bookings of a resource overlap; an exclusion constraint of the database guards every write.
  * - A write that may occupy more of a resource first locks the rows of its resources, in the order of their ids.
- * - Cancelled and Released are final, with two exceptions: a cancelled lesson may take place again, and a display may undo
+ * - Cancelled, Declined and Released are final, with two exceptions: a cancelled lesson may take place again, and a display may undo
  *   its own release within a minute if the place is still free.
  * - `version` grows with every change and with nothing else; every change leaves a row in the outbox.
- * - Only the organizer, the creator and Admins see the content of a private booking; a display sees only the content of
+ * - Only the organizer, the creator, Admins, and who decides about it see the content of a private booking; a display sees only the content of
  *   bookings that it made.
  */
 export { checkIn, countNoShows, releaseBooking, releaseNoShows } from './attendance.ts';
-export { type Booking, type BookingKind, isActive, occupyingStatuses } from './booking.ts';
+export { type Booking, type BookingKind, isActive } from './booking.ts';
 export { cancelBooking } from './cancellation.ts';
 export { changeBooking, extendBooking } from './change.ts';
 export { type Created, createBooking } from './creation.ts';
+export { decideBooking, declineOverdue } from './decision.ts';
 export { type LessonOrigin, lessonOrigin, lessonStatus, toLessonOrigin } from './lektion.ts';
 export {
   bookMailItems,
@@ -44,6 +45,7 @@ export {
   windowOf,
 } from './reading.ts';
 export { lessonAnswers } from './search.ts';
+export { occupies } from './status.ts';
 export { forgetOldUndos, undoBooking } from './undo.ts';
 export { type BookingFrame, bookingTopic, frameLength, watchBookings } from './watch.ts';
 export { bookingKind, checkIn as checkInRecord } from './wire.ts';

@@ -1,24 +1,22 @@
 /** Queries for stored bookings with the names they refer to: by id, and as a list. */
 import { type RawBuilder, sql } from 'kysely';
-import { inReach } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { mostPerPage, type PageRequest } from '../db/paging.ts';
 import { executePrepared } from '../db/prepared.ts';
 import { type Asked, readById } from '../db/read-by-id.ts';
-import { type BookingFilter, occupyingStatuses, type StoredBooking } from './booking.ts';
+import type { DecisionVerdict, StoredBooking } from './booking.ts';
 import type { Lektion } from './lektion.ts';
 import { asks } from './questions.ts';
-import { amongVisible, selectAnswers } from './search.ts';
+import { type BookingKey, type ListFilter, selectRows } from './selection.ts';
+import { isRequested, statusOf } from './status.ts';
 
-/**
- * The beginning of the occupied range in microseconds, and the id, as beginnings coincide. The microseconds are a text: from
- * 2255 on they exceed the safe integers.
- */
-export type BookingKey = [micros: string, id: number];
 export type StoredWithKey = StoredBooking & { key: BookingKey };
 
-type StoredRow = Omit<StoredBooking, 'uid' | 'organizer' | 'checkIn' | 'origin' | 'lektion' | 'createdBy'> & {
+type StoredRow = Omit<
+  StoredBooking,
+  'uid' | 'organizer' | 'checkIn' | 'origin' | 'lektion' | 'createdBy' | 'decision'
+> & {
   mandatorUid: string;
   organizerId: number | null;
   organizerName: string | null;
@@ -33,6 +31,11 @@ type StoredRow = Omit<StoredBooking, 'uid' | 'organizer' | 'checkIn' | 'origin' 
   lessons: (Lektion & { jobId: string; lektionId: string })[] | null;
   creatorId: number | null;
   creatorName: string;
+  approval: 'Requested' | DecisionVerdict | null;
+  decidedAt: Date | null;
+  deciderId: number | null;
+  deciderName: string;
+  decisionReason: string | null;
   micros: string;
 };
 
@@ -48,7 +51,7 @@ const describeBookings = <More = unknown>(
     resource.location_id as "locationId", booking.subject, booking.description,
     lower(booking.occupied) + make_interval(mins => booking.setup_minutes) as start,
     upper(booking.occupied) - make_interval(mins => booking.teardown_minutes) as "end",
-    location.time_zone as "timeZone", booking.status, booking.kind,
+    location.time_zone as "timeZone", ${statusOf} as status, booking.kind,
     organizer.id as "organizerId", coalesce(organizer.name, booking.organizer_name) as "organizerName",
     case when organizer.erased_at is null then coalesce(organizer.email, booking.organizer_email) end as "organizerEmail",
     booking.is_private as "isPrivate", booking.series_id as "seriesId", series.recurrence_rule as "recurrenceRule",
@@ -57,6 +60,10 @@ const describeBookings = <More = unknown>(
     booking.checked_in_at as "checkedInAt", booking.origin as system, booking.batch_id as "batchId",
     booking.mail_item_id as "mailItemId",
     lesson.list as lessons, creator.id as "creatorId", creator.name as "creatorName",
+    booking.approval, booking.decided_at as "decidedAt", booking.decided_by as "deciderId", decider.name as "deciderName",
+    booking.decision_reason as "decisionReason", case when ${isRequested} then coalesce((
+      select may_decide from policy where policy.mandator_id = booking.mandator_id and policy.id = resource.policy_id), '{}')
+    end as deciders,
     booking.created_at as "createdAt", booking.changed_at as "changedAt", booking.version,
     (extract(epoch from lower(booking.occupied)) * 1000000)::bigint::text as micros
     ${more}
@@ -76,7 +83,8 @@ const describeBookings = <More = unknown>(
     where lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id and booking.kind = 'Lesson'
   ) as lesson on true
   left join person as creator
-    on creator.mandator_id = booking.mandator_id and creator.id = coalesce(booking.created_by, lesson.created_by)`;
+    on creator.mandator_id = booking.mandator_id and creator.id = coalesce(booking.created_by, lesson.created_by)
+  left join person as decider on decider.mandator_id = booking.mandator_id and decider.id = booking.decided_by`;
 
 /** The distinct members of all lists, in order; null if all lists are null. */
 function together(lists: readonly (string[] | null)[]): string[] | null {
@@ -88,6 +96,18 @@ function together(lists: readonly (string[] | null)[]): string[] | null {
 function toOrganizer({ organizerId, organizerName, organizerEmail }: StoredRow): StoredBooking['organizer'] {
   const displayName = organizerName ?? organizerEmail;
   return displayName === null ? null : { personId: organizerId, displayName, email: organizerEmail };
+}
+
+function toDecision({
+  approval,
+  decidedAt,
+  deciderId,
+  deciderName,
+  decisionReason,
+}: StoredRow): StoredBooking['decision'] {
+  if (decidedAt === null) return null;
+  const by = deciderId === null ? null : { personId: deciderId, displayName: deciderName };
+  return { verdict: approval as DecisionVerdict, at: decidedAt, by, reason: decisionReason };
 }
 
 /** Copies member by member: rest and spread of so many members cost more than all other work on a booking. */
@@ -137,6 +157,8 @@ function toStored(row: StoredRow): StoredWithKey {
         : null,
     createdAt: row.createdAt,
     createdBy: row.creatorId === null ? null : { personId: row.creatorId, displayName: row.creatorName },
+    decision: toDecision(row),
+    deciders: row.deciders,
     changedAt: row.changedAt,
     version: row.version,
   };
@@ -158,14 +180,9 @@ export async function findStored(db: Database, mandatorId: number, id: number): 
   return row && toStored(row);
 }
 
-/** A filter with its window, which only the bookings of a series do not need. */
-export type ListFilter = BookingFilter & {
-  order?: 'Ascending' | 'Descending' | undefined;
-} & ({ from: Date; to: Date } | { seriesId: number });
-
 /** The most frequent read is prepared. Other filters make too many statements, longer pages need other plans. */
 const isPageOfRoom = (
-  { resourceId, locationId, personId, seriesId, changedAfter, ...others }: ListFilter,
+  { resourceId, locationId, personId, seriesId, toDecide, changedAfter, ...others }: ListFilter,
   { limit }: PageRequest<BookingKey>,
 ) =>
   !asks(others) &&
@@ -173,6 +190,7 @@ const isPageOfRoom = (
   locationId === undefined &&
   personId === undefined &&
   seriesId === undefined &&
+  !toDecide &&
   changedAfter === undefined &&
   limit <= mostPerPage;
 
@@ -203,80 +221,12 @@ export async function hashStored(
   return rows[0]!.hash;
 }
 
-/** The values of a list; one alone as such, which leaves an index in its order. */
-const among = (column: RawBuilder<unknown>, values: readonly (number | string)[] | undefined) => {
-  if (values === undefined) return sql``;
-  return values.length === 1 ? sql`and ${column} = ${values[0]}` : sql`and ${column} = any(${[...values]})`;
-};
-
-const occupies = sql`booking.status in (${sql.join(occupyingStatuses.map((status) => sql.lit(status)))})`;
-
-/**
- * The query of `listStored`. Filters by content, series, organizer or change have an index of their own. Other queries go room by
- * room: the bookings that begin in the window, in order, and the few earlier ones that reach into it.
- */
+/** The query of `listStored`. */
 export function selectBookings(
   viewer: Viewer,
   filter: ListFilter,
-  { limit, after }: PageRequest<BookingKey>,
+  page: PageRequest<BookingKey>,
 ): RawBuilder<StoredRow> {
-  const { mandatorId } = viewer;
-  const { from, to, resourceId, locationId, personId, seriesId, status, occupying, kind, changedAfter } = filter;
-  const isFound = asks(filter) && from !== undefined && to !== undefined;
-  const isDescending = filter.order === 'Descending';
-  const nothing = sql``;
-  const begin = sql`lower(booking.occupied)`;
-  const direction = isDescending ? sql`desc` : sql``;
-  const order = sql`${begin} ${direction}, booking.id ${direction}`;
-  const wanted = sql`booking.mandator_id = ${mandatorId}
-    ${after ? sql`and (${begin}, booking.id) ${isDescending ? sql`<` : sql`>`} (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint)` : nothing}
-    ${seriesId === undefined ? nothing : sql`and booking.series_id = ${seriesId}::bigint`}
-    ${personId === undefined ? nothing : sql`and booking.organizer_id = ${personId}`}
-    ${isFound || (seriesId ?? personId) !== undefined ? sql`and ${amongVisible(viewer)}` : nothing}
-    ${among(sql`booking.status`, status)}
-    ${occupying === undefined ? nothing : sql`and ${occupying ? nothing : sql`not`} ${occupies}`}
-    ${among(sql`booking.kind`, kind)}
-    ${changedAfter ? sql`and booking.changed_at > ${changedAfter}` : nothing}`;
-  const inWindow = sql`${from ? sql`and upper(booking.occupied) > ${from}` : nothing}
-    ${to ? sql`and ${begin} < ${to}` : nothing}`;
-  const room = sql`room.mandator_id = ${mandatorId}
-    ${among(sql`room.id`, resourceId)}
-    ${locationId === undefined ? nothing : sql`and room.location_id = ${locationId}`} ${inReach(viewer, 'room.id')}`;
-  const page = sql`order by ${order} limit ${sql`${limit + 1}::int`}`;
-
-  const hasIndex = seriesId !== undefined || (personId ?? changedAfter) !== undefined;
-  // The bookings that were found are read one by one: a join might read all of them.
-  const found = isFound
-    ? sql`(select distinct id from (${selectAnswers(viewer, { from, to }, filter)}) as answer(id)) as answer
-        cross join lateral (
-          select * from booking where mandator_id = ${mandatorId} and id = answer.id offset 0) as booking`
-    : sql`booking`;
-  if (!from || isFound || (hasIndex && resourceId === undefined))
-    return sql`${describeBookings(sql`
-      select booking.* from ${found}
-      where ${wanted} ${inWindow} ${inReach(viewer, 'booking.resource_id')}
-        ${(resourceId ?? locationId) === undefined ? nothing : sql`and booking.resource_id in (select room.id from resource as room where ${room})`}
-      ${page}`)} order by ${order}`;
-
-  const ofRoom = sql`from booking where booking.resource_id = room.id and ${wanted}`;
-  const beginning = sql`${ofRoom} and ${begin} >= ${from} and ${begin} < ${to}`;
-  // Over many rooms a page ends long before most of their bookings: at least a page of bookings begins up to this instant.
-  const horizon = sql`and ${begin} ${isDescending ? sql`>=` : sql`<=`} coalesce((
-    select early.begin from resource as room
-    cross join lateral (
-      select ${begin} as begin ${beginning} order by ${begin} ${direction}
-      limit ${Math.ceil(limit / 50)}) as early
-    where ${room} order by early.begin ${direction} offset ${limit} limit 1), ${isDescending ? sql`'-infinity'` : sql`'infinity'`})`;
-  const reaching = sql`${ofRoom} and ${begin} < ${from} and booking.occupied @> ${from}::timestamptz`;
-  // A cursor in the window is past all bookings that began before it, unless it comes from the other end.
-  const hasBegun = !isDescending && after !== undefined && BigInt(after[0]) >= BigInt(from.getTime()) * 1_000n;
-  const earlier = sql`
-    union all select booking.* ${reaching} and booking.status in ('Confirmed', 'Tentative')
-    union all select booking.* ${reaching} and booking.status in ('Cancelled', 'Released')`;
-  return sql`${describeBookings(sql`
-    select booking.* from resource as room
-    cross join lateral (
-      (select booking.* ${beginning} ${resourceId?.length === 1 ? nothing : horizon} ${page})
-      ${hasBegun ? nothing : earlier}) as booking
-    where ${room} ${page}`)} order by ${order}`;
+  const { rows, order } = selectRows(viewer, filter, page);
+  return sql`${describeBookings(rows)} order by ${order}`;
 }

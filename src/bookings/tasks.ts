@@ -1,5 +1,5 @@
 import type { Sweep } from '../worker/task.ts';
-import { countNoShows, forgetOldUndos, releaseNoShows } from './service.ts';
+import { countNoShows, declineOverdue, forgetOldUndos, releaseNoShows } from './service.ts';
 
 export const sweeps: readonly Sweep[] = [
   {
@@ -13,6 +13,13 @@ export const sweeps: readonly Sweep[] = [
         help: 'Bookings past the limit of their check-in that are not released yet',
         read: countNoShows,
       },
+    },
+  },
+  {
+    name: 'decline overdue requests',
+    async run({ work, log }) {
+      const declined = await declineOverdue(work);
+      if (declined > 0) log.info({ declined }, 'overdue requests declined');
     },
   },
   { name: 'forget old undos', run: ({ work }) => forgetOldUndos(work) },

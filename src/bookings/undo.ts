@@ -7,6 +7,7 @@ import { Conflict, Forbidden } from '../errors.ts';
 import type { Booking } from './booking.ts';
 import { checkNotOver, type Held, holdBookings } from './held.ts';
 import { findConflicts, lockRooms, occupiedBy, roomOccupied, writeBookings } from './occupation.ts';
+import { checkQuotas } from './quota.ts';
 import { readBack } from './reading.ts';
 import { checkActive } from './rules.ts';
 
@@ -63,7 +64,7 @@ type Undo = { personId: number; version: number; action: DoorAction; isFresh: bo
 /**
  * Undoes this display's last act on a booking, within a minute and if nothing has changed the booking since: a new booking
  * is cancelled, a check-in is removed, an extension ends, and a released booking is active again if its place is still
- * free. Repeating it changes nothing.
+ * free and its organizer within the quota. Repeating it changes nothing.
  * @param versions the version after the act; undefined for any
  * @throws Conflict when there is nothing to undo, when it is too late, and with the bookings in the way; Forbidden, NotFound
  */
@@ -92,6 +93,7 @@ export async function undoBooking(db: Database, viewer: Viewer, id: number, vers
       if (!named.checkedInAt) checkStillOpen(named, now);
       const conflicts = await findConflicts(trx, viewer, [named]);
       if (conflicts.length > 0) throw roomOccupied(conflicts);
+      await checkQuotas(trx, viewer, rooms, [{ old: null, to: named }]);
     }
     await restore(trx, viewer, id, undo.action);
   });

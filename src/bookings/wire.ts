@@ -14,7 +14,6 @@ import {
   sentInstant,
   text,
 } from '../fields.ts';
-import * as parameters from '../query-parameters.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
 import {
   type Booking,
@@ -25,14 +24,15 @@ import {
   originSystems,
   scopes,
 } from './booking.ts';
+import { decision, toDecisionRecord } from './decision-wire.ts';
 import { lektion, toLektion } from './lektion.ts';
-import { questions } from './questions.ts';
 
-export { lektion };
+export { decision, lektion };
 
 export const bookingStatus = z.enum(bookingStatuses).meta({
   id: 'BookingStatus',
-  description: 'Confirmed and Tentative occupy the resource, Cancelled and Released do not.',
+  description:
+    'Requested (until somebody has approved it), Confirmed and Tentative occupy the resource; Declined, Cancelled and Released do not.',
 });
 export const bookingKind = z.enum(bookingKinds).meta({
   id: 'BookingKind',
@@ -137,6 +137,9 @@ export const bookingRecord = z
     Lektion: lektion.nullable().meta({ description: 'Null for what is no lesson, and where it is private.' }),
     CreatedAt: instant('When it was made.'),
     CreatedBy: personReference.nullable().meta({ description: 'Who made it; null where it is private.' }),
+    Decision: decision.nullable().meta({
+      description: 'Null where nobody had to approve it or has decided yet, and where it is private.',
+    }),
     ChangedAt: instant('When it was last changed.'),
     Version: positive('Counts the changes of the booking; its ETag.'),
   })
@@ -167,7 +170,10 @@ const sent = {
     .meta({ description: told.description }),
   Start: sentInstant(wrongInstant).meta({ description: told.start }),
   End: sentInstant(wrongInstant).meta({ description: told.end }),
-  Status: newBookingStatus.meta({ description: 'Confirmed or Tentative; either occupies the resource.' }),
+  Status: newBookingStatus.meta({
+    description:
+      'Confirmed or Tentative; either occupies the resource. A booking that has to be approved is Requested in any case.',
+  }),
   IsPrivate: flag(told.isPrivate),
   SetupMinutes: sentMinutes(0, told.setupMinutes),
   TeardownMinutes: sentMinutes(0, told.teardownMinutes),
@@ -185,7 +191,10 @@ export const newBooking = z
     SetupMinutes: sent.SetupMinutes.default(0),
     TeardownMinutes: sent.TeardownMinutes.default(0),
     OrganizerId: sentId('person')
-      .meta({ description: 'Whom it is for: another person only for Admins, oneself when left out or null.' })
+      .meta({
+        description:
+          'Whom it is for, oneself when left out or null: another person for Admins, and for groups that the policy of the resource lets book for others.',
+      })
       .nullable()
       .default(null),
     RecurrenceRule: sentText(
@@ -219,7 +228,7 @@ export function toNewBooking({
 
 /** Instants are texts, which `JSON.stringify` writes in a fifth of the time of dates. */
 export function toBookingRecord(booking: Booking) {
-  const { organizer, checkIn, origin, lektion, createdBy } = booking;
+  const { organizer, checkIn, origin, lektion, createdBy, decision } = booking;
   return {
     Id: booking.id,
     Uid: booking.uid,
@@ -259,35 +268,8 @@ export function toBookingRecord(booking: Booking) {
     Lektion: lektion && toLektion(lektion),
     CreatedAt: booking.createdAt.toISOString(),
     CreatedBy: createdBy && toPersonReference(createdBy),
+    Decision: decision && toDecisionRecord(decision),
     ChangedAt: booking.changedAt.toISOString(),
     Version: booking.version,
   };
 }
-
-export const bookingOrder = parameters.sortOrder.optional().meta({
-  description: 'Ascending by when they begin to occupy their resources when left out.',
-});
-
-/** Resources that a list names. */
-const mostResources = 200;
-
-/** Which bookings a list has. */
-export const bookingFilter = z.strictObject({
-  From: parameters.instant('Only those that end after this instant, teardown included; now when left out.').optional(),
-  To: parameters
-    .instant(
-      'Only those that begin before this instant, setup included, at most 366 days after `From`; 31 days after it when left out.',
-    )
-    .optional(),
-  ResourceId: parameters.ids('resource', mostResources, 'Only those of these resources.'),
-  LocationId: parameters.id('location', 'Only those at this location.').optional(),
-  PersonId: parameters.id('person', 'Only those for this person.').optional(),
-  SeriesId: parameters
-    .id('series', 'Only those of this series; all of it where `From` and `To` are left out.')
-    .optional(),
-  Status: parameters.oneOf(bookingStatus, 'Only those of these statuses.'),
-  Occupying: parameters.flag('Only those that occupy their resources by their status, or only those that do not.'),
-  Kind: parameters.oneOf(bookingKind, 'Only those of these kinds.'),
-  ...questions,
-  ChangedAfter: parameters.instant('Only those that were made or changed after this instant.').optional(),
-});

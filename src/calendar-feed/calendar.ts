@@ -11,8 +11,10 @@ import { type Booking, isActive } from '../bookings/service.ts';
 const refreshSeconds = 15 * 60;
 
 const statuses = {
+  Requested: ICalEventStatus.TENTATIVE,
   Confirmed: ICalEventStatus.CONFIRMED,
   Tentative: ICalEventStatus.TENTATIVE,
+  Declined: ICalEventStatus.CANCELLED,
   Cancelled: ICalEventStatus.CANCELLED,
   Released: ICalEventStatus.CANCELLED,
 };

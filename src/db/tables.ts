@@ -94,6 +94,7 @@ export interface BatchJob {
 }
 
 export interface Booking {
+  approval: string | null;
   batch_id: string | null;
   changed_at: Generated<Timestamp>;
   check_in_from: Timestamp | null;
@@ -102,6 +103,9 @@ export interface Booking {
   coupling_id: string | null;
   created_at: Generated<Timestamp>;
   created_by: number | null;
+  decided_at: Timestamp | null;
+  decided_by: number | null;
+  decision_reason: string | null;
   description: string | null;
   id: Generated<number>;
   is_private: Generated<boolean>;
@@ -470,6 +474,7 @@ export interface Policy {
   longest_minutes: number | null;
   mandator_id: number;
   may_book: Generated<number[]>;
+  may_book_for_others: Generated<number[]>;
   may_decide: Generated<number[]>;
   may_see: Generated<number[]>;
   may_skip_approval: Generated<number[]>;

@@ -175,6 +175,7 @@ export async function carryOut(trx: Transaction, batch: Running, first: number, 
         is_private = coalesce(privat, false), occupied = tstzrange(beginn, ende), batch_id = ${batch.id},
         coupling_id = ${couplingId}, description = null, organizer_id = null, organizer_name = null, organizer_email = null, created_by = null, series_id = null,
         setup_minutes = 0, teardown_minutes = 0, check_in_from = null, check_in_until = null, checked_in_at = null,
+        approval = null, decided_at = null, decided_by = null, decision_reason = null,
         version = version + 1, changed_at = now()
       from part
       where booking.mandator_id = ${batch.mandatorId} and booking.id = part.booking_id and leads and fate = 'take'

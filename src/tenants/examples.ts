@@ -58,6 +58,7 @@ export const policy = {
   NeedsApproval: true,
   MaySkipApproval: [3],
   MayDecide: [4],
+  MayBookForOthers: [],
   LeadMinutes: 60,
   AheadDays: 180,
   LongestMinutes: 240,

@@ -17,7 +17,8 @@ export const policyList: List<PolicyRecord> = { name: 'policies', key: idKey, ke
 
 const columns = [
   ...(['id', 'name', 'may_see as maySee', 'may_book as mayBook', 'needs_approval as needsApproval'] as const),
-  ...(['may_skip_approval as maySkipApproval', 'may_decide as mayDecide', 'lead_minutes as leadMinutes'] as const),
+  ...(['may_skip_approval as maySkipApproval', 'may_decide as mayDecide'] as const),
+  ...(['may_book_for_others as mayBookForOthers', 'lead_minutes as leadMinutes'] as const),
   ...(['ahead_days as aheadDays', 'longest_minutes as longestMinutes'] as const),
   ...(['quota_minutes_per_week as quotaMinutesPerWeek'] as const),
   ...(['quota_bookings_per_week as quotaBookingsPerWeek', 'version'] as const),
@@ -31,7 +32,7 @@ const kind: RecordKind = {
 };
 
 /** The lists of groups of a policy. */
-const lists = ['maySee', 'mayBook', 'maySkipApproval', 'mayDecide'] as const;
+const lists = ['maySee', 'mayBook', 'maySkipApproval', 'mayDecide', 'mayBookForOthers'] as const;
 
 const policyById = readById<PolicyRecord>('policy by id', (db, asked) =>
   db

@@ -33,7 +33,8 @@ const mayTold = {
   MaySee: 'Who may see its resources and what is booked there: ids of groups. Nobody named means everybody.',
   MayBook: 'Who may book its resources, of those who see them: ids of groups. Nobody named means everybody.',
   MaySkipApproval: 'Who books without waiting for a decision: ids of groups.',
-  MayDecide: 'Who decides, besides Admins: ids of groups.',
+  MayDecide: 'Who decides, besides Admins: ids of groups. They book, too, and without waiting.',
+  MayBookForOthers: 'Who books for other persons, besides Admins: ids of groups. They book for themselves, too.',
 };
 const ruleTold = {
   LeadMinutes: 'How many minutes before its start a booking is made at the latest; null: no rule.',
@@ -76,6 +77,7 @@ export const policyRecord = z
     NeedsApproval: flag(needsApproval),
     MaySkipApproval: listsTold.MaySkipApproval,
     MayDecide: listsTold.MayDecide,
+    MayBookForOthers: listsTold.MayBookForOthers,
     ...rulesTold,
     Version: version,
   })

@@ -1,6 +1,6 @@
 /** The one statement behind all figures of use. Node.js gives it opening hours and offsets, as it alone computes local times. */
 import { type RawBuilder, sql } from 'kysely';
-import { occupyingStatuses } from '../bookings/service.ts';
+import { occupies } from '../bookings/service.ts';
 import type { Database } from '../db/database.ts';
 import type { OpenStretch } from '../opening-hours/service.ts';
 import type { Offset } from '../time/zone.ts';
@@ -38,8 +38,6 @@ const cuts: Record<Grouping, { unit: string; key: RawBuilder<unknown> }> = {
   hour: { unit: 'hour', key: sql`extract(isodow from at) || ' ' || extract(hour from at)` },
   week: { unit: 'week', key: sql`location_id || ' ' || to_char(at, 'YYYY-MM-DD')` },
 };
-
-const occupies = sql`booking.status in (${sql.join(occupyingStatuses.map((status) => sql.lit(status)))})`;
 
 /** @returns the use by `room`, `weekday hour` or `location Monday`; what has none is absent */
 export async function selectUse(

@@ -1,9 +1,10 @@
-import { sql } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import type { Booking, NewBooking } from '../../src/bookings/booking.ts';
 import { type Created, createBooking } from '../../src/bookings/creation.ts';
 import { getBooking } from '../../src/bookings/service.ts';
 import type { Viewer } from '../../src/context.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
+import type { DB } from '../../src/db/tables.ts';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from './factories.ts';
 import { cloneDatabase } from './postgres.ts';
@@ -34,6 +35,8 @@ export async function openFrontDesk() {
     },
   };
 }
+
+let policies = 0;
 
 async function openTenant(db: Database, code: string, rooms: string[]) {
   const tenant = await makeTenant(db, { code, rooms });
@@ -118,6 +121,23 @@ async function openTenant(db: Database, code: string, rooms: string[]) {
     setKind: (id: number, kind: string) => update(id, sql`kind = ${kind}`),
     setCheckIn: (room: string, minutes: number | null) =>
       sql`update resource set check_in_minutes = ${minutes} where id = ${roomId(room)}`.execute(db),
+    async makeGroup(name: string): Promise<number> {
+      const { id } = await db
+        .insertInto('person_group')
+        .values({ mandator_id: mandatorId, name })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      return id;
+    },
+    /** Gives rooms a policy of their own, and takes the one that they had. */
+    async setPolicy(rooms: string[], rules: Partial<Insertable<DB['policy']>>): Promise<void> {
+      const { id } = await db
+        .insertInto('policy')
+        .values({ mandator_id: mandatorId, name: `Policy ${++policies}`, ...rules })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      await sql`update resource set policy_id = ${id} where id = any (${rooms.map(roomId)}::integer[])`.execute(db);
+    },
     /** Makes a booking a lesson of a job. */
     async makeLesson(id: number, jobId: string, lektionId: string): Promise<void> {
       await sql`

@@ -11,6 +11,7 @@ export type BookingQuery = Paging & {
   locationId?: string;
   personId?: string;
   seriesId?: string;
+  toDecide?: boolean;
   status?: string | string[];
   occupying?: boolean;
   kind?: string | string[];
@@ -33,6 +34,7 @@ export type BookingCalls = {
     conflictHandling?: 'Fail' | 'Skip';
   };
   cancelBooking: Named & { version?: number; scope?: Scope };
+  decideBooking: Named & { version?: number; input: object; scope?: Scope };
   checkIn: Named;
   releaseBooking: Named;
   extendBooking: Named & { minutes: number; version?: number };
@@ -68,6 +70,10 @@ export function bookingRequest({ name, args }: BookingCall): Request {
     case 'cancelBooking': {
       const { id: _, version, ...query } = args;
       return { route: `DELETE ${path}/:id`, version, query };
+    }
+    case 'decideBooking': {
+      const { id: _, version, input, ...query } = args;
+      return { route: `POST ${path}/:id/decide`, version, body: input, query };
     }
     case 'checkIn':
       return { route: `POST ${path}/:id/check-in` };
@@ -147,6 +153,11 @@ export async function askBooking({ name, args }: BookingCall, asking: Asking): P
       const { scope, ...others } = args;
       const variables = { ...others, ...scopeOf(scope) };
       return await ask('Mutation.cancelBooking', operations.CancelBookingDocument, variables, record);
+    }
+    case 'decideBooking': {
+      const { scope, version, input, id } = args;
+      const sent = { id, version: version as number, input: input as operations.DecisionInput, ...scopeOf(scope) };
+      return await ask('Mutation.decideBooking', operations.DecideBookingDocument, sent, record);
     }
     case 'extendBooking':
       return await ask('Mutation.extendBooking', operations.ExtendBookingDocument, args, record);

@@ -73,7 +73,7 @@ describe('POST bookings', () => {
       ...{ SeriesId: null, RecurrenceRule: null, SetupMinutes: 0, TeardownMinutes: 0, CheckIn: null },
       Origin: { System: 'Api', BatchId: null, JobID: null, LektionId: null, MailItemId: null },
       ...{ Lektion: null, CreatedAt: expect.any(String), CreatedBy: person, ChangedAt: expect.any(String) },
-      Version: 1,
+      ...{ Decision: null, Version: 1 },
     });
     expect(answer.headers.get('etag')).toBe('"1"');
     expect(answer.headers.get('location')).toBe(`${service.url}/school/api/v1.0/bookings/${record['Id']}`);

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type RawBuilder, sql } from 'kysely';
 import { type BookingFilter, bookingKinds, bookingStatuses } from '../../src/bookings/booking.ts';
+import type { ListFilter } from '../../src/bookings/selection.ts';
 import { bookingList, listBookings } from '../../src/bookings/service.ts';
-import { type ListFilter, selectBookings, selectStored } from '../../src/bookings/stored.ts';
+import { selectBookings, selectStored } from '../../src/bookings/stored.ts';
 import type { Viewer } from '../../src/context.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { readPage } from '../../src/db/paging.ts';

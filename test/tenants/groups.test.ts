@@ -110,6 +110,7 @@ test('a policy keeps its rules; null clears one, and a list is the whole list', 
     status: 201,
     body: {
       ...{ Name: 'Halls', MaySee: [], MayBook: [one, two], NeedsApproval: true, MaySkipApproval: [], MayDecide: [] },
+      MayBookForOthers: [],
       ...{ LeadMinutes: 60, AheadDays: 90, LongestMinutes: null, QuotaMinutesPerWeek: null },
       ...{ QuotaBookingsPerWeek: null, Version: 1 },
     },
@@ -159,12 +160,12 @@ test('a User reads its own groups and no others', async () => {
 const rules = { leadMinutes: null, aheadDays: null, longestMinutes: null };
 const quotas = { quotaMinutesPerWeek: null, quotaBookingsPerWeek: null };
 const open: Policy = {
-  ...{ id: 1, maySee: [], mayBook: [], needsApproval: false, maySkipApproval: [], mayDecide: [] },
+  ...{ id: 1, maySee: [], mayBook: [], needsApproval: false, maySkipApproval: [], mayDecide: [], mayBookForOthers: [] },
   ...{ ...rules, ...quotas },
 };
 const closed: Policy = {
   ...open,
-  ...{ maySee: [1], mayBook: [2], needsApproval: true, maySkipApproval: [3], mayDecide: [4] },
+  ...{ maySee: [1], mayBook: [2], needsApproval: true, maySkipApproval: [3], mayDecide: [4], mayBookForOthers: [5] },
 };
 const as = (role: Viewer['role'], ...groupIds: number[]) => ({ role, groupIds }) as unknown as Viewer;
 
@@ -175,7 +176,9 @@ test.each<[string, Viewer, Policy, [sees: boolean, books: boolean, asks: boolean
   ['who may see', as('User', 1), closed, [true, false, true, false]],
   ['who may book', as('User', 2), closed, [false, true, true, false]],
   ['who need not ask', as('User', 3, 2), closed, [false, true, false, false]],
-  ['who decides', as('User', 4), closed, [false, false, true, true]],
+  ['who decides', as('User', 4), closed, [false, true, false, true]],
+  ['who books for others', as('User', 5), closed, [false, true, true, false]],
+  ['a display', as('Display'), closed, [false, true, false, false]],
   ['a User, where nobody is named', as('User'), open, [true, true, false, false]],
   ['a User of groups, where nobody is named', as('User', 1, 2), open, [true, true, false, false]],
 ])('under a policy: %s', (_name, viewer, policy, decided) => {

@@ -17,7 +17,9 @@ type Scheme = 'Bearer' | 'APIKEY';
 type Tree = Record<string, unknown>;
 
 /** The rooms of each tenant; a hall of the same name is in two locations. */
-const rooms = ['R001', 'R002', 'R003', 'Hall'];
+const rooms = ['R001', 'R002', 'R003', 'Hall', 'Lab'];
+/** Where a colleague decides about bookings, which last an hour at most. */
+const approvedRoom = 'Lab';
 /** Who has it from ten to eleven is no lesson. */
 const bookedRoom = 'R003';
 export const day = '2090-01-02';
@@ -42,7 +44,7 @@ const kinds: Record<string, string> = {
 };
 const instants = new Set([
   ...['createdAt', 'startedAt', 'finishedAt', 'changedAt'],
-  ...['from', 'until', 'checkedInAt'],
+  ...['from', 'until', 'checkedInAt', 'decidedAt'],
 ]);
 const texts = new Set(['message', 'errorMessages', 'displayName', 'email', 'uid']);
 const uuids = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
@@ -152,6 +154,19 @@ async function makeLaneTenant(service: Service, mandator: string) {
   await sql`update resource set check_in_minutes = 15 where mandator_id = ${mandatorId} and name = ${checkInRoom}`.execute(
     db,
   );
+  await sql`
+    with deciders as (
+      insert into person_group (mandator_id, name) values (${mandatorId}, 'Deciders') returning id
+    ), member as (
+      insert into person_group_member (mandator_id, group_id, person_id) select ${mandatorId}, id, ${colleague.id} from deciders
+    ) select from deciders`.execute(db);
+  await sql`
+    with policy as (
+      insert into policy (mandator_id, name, needs_approval, may_decide, may_book_for_others, longest_minutes)
+      select ${mandatorId}, 'Labs', true, array[id], array[id], 60 from person_group where mandator_id = ${mandatorId} returning id
+    )
+    update resource set policy_id = policy.id from policy
+    where resource.mandator_id = ${mandatorId} and resource.name = ${approvedRoom}`.execute(db);
   const persons = {
     user: tenant.person('User'),
     admin: tenant.person('Admin'),

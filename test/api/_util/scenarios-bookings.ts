@@ -8,6 +8,7 @@ import {
   change,
   checkIn,
   create,
+  decide,
   done,
   extend,
   has,
@@ -36,6 +37,7 @@ const occupied = (bookingId: string, from: number, to: number, more: object = {}
 export const everyBookingCall = [
   ...[book(hourOf('room R001', 9)), booking(unknown), bookings(), change(unknown, {}, { version: 1 })],
   ...[cancelBooking(unknown), checkIn(unknown), release(unknown), extend(unknown, 5), undo(unknown, 1)],
+  decide(unknown, 'Approved', { version: 1 }),
 ];
 
 /** A booking of the present moment, made by an Admin: opening hours do not count. */
@@ -63,6 +65,7 @@ export const bookingScenarios: Record<string, Row[]> = {
         ...{ seriesId: null, recurrenceRule: null, setupMinutes: 15, teardownMinutes: 10, checkIn: null },
         origin: { system: 'Api', batchId: null, jobID: null, lektionId: null, mailItemId: null },
         ...{ lektion: null, createdAt: '(instant)', createdBy: user, changedAt: '(instant)', version: 1 },
+        decision: null,
       }),
     ],
     [booking('booking 1'), has({ id: 'booking 1', description: 'D' }), 'colleague'],
@@ -240,6 +243,59 @@ export const bookingScenarios: Record<string, Row[]> = {
     [checkIn('booking 3'), refused('CONFLICT')],
   ],
 
+  'a booking that waits for approval: requested, listed, approved or declined, and requested again': [
+    [book(hourOf('room Lab', 9)), has({ id: 'booking 1', status: 'Requested', checkIn: null, decision: null })],
+    [book(hourOf('room Lab', 9)), refused('CONFLICT', { conflicts: [{ bookingId: 'booking 1' }] }), 'admin'],
+    [bookings({ toDecide: true }), items({ id: 'booking 1', status: 'Requested' }), 'colleague'],
+    [bookings({ toDecide: true }), items()],
+    [bookings({ ...onDay(0), status: 'Requested', occupying: true }), items({ id: 'booking 1' })],
+    [bookings({ ...onDay(0), status: ['Tentative', 'Confirmed'] }), items()],
+    [checkIn('booking 1'), refused('CONFLICT')],
+    [release('booking 1'), refused('CONFLICT')],
+    [change('booking 1', { status: 'Confirmed' }, { version: 1 }), refused('CONFLICT')],
+    [decide('booking 1', 'Approved', { version: 1 }), refused('FORBIDDEN')],
+    [decide('booking 1', 'Approved', { version: 2 }), refused('CONFLICT'), 'colleague'],
+    [decide('booking 1', 'Maybe', { version: 1 }), refused('BAD_USER_INPUT'), 'colleague'],
+    [decide('booking 1', 'Approved'), refused('BAD_USER_INPUT'), 'colleague'],
+    [
+      decide('booking 1', 'Approved', { version: 1, reason: 'Gern' }),
+      has({
+        ...{ status: 'Confirmed', version: 2 },
+        decision: {
+          ...{ verdict: 'Approved', decidedAt: '(instant)', reason: 'Gern' },
+          decidedBy: { personId: 'colleague', displayName: 'Colleague' },
+        },
+      }),
+      'colleague',
+    ],
+    [decide('booking 1', 'Approved', { version: 1 }), has({ status: 'Confirmed', version: 2 }), 'colleague'],
+    [decide('booking 1', 'Declined', { version: 2 }), refused('CONFLICT'), 'admin'],
+    [
+      change('booking 1', { start: slot(10), end: slot(11) }, { version: 2 }),
+      has({ status: 'Requested', decision: null, version: 3 }),
+    ],
+    [decide('booking 1', 'Declined', { version: 3 }), has({ status: 'Declined', version: 4 }), 'admin'],
+    [cancelBooking('booking 1'), refused('CONFLICT')],
+    [
+      book(hourOf('room Lab', 9, { recurrenceRule: 'FREQ=DAILY;COUNT=2' })),
+      has({ id: 'booking 2', status: 'Requested' }),
+    ],
+    [decide('booking 2', 'Approved', { version: 1, scope: 'All' }), has({ status: 'Confirmed' }), 'colleague'],
+    [bookings({ seriesId: 'series 1', status: 'Confirmed' }), items({ id: 'booking 2' }, { id: 'booking 3' })],
+  ],
+
+  'a policy says how long, and who books for others': [
+    [book(hourOf('room Lab', 9, { end: slot(11) })), refused('BAD_USER_INPUT')],
+    [book(hourOf('room Lab', 9, { organizerId: 'colleague' })), refused('FORBIDDEN')],
+    [
+      book(hourOf('room Lab', 9, { organizerId: 'user' })),
+      has({ status: 'Confirmed', organizer: { personId: 'user' }, createdBy: { personId: 'colleague' } }),
+      'colleague',
+    ],
+    [book(hourOf('room R001', 9, { organizerId: 'user' })), refused('FORBIDDEN'), 'colleague'],
+    [book(hourOf('room Lab', 12, { end: slot(15) })), has({ status: 'Confirmed' }), 'admin'],
+  ],
+
   'who may book and change what': [
     [book(hourOf('room R001', 9, { kind: 'Block' })), refused('FORBIDDEN')],
     [book(hourOf('room R001', 9, { organizerId: 'colleague' })), refused('FORBIDDEN')],
@@ -377,6 +433,7 @@ export const bookingScenarios: Record<string, Row[]> = {
       [checkIn(id), refused('NOT_FOUND')],
       [release(id), refused('NOT_FOUND')],
       [extend(id, 5), refused('NOT_FOUND')],
+      [decide(id, 'Approved', { version: 1 }), refused('NOT_FOUND')],
     ]),
   ],
 

@@ -40,6 +40,14 @@ export const change = (id: string, input: object, options: Omit<Calls['changeBoo
   on('changeBooking', { id, input, ...options });
 export const cancelBooking = (id: string, options: Omit<Calls['cancelBooking'], 'id'> = {}) =>
   on('cancelBooking', { id, ...options });
+export const decide = (
+  id: string,
+  verdict: string,
+  more: Omit<Calls['decideBooking'], 'id' | 'input'> & { reason?: string } = {},
+) => {
+  const { reason, ...options } = more;
+  return on('decideBooking', { id, input: { verdict, ...(reason !== undefined && { reason }) }, ...options });
+};
 export const checkIn = (id: string) => on('checkIn', { id });
 export const release = (id: string) => on('releaseBooking', { id });
 export const extend = (id: string, minutes: number, more: { version?: number } = {}) =>

@@ -62,6 +62,8 @@ export type BookingFilter = {
   status?: Array<BookingStatus> | null | undefined;
   /** Only those that begin before this instant, setup included, at most 366 days after `from`; 31 days after it when left out. */
   to?: string | null | undefined;
+  /** Only those that wait for approval and about which the caller decides; all of them where `from` and `to` are left out. */
+  toDecide?: boolean | null | undefined;
 };
 
 /** A booking by a person, a lesson of the timetable, an item of a mailbox, or a block. */
@@ -71,11 +73,13 @@ export type BookingKind =
   | 'Lesson'
   | 'MailItem';
 
-/** Confirmed and Tentative occupy the resource, Cancelled and Released do not. */
+/** Requested (until somebody has approved it), Confirmed and Tentative occupy the resource; Declined, Cancelled and Released do not. */
 export type BookingStatus =
   | 'Cancelled'
   | 'Confirmed'
+  | 'Declined'
   | 'Released'
+  | 'Requested'
   | 'Tentative';
 
 /** What to change; null clears a description. */
@@ -89,7 +93,7 @@ export type ChangeBookingInput = {
   /** Minutes before its start for which it occupies the resource too. */
   setupMinutes?: number | null | undefined;
   start?: string | null | undefined;
-  /** Confirmed or Tentative; either occupies the resource. */
+  /** Confirmed or Tentative; either occupies the resource. A booking that has to be approved is Requested in any case. */
   status?: NewBookingStatus | null | undefined;
   /** What it is about. */
   subject?: string | null | undefined;
@@ -122,7 +126,7 @@ export type CreateBookingInput = {
   isPrivate?: boolean | null | undefined;
   /** Booking, or Block to keep the resource from being booked, for Admins. */
   kind?: NewBookingKind | null | undefined;
-  /** Whom it is for: another person only for Admins, oneself when left out or null. */
+  /** Whom it is for, oneself when left out or null: another person for Admins, and for groups that the policy of the resource lets book for others. */
   organizerId?: string | number | null | undefined;
   /** How its series repeats: an RRULE of RFC 5545. With COUNT or UNTIL, without RRULE:, at most 366 bookings; null for a single one. */
   recurrenceRule?: string | null | undefined;
@@ -132,12 +136,20 @@ export type CreateBookingInput = {
   setupMinutes?: number | null | undefined;
   /** When it begins; the setup lies before. */
   start: string;
-  /** Confirmed or Tentative; either occupies the resource. */
+  /** Confirmed or Tentative; either occupies the resource. A booking that has to be approved is Requested in any case. */
   status?: NewBookingStatus | null | undefined;
   /** What it is about. */
   subject: string;
   /** Minutes after its end for which it occupies the resource too. */
   teardownMinutes?: number | null | undefined;
+};
+
+/** What is decided about a booking that waits for approval. */
+export type DecisionInput = {
+  /** Why; others read it in the booking. */
+  reason?: string | null | undefined;
+  /** Whether it takes place. */
+  verdict: Verdict;
 };
 
 /** Why a batch failed: its data, something technical, or it was cancelled. */
@@ -381,6 +393,11 @@ export type TimeZoneSource =
   | 'Location'
   | 'Person';
 
+/** What somebody has decided about a booking that waited for approval. */
+export type Verdict =
+  | 'Approved'
+  | 'Declined';
+
 export type BatchStateFragment = { id: string, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, progress: number | null, queuePosition: number | null, failureKind: FailureKind | null, errorMessages: string | null };
 
 export type NowQueryVariables = Exact<{ [key: string]: never; }>;
@@ -445,7 +462,7 @@ export type WatchBatchesSubscriptionVariables = Exact<{
 
 export type WatchBatchesSubscription = { batches: { id: string, importStatus: ImportStatus, queuePosition: number | null } };
 
-export type BookingMembersFragment = { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null };
+export type BookingMembersFragment = { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null };
 
 export type ConflictMembersFragment = { bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string };
 
@@ -476,10 +493,10 @@ export type MakeBookingMutationVariables = Exact<{
 
 
 export type MakeBookingMutation = { result:
-    | { booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null } }
+    | { booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null } }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
-    | { seriesId: string, recurrenceRule: string, bookingIds: Array<string>, booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }, skipped: Array<{ start: string, end: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }> }> }
+    | { seriesId: string, recurrenceRule: string, bookingIds: Array<string>, booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }, skipped: Array<{ start: string, end: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }> }> }
     | { code: string, message: string }
    };
 
@@ -488,7 +505,7 @@ export type ReadBookingQueryVariables = Exact<{
 }>;
 
 
-export type ReadBookingQuery = { booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null } | null };
+export type ReadBookingQuery = { booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null } | null };
 
 export type ListBookingsQueryVariables = Exact<{
   filter: BookingFilter;
@@ -498,7 +515,7 @@ export type ListBookingsQueryVariables = Exact<{
 }>;
 
 
-export type ListBookingsQuery = { bookings: { nodes: Array<{ id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+export type ListBookingsQuery = { bookings: { nodes: Array<{ id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
 
 export type ChangeBookingMutationVariables = Exact<{
   id: string | number;
@@ -510,7 +527,7 @@ export type ChangeBookingMutationVariables = Exact<{
 
 
 export type ChangeBookingMutation = { result:
-    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -526,8 +543,25 @@ export type CancelBookingMutationVariables = Exact<{
 
 
 export type CancelBookingMutation = { result:
-    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
+    | { code: string, message: string }
+    | { code: string, message: string }
+    | { code: string, message: string }
+   };
+
+export type DecideBookingMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: DecisionInput;
+  scope?: Scope | null | undefined;
+}>;
+
+
+export type DecideBookingMutation = { result:
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
+    | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
+    | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -539,7 +573,7 @@ export type CheckInMutationVariables = Exact<{
 
 
 export type CheckInMutation = { result:
-    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -553,7 +587,7 @@ export type ReleaseBookingMutationVariables = Exact<{
 
 
 export type ReleaseBookingMutation = { result:
-    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -569,7 +603,7 @@ export type ExtendBookingMutationVariables = Exact<{
 
 
 export type ExtendBookingMutation = { result:
-    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -584,7 +618,7 @@ export type UndoBookingMutationVariables = Exact<{
 
 
 export type UndoBookingMutation = { result:
-    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null }
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -907,6 +941,15 @@ export const BookingMembersFragmentDoc = new TypedDocumentString(`
   createdBy {
     personId
     displayName
+  }
+  decision {
+    verdict
+    decidedAt
+    decidedBy {
+      personId
+      displayName
+    }
+    reason
   }
   changedAt
   version
@@ -1326,6 +1369,15 @@ export const MakeBookingDocument = new TypedDocumentString(`
     personId
     displayName
   }
+  decision {
+    verdict
+    decidedAt
+    decidedBy {
+      personId
+      displayName
+    }
+    reason
+  }
   changedAt
   version
 }
@@ -1413,6 +1465,15 @@ export const ReadBookingDocument = new TypedDocumentString(`
     personId
     displayName
   }
+  decision {
+    verdict
+    decidedAt
+    decidedBy {
+      personId
+      displayName
+    }
+    reason
+  }
   changedAt
   version
 }`) as unknown as TypedDocumentString<ReadBookingQuery, ReadBookingQueryVariables>;
@@ -1481,6 +1542,15 @@ export const ListBookingsDocument = new TypedDocumentString(`
   createdBy {
     personId
     displayName
+  }
+  decision {
+    verdict
+    decidedAt
+    decidedBy {
+      personId
+      displayName
+    }
+    reason
   }
   changedAt
   version
@@ -1551,6 +1621,15 @@ export const ChangeBookingDocument = new TypedDocumentString(`
   createdBy {
     personId
     displayName
+  }
+  decision {
+    verdict
+    decidedAt
+    decidedBy {
+      personId
+      displayName
+    }
+    reason
   }
   changedAt
   version
@@ -1640,6 +1719,15 @@ export const CancelBookingDocument = new TypedDocumentString(`
     personId
     displayName
   }
+  decision {
+    verdict
+    decidedAt
+    decidedBy {
+      personId
+      displayName
+    }
+    reason
+  }
   changedAt
   version
 }
@@ -1667,6 +1755,103 @@ fragment BookingProblem on Problem {
     }
   }
 }`) as unknown as TypedDocumentString<CancelBookingMutation, CancelBookingMutationVariables>;
+export const DecideBookingDocument = new TypedDocumentString(`
+    mutation DecideBooking($id: ID!, $version: Int!, $input: DecisionInput!, $scope: Scope) {
+  result: decideBooking(id: $id, version: $version, input: $input, scope: $scope) {
+    ...BookingMembers
+    ...BookingProblem
+  }
+}
+    fragment BookingMembers on Booking {
+  id
+  uid
+  resourceId
+  resourceName
+  locationId
+  subject
+  description
+  start
+  end
+  timeZone
+  status
+  kind
+  organizer {
+    personId
+    displayName
+    email
+  }
+  isPrivate
+  seriesId
+  recurrenceRule
+  setupMinutes
+  teardownMinutes
+  checkIn {
+    required
+    from
+    until
+    checkedInAt
+  }
+  origin {
+    system
+    batchId
+    jobID
+    lektionId
+    mailItemId
+  }
+  lektion {
+    fach
+    klassen
+    lehrpersonen
+    status
+    ursprung {
+      ressourceName
+      lehrpersonen
+      fach
+      beginn
+      ende
+    }
+  }
+  createdAt
+  createdBy {
+    personId
+    displayName
+  }
+  decision {
+    verdict
+    decidedAt
+    decidedBy {
+      personId
+      displayName
+    }
+    reason
+  }
+  changedAt
+  version
+}
+fragment ConflictMembers on RoomConflict {
+  bookingId
+  resourceId
+  kind
+  subject
+  start
+  end
+  wantedStart
+}
+fragment BookingProblem on Problem {
+  code
+  message
+  ... on ConflictProblem {
+    conflicts {
+      ...ConflictMembers
+    }
+    alternatives {
+      resourceId
+      resourceName
+      start
+      end
+    }
+  }
+}`) as unknown as TypedDocumentString<DecideBookingMutation, DecideBookingMutationVariables>;
 export const CheckInDocument = new TypedDocumentString(`
     mutation CheckIn($id: ID!) {
   result: checkIn(id: $id) {
@@ -1727,6 +1912,15 @@ export const CheckInDocument = new TypedDocumentString(`
   createdBy {
     personId
     displayName
+  }
+  decision {
+    verdict
+    decidedAt
+    decidedBy {
+      personId
+      displayName
+    }
+    reason
   }
   changedAt
   version
@@ -1816,6 +2010,15 @@ export const ReleaseBookingDocument = new TypedDocumentString(`
     personId
     displayName
   }
+  decision {
+    verdict
+    decidedAt
+    decidedBy {
+      personId
+      displayName
+    }
+    reason
+  }
   changedAt
   version
 }
@@ -1904,6 +2107,15 @@ export const ExtendBookingDocument = new TypedDocumentString(`
     personId
     displayName
   }
+  decision {
+    verdict
+    decidedAt
+    decidedBy {
+      personId
+      displayName
+    }
+    reason
+  }
   changedAt
   version
 }
@@ -1991,6 +2203,15 @@ export const UndoBookingDocument = new TypedDocumentString(`
   createdBy {
     personId
     displayName
+  }
+  decision {
+    verdict
+    decidedAt
+    decidedBy {
+      personId
+      displayName
+    }
+    reason
   }
   changedAt
   version

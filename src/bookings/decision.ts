@@ -1,0 +1,108 @@
+/** Decisions about bookings that wait for approval. */
+import { sql } from 'kysely';
+import { checkBooker, checkDecider, checkVersion, mayDecide } from '../access.ts';
+import { recordAct } from '../acts.ts';
+import type { Act, Versions } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { Conflict } from '../errors.ts';
+import type { Booking, DecisionVerdict, Scope } from './booking.ts';
+import { checkInOf } from './check-in.ts';
+import { checkIsActive, type Held, holdBookings } from './held.ts';
+import { type BookableRoom, readRooms, writeBookings } from './occupation.ts';
+import { getBooking } from './reading.ts';
+import { isRequested } from './status.ts';
+
+/** `scope`: which requests of its series are meant too. */
+type Decision = { verdict: DecisionVerdict; reason: string | null; scope: Scope };
+
+/**
+ * Approves a request, which is Confirmed then, or declines it, which is final; with a scope also the requests of its series
+ * about which the viewer may decide. Who repeats its own decision changes nothing, whatever version it names.
+ * @throws Forbidden for a viewer who may not decide about the named one, NotFound, PreconditionFailed; Conflict for a
+ * booking that does not wait for approval, and for one that has begun
+ */
+export async function decideBooking(
+  db: Database,
+  act: Act,
+  id: number,
+  versions: Versions,
+  { verdict, reason, scope }: Decision,
+): Promise<Booking> {
+  const { viewer } = act;
+  checkBooker(viewer);
+  // Neither verdict occupies anything new, so the rooms are not locked.
+  await writeBookings(db, viewer, async (trx) => {
+    const { named, meant, now } = await holdBookings(trx, viewer, id, scope, { ownersOnly: false });
+    const ids = new Set([named, ...meant].map(({ resourceId }) => resourceId));
+    const rooms = await readRooms(trx, viewer.mandatorId, [...ids]);
+    const roomOf = ({ resourceId }: Held) => rooms.find((room) => room.id === resourceId) as BookableRoom;
+    checkDecider(viewer, roomOf(named));
+    const isRepeated = named.decision?.verdict === verdict && named.decision.personId === viewer.personId;
+    if (!isRepeated) {
+      checkVersion(named, versions);
+      checkIsRequest(named, now);
+    }
+    const decided = meant.filter(
+      (held) => held.status === 'Requested' && held.start > now && mayDecide(viewer, roomOf(held).policy),
+    );
+    if (decided.length > 0) await write(trx, act, { verdict, reason }, decided, now, roomOf);
+  });
+  return await getBooking(db, viewer, id);
+}
+
+/** @throws Conflict for a booking about which there is nothing to decide */
+function checkIsRequest(held: Held, now: Date): void {
+  checkIsActive(held);
+  if (held.status !== 'Requested')
+    throw new Conflict('This booking does not wait for approval; read it again to see how it is now.');
+  if (held.start <= now)
+    throw new Conflict(
+      `This booking would have begun at ${held.start.toISOString()}; nobody can decide about it any more.`,
+    );
+}
+
+async function write(
+  trx: Transaction,
+  act: Act,
+  { verdict, reason }: Omit<Decision, 'scope'>,
+  requests: readonly Held[],
+  now: Date,
+  roomOf: (held: Held) => BookableRoom,
+): Promise<void> {
+  const { mandatorId, personId } = act.viewer;
+  const checkIns = requests.map((held) =>
+    verdict === 'Approved' ? checkInOf(roomOf(held), held.kind, held, now) : null,
+  );
+  await sql`
+    update booking set status = ${verdict === 'Approved' ? 'Confirmed' : 'Cancelled'}, approval = ${verdict},
+      decided_at = now(), decided_by = ${personId}, decision_reason = ${reason},
+      check_in_from = decided.opens, check_in_until = decided.closes, version = version + 1, changed_at = now()
+    from unnest(${requests.map(({ id }) => id)}::bigint[], ${checkIns.map((times) => times?.from ?? null)}::timestamptz[],
+      ${checkIns.map((times) => times?.until ?? null)}::timestamptz[]) as decided(id, opens, closes)
+    where booking.mandator_id = ${mandatorId} and booking.id = decided.id`.execute(trx);
+  const action = verdict === 'Approved' ? 'approve booking' : 'decline booking';
+  for (const { id, organizerId } of requests) {
+    const subject = { noun: 'Booking', id, personId: organizerId ?? personId } as const;
+    await recordAct(trx, act, action, subject, { before: { reason: null }, after: { reason } });
+  }
+}
+
+const declinedPerSweep = 1_000;
+
+/**
+ * Declines the requests of all tenants that have begun undecided. As the release of no-shows, the sweep skips bookings that are
+ * locked, so that it never waits.
+ * @returns the number of declined requests
+ */
+export async function declineOverdue(db: Database): Promise<number> {
+  const { numAffectedRows } = await sql`
+    with due as materialized (
+      select mandator_id, id from booking
+      where ${isRequested} and lower(occupied) + make_interval(mins => setup_minutes) <= now()
+      order by lower(occupied) limit ${declinedPerSweep} for no key update skip locked
+    )
+    update booking set status = 'Cancelled', approval = 'Declined', decided_at = now(),
+      decision_reason = 'Nobody decided about it before it began.', version = version + 1, changed_at = now()
+    from due where booking.mandator_id = due.mandator_id and booking.id = due.id`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}

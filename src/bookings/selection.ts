@@ -1,0 +1,114 @@
+/** The query for lists of bookings: which ones, and in which order. */
+import { type RawBuilder, sql } from 'kysely';
+import { groupsOfDecider, inReach } from '../access.ts';
+import type { Viewer } from '../context.ts';
+import type { PageRequest } from '../db/paging.ts';
+import type { BookingFilter } from './booking.ts';
+import { asks } from './questions.ts';
+import { amongVisible, selectAnswers } from './search.ts';
+import { hasStatus, isRequested, occupies } from './status.ts';
+
+/**
+ * The beginning of the occupied range in microseconds, and the id, as beginnings coincide. The microseconds are a text: from
+ * 2255 on they exceed the safe integers.
+ */
+export type BookingKey = [micros: string, id: number];
+
+/** A filter with its window, which only the bookings of a series and the requests to decide do not need. */
+export type ListFilter = BookingFilter & {
+  order?: 'Ascending' | 'Descending' | undefined;
+} & ({ from: Date; to: Date } | { seriesId: number } | { toDecide: true });
+
+/** The values of a list; one alone as such, which leaves an index in its order. */
+const among = (column: RawBuilder<unknown>, values: readonly (number | string)[] | undefined) => {
+  if (values === undefined) return sql``;
+  return values.length === 1 ? sql`and ${column} = ${values[0]}` : sql`and ${column} = any(${[...values]})`;
+};
+
+function amongDecidable(viewer: Viewer): RawBuilder<unknown> {
+  const groupIds = groupsOfDecider(viewer);
+  if (groupIds === null) return sql`and ${isRequested}`;
+  return sql`and ${isRequested} and exists (
+    select from resource as room
+    join policy on policy.mandator_id = room.mandator_id and policy.id = room.policy_id
+    where room.id = booking.resource_id and policy.may_decide && ${groupIds}::integer[])`;
+}
+
+/**
+ * The rows of a page, with the order of the list. Requests to decide, and filters by content, series, organizer or change, have an
+ * index of their own. Other queries go room by room: the bookings that begin in the window, in order, and the few earlier ones
+ * that reach into it.
+ */
+export function selectRows(
+  viewer: Viewer,
+  filter: ListFilter,
+  { limit, after }: PageRequest<BookingKey>,
+): { rows: RawBuilder<unknown>; order: RawBuilder<unknown> } {
+  const { mandatorId } = viewer;
+  const { from, to, resourceId, locationId, personId, seriesId, toDecide, status, occupying, kind, changedAfter } =
+    filter;
+  const isFound = asks(filter) && from !== undefined && to !== undefined;
+  const isDescending = filter.order === 'Descending';
+  const nothing = sql``;
+  const begin = sql`lower(booking.occupied)`;
+  const direction = isDescending ? sql`desc` : sql``;
+  const order = sql`${begin} ${direction}, booking.id ${direction}`;
+  const wanted = sql`booking.mandator_id = ${mandatorId}
+    ${after ? sql`and (${begin}, booking.id) ${isDescending ? sql`<` : sql`>`} (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint)` : nothing}
+    ${seriesId === undefined ? nothing : sql`and booking.series_id = ${seriesId}::bigint`}
+    ${personId === undefined ? nothing : sql`and booking.organizer_id = ${personId}`}
+    ${isFound || (seriesId ?? personId) !== undefined ? sql`and ${amongVisible(viewer)}` : nothing}
+    ${toDecide ? amongDecidable(viewer) : nothing}
+    ${status === undefined ? nothing : sql`and ${hasStatus(status)}`}
+    ${occupying === undefined ? nothing : sql`and ${occupying ? nothing : sql`not`} ${occupies}`}
+    ${among(sql`booking.kind`, kind)}
+    ${changedAfter ? sql`and booking.changed_at > ${changedAfter}` : nothing}`;
+  const inWindow = sql`${from ? sql`and upper(booking.occupied) > ${from}` : nothing}
+    ${to ? sql`and ${begin} < ${to}` : nothing}`;
+  const room = sql`room.mandator_id = ${mandatorId}
+    ${among(sql`room.id`, resourceId)}
+    ${locationId === undefined ? nothing : sql`and room.location_id = ${locationId}`} ${inReach(viewer, 'room.id')}`;
+  const page = sql`order by ${order} limit ${sql`${limit + 1}::int`}`;
+
+  const hasIndex = toDecide || (seriesId ?? personId ?? changedAfter) !== undefined;
+  // The bookings that were found are read one by one: a join might read all of them.
+  const found = isFound
+    ? sql`(select distinct id from (${selectAnswers(viewer, { from, to }, filter)}) as answer(id)) as answer
+        cross join lateral (
+          select * from booking where mandator_id = ${mandatorId} and id = answer.id offset 0) as booking`
+    : sql`booking`;
+  if (!from || isFound || (hasIndex && resourceId === undefined))
+    return {
+      order,
+      rows: sql`
+      select booking.* from ${found}
+      where ${wanted} ${inWindow} ${inReach(viewer, 'booking.resource_id')}
+        ${(resourceId ?? locationId) === undefined ? nothing : sql`and booking.resource_id in (select room.id from resource as room where ${room})`}
+      ${page}`,
+    };
+
+  const ofRoom = sql`from booking where booking.resource_id = room.id and ${wanted}`;
+  const beginning = sql`${ofRoom} and ${begin} >= ${from} and ${begin} < ${to}`;
+  // Over many rooms a page ends long before most of their bookings: at least a page of bookings begins up to this instant.
+  const horizon = sql`and ${begin} ${isDescending ? sql`>=` : sql`<=`} coalesce((
+    select early.begin from resource as room
+    cross join lateral (
+      select ${begin} as begin ${beginning} order by ${begin} ${direction}
+      limit ${Math.ceil(limit / 50)}) as early
+    where ${room} order by early.begin ${direction} offset ${limit} limit 1), ${isDescending ? sql`'-infinity'` : sql`'infinity'`})`;
+  const reaching = sql`${ofRoom} and ${begin} < ${from} and booking.occupied @> ${from}::timestamptz`;
+  // A cursor in the window is past all bookings that began before it, unless it comes from the other end.
+  const hasBegun = !isDescending && after !== undefined && BigInt(after[0]) >= BigInt(from.getTime()) * 1_000n;
+  const earlier = sql`
+    union all select booking.* ${reaching} and booking.status in ('Confirmed', 'Tentative')
+    union all select booking.* ${reaching} and booking.status in ('Cancelled', 'Released')`;
+  return {
+    order,
+    rows: sql`
+    select booking.* from resource as room
+    cross join lateral (
+      (select booking.* ${beginning} ${resourceId?.length === 1 ? nothing : horizon} ${page})
+      ${hasBegun ? nothing : earlier}) as booking
+    where ${room} ${page}`,
+  };
+}

@@ -1,0 +1,34 @@
+/**
+ * How statuses are stored. A request is Tentative and a declined one Cancelled, with a word in the column `approval`: so the
+ * exclusion constraint and all queries for what occupies a resource know two statuses that do. Pure.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import type { BookingStatus } from './booking.ts';
+
+/** The value of the column `status`. */
+export const storedStatus = {
+  Requested: 'Tentative',
+  Confirmed: 'Confirmed',
+  Tentative: 'Tentative',
+  Declined: 'Cancelled',
+  Cancelled: 'Cancelled',
+  Released: 'Released',
+} as const satisfies Record<BookingStatus, string>;
+
+/** The condition that a booking waits for approval, by the index `booking_requested`. */
+export const isRequested = sql<boolean>`booking.approval = 'Requested' and booking.status = 'Tentative'`;
+
+/** The status of a booking as clients see it. */
+export const statusOf: RawBuilder<BookingStatus> = sql`case
+  when ${isRequested} or booking.approval = 'Declined' and booking.status = 'Cancelled' then booking.approval
+  else booking.status end`;
+
+/** The condition that clients see one of these statuses. One alone leaves an index in its order. */
+export function hasStatus(statuses: readonly BookingStatus[]): RawBuilder<boolean> {
+  const [first, ...others] = new Set(statuses.map((status) => storedStatus[status]));
+  const stored = others.length === 0 ? sql`= ${first}` : sql`= any(${[first, ...others]})`;
+  return sql`booking.status ${stored} and ${statusOf} = any(${[...statuses]})`;
+}
+
+/** The condition that a booking occupies its resource, in the words of the exclusion constraint. */
+export const occupies = sql<boolean>`booking.status in ('Confirmed', 'Tentative')`;

@@ -1,0 +1,82 @@
+/** The steps of a change: what becomes of each booking. */
+import { isDeepStrictEqual } from 'node:util';
+import { mustAsk } from '../access.ts';
+import type { Viewer } from '../context.ts';
+import { Conflict, InvalidInput } from '../errors.ts';
+import type { BookingChanges, Scope } from './booking.ts';
+import { checkInAfter, checkInOf } from './check-in.ts';
+import { checkIsDecided, type Held, type Holding } from './held.ts';
+import { type BookableRoom, occupiedBy } from './occupation.ts';
+import { areOnSameDate, atSameClock } from './recurrence.ts';
+
+/** A booking before and after its change. */
+export type OldAndNew = { old: Held; to: Held };
+
+export function roomOf(rooms: readonly BookableRoom[], resourceId: number): BookableRoom {
+  const room = rooms.find(({ id }) => id === resourceId);
+  if (!room) throw new Conflict('A booking got another resource at this moment; send the same request again.');
+  return room;
+}
+
+/**
+ * Lists the changes of the bookings; a booking that already is as requested is left out.
+ * @throws InvalidInput when a series would move to another date; Conflict for another status of a request
+ */
+export function planSteps(
+  viewer: Viewer,
+  rooms: readonly BookableRoom[],
+  { named, meant, now }: Holding,
+  changes: BookingChanges,
+  scope: Scope,
+): OldAndNew[] {
+  const { start, end, resourceId } = { ...named, ...changes };
+  const hasNewTimes = !isSame(start, named.start) || !isSame(end, named.end);
+  if (hasNewTimes && scope !== 'This' && named.seriesId !== null) {
+    const { timeZone } = roomOf(rooms, resourceId);
+    if (!areOnSameDate(named.start, start, timeZone)) throw otherDate();
+  }
+  if (changes.status !== undefined) checkIsDecided(named);
+  const timesOf = (old: Held, timeZone: string) =>
+    old.id === named.id ? { start, end } : atSameClock(old.start, start, end, timeZone);
+  const steps = meant.map((old) => {
+    const to: Held = { ...old, ...changes, start: old.start, end: old.end };
+    if (hasNewTimes) Object.assign(to, timesOf(old, roomOf(rooms, to.resourceId).timeZone));
+    const checkInSince = (since: Date) => checkInOf(roomOf(rooms, to.resourceId), to.kind, to, since);
+    Object.assign(to, checkInAfter(old, to, now, checkInSince));
+    const isRequest =
+      old.status === 'Requested' || (takesMore(old, to) && mustAsk(viewer, roomOf(rooms, to.resourceId).policy));
+    if (isRequest) Object.assign(to, asRequest);
+    return { old, to };
+  });
+  return steps.filter(({ old, to }) => !isDeepStrictEqual(old, to));
+}
+
+/** The members of a booking that waits for approval; a change of its place voids what was decided. */
+const asRequest = {
+  status: 'Requested',
+  decision: null,
+  checkInFrom: null,
+  checkInUntil: null,
+  checkedInAt: null,
+} as const;
+
+/** Whether a booking occupies something after its change that it has not occupied before. */
+export function takesMore(old: Held, to: Held): boolean {
+  const [before, after] = [occupiedBy(old), occupiedBy(to)];
+  return old.resourceId !== to.resourceId || after.from < before.from || after.to > before.to;
+}
+
+export const isSame = (one: Date, other: Date) => one.getTime() === other.getTime();
+
+function otherDate(): InvalidInput {
+  const message =
+    'Start: must stay on its local date, because the rule of the series says the days; cancel the following bookings and make another series.';
+  return new InvalidInput(message, [{ field: 'Start', pointer: '/Start', code: 'OtherDate', message }]);
+}
+
+export function isMoved({ old, to }: OldAndNew): boolean {
+  const places = [old, to].map((booking) => ({ ...occupiedBy(booking), resourceId: booking.resourceId }));
+  return hasOtherTimes({ old, to }) || !isDeepStrictEqual(places[0], places[1]);
+}
+
+export const hasOtherTimes = ({ old, to }: OldAndNew) => !isSame(old.start, to.start) || !isSame(old.end, to.end);
