@@ -84,8 +84,8 @@ const inAddress = ({ from, to }: { from: Date; to: Date }) => `From=${textOf(fro
 
 const record = `id uid resourceId resourceName locationId subject description start end timeZone status kind
   organizer { personId displayName email } isPrivate seriesId recurrenceRule setupMinutes teardownMinutes
-  checkIn { required from until checkedInAt } origin { system batchId jobID lektionId mailItemId }
-  lektion { fach klassen lehrpersonen status ursprung { ressourceName lehrpersonen fach beginn ende } }
+  checkIn { required from until checkedInAt } origin { system batchId jobKey lessonKey mailItemId }
+  lessonSummary { subject classes teachers status origin { resourceName teachers subject start end } }
   createdAt createdBy { personId displayName } changedAt version`;
 
 const cases: Case[] = [

@@ -23,7 +23,7 @@ function addBooking(builder: Builder) {
   enumType(builder, bookings.lessonStatus);
   const parts = {
     LessonOrigin: bookings.lessonOrigin,
-    Lektion: wire.lektion,
+    LessonSummary: wire.lektion,
     Organizer: wire.organizer,
     CheckIn: wire.checkIn,
     BookingOrigin: wire.origin,

@@ -9,7 +9,7 @@ import { nounOf } from '../nouns.ts';
 import { isStorable } from '../storable.ts';
 import type { Builder } from './builder.ts';
 import { faultOf, idValue, plainValue } from './ids.ts';
-import { nameOf } from './names.ts';
+import { describeMember, inWords, nameOf } from './names.ts';
 import { bare, describe, typeOf } from './record.ts';
 
 type Path = readonly (string | number)[];
@@ -19,7 +19,7 @@ const elementOf = (schema: z.ZodType) => (schema as z.ZodArray<z.ZodType>).eleme
 const shapeOf = (schema: z.ZodType) => (schema as z.ZodObject<Record<string, z.ZodType>>).shape;
 
 /** A value of an input as a body of REST has it: its names, ids as numbers, and instants as texts. */
-function asSent(wrapped: z.ZodType, value: unknown, report: Report, path: Path = []): unknown {
+export function asSent(wrapped: z.ZodType, value: unknown, report: Report = () => {}, path: Path = []): unknown {
   const schema = bare(wrapped);
   if (value instanceof Date) return value.toISOString();
   if (typeof value === 'string') {
@@ -82,7 +82,7 @@ export function partType<Schema extends z.ZodObject>(
   options: object = {},
 ): InputRef<z.output<Schema>> {
   return builder.inputType(name, {
-    description: schema.description ?? '',
+    description: inWords(schema.description ?? ''),
     ...options,
     fields: (t) =>
       Object.fromEntries(
@@ -92,7 +92,7 @@ export function partType<Schema extends z.ZodObject>(
             type: typeOf(bare(inner), (part) => parts.get(part) ?? enumOf(part)) as 'String',
             // A member that is required and may be null is checked by the schema: GraphQL has no such type.
             required: (!inner.isOptional() && !inner.isNullable()) as false,
-            description: describe(inner),
+            description: describeMember(member, describe(inner)),
             ...('validate' in options ? {} : idCheck(inner)),
           }),
         ]),

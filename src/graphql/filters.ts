@@ -6,6 +6,8 @@ import { nounOf } from '../nouns.ts';
 import { storableText } from '../storable.ts';
 import { type Builder, type Types, typeNamed } from './builder.ts';
 import { idText } from './ids.ts';
+import { describeMember, nameOf } from './names.ts';
+import { describe } from './record.ts';
 
 /** A query may hold several ids in one text, separated by commas; a list has no need of that. */
 const aloneInText = z.string().refine((text) => !text.includes(','), 'must be an id');
@@ -41,11 +43,8 @@ function memberOf(query: z.ZodType): Member {
   throw new Error(`GraphQL has no type for a query of ${schema.def.type}.`);
 }
 
-/** Names in backticks as GraphQL spells them. */
-const spell = (description: string) => description.replaceAll(/`(\w+)`/g, (_, name) => `\`${lowerFirst(name)}\``);
-
 /**
- * An input with the members of a query in camel case; ids arrive as numbers, as a query's do.
+ * An input with the members of a query under GraphQL's names; they arrive under those of REST in camel case, ids as numbers.
  * @param others members that GraphQL takes in another form
  */
 export function filterType<Query extends z.ZodObject, Others extends object = object>(
@@ -55,24 +54,32 @@ export function filterType<Query extends z.ZodObject, Others extends object = ob
   { shape }: Query,
   others: (t: InputFieldBuilder<Types, 'InputObject'>) => object = () => ({}),
 ): InputRef<Fields<z.output<Query>> & Others> {
+  const members = Object.entries(shape as Record<string, z.ZodType>).map(([member, query]) => ({
+    member,
+    query,
+    name: nameOf(member),
+    ...memberOf(query),
+  }));
+  const judge = z.looseObject(
+    Object.fromEntries(members.flatMap(({ name, schema }) => (schema ? [[name, schema.nullish()]] : []))),
+  );
+  const fields = new Map(members.map(({ name, member }) => [name, lowerFirst(member)]));
+  const named = (sent: object) =>
+    Object.fromEntries(Object.entries(sent).map(([name, value]) => [fields.get(name) ?? name, value]));
   return builder.inputType(name, {
     description,
+    validate: { schema: judge.transform(named) as unknown as z.ZodType<Record<string, string>> },
     fields: (t) => ({
       ...others(t),
       ...Object.fromEntries(
-        Object.entries(shape as Record<string, z.ZodType>).map(([member, query]) => {
-          const { type, schema } = memberOf(query);
-          const about = spell(query.description ?? (query as z.ZodOptional<z.ZodType>).unwrap().description ?? '');
-          return [
-            lowerFirst(member),
-            t.field({
-              type: type as 'String',
-              required: !query.isOptional() as false,
-              description: about,
-              ...(schema && { validate: { schema: schema as z.ZodType<string> } }),
-            }),
-          ];
-        }),
+        members.map(({ name, member, query, type }) => [
+          name,
+          t.field({
+            type: type as 'String',
+            required: !query.isOptional() as false,
+            description: describeMember(member, describe(query)),
+          }),
+        ]),
       ),
     }),
   }) as unknown as InputRef<Fields<z.output<Query>> & Others>;

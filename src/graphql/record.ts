@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import { nounOf } from '../nouns.ts';
 import type { Builder, Types } from './builder.ts';
 import { idFields, readMember } from './ids.ts';
-import { nameOf } from './names.ts';
+import { describeMember, inWords, nameOf, typeNameOf } from './names.ts';
 
 /** Types of members whose names are not the ids of their schemas. */
 export type Members = ReadonlyMap<z.ZodType, MemberType>;
@@ -50,6 +50,12 @@ function findFor(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unkno
   return find(schema) ?? (parent && findFor(parent, find));
 }
 
+/** The name of the type whose schema this is. */
+function nameOfType(schema: z.ZodType): string | undefined {
+  const id = schema.meta()?.id;
+  return id && typeNameOf(id);
+}
+
 /** @param find returns the type of a schema that is no scalar */
 export function typeOf(schema: z.ZodType, find: (schema: z.ZodType) => unknown): unknown {
   const { type } = schema.def;
@@ -61,7 +67,12 @@ export function typeOf(schema: z.ZodType, find: (schema: z.ZodType) => unknown):
   return formats[(schema as z.ZodISODate).format ?? ''] ?? scalars[type];
 }
 
-export const describe = (schema: z.ZodType) => schema.description ?? bare(schema).description ?? '';
+/** What a schema, or what it wraps, says of itself. */
+export function describe(schema: z.ZodType): string {
+  const { innerType, in: sent } = definitionOf(schema);
+  const inner = innerType ?? sent;
+  return schema.description ?? (inner ? describe(inner) : '');
+}
 
 /** Keeps the last record. The fields of an object are resolved one after the other, so it is made once for all. */
 function madeOnce<Source extends object>(toRecord: (source: Source) => object): (source: Source) => object {
@@ -89,9 +100,9 @@ export function recordFields<Source extends object>(
     if (name === 'Id' && noun) return idFields(t, noun, memberOf as () => number, describe(schema));
     const read = readMember(schema);
     const field = t.field({
-      type: typeOf(bare(schema), (member) => members.get(member) ?? member.meta()?.id) as 'String',
+      type: typeOf(bare(schema), (member) => members.get(member) ?? nameOfType(member)) as 'String',
       nullable: schema.isNullable() as false,
-      description: describe(schema),
+      description: describeMember(name, describe(schema)),
       resolve: (source) => read(memberOf(source)) as string,
     });
     return { [nameOf(name)]: field };
@@ -111,7 +122,7 @@ export function recordType<Source extends object>(
   members?: Members,
 ): ObjectRef<Types, Source> {
   return builder.objectRef<Source>(name).implement({
-    description: schema.description ?? '',
+    description: inWords(schema.description ?? ''),
     fields: (t) => recordFields(t, schema, toRecord, members),
   });
 }

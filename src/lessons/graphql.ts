@@ -5,6 +5,7 @@ import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/conn
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument, idFields } from '../graphql/ids.ts';
+import { inNames, nameOf } from '../graphql/names.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { addImports } from './import-graphql.ts';
@@ -15,7 +16,10 @@ import * as wire from './wire.ts';
 /** A Batch is what the service gives; its errors are read when they are asked for. */
 function addBatch(builder: Builder, conflictRule: EnumRef<Types, lessons.ConflictRule>) {
   recordType(builder, 'OmittedErrors', wire.omittedErrors);
-  const lessonError = recordType(builder, 'LessonError', wire.lessonError, wire.toErrorEntry);
+  const lessonError = recordType(builder, 'LessonError', wire.lessonError, (error: lessons.LessonError) => {
+    const { Field, Pointer, ...others } = wire.toErrorEntry(error);
+    return { ...others, Field: Field && nameOf(Field), Pointer: Pointer && `/jobs${inNames(Pointer)}` };
+  });
   const lessonErrors = connectionType(builder, lessonError, lessons.errorList);
   const record = wire.batchRecord.omit({ BatchId: true, Errors: true });
   return builder.objectRef<lessons.Batch>('Batch').implement({

@@ -1,7 +1,7 @@
 /** Imports over GraphQL: how jobs are sent, and a batch is cancelled. */
 import type { EnumRef, ObjectRef } from '@pothos/core';
 import { Conflict, Forbidden, InvalidInput, LimitExceeded, Malformed, NotFound } from '../errors.ts';
-import { partType } from '../graphql/body.ts';
+import { asSent, partType } from '../graphql/body.ts';
 import type { Builder, Types } from '../graphql/builder.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
@@ -36,7 +36,7 @@ export function addImports(
       }),
       takeOverBookings: t.boolean({
         description:
-          'Whether a lesson whose room, beginn and ende are those of a booking of the sender takes that booking over; of a creation alone.',
+          'Whether a lesson whose room, start and end are those of a booking of the sender takes that booking over; of a creation alone.',
       }),
     }),
   });
@@ -79,7 +79,7 @@ export function addImports(
           const { batchId } = await lessons
             .createBatch(context, viewer, {
               operation,
-              body: wire.asBody(args.jobs),
+              body: wire.asBody(args.jobs.map((job) => asSent(wire.jobSchemas[operation], job))),
               ...wanted,
               requestId,
             })

@@ -5,7 +5,9 @@
  * Invariants: `move` is the only writer of ImportStatus, and the database refuses what is not a transition of contract
  * 4.3. A tenant's batches run one at a time in order of arrival. The batch row is the truth; the queue's job is a nudge.
  */
+
 export { createBatch } from './acceptance.ts';
+export type { LessonError } from './batch.ts';
 export {
   type Batch,
   batchFigures,

@@ -45,13 +45,13 @@ export const addTimetable: AddTypes = (builder) => {
     lessonJobs: t.field({
       type: jobConnection,
       args: {
-        jobID: t.arg.string({ description: 'Only the job of this JobID.', validate: key }),
+        jobKey: t.arg.string({ description: 'Only the job of this `jobKey`.', validate: key }),
         ...pageArguments(t.arg),
       },
       complexity: pageCost,
       description: 'The jobs of the tenant without their lessons, newest first.',
-      resolve: (_root, { jobID, ...page }, { context, viewer }) =>
-        lessons.listJobs(context.db, viewer, { jobID: jobID ?? undefined }, pageOf(lessons.jobList, page)),
+      resolve: (_root, { jobKey, ...page }, { context, viewer }) =>
+        lessons.listJobs(context.db, viewer, { jobID: jobKey ?? undefined }, pageOf(lessons.jobList, page)),
     }),
     lessons: t.field({
       type: lessonConnection,
@@ -65,7 +65,7 @@ export const addTimetable: AddTypes = (builder) => {
       },
       complexity: pageCost,
       description:
-        'The lessons of the tenant in order of beginn; of a private one only Admins and who sent it see the content.',
+        'The lessons of the tenant in order of their start; of a private one only Admins and who sent it see the content.',
       resolve: (_root, { filter: wanted, order, ...page }, { context, viewer }) =>
         lessons.listLessons(context.db, viewer, given({ ...wanted, order }), pageOf(lessons.lessonList, page)),
     }),

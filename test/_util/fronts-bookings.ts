@@ -1,4 +1,5 @@
 /** Bookings through each front, as `fronts.ts` has the lesson API. */
+import { inEnglish } from './english.ts';
 import * as operations from './operations/generated/graphql.ts';
 
 export type Paging = { limit?: number; cursor?: string };
@@ -137,7 +138,7 @@ export async function askBooking({ name, args }: BookingCall, asking: Asking): P
         'Query.bookings',
         operations.ListBookingsDocument,
         {
-          filter: filter as operations.BookingFilter,
+          filter: inEnglish(filter),
           ...(order && { order: order as operations.SortOrder }),
           ...pageOf({ limit, cursor } as Paging),
         },

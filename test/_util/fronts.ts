@@ -5,6 +5,7 @@
 import { createClient } from 'graphql-sse';
 import { graphqlCodeOf } from '../../src/graphql/errors.ts';
 import type { Contract } from './contract.ts';
+import { inEnglish, inGerman } from './english.ts';
 import {
   askBooking,
   type BookingCall,
@@ -18,7 +19,8 @@ import * as operations from './operations/generated/graphql.ts';
 import { readPlain } from './plain-ids.ts';
 
 type SubmitOptions = Pick<BatchOptions, 'idempotencyKey' | 'onConflict' | 'takeOverBookings' | 'validateOnly'>;
-export type BatchQuery = Omit<BatchFilter, 'importStatus'> & Paging & { importStatus?: string };
+export type BatchQuery = Omit<BatchFilter, 'importStatus' | 'jobKey'> &
+  Paging & { importStatus?: string; jobID?: string };
 export type LessonQuery = Paging & {
   jobID?: string;
   ressourceName?: string;
@@ -195,7 +197,7 @@ const problemOf = ({ code, message, retryAfterSeconds, ...others }: Problem) =>
 const recordOf = ({ id, errors, ...members }: Batch) => ({
   batchId: id,
   ...members,
-  ...(errors && { errors: errors.nodes }),
+  ...(errors && { errors: errors.nodes.map((found) => inGerman(found as object)) }),
 });
 /** What REST answers 404 for, a query answers with null. */
 const orNotFound = <Found>(found: Found | null | undefined, read: (found: Found) => unknown) =>
@@ -271,7 +273,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
         return await ask(
           `Mutation.${name}LessonJobs`,
           submitDocuments[name],
-          { jobs: jobs as [], options },
+          { jobs: inEnglish(jobs), options },
           ({ result }) => submitted(result),
         );
       }
@@ -286,7 +288,10 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
       case 'errors': {
         const { id, ...page } = args;
         return await ask('Query.batch', operations.ReadErrorsDocument, { id, ...pageOf(page) }, ({ batch }) =>
-          orNotFound(batch, ({ errors, omittedErrors }) => ({ ...listOf(errors), omittedErrors })),
+          orNotFound(batch, ({ errors, omittedErrors }) => {
+            const { items, nextCursor } = listOf(errors);
+            return { items: items.map((found) => inGerman(found as object)), nextCursor, omittedErrors };
+          }),
         );
       }
       case 'batches': {
@@ -300,7 +305,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
         return await ask(
           'Query.batches',
           operations.ReadBatchesDocument,
-          { filter, ...pageOf({ limit, cursor } as Paging) },
+          { filter: inEnglish(filter), ...pageOf({ limit, cursor } as Paging) },
           ({ batches }) => {
             const { items, nextCursor } = listOf(batches);
             return { items: items.map((item) => recordOf(item as Batch)), nextCursor };
@@ -312,7 +317,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
         return await ask(
           'Query.lessonJobs',
           operations.ListLessonJobsDocument,
-          { ...(jobID !== undefined && { jobID }), ...pageOf(page) },
+          { ...(jobID !== undefined && { jobKey: jobID }), ...pageOf(page) },
           ({ lessonJobs }) => listOf(lessonJobs),
         );
       }
@@ -322,7 +327,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
           'Query.lessons',
           operations.ListLessonsDocument,
           {
-            filter: filter as operations.LessonFilter,
+            filter: inEnglish(filter),
             ...(order && { order: order as operations.SortOrder }),
             ...pageOf({ limit, cursor } as Paging),
           },

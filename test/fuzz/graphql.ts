@@ -119,7 +119,7 @@ const oddDocuments = [
     '{ me @skip(if: 1) { id } }',
   ],
   ...[
-    'query ($n: String) { lessons(filter: { jobID: $n }) { nodes { jobID } } }',
+    'query ($n: String) { lessons(filter: { jobKey: $n }) { nodes { jobKey } } }',
     '{ resource(id: 1e400) { id } }',
     '#'.repeat(9_000),
   ],

@@ -55,10 +55,10 @@ const failed = {
 };
 
 const lesson = {
-  lektionId: 'L-1',
-  beginn: '2027-01-11T08:00:00Z',
-  ende: '2027-01-11T08:45:00Z',
-  ressourceName: 'R001',
+  lessonKey: 'L-1',
+  start: '2027-01-11T08:00:00Z',
+  end: '2027-01-11T08:45:00Z',
+  resourceName: 'R001',
 };
 
 describe('me and serverTime', () => {
@@ -179,8 +179,8 @@ describe('batches', () => {
     ['first: 0', { first: 0 }, '/first'],
     ['first: 201', { first: 201 }, '/first'],
     ['no state at all', { filter: { importStatus: [] } }, '/filter/importStatus'],
-    ['a JobID of 129 characters', { filter: { jobID: 'J'.repeat(129) } }, '/filter/jobID'],
-    ['a JobID with U+0000', { filter: { jobID: 'J\0' } }, '/filter/jobID'],
+    ['a JobID of 129 characters', { filter: { jobKey: 'J'.repeat(129) } }, '/filter/jobKey'],
+    ['a JobID with U+0000', { filter: { jobKey: 'J\0' } }, '/filter/jobKey'],
   ])('refuse %s as BAD_USER_INPUT that names the argument', async (_name, variables, pointer) => {
     const { data, errors } = await service.run(ListBatchesDocument, variables);
     expect(data).toBeNull();
@@ -211,15 +211,15 @@ describe('createLessonJobs', () => {
         .executeTakeFirstOrThrow()
     ).body;
 
-  const empty = (jobID: string) => ({ jobID, lektionList: [] });
+  const empty = (jobKey: string) => ({ jobKey, lessons: [] });
 
-  test('stores the jobs as they were sent: pointers lead into that', async () => {
-    const klassen = ['1a', '1b'];
+  test('stores the jobs under the names of REST', async () => {
+    const classes = ['1a', '1b'];
     const jobs = [
       {
-        jobID: 'J-1',
-        standort: 'Campus',
-        lektionList: [{ ...lesson, klassen, ressourceId: 7, privat: true }],
+        jobKey: 'J-1',
+        locationName: 'Campus',
+        lessons: [{ ...lesson, classes, resourceId: 7, isPrivate: true }],
       },
     ];
     const { data } = await service.run(CreateLessonJobsDocument, { jobs });
@@ -229,7 +229,12 @@ describe('createLessonJobs', () => {
       batch: { importStatus: 'AwaitingLessonCreation', jobCount: 1 },
     });
     const batch = result?.__typename === 'BatchAccepted' ? result.batch : undefined;
-    expect(await storedBody(batch?.id)).toEqual(jobs[0]);
+    const times = { Beginn: '2027-01-11T08:00:00Z', Ende: '2027-01-11T08:45:00Z' };
+    const room = { RessourceName: 'R001', RessourceId: 7 };
+    expect(await storedBody(batch?.id)).toEqual({
+      ...{ JobID: 'J-1', Standort: 'Campus' },
+      LektionList: [{ LektionId: 'L-1', ...times, ...room, Klassen: classes, Privat: true }],
+    });
   });
 
   test('takes a job without lessons: its faults are those of the batch', async () => {
@@ -238,16 +243,16 @@ describe('createLessonJobs', () => {
   });
 
   test.each([
-    ['member', { jobID: 'J-3' }, ['of type "LessonJobInput" to include required field "lektionList"']],
+    ['member', { jobKey: 'J-3' }, ['of type "LessonJobInput" to include required field "lessons"']],
     [
       'value of an enumeration',
-      { jobID: 'J-3', lektionList: [{ ...lesson, status: 'Geplannt' }] },
-      ['.lektionList[0].status', 'Did you mean the enum value "Geplant"?'],
+      { jobKey: 'J-3', lessons: [{ ...lesson, status: 'Geplannt' }] },
+      ['.lessons[0].status', 'Did you mean the enum value "Geplant"?'],
     ],
     [
       'name',
-      { jobID: 'J-3', lektionList: [], bezeichnug: 'x' },
-      ['unknown field "bezeichnug"', 'Did you mean "bezeichnung" or'],
+      { jobKey: 'J-3', lessons: [], designaton: 'x' },
+      ['unknown field "designaton"', 'Did you mean "designation"'],
     ],
   ])('a wrong %s of a job is named by GraphQL itself', async (_name, job, texts) => {
     const { errors = [] } = await service.run(CreateLessonJobsDocument, { jobs: [job as never] });

@@ -51,7 +51,8 @@ async function ask(query: string): Promise<{ nodes: Record<string, unknown>[]; s
 const bookings = (members: string) =>
   ask(`{ page: bookings(first: ${count}, filter: { from: "2027-02-01T00:00:00Z", to: "2027-03-01T00:00:00Z" }) {
     nodes { subject ${members} } } }`);
-const lessons = (members: string) => ask(`{ page: lessons(first: ${count}) { nodes { lektionId ${members} } } }`);
+const lessons = (members: string) =>
+  ask(`{ page: lessons(first: ${count}) { nodes { lektionId: lessonKey ${members} } } }`);
 
 test('the resources of a page of bookings cost one statement more', async () => {
   const plain = await bookings('resourceName');

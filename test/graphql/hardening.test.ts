@@ -212,7 +212,7 @@ describe('a name that does not exist', () => {
   test.each([
     ['a long document', { query: `{ serverTimes } ${'#'.repeat(10_000)}` }],
     ['a document of many faults', { query: `{ ${range(4).map((n) => `serverTimes${n}`)} }` }],
-    ['long variables', { query, variables: { f: { operation: 'Creat', jobID: 'x'.repeat(10_000) } } }],
+    ['long variables', { query, variables: { f: { operation: 'Creat', jobKey: 'x'.repeat(10_000) } } }],
     ['many variables', { query, variables: { f: { min: true }, others: range(201) } }],
   ])('costs %s no search for another', async (_name, body) => {
     const told = await ask(body);

@@ -43,13 +43,13 @@ describe('updateLessonJobs and deleteLessonJobs', () => {
         .executeTakeFirstOrThrow()
     ).body;
 
-  test('an update reaches the batch as it was sent: absent stays absent, null is null', async () => {
+  test('an update reaches the batch under the names of REST: absent stays absent, null is null', async () => {
     const jobs = [
       {
-        jobID: 'J-1',
-        bezeichnung: null,
-        replaceLektionList: true,
-        lektionList: [{ lektionId: 'L-1', fach: null, klassen: null, beginn: '2027-01-11T08:00:00Z' }],
+        jobKey: 'J-1',
+        designation: null,
+        replaceLessons: true,
+        lessons: [{ lessonKey: 'L-1', subject: null, classes: null, start: '2027-01-11T08:00:00Z' }],
       },
     ];
     const { data, errors } = await service.run(UpdateLessonJobsDocument, { jobs });
@@ -57,33 +57,36 @@ describe('updateLessonJobs and deleteLessonJobs', () => {
     const result = data?.updateLessonJobs;
     if (result?.__typename !== 'BatchAccepted') throw new Error(JSON.stringify(result));
     expect(result.batch).toMatchObject({ operation: 'Update', validateOnly: false, onConflict: 'Fail' });
-    expect(await storedBody(result.batch.id)).toEqual(jobs[0]);
+    expect(await storedBody(result.batch.id)).toEqual({
+      ...{ JobID: 'J-1', Bezeichnung: null, ReplaceLektionList: true },
+      LektionList: [{ LektionId: 'L-1', Beginn: '2027-01-11T08:00:00Z', Fach: null, Klassen: null }],
+    });
   });
 
   test('a deletion names jobs, or lessons of them', async () => {
-    const jobs = [{ jobID: 'J-1', lektionList: [{ lektionId: 'L-1' }] }];
+    const jobs = [{ jobKey: 'J-1', lessons: [{ lessonKey: 'L-1' }] }];
     const { data } = await service.run(DeleteLessonJobsDocument, { jobs });
     const result = data?.deleteLessonJobs;
     if (result?.__typename !== 'BatchAccepted') throw new Error(JSON.stringify(result));
     expect(result.batch.operation).toBe('Delete');
-    expect(await storedBody(result.batch.id)).toEqual(jobs[0]);
+    expect(await storedBody(result.batch.id)).toEqual({ JobID: 'J-1', LektionList: [{ LektionId: 'L-1' }] });
   });
 
   test('the options are those of the batch', async () => {
     const options = { validateOnly: true, onConflict: 'Skip' as const };
-    const { data } = await service.run(UpdateLessonJobsDocument, { jobs: [{ jobID: 'J-1' }], options });
+    const { data } = await service.run(UpdateLessonJobsDocument, { jobs: [{ jobKey: 'J-1' }], options });
     expect(data?.updateLessonJobs).toMatchObject({ batch: { validateOnly: true, onConflict: 'Skip' } });
   });
 
   test('one idempotencyKey for another operation: ValidationProblem', async () => {
-    const variables = { jobs: [{ jobID: 'J-1' }], options: { idempotencyKey: 'key' } };
+    const variables = { jobs: [{ jobKey: 'J-1' }], options: { idempotencyKey: 'key' } };
     await service.run(UpdateLessonJobsDocument, variables);
     const { data } = await service.run(DeleteLessonJobsDocument, variables);
     expect(data?.deleteLessonJobs).toMatchObject({ __typename: 'ValidationProblem', code: 'InvalidInput' });
   });
 
   test('FORBIDDEN for a display', async () => {
-    const { data } = await service.run(DeleteLessonJobsDocument, { jobs: [{ jobID: 'J-1' }] }, 'display');
+    const { data } = await service.run(DeleteLessonJobsDocument, { jobs: [{ jobKey: 'J-1' }] }, 'display');
     expect(data?.deleteLessonJobs).toMatchObject({ __typename: 'ForbiddenProblem', code: 'Forbidden' });
     const lists = [
       await service.run(ListLessonsDocument, {}, 'display'),
@@ -93,7 +96,7 @@ describe('updateLessonJobs and deleteLessonJobs', () => {
   });
 
   test('LimitProblem when too many batches are open', async () => {
-    const run = () => service.run(CreateLessonJobsDocument, { jobs: [{ jobID: 'J-1', lektionList: [] }] });
+    const run = () => service.run(CreateLessonJobsDocument, { jobs: [{ jobKey: 'J-1', lessons: [] }] });
     let answer = await run();
     for (let sent = 0; sent < 20; sent++) answer = await run();
     expect(answer.data?.createLessonJobs).toMatchObject({
@@ -143,10 +146,10 @@ describe('lessonJobs and lessons', () => {
 
   test.each<[string, ListLessonsQueryVariables['filter']]>([
     ['', null],
-    ['JobID=J0', { jobID: 'J0' }],
-    ['RessourceName=r002', { ressourceName: 'r002' }],
+    ['JobID=J0', { jobKey: 'J0' }],
+    ['RessourceName=r002', { resourceName: 'r002' }],
     ['From=2027-02-01T07:30:00Z&To=2027-02-02T07:00:00Z', { from: '2027-02-01T07:30:00Z', to: '2027-02-02T07:00:00Z' }],
-    ['JobID=unknown', { jobID: 'unknown' }],
+    ['JobID=unknown', { jobKey: 'unknown' }],
   ])('lessons: the same values as REST with %j', async (query, filter) => {
     const { data } = await run(ListLessonsDocument, { filter });
     const items = await camel<Lesson>(`/../lessons?${query}`);
@@ -175,7 +178,7 @@ describe('lessonJobs and lessons', () => {
         createdBy: { ...createdBy, personId: String(createdBy.personId) },
       })),
     );
-    const one = await run(ListLessonJobsDocument, { jobID: 'J2' });
+    const one = await run(ListLessonJobsDocument, { jobKey: 'J2' });
     expect(one.data.lessonJobs.nodes.map(({ jobID }) => jobID)).toEqual(['J2']);
   });
 
@@ -206,7 +209,7 @@ describe('lessonJobs and lessons', () => {
     const jobs = makeJobs(5, { rooms: [name], prefix: `year-${year}-`, from });
     expect((await rest.importJobs(jobs)).ImportStatus).toBe('LessonsCreated');
     const filter = {
-      ressourceName: name,
+      resourceName: name,
       from: `${year}-01-01T00:00:00Z`,
       to: `${year + 1}-01-01T00:00:00Z`,
     };

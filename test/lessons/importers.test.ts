@@ -64,7 +64,7 @@ const mutations = {
 const mutationOf = (name: string, type: string) =>
   `mutation ($jobs: [${type}!]!, $options: BatchOptions) { ${name}(jobs: $jobs, options: $options) {
     __typename ... on Problem { message } } }`;
-const key = [{ jobID: 'J' }];
+const key = [{ jobKey: 'J', lessons: [] }];
 const remedy = /the role Importer.*roomgate parameter set --mandator rights-\d+ UsersMayImport true\.$/;
 
 describe.each([undefined, false])('with UsersMayImport %s', (usersMayImport) => {

@@ -244,7 +244,7 @@ describe('open batches', () => {
     const graphql = await client.call('/../../../graphql', {
       method: 'POST',
       body: JSON.stringify({
-        query: `mutation { deleteLessonJobs(jobs: [{ jobID: "more" }]) { __typename ... on LimitProblem { code retryAfterSeconds } } }`,
+        query: `mutation { deleteLessonJobs(jobs: [{ jobKey: "more" }]) { __typename ... on LimitProblem { code retryAfterSeconds } } }`,
       }),
       headers: { 'Content-Type': 'application/json' },
     });

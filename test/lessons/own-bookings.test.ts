@@ -181,9 +181,7 @@ describe('TakeOverBookings=true', () => {
     const made = await ask(
       'mutation ($jobs: [LessonJobInput!]!, $options: BatchOptions) { createLessonJobs(jobs: $jobs, options: $options) { ... on BatchAccepted { batch { id } } } }',
       {
-        jobs: [
-          { jobID: 'J', lektionList: [{ lektionId: '1', ressourceName: 'A', beginn: at(8).Beginn, ende: at(8).Ende }] },
-        ],
+        jobs: [{ jobKey: 'J', lessons: [{ lessonKey: '1', resourceName: 'A', start: at(8).Beginn, end: at(8).Ende }] }],
         options,
       },
     );
@@ -197,7 +195,7 @@ describe('TakeOverBookings=true', () => {
     ]) {
       const { data } = await ask(
         `mutation ($jobs: [${type}!]!, $options: BatchOptions) { ${name}(jobs: $jobs, options: $options) { __typename } }`,
-        { jobs: [{ jobID: 'J' }], options },
+        { jobs: [{ jobKey: 'J' }], options },
       );
       expect(data![name!]).toEqual({ __typename: 'ValidationProblem' });
     }

@@ -12,8 +12,8 @@ export type BatchFilter = {
   createdBefore?: string | null | undefined;
   /** In one of these states; the two running ones when left out. */
   importStatus?: Array<ImportStatus> | null | undefined;
-  /** Only those that name a job of this JobID, whatever became of it; the ended ones too, where `importStatus` lets them in. */
-  jobID?: string | null | undefined;
+  /** Only those that name a job of this `jobKey`, whatever became of it; the ended ones too, where `importStatus` lets them in. REST: `JobID`. */
+  jobKey?: string | null | undefined;
   /** Only those of the person who asks. */
   mine?: boolean | null | undefined;
   /** Only those of this operation. */
@@ -26,7 +26,7 @@ export type BatchOptions = {
   idempotencyKey?: string | null | undefined;
   /** Fail when left out; a deletion has no conflicts and does not take it. */
   onConflict?: ConflictRule | null | undefined;
-  /** Whether a lesson whose room, beginn and ende are those of a booking of the sender takes that booking over; of a creation alone. */
+  /** Whether a lesson whose room, start and end are those of a booking of the sender takes that booking over; of a creation alone. */
   takeOverBookings?: boolean | null | undefined;
   /** The same checks and the same errors as without it, and nothing is written. */
   validateOnly?: boolean | null | undefined;
@@ -36,16 +36,12 @@ export type BatchOptions = {
 export type BookingFilter = {
   /** Only those that were made or changed after this instant. */
   changedAfter?: string | null | undefined;
-  /** Only lessons of this subject, in whatever case. */
-  fach?: string | null | undefined;
+  /** Only lessons of this class, in whatever case. REST: `Klasse`. */
+  class?: string | null | undefined;
   /** Only those that end after this instant, teardown included; now when left out. */
   from?: string | null | undefined;
   /** Only those of these kinds. */
   kind?: Array<BookingKind> | null | undefined;
-  /** Only lessons of this class, in whatever case. */
-  klasse?: string | null | undefined;
-  /** Only lessons of this teacher, in whatever case. */
-  lehrperson?: string | null | undefined;
   /** Only those at this location. */
   locationId?: string | number | null | undefined;
   /** Only those that occupy their resources by their status, or only those that do not. */
@@ -60,6 +56,10 @@ export type BookingFilter = {
   seriesId?: string | number | null | undefined;
   /** Only those of these statuses. */
   status?: Array<BookingStatus> | null | undefined;
+  /** Only lessons of this subject, in whatever case. REST: `Fach`. */
+  subject?: string | null | undefined;
+  /** Only lessons of this teacher, in whatever case. REST: `Lehrperson`. */
+  teacher?: string | null | undefined;
   /** Only those that begin before this instant, setup included, at most 366 days after `from`; 31 days after it when left out. */
   to?: string | null | undefined;
   /** Only those that wait for approval and about which the caller decides; all of them where `from` and `to` are left out. */
@@ -84,7 +84,9 @@ export type BookingStatus =
 
 /** What to change; null clears a description. */
 export type ChangeBookingInput = {
+  /** More about it. */
   description?: string | null | undefined;
+  /** When it ends; the teardown lies behind. */
   end?: string | null | undefined;
   /** Whether only its organizer, who made it, and Admins see what it is about. */
   isPrivate?: boolean | null | undefined;
@@ -92,6 +94,7 @@ export type ChangeBookingInput = {
   resourceId?: string | number | null | undefined;
   /** Minutes before its start for which it occupies the resource too. */
   setupMinutes?: number | null | undefined;
+  /** When it begins; the setup lies before. */
   start?: string | null | undefined;
   /** Confirmed or Tentative; either occupies the resource. A booking that has to be approved is Requested in any case. */
   status?: NewBookingStatus | null | undefined;
@@ -178,132 +181,132 @@ export type JobOperation =
 
 /** A lesson. */
 export type LessonChangeInput = {
-  /** Start, ISO 8601; without an offset it is UTC. */
-  beginn?: string | null | undefined;
-  /** Remark. */
-  bemerkung?: string | null | undefined;
-  /** End, after Beginn by at most 24 hours. */
-  ende?: string | null | undefined;
-  /** Subject. */
-  fach?: string | null | undefined;
-  /** Classes. */
-  klassen?: Array<string> | null | undefined;
-  /** Lessons that share it, their room and their time share one booking. */
-  kopplungId?: string | null | undefined;
-  /** Teachers. */
-  lehrpersonen?: Array<string> | null | undefined;
-  /** Names the lesson; unique inside its job. */
-  lektionId: string;
-  /** Whether others than its sender and Admins see only that the room is taken. */
-  privat?: boolean | null | undefined;
-  /** The id of the room, which must agree with its name. */
-  ressourceId?: string | number | null | undefined;
-  /** The name of the room; case and spaces around it do not count. */
-  ressourceName?: string | null | undefined;
+  /** Classes. REST: `Klassen`. */
+  classes?: Array<string> | null | undefined;
+  /** Lessons that share it, their room and their time share one booking. REST: `KopplungId`. */
+  couplingKey?: string | null | undefined;
+  /** End, after `start` by at most 24 hours. REST: `Ende`. */
+  end?: string | null | undefined;
+  /** Whether others than its sender and Admins see only that the room is taken. REST: `Privat`. */
+  isPrivate?: boolean | null | undefined;
+  /** Names the lesson; unique inside its job. REST: `LektionId`. */
+  lessonKey: string;
+  /** Remark. REST: `Bemerkung`. */
+  remark?: string | null | undefined;
+  /** The id of the room, which must agree with its name. REST: `RessourceId`. */
+  resourceId?: string | number | null | undefined;
+  /** The name of the room; case and spaces around it do not count. REST: `RessourceName`. */
+  resourceName?: string | null | undefined;
+  /** Start, ISO 8601; without an offset it is UTC. REST: `Beginn`. */
+  start?: string | null | undefined;
   /** Geplant when left out; Entfaellt occupies no room. */
   status?: LessonStatus | null | undefined;
-  /** Title. */
-  titel?: string | null | undefined;
+  /** Subject. REST: `Fach`. */
+  subject?: string | null | undefined;
+  /** Teachers. REST: `Lehrpersonen`. */
+  teachers?: Array<string> | null | undefined;
+  /** Title. REST: `Titel`. */
+  title?: string | null | undefined;
 };
 
 /** Which lessons; members that are left out do not count. */
 export type LessonFilter = {
-  /** Only lessons of this subject, in whatever case. */
-  fach?: string | null | undefined;
-  /** Only those that end after this instant; with `klasse`, `lehrperson`, `fach` or `search` now when left out. */
+  /** Only lessons of this class, in whatever case. REST: `Klasse`. */
+  class?: string | null | undefined;
+  /** Only those that end after this instant; with `class`, `teacher`, `subject` or `search` now when left out. */
   from?: string | null | undefined;
-  /** Only those of the job of this JobID. */
-  jobID?: string | null | undefined;
-  /** Only lessons of this class, in whatever case. */
-  klasse?: string | null | undefined;
-  /** Only lessons of this teacher, in whatever case. */
-  lehrperson?: string | null | undefined;
-  /** Only those in rooms of this name, in whatever case. */
-  ressourceName?: string | null | undefined;
+  /** Only those of the job of this `jobKey`. REST: `JobID`. */
+  jobKey?: string | null | undefined;
+  /** Only those in rooms of this name, in whatever case. REST: `RessourceName`. */
+  resourceName?: string | null | undefined;
   /** Only bookings whose subject and description, and lessons whose title, subject, classes, teachers and remark, have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
   search?: string | null | undefined;
   /** Only those of these statuses. */
   status?: Array<LessonStatus> | null | undefined;
-  /** Only those that begin before this instant; with `klasse`, `lehrperson`, `fach` or `search` at most 366 days after `from`, and 31 days after it when left out. */
+  /** Only lessons of this subject, in whatever case. REST: `Fach`. */
+  subject?: string | null | undefined;
+  /** Only lessons of this teacher, in whatever case. REST: `Lehrperson`. */
+  teacher?: string | null | undefined;
+  /** Only those that begin before this instant; with `class`, `teacher`, `subject` or `search` at most 366 days after `from`, and 31 days after it when left out. */
   to?: string | null | undefined;
 };
 
 /** A lesson. */
 export type LessonInput = {
-  /** Start, ISO 8601; without an offset it is UTC. */
-  beginn: string;
-  /** Remark. */
-  bemerkung?: string | null | undefined;
-  /** End, after Beginn by at most 24 hours. */
-  ende: string;
-  /** Subject. */
-  fach?: string | null | undefined;
-  /** Classes. */
-  klassen?: Array<string> | null | undefined;
-  /** Lessons that share it, their room and their time share one booking. */
-  kopplungId?: string | null | undefined;
-  /** Teachers. */
-  lehrpersonen?: Array<string> | null | undefined;
-  /** Names the lesson; unique inside its job. */
-  lektionId: string;
-  /** Whether others than its sender and Admins see only that the room is taken. */
-  privat?: boolean | null | undefined;
-  /** The id of the room, which must agree with its name. */
-  ressourceId?: string | number | null | undefined;
-  /** The name of the room; case and spaces around it do not count. */
-  ressourceName: string;
+  /** Classes. REST: `Klassen`. */
+  classes?: Array<string> | null | undefined;
+  /** Lessons that share it, their room and their time share one booking. REST: `KopplungId`. */
+  couplingKey?: string | null | undefined;
+  /** End, after `start` by at most 24 hours. REST: `Ende`. */
+  end: string;
+  /** Whether others than its sender and Admins see only that the room is taken. REST: `Privat`. */
+  isPrivate?: boolean | null | undefined;
+  /** Names the lesson; unique inside its job. REST: `LektionId`. */
+  lessonKey: string;
+  /** Remark. REST: `Bemerkung`. */
+  remark?: string | null | undefined;
+  /** The id of the room, which must agree with its name. REST: `RessourceId`. */
+  resourceId?: string | number | null | undefined;
+  /** The name of the room; case and spaces around it do not count. REST: `RessourceName`. */
+  resourceName: string;
+  /** Start, ISO 8601; without an offset it is UTC. REST: `Beginn`. */
+  start: string;
   /** Geplant when left out; Entfaellt occupies no room. */
   status?: LessonStatus | null | undefined;
-  /** Title. */
-  titel?: string | null | undefined;
+  /** Subject. REST: `Fach`. */
+  subject?: string | null | undefined;
+  /** Teachers. REST: `Lehrpersonen`. */
+  teachers?: Array<string> | null | undefined;
+  /** Title. REST: `Titel`. */
+  title?: string | null | undefined;
 };
 
 /** What to change of a job: what is left out stays as it is, null clears it. */
 export type LessonJobChangeInput = {
-  /** Remark. */
-  bemerkung?: string | null | undefined;
-  /** Designation. */
-  bezeichnung?: string | null | undefined;
-  /** Names the job; unique in the tenant. */
-  jobID: string;
-  /** Lessons to be changed; with ReplaceLektionList also new ones. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. */
-  lektionList?: Array<LessonChangeInput> | null | undefined;
-  /** Where the job comes from. */
-  quelle?: string | null | undefined;
-  /** Whether LektionList is the whole truth about the job: its other lessons are deleted. */
-  replaceLektionList?: boolean | null | undefined;
-  /** The location of its rooms, where two locations have a room of the same name. */
-  standort?: string | null | undefined;
+  /** Designation. REST: `Bezeichnung`. */
+  designation?: string | null | undefined;
+  /** Names the job; unique in the tenant. REST: `JobID`. */
+  jobKey: string;
+  /** Lessons to be changed; with `replaceLessons` also new ones. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. REST: `LektionList`. */
+  lessons?: Array<LessonChangeInput> | null | undefined;
+  /** The location of its rooms, where two locations have a room of the same name. REST: `Standort`. */
+  locationName?: string | null | undefined;
+  /** Remark. REST: `Bemerkung`. */
+  remark?: string | null | undefined;
+  /** Whether `lessons` is the whole truth about the job: its other lessons are deleted. REST: `ReplaceLektionList`. */
+  replaceLessons?: boolean | null | undefined;
+  /** Where the job comes from. REST: `Quelle`. */
+  source?: string | null | undefined;
 };
 
 /** What to delete of a job. */
 export type LessonJobDeletionInput = {
-  /** Names the job; unique in the tenant. */
-  jobID: string;
-  /** The lessons to delete; left out, the whole job. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. */
-  lektionList?: Array<LessonKeyInput> | null | undefined;
+  /** Names the job; unique in the tenant. REST: `JobID`. */
+  jobKey: string;
+  /** The lessons to delete; left out, the whole job. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. REST: `LektionList`. */
+  lessons?: Array<LessonKeyInput> | null | undefined;
 };
 
 /** A named group of lessons. */
 export type LessonJobInput = {
-  /** Remark. */
-  bemerkung?: string | null | undefined;
-  /** Designation. */
-  bezeichnung?: string | null | undefined;
-  /** Names the job; unique in the tenant. */
-  jobID: string;
-  /** The lessons of the job. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. */
-  lektionList: Array<LessonInput>;
-  /** Where the job comes from. */
-  quelle?: string | null | undefined;
-  /** The location of its rooms, where two locations have a room of the same name. */
-  standort?: string | null | undefined;
+  /** Designation. REST: `Bezeichnung`. */
+  designation?: string | null | undefined;
+  /** Names the job; unique in the tenant. REST: `JobID`. */
+  jobKey: string;
+  /** The lessons of the job. A batch may have as many lessons as the setting LessonsPerBatch says, 100,000 by default. REST: `LektionList`. */
+  lessons: Array<LessonInput>;
+  /** The location of its rooms, where two locations have a room of the same name. REST: `Standort`. */
+  locationName?: string | null | undefined;
+  /** Remark. REST: `Bemerkung`. */
+  remark?: string | null | undefined;
+  /** Where the job comes from. REST: `Quelle`. */
+  source?: string | null | undefined;
 };
 
 /** A lesson. */
 export type LessonKeyInput = {
-  /** Names the lesson; unique inside its job. */
-  lektionId: string;
+  /** Names the lesson; unique inside its job. REST: `LektionId`. */
+  lessonKey: string;
 };
 
 /** Whether a lesson takes place as planned, is held by a substitute, or is cancelled. */
@@ -412,7 +415,7 @@ export type GetBatchQueryVariables = Exact<{
 }>;
 
 
-export type GetBatchQuery = { batch: { operation: JobOperation, createdCount: number, errorCount: number, warningCount: number, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, id: string, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, progress: number | null, queuePosition: number | null, failureKind: FailureKind | null, errorMessages: string | null, createdBy: { personId: string, displayName: string }, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
+export type GetBatchQuery = { batch: { operation: JobOperation, createdCount: number, errorCount: number, warningCount: number, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, id: string, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, progress: number | null, queuePosition: number | null, failureKind: FailureKind | null, errorMessages: string | null, createdBy: { personId: string, displayName: string }, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
 
 export type ListBatchesQueryVariables = Exact<{
   filter?: BatchFilter | null | undefined;
@@ -462,7 +465,7 @@ export type WatchBatchesSubscriptionVariables = Exact<{
 
 export type WatchBatchesSubscription = { batches: { id: string, importStatus: ImportStatus, queuePosition: number | null } };
 
-export type BookingMembersFragment = { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null };
+export type BookingMembersFragment = { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null };
 
 export type ConflictMembersFragment = { bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string };
 
@@ -493,10 +496,10 @@ export type MakeBookingMutationVariables = Exact<{
 
 
 export type MakeBookingMutation = { result:
-    | { booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null } }
+    | { booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null } }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
-    | { seriesId: string, recurrenceRule: string, bookingIds: Array<string>, booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }, skipped: Array<{ start: string, end: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }> }> }
+    | { seriesId: string, recurrenceRule: string, bookingIds: Array<string>, booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }, skipped: Array<{ start: string, end: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }> }> }
     | { code: string, message: string }
    };
 
@@ -505,7 +508,7 @@ export type ReadBookingQueryVariables = Exact<{
 }>;
 
 
-export type ReadBookingQuery = { booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null } | null };
+export type ReadBookingQuery = { booking: { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null } | null };
 
 export type ListBookingsQueryVariables = Exact<{
   filter: BookingFilter;
@@ -515,7 +518,7 @@ export type ListBookingsQueryVariables = Exact<{
 }>;
 
 
-export type ListBookingsQuery = { bookings: { nodes: Array<{ id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+export type ListBookingsQuery = { bookings: { nodes: Array<{ id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
 
 export type ChangeBookingMutationVariables = Exact<{
   id: string | number;
@@ -527,7 +530,7 @@ export type ChangeBookingMutationVariables = Exact<{
 
 
 export type ChangeBookingMutation = { result:
-    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -543,7 +546,7 @@ export type CancelBookingMutationVariables = Exact<{
 
 
 export type CancelBookingMutation = { result:
-    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -559,7 +562,7 @@ export type DecideBookingMutationVariables = Exact<{
 
 
 export type DecideBookingMutation = { result:
-    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -573,7 +576,7 @@ export type CheckInMutationVariables = Exact<{
 
 
 export type CheckInMutation = { result:
-    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -587,7 +590,7 @@ export type ReleaseBookingMutationVariables = Exact<{
 
 
 export type ReleaseBookingMutation = { result:
-    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -603,7 +606,7 @@ export type ExtendBookingMutationVariables = Exact<{
 
 
 export type ExtendBookingMutation = { result:
-    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -618,7 +621,7 @@ export type UndoBookingMutationVariables = Exact<{
 
 
 export type UndoBookingMutation = { result:
-    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, jobID: string | null, lektionId: string | null, mailItemId: string | null }, lektion: { fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
+    | { id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }
     | { code: string, message: string, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }>, alternatives: Array<{ resourceId: string, resourceName: string, start: string, end: string }> }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -653,13 +656,13 @@ export type DeleteLessonJobsMutation = { deleteLessonJobs:
    };
 
 export type ListLessonJobsQueryVariables = Exact<{
-  jobID?: string | null | undefined;
+  jobKey?: string | null | undefined;
   first?: number | null | undefined;
   after?: string | null | undefined;
 }>;
 
 
-export type ListLessonJobsQuery = { lessonJobs: { nodes: Array<{ jobID: string, bezeichnung: string | null, quelle: string | null, standort: string | null, bemerkung: string | null, lessonCount: number, batchId: string, createdAt: string, changedAt: string, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+export type ListLessonJobsQuery = { lessonJobs: { nodes: Array<{ lessonCount: number, batchId: string, createdAt: string, changedAt: string, jobID: string, bezeichnung: string | null, quelle: string | null, standort: string | null, bemerkung: string | null, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
 
 export type ListLessonsQueryVariables = Exact<{
   filter?: LessonFilter | null | undefined;
@@ -669,7 +672,7 @@ export type ListLessonsQueryVariables = Exact<{
 }>;
 
 
-export type ListLessonsQuery = { lessons: { nodes: Array<{ lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, status: LessonStatus, kopplungId: string | null, privat: boolean, bookingId: string, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+export type ListLessonsQuery = { lessons: { nodes: Array<{ status: LessonStatus, bookingId: string, lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, kopplungId: string | null, privat: boolean, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
 
 export type OwnRulesFragment = { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> };
 
@@ -754,9 +757,9 @@ export type SetHoursOfLocationMutation = { rules:
 
 export type BatchEntryMembersFragment = { id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { personId: string, displayName: string } };
 
-export type LessonErrorPageFragment = { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } };
+export type LessonErrorPageFragment = { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } };
 
-export type BatchMembersFragment = { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } };
+export type BatchMembersFragment = { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } };
 
 type Submitted_BatchAccepted_Fragment = { batch: { id: string, importStatus: ImportStatus } };
 
@@ -818,7 +821,7 @@ export type CancelWholeMutationVariables = Exact<{
 
 
 export type CancelWholeMutation = { result:
-    | { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } }
+    | { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } }
     | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
@@ -829,7 +832,7 @@ export type ReadBatchQueryVariables = Exact<{
 }>;
 
 
-export type ReadBatchQuery = { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } | null };
+export type ReadBatchQuery = { batch: { errorMessages: string | null, id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, createdBy: { personId: string, displayName: string } } | null };
 
 export type ReadErrorsQueryVariables = Exact<{
   id: string | number;
@@ -838,7 +841,7 @@ export type ReadErrorsQueryVariables = Exact<{
 }>;
 
 
-export type ReadErrorsQuery = { batch: { omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null, field: string | null, code: string, message: string, pointer: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
+export type ReadErrorsQuery = { batch: { omittedErrors: Array<{ severity: Severity, code: string, count: number }>, errors: { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
 
 export type ReadBatchesQueryVariables = Exact<{
   filter?: BatchFilter | null | undefined;
@@ -920,21 +923,21 @@ export const BookingMembersFragmentDoc = new TypedDocumentString(`
   origin {
     system
     batchId
-    jobID
-    lektionId
+    jobID: jobKey
+    lektionId: lessonKey
     mailItemId
   }
-  lektion {
-    fach
-    klassen
-    lehrpersonen
+  lektion: lessonSummary {
+    fach: subject
+    klassen: classes
+    lehrpersonen: teachers
     status
-    ursprung {
-      ressourceName
-      lehrpersonen
-      fach
-      beginn
-      ende
+    ursprung: origin {
+      ressourceName: resourceName
+      lehrpersonen: teachers
+      fach: subject
+      beginn: start
+      ende: end
     }
   }
   createdAt
@@ -1056,9 +1059,9 @@ export const LessonErrorPageFragmentDoc = new TypedDocumentString(`
   nodes {
     severity
     index
-    jobID
-    lektionIndex
-    lektionId
+    jobID: jobKey
+    lektionIndex: lessonIndex
+    lektionId: lessonKey
     field
     code
     message
@@ -1108,9 +1111,9 @@ fragment LessonErrorPage on LessonErrorConnection {
   nodes {
     severity
     index
-    jobID
-    lektionIndex
-    lektionId
+    jobID: jobKey
+    lektionIndex: lessonIndex
+    lektionId: lessonKey
     field
     code
     message
@@ -1170,9 +1173,9 @@ export const GetBatchDocument = new TypedDocumentString(`
       nodes {
         severity
         index
-        jobID
-        lektionIndex
-        lektionId
+        jobID: jobKey
+        lektionIndex: lessonIndex
+        lektionId: lessonKey
         field
         code
         message
@@ -1347,21 +1350,21 @@ export const MakeBookingDocument = new TypedDocumentString(`
   origin {
     system
     batchId
-    jobID
-    lektionId
+    jobID: jobKey
+    lektionId: lessonKey
     mailItemId
   }
-  lektion {
-    fach
-    klassen
-    lehrpersonen
+  lektion: lessonSummary {
+    fach: subject
+    klassen: classes
+    lehrpersonen: teachers
     status
-    ursprung {
-      ressourceName
-      lehrpersonen
-      fach
-      beginn
-      ende
+    ursprung: origin {
+      ressourceName: resourceName
+      lehrpersonen: teachers
+      fach: subject
+      beginn: start
+      ende: end
     }
   }
   createdAt
@@ -1443,21 +1446,21 @@ export const ReadBookingDocument = new TypedDocumentString(`
   origin {
     system
     batchId
-    jobID
-    lektionId
+    jobID: jobKey
+    lektionId: lessonKey
     mailItemId
   }
-  lektion {
-    fach
-    klassen
-    lehrpersonen
+  lektion: lessonSummary {
+    fach: subject
+    klassen: classes
+    lehrpersonen: teachers
     status
-    ursprung {
-      ressourceName
-      lehrpersonen
-      fach
-      beginn
-      ende
+    ursprung: origin {
+      ressourceName: resourceName
+      lehrpersonen: teachers
+      fach: subject
+      beginn: start
+      ende: end
     }
   }
   createdAt
@@ -1521,21 +1524,21 @@ export const ListBookingsDocument = new TypedDocumentString(`
   origin {
     system
     batchId
-    jobID
-    lektionId
+    jobID: jobKey
+    lektionId: lessonKey
     mailItemId
   }
-  lektion {
-    fach
-    klassen
-    lehrpersonen
+  lektion: lessonSummary {
+    fach: subject
+    klassen: classes
+    lehrpersonen: teachers
     status
-    ursprung {
-      ressourceName
-      lehrpersonen
-      fach
-      beginn
-      ende
+    ursprung: origin {
+      ressourceName: resourceName
+      lehrpersonen: teachers
+      fach: subject
+      beginn: start
+      ende: end
     }
   }
   createdAt
@@ -1600,21 +1603,21 @@ export const ChangeBookingDocument = new TypedDocumentString(`
   origin {
     system
     batchId
-    jobID
-    lektionId
+    jobID: jobKey
+    lektionId: lessonKey
     mailItemId
   }
-  lektion {
-    fach
-    klassen
-    lehrpersonen
+  lektion: lessonSummary {
+    fach: subject
+    klassen: classes
+    lehrpersonen: teachers
     status
-    ursprung {
-      ressourceName
-      lehrpersonen
-      fach
-      beginn
-      ende
+    ursprung: origin {
+      ressourceName: resourceName
+      lehrpersonen: teachers
+      fach: subject
+      beginn: start
+      ende: end
     }
   }
   createdAt
@@ -1697,21 +1700,21 @@ export const CancelBookingDocument = new TypedDocumentString(`
   origin {
     system
     batchId
-    jobID
-    lektionId
+    jobID: jobKey
+    lektionId: lessonKey
     mailItemId
   }
-  lektion {
-    fach
-    klassen
-    lehrpersonen
+  lektion: lessonSummary {
+    fach: subject
+    klassen: classes
+    lehrpersonen: teachers
     status
-    ursprung {
-      ressourceName
-      lehrpersonen
-      fach
-      beginn
-      ende
+    ursprung: origin {
+      ressourceName: resourceName
+      lehrpersonen: teachers
+      fach: subject
+      beginn: start
+      ende: end
     }
   }
   createdAt
@@ -1794,21 +1797,21 @@ export const DecideBookingDocument = new TypedDocumentString(`
   origin {
     system
     batchId
-    jobID
-    lektionId
+    jobID: jobKey
+    lektionId: lessonKey
     mailItemId
   }
-  lektion {
-    fach
-    klassen
-    lehrpersonen
+  lektion: lessonSummary {
+    fach: subject
+    klassen: classes
+    lehrpersonen: teachers
     status
-    ursprung {
-      ressourceName
-      lehrpersonen
-      fach
-      beginn
-      ende
+    ursprung: origin {
+      ressourceName: resourceName
+      lehrpersonen: teachers
+      fach: subject
+      beginn: start
+      ende: end
     }
   }
   createdAt
@@ -1891,21 +1894,21 @@ export const CheckInDocument = new TypedDocumentString(`
   origin {
     system
     batchId
-    jobID
-    lektionId
+    jobID: jobKey
+    lektionId: lessonKey
     mailItemId
   }
-  lektion {
-    fach
-    klassen
-    lehrpersonen
+  lektion: lessonSummary {
+    fach: subject
+    klassen: classes
+    lehrpersonen: teachers
     status
-    ursprung {
-      ressourceName
-      lehrpersonen
-      fach
-      beginn
-      ende
+    ursprung: origin {
+      ressourceName: resourceName
+      lehrpersonen: teachers
+      fach: subject
+      beginn: start
+      ende: end
     }
   }
   createdAt
@@ -1988,21 +1991,21 @@ export const ReleaseBookingDocument = new TypedDocumentString(`
   origin {
     system
     batchId
-    jobID
-    lektionId
+    jobID: jobKey
+    lektionId: lessonKey
     mailItemId
   }
-  lektion {
-    fach
-    klassen
-    lehrpersonen
+  lektion: lessonSummary {
+    fach: subject
+    klassen: classes
+    lehrpersonen: teachers
     status
-    ursprung {
-      ressourceName
-      lehrpersonen
-      fach
-      beginn
-      ende
+    ursprung: origin {
+      ressourceName: resourceName
+      lehrpersonen: teachers
+      fach: subject
+      beginn: start
+      ende: end
     }
   }
   createdAt
@@ -2085,21 +2088,21 @@ export const ExtendBookingDocument = new TypedDocumentString(`
   origin {
     system
     batchId
-    jobID
-    lektionId
+    jobID: jobKey
+    lektionId: lessonKey
     mailItemId
   }
-  lektion {
-    fach
-    klassen
-    lehrpersonen
+  lektion: lessonSummary {
+    fach: subject
+    klassen: classes
+    lehrpersonen: teachers
     status
-    ursprung {
-      ressourceName
-      lehrpersonen
-      fach
-      beginn
-      ende
+    ursprung: origin {
+      ressourceName: resourceName
+      lehrpersonen: teachers
+      fach: subject
+      beginn: start
+      ende: end
     }
   }
   createdAt
@@ -2182,21 +2185,21 @@ export const UndoBookingDocument = new TypedDocumentString(`
   origin {
     system
     batchId
-    jobID
-    lektionId
+    jobID: jobKey
+    lektionId: lessonKey
     mailItemId
   }
-  lektion {
-    fach
-    klassen
-    lehrpersonen
+  lektion: lessonSummary {
+    fach: subject
+    klassen: classes
+    lehrpersonen: teachers
     status
-    ursprung {
-      ressourceName
-      lehrpersonen
-      fach
-      beginn
-      ende
+    ursprung: origin {
+      ressourceName: resourceName
+      lehrpersonen: teachers
+      fach: subject
+      beginn: start
+      ende: end
     }
   }
   createdAt
@@ -2279,14 +2282,14 @@ export const DeleteLessonJobsDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<DeleteLessonJobsMutation, DeleteLessonJobsMutationVariables>;
 export const ListLessonJobsDocument = new TypedDocumentString(`
-    query ListLessonJobs($jobID: String, $first: Int, $after: String) {
-  lessonJobs(jobID: $jobID, first: $first, after: $after) {
+    query ListLessonJobs($jobKey: String, $first: Int, $after: String) {
+  lessonJobs(jobKey: $jobKey, first: $first, after: $after) {
     nodes {
-      jobID
-      bezeichnung
-      quelle
-      standort
-      bemerkung
+      jobID: jobKey
+      bezeichnung: designation
+      quelle: source
+      standort: locationName
+      bemerkung: remark
       lessonCount
       batchId
       createdAt
@@ -2307,27 +2310,27 @@ export const ListLessonsDocument = new TypedDocumentString(`
     query ListLessons($filter: LessonFilter, $order: SortOrder, $first: Int, $after: String) {
   lessons(filter: $filter, order: $order, first: $first, after: $after) {
     nodes {
-      lektionId
-      jobID
-      beginn
-      ende
-      ressourceName
-      ressourceId
-      titel
-      fach
-      bemerkung
-      klassen
-      lehrpersonen
+      lektionId: lessonKey
+      jobID: jobKey
+      beginn: start
+      ende: end
+      ressourceName: resourceName
+      ressourceId: resourceId
+      titel: title
+      fach: subject
+      bemerkung: remark
+      klassen: classes
+      lehrpersonen: teachers
       status
-      kopplungId
-      privat
+      kopplungId: couplingKey
+      privat: isPrivate
       bookingId
-      ursprung {
-        ressourceName
-        lehrpersonen
-        fach
-        beginn
-        ende
+      ursprung: origin {
+        ressourceName: resourceName
+        lehrpersonen: teachers
+        fach: subject
+        beginn: start
+        ende: end
       }
     }
     pageInfo {
@@ -2705,9 +2708,9 @@ fragment LessonErrorPage on LessonErrorConnection {
   nodes {
     severity
     index
-    jobID
-    lektionIndex
-    lektionId
+    jobID: jobKey
+    lektionIndex: lessonIndex
+    lektionId: lessonKey
     field
     code
     message
@@ -2761,9 +2764,9 @@ fragment LessonErrorPage on LessonErrorConnection {
   nodes {
     severity
     index
-    jobID
-    lektionIndex
-    lektionId
+    jobID: jobKey
+    lektionIndex: lessonIndex
+    lektionId: lessonKey
     field
     code
     message
@@ -2803,9 +2806,9 @@ export const ReadErrorsDocument = new TypedDocumentString(`
   nodes {
     severity
     index
-    jobID
-    lektionIndex
-    lektionId
+    jobID: jobKey
+    lektionIndex: lessonIndex
+    lektionId: lessonKey
     field
     code
     message
