@@ -128,6 +128,20 @@ export function checkActor(viewer: Viewer): void {
   );
 }
 
+/** @throws Forbidden for callers other than a display that may book */
+export function checkUndoer(viewer: Viewer): void {
+  checkActor(viewer);
+  if (!isDisplay(viewer))
+    throw new Forbidden('Only a display takes back what it did; change or cancel the booking instead.');
+}
+
+/** The id of the display that calls. @throws Forbidden for callers that are no paired device */
+export function getOwnDisplay({ display }: Viewer): number {
+  if (!display)
+    throw new Forbidden('Only a paired display is known as one; pair a device and call with its own token.');
+  return display.displayId;
+}
+
 /** @throws Forbidden for a display, also for one that may book */
 export function checkBooker(viewer: Viewer): void {
   if (isDisplay(viewer)) throw new Forbidden('A display changes and cancels no bookings; use the PIN of a user.');
@@ -257,33 +271,21 @@ export function checkImporter(viewer: Viewer, onConflict?: 'Fail' | 'Skip' | 'Di
     );
 }
 
-/** @throws Forbidden unless the caller is an Admin; call it before any lookup */
-export function checkAdmin({ role }: Viewer): void {
-  if (role !== 'Admin')
-    throw new Forbidden(
-      'Only an Admin manages persons, PINs, locations, resources and their opening hours; ask one of yours.',
-    );
-}
+const onlyAdmins =
+  (act: string) =>
+  ({ role }: Viewer): void => {
+    if (role !== 'Admin') throw new Forbidden(`Only an Admin ${act}; ask one of yours.`);
+  };
+
+// Each throws Forbidden unless the caller is an Admin; call it before any lookup.
+export const checkAdmin = onlyAdmins('manages persons, PINs, locations, resources and their opening hours');
+export const checkOverseer = onlyAdmins('sees how the calendars of the mail server are doing');
+export const checkAuditor = onlyAdmins('reads what Admins have done');
+export const checkUsageReader = onlyAdmins('sees how resources are used');
 
 /** @throws Forbidden unless the caller is an Admin, or asks for its own groups */
 export function checkGroupReader(viewer: Viewer, personId: number | undefined): void {
   if (personId !== viewer.personId) checkAdmin(viewer);
-}
-
-/** @throws Forbidden unless the caller is an Admin */
-export function checkOverseer({ role }: Viewer): void {
-  if (role !== 'Admin')
-    throw new Forbidden('Only an Admin sees how the calendars of the mail server are doing; ask one of yours.');
-}
-
-/** @throws Forbidden unless the caller is an Admin */
-export function checkAuditor({ role }: Viewer): void {
-  if (role !== 'Admin') throw new Forbidden('Only an Admin reads what Admins have done; ask one of yours.');
-}
-
-/** @throws Forbidden unless the caller is an Admin */
-export function checkUsageReader({ role }: Viewer): void {
-  if (role !== 'Admin') throw new Forbidden('Only an Admin sees how resources are used; ask one of yours.');
 }
 
 /** @throws PreconditionFailed when the record has changed since it was read */

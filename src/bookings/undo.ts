@@ -1,9 +1,9 @@
 /** Undo of a display's last act on a booking, for touches by mistake. */
 import { type RawBuilder, sql } from 'kysely';
-import { checkActor, inReach, isDisplay } from '../access.ts';
+import { checkUndoer, inReach } from '../access.ts';
 import type { Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { Conflict, Forbidden } from '../errors.ts';
+import { Conflict } from '../errors.ts';
 import type { Booking } from './booking.ts';
 import { checkNotOver, type Held, holdBookings } from './held.ts';
 import { findConflicts, lockRooms, occupiedBy, roomOccupied, writeBookings } from './occupation.ts';
@@ -69,9 +69,7 @@ type Undo = { personId: number; version: number; action: DoorAction; isFresh: bo
  * @throws Conflict when there is nothing to undo, when it is too late, and with the bookings in the way; Forbidden, NotFound
  */
 export async function undoBooking(db: Database, viewer: Viewer, id: number, versions: Versions): Promise<Booking> {
-  checkActor(viewer);
-  if (!isDisplay(viewer))
-    throw new Forbidden('Only a display takes back what it did; change or cancel the booking instead.');
+  checkUndoer(viewer);
   await writeBookings(db, viewer, async (trx) => {
     const resourceId = await findRoomToRetake(trx, viewer, id);
     const rooms = resourceId === undefined ? [] : await lockRooms(trx, viewer.mandatorId, [resourceId]);

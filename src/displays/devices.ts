@@ -1,11 +1,11 @@
 /** Paired devices: Admins list, change and revoke them; each reads itself. */
 import { sql } from 'kysely';
-import { checkAdmin, checkVersion } from '../access.ts';
+import { checkAdmin, checkVersion, getOwnDisplay } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { Conflict, Forbidden, NotFound } from '../errors.ts';
+import { Conflict, NotFound } from '../errors.ts';
 import { changeDisplayPerson } from '../tenants/service.ts';
 import type { DeviceHealth, Display } from './display.ts';
 import { hear } from './hearing.ts';
@@ -16,13 +16,6 @@ export type DisplayChanges = Partial<Pick<Display, 'name' | 'resourceIds' | 'loc
 export const displayList: List<Display> = { name: 'displays', key: idKey, keyOf: ({ id }) => id };
 
 const unknown = () => new NotFound('There is no display of this id.');
-
-/** @throws Forbidden for callers that are no paired device */
-function ownId({ display }: Viewer): number {
-  if (!display)
-    throw new Forbidden('Only a paired display is known as one; pair a device and call with its own token.');
-  return display.displayId;
-}
 
 const selectDevices = (db: Database, { mandatorId }: Viewer) =>
   db
@@ -92,7 +85,7 @@ export async function getDevice(db: Database, viewer: Viewer, id: number): Promi
 
 /** The device that calls. @throws Forbidden */
 export async function getOwnDevice(context: Context, viewer: Viewer): Promise<Display> {
-  const id = ownId(viewer);
+  const id = getOwnDisplay(viewer);
   hear(context, viewer);
   return await readDevice(context.db, viewer, id);
 }
@@ -104,7 +97,7 @@ export async function findOwnDevice(context: Context, viewer: Viewer): Promise<D
 
 /** Stores the health that a device reports. @throws Forbidden for callers that are no device */
 export async function reportHealth(context: Context, viewer: Viewer, health: DeviceHealth): Promise<Display> {
-  const id = ownId(viewer);
+  const id = getOwnDisplay(viewer);
   hear(context, viewer);
   await context.db
     .updateTable('display')

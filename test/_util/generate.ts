@@ -50,9 +50,11 @@ export const generators: Record<string, () => Promise<GeneratedFile[]>> = {
 
   async 'pages of docs'() {
     const { commandLinePage, settingsPage } = await import('./pages.ts');
+    const { rightsPage } = await import('./rights.ts');
     return [
       { file: 'docs/settings.md', text: settingsPage() },
       { file: 'docs/command-line.md', text: commandLinePage() },
+      { file: 'docs/rights.md', text: rightsPage() },
     ];
   },
 

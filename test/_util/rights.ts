@@ -1,0 +1,216 @@
+/**
+ * What each operation asks of its caller: the functions of src/access.ts that it calls, in their order. `npm run generate`
+ * writes what they answer for each kind of caller to docs/rights.md; test/api/rights.test.ts asks a running service the same.
+ */
+import * as access from '../../src/access.ts';
+import type { Viewer } from '../../src/context.ts';
+import { Forbidden, NotFound } from '../../src/errors.ts';
+
+/** The groups of a policy that lets the staff book its room, and the office decide; the staff have a booking there. */
+const [staff, office] = [1, 2];
+const room = 1;
+const policy: access.Policy & { name: string } = {
+  ...{ id: 1, name: 'Exams', maySee: [staff, office], mayBook: [staff], needsApproval: false, maySkipApproval: [] },
+  ...{ mayDecide: [office], mayBookForOthers: [], leadMinutes: null, aheadDays: null, longestMinutes: null },
+  ...{ quotaMinutesPerWeek: null, quotaBookingsPerWeek: null },
+};
+const bookable = { name: 'R001', policy };
+
+const callers = {
+  Admin: { role: 'Admin', personId: 1 },
+  Importer: { role: 'Importer', personId: 2 },
+  'User of the staff': { role: 'User', personId: 3, groupIds: [staff] },
+  'User of the office': { role: 'User', personId: 6, groupIds: [office] },
+  'other User': { role: 'User', personId: 4 },
+  display: {
+    role: 'Display',
+    personId: 5,
+    display: { displayId: 1, mayBook: true, privacy: 'Title', resourceIds: [room] },
+  },
+} satisfies Record<string, Partial<Viewer>>;
+export type CallerName = keyof typeof callers;
+export const callerNames = Object.keys(callers) as CallerName[];
+const member = callers['User of the staff'].personId;
+
+function viewerOf(name: CallerName): Viewer {
+  const viewer = { groupIds: [], display: null, mandator: 'school', ...callers[name] } as unknown as Viewer;
+  return { ...viewer, hiddenRooms: viewer.display || access.maySeePolicy(viewer, policy) ? [] : [room] };
+}
+
+type Step = (viewer: Viewer) => unknown;
+const seen = (isSeen: boolean) => {
+  if (!isSeen) throw new NotFound('');
+};
+const sees: Step = (viewer) => seen(access.mayShow(viewer, room));
+const seesPolicy: Step = (viewer) => seen(access.maySeePolicy(viewer, policy));
+const seesBatch: Step = (viewer) => seen(!access.seesOwnBatches(viewer));
+const ownsToken: Step = (viewer) => seen(access.maySeePrivate(viewer, [member]));
+const ownsBooking: Step = (viewer) => access.checkOwner(viewer, [member]);
+const maysBook: Step = (viewer) => access.checkMayBook(viewer, bookable);
+const decides: Step = (viewer) => access.checkDecider(viewer, bookable);
+const importing: Step = (viewer) => access.checkImporter(viewer);
+const { checkReader, checkActor, checkBooker, checkBatchUser, checkAdmin } = access;
+
+const operations: [steps: Step[], ...names: string[]][] = [
+  [[checkReader], 'GET bookings', 'Query.bookings', 'Subscription.bookings'],
+  [[checkActor, sees, maysBook], 'POST bookings', 'Mutation.createBooking'],
+  [[checkReader, sees], 'GET bookings/{id}', 'Query.booking'],
+  [[checkBooker, sees, ownsBooking], 'PATCH bookings/{id}', 'Mutation.changeBooking'],
+  [[checkBooker, sees, ownsBooking], 'DELETE bookings/{id}', 'Mutation.cancelBooking'],
+  [[checkBooker, sees, decides], 'POST bookings/{id}/decide', 'Mutation.decideBooking'],
+  [[checkActor, sees, ownsBooking], 'POST bookings/{id}/check-in', 'Mutation.checkIn'],
+  [[checkActor, sees, ownsBooking], 'POST bookings/{id}/release', 'Mutation.releaseBooking'],
+  [[checkActor, sees, ownsBooking], 'POST bookings/{id}/extend', 'Mutation.extendBooking'],
+  [[access.checkUndoer, sees], 'POST bookings/{id}/undo', 'Mutation.undoBooking'],
+  [[checkReader], 'GET availability', 'Query.availability'],
+  [[checkReader], 'GET availability/free', 'Query.freeResources'],
+  [[], 'GET opening-hours/all/{locationId}', 'Query.openingHours'],
+  [[checkReader], 'GET changes', 'Query.changes'],
+  [[checkReader, sees], 'GET resources/{id}/calendar.ics'],
+  [[checkReader, sees], 'GET resources/{id}/calendar-tokens', 'Query.calendarTokens'],
+  [[checkReader, sees], 'POST resources/{id}/calendar-tokens', 'Mutation.createCalendarToken'],
+  [[checkReader, ownsToken], 'DELETE resources/{id}/calendar-tokens/{tokenId}', 'Mutation.revokeCalendarToken'],
+  [[checkReader], 'GET resources', 'Query.resources'],
+  [[checkReader, sees], 'GET resources/{id}', 'Query.resource'],
+  [[checkAdmin], 'POST resources', 'Mutation.createResource'],
+  [[checkAdmin], 'PATCH resources/{id}', 'Mutation.changeResource'],
+  [[checkReader], 'GET locations', 'Query.locations'],
+  [[checkReader], 'GET locations/{id}', 'Query.location'],
+  [[checkAdmin], 'POST locations', 'Mutation.createLocation'],
+  [[checkAdmin], 'PATCH locations/{id}', 'Mutation.changeLocation'],
+  [[checkAdmin], 'GET opening-hours/{id}/rules', 'Query.openingRules'],
+  [[checkAdmin], 'PUT opening-hours/{id}/rules', 'Mutation.setOpeningRules'],
+  [[checkAdmin], 'GET opening-hours/{id}/exceptions', 'Query.openingExceptions'],
+  [[checkAdmin], 'PUT opening-hours/{id}/exceptions', 'Mutation.setOpeningExceptions'],
+  [[checkAdmin], 'GET opening-hours/locations/{id}/rules', 'Query.locationOpeningRules'],
+  [[checkAdmin], 'PUT opening-hours/locations/{id}/rules', 'Mutation.setLocationOpeningRules'],
+  [[checkAdmin], 'GET opening-hours/locations/{id}/exceptions', 'Query.locationOpeningExceptions'],
+  [[checkAdmin], 'PUT opening-hours/locations/{id}/exceptions', 'Mutation.setLocationOpeningExceptions'],
+  [[], 'GET persons/me', 'Query.me'],
+  [[], 'Query.serverTime'],
+  [[checkAdmin], 'GET persons', 'Query.persons'],
+  [[checkAdmin], 'GET persons/{id}', 'Query.person'],
+  [[checkAdmin], 'POST persons', 'Mutation.createPerson'],
+  [[checkAdmin], 'PATCH persons/{id}', 'Mutation.changePerson'],
+  [[checkAdmin], 'POST persons/{id}/erasure', 'Mutation.erasePerson'],
+  [[checkAdmin], 'GET persons/{id}/pins', 'Query.pins'],
+  [[checkAdmin], 'POST persons/{id}/pins', 'Mutation.createPin'],
+  [[checkAdmin], 'DELETE persons/{id}/pins/{pinId}', 'Mutation.revokePin'],
+  [[(viewer) => access.checkGroupReader(viewer, undefined)], 'GET groups', 'Query.groups'],
+  [[checkAdmin], 'GET groups/{id}', 'Query.group'],
+  [[checkAdmin], 'POST groups', 'Mutation.createGroup'],
+  [[checkAdmin], 'PATCH groups/{id}', 'Mutation.changeGroup'],
+  [[checkAdmin], 'DELETE groups/{id}', 'Mutation.deleteGroup'],
+  [[checkReader], 'GET policies', 'Query.policies'],
+  [[checkReader, seesPolicy], 'GET policies/{id}', 'Query.policy'],
+  [[checkAdmin], 'POST policies', 'Mutation.createPolicy'],
+  [[checkAdmin], 'PATCH policies/{id}', 'Mutation.changePolicy'],
+  [[checkAdmin], 'DELETE policies/{id}', 'Mutation.deletePolicy'],
+  [[checkReader], 'GET tenant', 'Query.tenant'],
+  [[checkAdmin], 'PATCH tenant', 'Mutation.changeTenant'],
+  [[access.checkAuditor], 'GET audit', 'Query.audit'],
+  [[access.checkUsageReader], 'GET usage/resources', 'Query.usage'],
+  [[access.checkUsageReader], 'GET usage/hours'],
+  [[access.checkUsageReader], 'GET usage/weeks'],
+  [[access.checkOverseer], 'Query.mailSubscriptions'],
+  [[importing], 'POST jobs/create', 'Mutation.createLessonJobs'],
+  [[importing], 'POST jobs/update', 'Mutation.updateLessonJobs'],
+  [[importing], 'POST jobs/delete', 'Mutation.deleteLessonJobs'],
+  [[checkBatchUser], 'GET jobs', 'Query.lessonJobs'],
+  [[checkBatchUser], 'GET lessons', 'Query.lessons'],
+  [[checkBatchUser], 'GET jobs/batches', 'Query.batches', 'Subscription.batches'],
+  [[checkBatchUser, seesBatch], 'GET jobs/batches/{batchId}', 'Query.batch', 'Subscription.batchStatus'],
+  [[checkBatchUser, seesBatch], 'GET jobs/batches/{batchId}/errors'],
+  [[importing, seesBatch], 'POST jobs/batches/{batchId}/cancel', 'Mutation.cancelBatch'],
+  [[sees], 'GET displays/{resourceId}/snapshot', 'Query.display', 'Subscription.display'],
+  [[], 'Query.board', 'Subscription.board'],
+  [[access.getOwnDisplay], 'GET displays/self'],
+  [[(viewer) => seen(access.isDisplay(viewer))], 'Query.thisDisplay'],
+  [[access.getOwnDisplay], 'PUT displays/self/health', 'Mutation.reportHealth'],
+  [[checkAdmin], 'GET displays', 'Query.displays'],
+  [[checkAdmin], 'GET displays/{id}'],
+  [[checkAdmin], 'POST displays', 'Mutation.pairDisplay'],
+  [[checkAdmin], 'PATCH displays/{id}', 'Mutation.changeDisplay'],
+  [[checkAdmin], 'DELETE displays/{id}', 'Mutation.revokeDisplay'],
+];
+
+/** What nobody needs a credential for, by its whole path. */
+export const openOperations = [
+  'GET /',
+  'GET /{mandator}',
+  'GET /.well-known/openid-configuration',
+  'GET /.well-known/openid-configuration/jwks',
+  'GET /healthz',
+  'GET /readyz',
+  'POST /connect/token',
+  'POST /api/webhooks/mailserver',
+  'POST /WebServices/SyncNotification.svc',
+  'POST /{mandator}/api/v1.0/displays/pairings',
+];
+
+export type Cell = 'yes' | 'no' | 'unknown';
+
+function decide(steps: readonly Step[], caller: CallerName): Cell {
+  try {
+    for (const step of steps) step(viewerOf(caller));
+    return 'yes';
+  } catch (error) {
+    if (error instanceof Forbidden) return 'no';
+    if (error instanceof NotFound) return 'unknown';
+    throw error;
+  }
+}
+
+export const rights = operations.map(([steps, ...names]) => ({
+  names,
+  cells: Object.fromEntries(callerNames.map((caller) => [caller, decide(steps, caller)])) as Record<CallerName, Cell>,
+}));
+
+function table(): string {
+  const rows = rights.map(({ names, cells }) => {
+    const told = names.map((name) => `\`${name}\``).join(', ');
+    return `| ${told} | ${callerNames.map((caller) => cells[caller]).join(' | ')} |`;
+  });
+  return [`| Operation | ${callerNames.join(' | ')} |`, `|---|${'---|'.repeat(callerNames.length)}`, ...rows].join(
+    '\n',
+  );
+}
+
+export const rightsPage =
+  () => `<!-- Generated by \`npm run generate\` from what src/access.ts decides. Change it there, or in test/_util/rights.ts. -->
+# Who may do what
+
+The answer of each operation to each kind of caller, as \`src/access.ts\` decides it. A test asks a running service the same, over
+REST and GraphQL; an operation without a row fails it. Roles: [contract 3](contract/wire-and-identity.md#3-identity). Groups and
+policies, and how to set them: [master-data.md](master-data.md#groups-and-policies).
+
+## How to read the table
+
+The resource in question has a policy with two groups: the staff books there, and the office decides about what is booked
+(\`MaySee\`: both, \`MayBook\`: the staff, \`MayDecide\`: the office). The booking and the calendar token in question are those of
+a User of the staff, the batch has been sent by an Admin. Of a list, \`yes\` means that it is answered, without what the caller
+may not see.
+
+| In the table | REST | GraphQL |
+|---|---|---|
+| yes | what was asked for, or a refusal that is not about rights | the same |
+| no | 403 | \`ForbiddenProblem\`, or an error \`FORBIDDEN\` |
+| unknown | 404, and 422 with \`UnknownResource\` in a body: as for what there is not | \`NotFoundProblem\`, null, or an error \`NOT_FOUND\` |
+
+- **display**: a paired device that shows the resource and may book. A person of the role \`Display\` without a device reads itself
+  and nothing else.
+- **A caller of another tenant** is answered 404 for every path of this one, and **a caller without a credential** 401.
+- Where the tenant parameter \`UsersMayImport\` is true, Users have what Importers have of \`jobs/create\`, \`update\`, \`delete\` and
+  \`cancel\`, without \`OnConflict=Displace\`.
+- A \`User\` lists its own groups with \`PersonId\`, and its own PINs nowhere.
+- What a booking says, where it is private: [contract 5.2](contract/bookings.md#52-booking).
+- REST is below \`/{mandator}/api/v1.0/\`, jobs and lessons below \`/{mandator}/api/v2.0/\`.
+
+## The table
+
+${table()}
+
+## Without a credential
+
+${openOperations.map((name) => `\`${name}\``).join(', ')}. Webhooks carry a secret of their own.
+`;

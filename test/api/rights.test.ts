@@ -1,0 +1,295 @@
+/** Every operation, asked by every kind of caller, answers as docs/rights.md says. */
+import { randomUUID } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import {
+  buildSchema,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLInputField,
+  getNamedType,
+  getNullableType,
+  isCompositeType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+} from 'graphql';
+import { sql } from 'kysely';
+import { hashDisplayToken, makeDisplayToken } from '../../src/identity/service.ts';
+import { documentFile } from '../_util/contract.ts';
+import { makeDisplay, makeTenant } from '../_util/factories.ts';
+import { project } from '../_util/generate.ts';
+import { masterData } from '../_util/master-data.ts';
+import { type CallerName, type Cell, callerNames, openOperations, rights } from '../_util/rights.ts';
+import { type Service, startService } from '../_util/service.ts';
+
+type Tree = Record<string, unknown>;
+type Asker = CallerName | 'another tenant' | 'nobody';
+type Answered = Cell | 'no credential' | `${number}`;
+
+const document = JSON.parse(fs.readFileSync(documentFile, 'utf8')) as {
+  paths: Record<
+    string,
+    Record<
+      string,
+      {
+        parameters?: { name?: string; in?: string; required?: boolean; schema?: { example?: string } }[];
+        requestBody?: { content: Record<string, { example?: unknown }> };
+        security?: object[];
+      }
+    >
+  >;
+};
+const schema = buildSchema(fs.readFileSync(path.join(project, 'src/graphql/schema.graphql'), 'utf8'));
+
+let service: Service;
+const tokens = new Map<Asker, string>();
+/** What operations are asked about, by the noun before an id. */
+const ids: Record<string, string | number> = {};
+let spare = 0;
+
+const neverAVersion = 999_999;
+const from = '2031-03-03T08:00:00Z';
+const to = '2031-03-03T09:00:00Z';
+
+beforeAll(async () => {
+  service = await startService({ Role: 'Web', Limits__StreamsPerToken: '1000' });
+  const { tenant, context, signIn } = service;
+  const { db, config } = context;
+  await sql`update mandator set parameters = parameters || '{"UsersMayImport": false}'`.execute(db);
+  tokens.set('Admin', await signIn(tenant, 'Admin'));
+  tokens.set('Importer', await signIn(tenant, 'Importer'));
+  tokens.set('User of the staff', await signIn());
+  const admin = masterData(service, tokens.get('Admin')!);
+  const person = async (name: string) => {
+    const sent = { Name: name, Email: `${name}@school.example`, TimeZone: 'UTC', Role: 'User' };
+    return { id: (await admin.post('/persons', sent)).body['Id'] as number, email: '', role: '', name };
+  };
+  const other = await person('other');
+  tokens.set('other User', await signIn({ ...tenant, person: () => other }));
+  const elsewhere = await makeTenant(db, { code: 'elsewhere' });
+  tokens.set('another tenant', await signIn(elsewhere, 'Admin'));
+  const [room] = tenant.resources;
+  const member = masterData(service, tokens.get('User of the staff')!);
+  const booking = {
+    ResourceId: room!.id,
+    Subject: 'Exam',
+    Start: new Date(Date.now() + 864e5),
+    End: new Date(Date.now() + 9e7),
+  };
+  ids['booking'] = (await member.post('/bookings', booking)).body['Id'] as number;
+  const token = await member.post(`/resources/${room!.id}/calendar-tokens`, {});
+  ids['token'] = token.body['Id'] as number;
+  const clerk = await person('clerk');
+  tokens.set('User of the office', await signIn({ ...tenant, person: () => clerk }));
+  const makeGroup = async (name: string, memberId: number) =>
+    (await admin.post('/groups', { Name: name, AddMembers: [memberId] })).body['Id'];
+  const group = await makeGroup('Staff', tenant.person('User').id);
+  const office = await makeGroup('Office', clerk.id);
+  const rules = { Name: 'Exams', MaySee: [group, office], MayBook: [group], MayDecide: [office] };
+  const policy = (await admin.post('/policies', rules)).body['Id'];
+  await admin.patch(`/resources/${room!.id}`, { PolicyId: policy });
+  const displayToken = makeDisplayToken();
+  const sign = { resourceIds: [room!.id], tokenHash: hashDisplayToken(config, displayToken) };
+  await makeDisplay(db, tenant, sign);
+  tokens.set('display', displayToken);
+  const batch = randomUUID();
+  await sql`
+    insert into batch (mandator_id, id, operation, job_count, request_id, created_by, import_status, finished_at)
+    values (${tenant.mandatorId}, ${batch}, 'Create', 0, 'test', ${tenant.person('Admin').id}, 'LessonsCreated', now())`.execute(
+    db,
+  );
+  // One that everybody may see, for the stream of those that are open.
+  await sql`
+    insert into batch (mandator_id, id, operation, job_count, request_id, created_by)
+    values (${tenant.mandatorId}, ${randomUUID()}, 'Create', 1, 'test', ${other.id})`.execute(db);
+  ids['erased'] = (await person('erased')).id;
+  const { id: spareId } = await person('spare');
+  Object.assign(ids, { resource: room!.id, location: tenant.locationId, person: spareId, group, policy, batch });
+  ids['pin'] = (await admin.post(`/persons/${spareId}/pins`, {})).body['PinId'] as number;
+  ids['display'] = (await makeDisplay(db, tenant)).displayId;
+  await sql`
+    insert into display_pairing (code, mandator, token_hash, expires_at)
+    values ('K7QM4D2X', 'school', '', now() + interval '10 minutes')`.execute(db);
+  for (const [noun, id] of Object.entries(ids)) expect([noun, id]).toEqual([noun, expect.anything()]);
+});
+afterAll(() => service.stop());
+
+function nounOf(name: string, where: string): string {
+  if (where === 'erasePerson' || where.endsWith('/erasure')) return 'erased';
+  if (/^may[A-Z]/.test(name)) return 'group';
+  if (name.endsWith('Members') || name === 'organizerId') return 'person';
+  const ofName = (text: string) =>
+    ['token', 'pin', 'batch', 'booking', 'series', 'resource', 'location', 'group', 'policy', 'person', 'display'].find(
+      (noun) => text.toLowerCase().replace('policies', 'policy').includes(noun),
+    );
+  const places = { checkIn: 'booking', 'opening-hours': 'resource' } as Record<string, string>;
+  const noun = (/^ids?$/i.test(name) ? undefined : ofName(name)) ?? places[where] ?? ofName(where);
+  if (!noun) throw new Error(`${where}: say in this test what ${name} is an id of`);
+  return noun;
+}
+
+const headersOf = (asker: Asker) => {
+  const token = tokens.get(asker);
+  return { ...(token !== undefined && { Authorization: `Bearer ${token}` }), 'Content-Type': 'application/json' };
+};
+
+type Ask = (asker: Asker) => Promise<Answered>;
+const places = new Map<string, Ask>();
+const open: [name: string, template: string, method: string][] = [];
+
+const isUnknown = (text: string) => /"code": ?"UnknownResource"/i.test(text);
+
+for (const [template, item] of Object.entries(document.paths))
+  for (const [verb, operation] of Object.entries(item)) {
+    const method = verb.toUpperCase();
+    if (operation.security?.length === 0) {
+      open.push([`${method} ${template}`, template, method]);
+      continue;
+    }
+    const name = `${method} ${template.replace(/^\/\{mandator\}\/api\/v\d\.0\//, '')}`;
+    places.set(name, async (asker) => {
+      const address = template
+        .replace('{mandator}', 'school')
+        .replace(/\{(\w+)\}/g, (hole, parameter: string) =>
+          String(
+            ids[
+              nounOf(
+                parameter,
+                template.endsWith('/erasure')
+                  ? template
+                  : (template.slice(0, template.indexOf(hole)).split('/').at(-2) ?? ''),
+              )
+            ],
+          ),
+        );
+      const query = (operation.parameters ?? [])
+        .filter((one) => one.in === 'query' && one.required)
+        .map((one) => `${one.name}=${one.schema?.example}`);
+      const example = operation.requestBody?.content['application/json']?.example;
+      const body =
+        example !== null && typeof example === 'object' && !Array.isArray(example)
+          ? { ...example, ...('ResourceId' in example && { ResourceId: ids['resource'] }), OrganizerId: undefined }
+          : example;
+      const answer = await fetch(`${service.url}${address}?${query.join('&')}`, {
+        method,
+        headers: { ...headersOf(asker), 'If-Match': `"${neverAVersion}"` },
+        body: body === undefined ? null : JSON.stringify(body),
+      });
+      const text = await answer.text();
+      if (answer.status === 401) return 'no credential';
+      if (answer.status === 403) return 'no';
+      if (answer.status === 404 || (answer.status === 422 && isUnknown(text))) return 'unknown';
+      return [200, 201, 202, 204, 304, 409, 412, 422].includes(answer.status) ? 'yes' : `${answer.status}`;
+    });
+  }
+
+type Input = GraphQLArgument | GraphQLInputField;
+
+/** Texts that are judged by their form. */
+const texts: Record<string, () => string> = {
+  email: () => `p${++spare}@school.example`,
+  timeZone: () => 'UTC',
+  code: () => 'K7QM4D2X',
+  name: () => `New ${++spare}`,
+};
+
+function fillerOf(input: Input, where: string): unknown {
+  if (input.name === 'confirm') return true;
+  if (!isNonNullType(input.type)) {
+    // A display shows at least one room.
+    if (input.name !== 'resourceIds' || where !== 'pairDisplay') return undefined;
+  }
+  const type = getNamedType(input.type);
+  const one = (): unknown => {
+    if (type.name === 'ID') return String(ids[nounOf(input.name, where)]);
+    if (isEnumType(type)) return type.getValues()[0]?.value;
+    if (isInputObjectType(type))
+      return Object.fromEntries(Object.values(type.getFields()).map((field) => [field.name, fillerOf(field, where)]));
+    if (type.name === 'DateTime') return /to|end/i.test(input.name) ? to : from;
+    if (type.name === 'Date') return '2026-03-02';
+    if (type.name === 'Int') return input.name === 'version' ? neverAVersion : 5;
+    if (type.name === 'Boolean') return false;
+    return texts[input.name]?.() ?? 'text';
+  };
+  if (!isListType(getNullableType(input.type))) return one();
+  return ['resourceIds', 'jobs'].includes(input.name) ? [one()] : [];
+}
+
+function selectionOf({ type }: GraphQLField<unknown, unknown>): string {
+  const named = getNamedType(type);
+  if (!isCompositeType(named)) return '';
+  if (named.name === 'Usage') return '{ __typename resources { __typename } }';
+  const isJudging = 'getTypes' in named && named.getTypes().some(({ name }) => name === 'ValidationProblem');
+  return `{ __typename ${isJudging ? '... on ValidationProblem { errors { code } }' : ''} }`;
+}
+
+/** All of an answer; of a stream, which may never end, its first event. */
+async function readStart(answer: Response): Promise<string> {
+  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return await answer.text();
+  let text = '';
+  for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const [, data] = /^data: (.+)\n\n/m.exec(text) ?? [];
+    if (data) return data;
+  }
+  return '{}';
+}
+
+for (const [kind, type] of [
+  ['Query', schema.getQueryType()],
+  ['Mutation', schema.getMutationType()],
+  ['Subscription', schema.getSubscriptionType()],
+] as const)
+  for (const field of Object.values(type?.getFields() ?? {})) {
+    const declared = field.args.map(({ name, type: of }) => `$${name}: ${of}`).join(', ');
+    const passed = field.args.map(({ name }) => `${name}: $${name}`).join(', ');
+    const head = declared ? `(${declared}) { ${field.name}(${passed})` : `{ ${field.name}`;
+    const query = `${kind.toLowerCase()} ${head} ${selectionOf(field)} }`;
+    places.set(`${kind}.${field.name}`, async (asker) => {
+      const variables = Object.fromEntries(field.args.map((one) => [one.name, fillerOf(one, field.name)]));
+      const answer = await fetch(`${service.url}/school/graphql`, {
+        method: 'POST',
+        headers: { ...headersOf(asker), Accept: kind === 'Subscription' ? 'text/event-stream' : 'application/json' },
+        body: JSON.stringify({ query, variables }),
+      });
+      const text = await readStart(answer);
+      if (answer.status === 401) return 'no credential';
+      if (answer.status === 404) return 'unknown';
+      const { data, errors = [] } = JSON.parse(text) as {
+        data?: Tree | null;
+        errors?: { message: string; extensions?: { code?: string } }[];
+      };
+      const code = errors[0]?.extensions?.code ?? errors[0]?.message;
+      const result = data?.[field.name] as { __typename?: string } | null | undefined;
+      if (code === 'FORBIDDEN' || result?.__typename === 'ForbiddenProblem') return 'no';
+      if (code === 'NOT_FOUND' || result === null || result?.__typename === 'NotFoundProblem') return 'unknown';
+      if (result?.__typename === 'ValidationProblem' && isUnknown(text)) return 'unknown';
+      return code === undefined ? 'yes' : (code as `${number}`);
+    });
+  }
+
+test('every operation has a row, and every row an operation', () => {
+  expect(rights.flatMap(({ names }) => names).toSorted()).toEqual([...places.keys()].toSorted());
+  expect(open.map(([name]) => name).toSorted()).toEqual([...openOperations].toSorted());
+});
+
+test.each(rights.flatMap(({ names, cells }) => names.map((name) => [name, cells] as const)))(
+  '%s',
+  async (name, cells) => {
+    const ask = places.get(name)!;
+    const told: Partial<Record<Asker, Answered>> = {};
+    // Who may do most comes last: then there is something left to refuse to the others.
+    const askers: Asker[] = ['nobody', 'another tenant', ...callerNames.toReversed()];
+    for (const asker of askers) told[asker] = await ask(asker);
+    expect(told).toEqual({ ...cells, nobody: 'no credential', 'another tenant': 'unknown' });
+  },
+);
+
+test.each(openOperations)('%s asks for no credential', async (name) => {
+  const [, template, method] = open.find(([one]) => one === name)!;
+  const answer = await fetch(`${service.url}${template.replace('{mandator}', 'school')}`, { method: method! });
+  expect(answer.headers.get('www-authenticate')).toBeNull();
+});
