@@ -25,7 +25,15 @@ function respell(fault: FieldError, body: string): void {
   if (message.startsWith(`${field}: `)) fault.message = `${fault.field}${message.slice(field.length)}`;
 }
 
+/** Queries that whoever is authenticated may ask. Any other may be refused, and is null then, so that the others are answered. */
+const alwaysAnswered = new Set(['me', 'serverTime', 'tenant']);
+
 class FaultsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    if (field.kind !== 'Query' || alwaysAnswered.has(field.name)) return field;
+    return { ...field, type: { ...field.type, nullable: true } };
+  }
+
   override wrapResolve(
     resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
     { args }: PothosOutputFieldConfig<Types>,

@@ -142,7 +142,7 @@ export async function askBooking({ name, args }: BookingCall, asking: Asking): P
           ...(order && { order: order as operations.SortOrder }),
           ...pageOf({ limit, cursor } as Paging),
         },
-        ({ bookings }) => listOf(bookings),
+        ({ bookings }) => listOf(bookings as object),
       );
     }
     case 'changeBooking': {

@@ -307,7 +307,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
           operations.ReadBatchesDocument,
           { filter: inEnglish(filter), ...pageOf({ limit, cursor } as Paging) },
           ({ batches }) => {
-            const { items, nextCursor } = listOf(batches);
+            const { items, nextCursor } = listOf(batches as Page);
             return { items: items.map((item) => recordOf(item as Batch)), nextCursor };
           },
         );
@@ -318,7 +318,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
           'Query.lessonJobs',
           operations.ListLessonJobsDocument,
           { ...(jobID !== undefined && { jobKey: jobID }), ...pageOf(page) },
-          ({ lessonJobs }) => listOf(lessonJobs),
+          ({ lessonJobs }) => listOf(lessonJobs as Page),
         );
       }
       case 'lessons': {
@@ -331,7 +331,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
             ...(order && { order: order as operations.SortOrder }),
             ...pageOf({ limit, cursor } as Paging),
           },
-          ({ lessons }) => listOf(lessons),
+          ({ lessons }) => listOf(lessons as Page),
         );
       }
       default:

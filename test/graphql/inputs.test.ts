@@ -128,3 +128,17 @@ test.each([
   expect(errors?.[0]).toMatchObject({ extensions: { code: 'BAD_USER_INPUT' } });
   for (const text of texts) expect(errors?.[0]?.['message']).toContain(text);
 });
+
+test('one query that is refused leaves the others their answers', async () => {
+  const user = masterData(service, await service.signIn(service.tenant, 'User'));
+  const { data, errors } = await user.ask(`{ me { role } locations { name } persons { nodes { id } }
+    displays { nodes { id } } openingHours(locationId: "999999") { timeZone } }`);
+  expect(data).toMatchObject({ me: { role: 'User' }, locations: [{ name: expect.any(String) }] });
+  expect(data).toMatchObject({ persons: null, displays: null, openingHours: null });
+  const told = (errors ?? []).map(({ path, extensions }) => [path, (extensions as Tree)['code']]);
+  expect(told.sort()).toEqual([
+    [['displays'], 'FORBIDDEN'],
+    [['openingHours'], 'NOT_FOUND'],
+    [['persons'], 'FORBIDDEN'],
+  ]);
+});

@@ -141,8 +141,8 @@ describe('lessonJobs and lessons', () => {
     return ((await answer.json()) as { items: Record[] }).items;
   }
 
-  type Lesson = ListLessonsQuery['lessons']['nodes'][number];
-  type Job = ListLessonJobsQuery['lessonJobs']['nodes'][number];
+  type Lesson = NonNullable<ListLessonsQuery['lessons']>['nodes'][number];
+  type Job = NonNullable<ListLessonJobsQuery['lessonJobs']>['nodes'][number];
 
   test.each<[string, ListLessonsQueryVariables['filter']]>([
     ['', null],
@@ -153,7 +153,7 @@ describe('lessonJobs and lessons', () => {
   ])('lessons: the same values as REST with %j', async (query, filter) => {
     const { data } = await run(ListLessonsDocument, { filter });
     const items = await camel<Lesson>(`/../lessons?${query}`);
-    expect(data.lessons.nodes).toEqual(
+    expect(data.lessons!.nodes).toEqual(
       items.map((item) => ({ ...item, bookingId: String(item.bookingId), ressourceId: String(item.ressourceId) })),
     );
     expect(items.length === 0).toBe(query.includes('unknown'));
@@ -172,14 +172,14 @@ describe('lessonJobs and lessons', () => {
     const { data } = await run(ListLessonJobsDocument, {});
     const items = await camel<Job>('');
     expect(items).toHaveLength(4);
-    expect(data.lessonJobs.nodes).toEqual(
+    expect(data.lessonJobs!.nodes).toEqual(
       items.map(({ createdBy, ...item }) => ({
         ...item,
         createdBy: { ...createdBy, personId: String(createdBy.personId) },
       })),
     );
     const one = await run(ListLessonJobsDocument, { jobKey: 'J2' });
-    expect(one.data.lessonJobs.nodes.map(({ jobID }) => jobID)).toEqual(['J2']);
+    expect(one.data.lessonJobs!.nodes.map(({ jobID }) => jobID)).toEqual(['J2']);
   });
 
   test('pages: each lesson once', async () => {
@@ -187,13 +187,13 @@ describe('lessonJobs and lessons', () => {
     let after: string | null = null;
     do {
       const { data }: { data: ListLessonsQuery } = await run(ListLessonsDocument, { first: 5, after });
-      seen.push(...data.lessons.nodes.map(({ lektionId }) => lektionId));
-      after = data.lessons.pageInfo.hasNextPage ? data.lessons.pageInfo.endCursor : null;
+      seen.push(...data.lessons!.nodes.map(({ lektionId }) => lektionId));
+      after = data.lessons!.pageInfo.hasNextPage ? data.lessons!.pageInfo.endCursor : null;
     } while (after);
     expect([seen.length, new Set(seen).size]).toEqual([12, 12]);
     const jobs = await run(ListLessonJobsDocument, { first: 3 });
-    const rest = await run(ListLessonJobsDocument, { after: jobs.data.lessonJobs.pageInfo.endCursor });
-    expect(rest.data.lessonJobs.nodes.map(({ jobID }) => jobID)).toEqual(['J0']);
+    const rest = await run(ListLessonJobsDocument, { after: jobs.data.lessonJobs!.pageInfo.endCursor });
+    expect(rest.data.lessonJobs!.nodes.map(({ jobID }) => jobID)).toEqual(['J0']);
   });
 
   test.each([1600, 2300])('pages: lessons of the year %i', async (year) => {
@@ -219,8 +219,8 @@ describe('lessonJobs and lessons', () => {
         ...{ filter, first: 2, after },
       });
       expect(errors).toBeUndefined();
-      seen.push(...data.lessons.nodes.map(({ lektionId }) => lektionId));
-      after = data.lessons.pageInfo.endCursor ?? null;
+      seen.push(...data.lessons!.nodes.map(({ lektionId }) => lektionId));
+      after = data.lessons!.pageInfo.endCursor ?? null;
     }
     expect(seen).toEqual(jobs[0]?.LektionList.map(({ LektionId }) => LektionId));
   });
@@ -231,7 +231,7 @@ describe('lessonJobs and lessons', () => {
 
   test('BAD_USER_INPUT for the cursor of another list', async () => {
     const { data } = await run(ListLessonJobsDocument, { first: 1 });
-    const after = data.lessonJobs.pageInfo.endCursor;
+    const after = data.lessonJobs!.pageInfo.endCursor;
     for (const document of [ListLessonsDocument, ListBatchesDocument]) {
       const { errors } = await run<unknown, { after: string | null }>(document, { after });
       expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');

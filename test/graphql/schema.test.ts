@@ -39,6 +39,12 @@ test('no description is empty', () => {
   expect(values.filter(({ description }) => description === '')).toEqual([]);
 });
 
+test('a query that may be refused is nullable: its refusal leaves the others their answers', () => {
+  const fields = Object.values(schema.getQueryType()!.getFields());
+  const never = fields.filter(({ type }) => String(type).endsWith('!')).map(({ name }) => name);
+  expect(never).toEqual(['me', 'serverTime', 'tenant']);
+});
+
 describe('names are English', () => {
   const lowerFirst = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
   const german = new Set([...english.keys()].map(lowerFirst));

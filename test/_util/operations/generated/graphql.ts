@@ -424,7 +424,7 @@ export type ListBatchesQueryVariables = Exact<{
 }>;
 
 
-export type ListBatchesQuery = { batches: { nodes: Array<{ id: string, importStatus: ImportStatus }>, edges: Array<{ cursor: string, node: { id: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+export type ListBatchesQuery = { batches: { nodes: Array<{ id: string, importStatus: ImportStatus }>, edges: Array<{ cursor: string, node: { id: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type CreateLessonJobsMutationVariables = Exact<{
   jobs: Array<LessonJobInput> | LessonJobInput;
@@ -518,7 +518,7 @@ export type ListBookingsQueryVariables = Exact<{
 }>;
 
 
-export type ListBookingsQuery = { bookings: { nodes: Array<{ id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+export type ListBookingsQuery = { bookings: { nodes: Array<{ id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type ChangeBookingMutationVariables = Exact<{
   id: string | number;
@@ -662,7 +662,7 @@ export type ListLessonJobsQueryVariables = Exact<{
 }>;
 
 
-export type ListLessonJobsQuery = { lessonJobs: { nodes: Array<{ lessonCount: number, batchId: string, createdAt: string, changedAt: string, jobID: string, bezeichnung: string | null, quelle: string | null, standort: string | null, bemerkung: string | null, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+export type ListLessonJobsQuery = { lessonJobs: { nodes: Array<{ lessonCount: number, batchId: string, createdAt: string, changedAt: string, jobID: string, bezeichnung: string | null, quelle: string | null, standort: string | null, bemerkung: string | null, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type ListLessonsQueryVariables = Exact<{
   filter?: LessonFilter | null | undefined;
@@ -672,7 +672,7 @@ export type ListLessonsQueryVariables = Exact<{
 }>;
 
 
-export type ListLessonsQuery = { lessons: { nodes: Array<{ status: LessonStatus, bookingId: string, lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, kopplungId: string | null, privat: boolean, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+export type ListLessonsQuery = { lessons: { nodes: Array<{ status: LessonStatus, bookingId: string, lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, kopplungId: string | null, privat: boolean, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type OwnRulesFragment = { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> };
 
@@ -686,14 +686,14 @@ export type OpeningHoursQueryVariables = Exact<{
 }>;
 
 
-export type OpeningHoursQuery = { openingHours: { locationId: string, locationName: string, timeZone: string, timeZoneSource: TimeZoneSource, from: string, to: string, resources: Array<{ resourceId: string, resourceName: string, weekly: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }>, exceptions: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }>, intervals: Array<{ localDate: string, opens: string, closes: string, start: string, end: string, source: IntervalSource, clockChange: boolean }> }> } };
+export type OpeningHoursQuery = { openingHours: { locationId: string, locationName: string, timeZone: string, timeZoneSource: TimeZoneSource, from: string, to: string, resources: Array<{ resourceId: string, resourceName: string, weekly: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }>, exceptions: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }>, intervals: Array<{ localDate: string, opens: string, closes: string, start: string, end: string, source: IntervalSource, clockChange: boolean }> }> } | null };
 
 export type OwnHoursQueryVariables = Exact<{
   resourceId: string | number;
 }>;
 
 
-export type OwnHoursQuery = { openingRules: { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }, openingExceptions: { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> } };
+export type OwnHoursQuery = { openingRules: { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> } | null, openingExceptions: { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> } | null };
 
 export type SetOpeningRulesMutationVariables = Exact<{
   resourceId: string | number;
@@ -730,7 +730,7 @@ export type OwnHoursOfLocationQueryVariables = Exact<{
 }>;
 
 
-export type OwnHoursOfLocationQuery = { rules: { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }, exceptions: { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> } };
+export type OwnHoursOfLocationQuery = { rules: { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> } | null, exceptions: { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> } | null };
 
 export type SetHoursOfLocationMutationVariables = Exact<{
   locationId: string | number;
@@ -850,7 +850,7 @@ export type ReadBatchesQueryVariables = Exact<{
 }>;
 
 
-export type ReadBatchesQuery = { batches: { nodes: Array<{ id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } };
+export type ReadBatchesQuery = { batches: { nodes: Array<{ id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { personId: string, displayName: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type FollowBatchSubscriptionVariables = Exact<{
   batchId: string | number;
