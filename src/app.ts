@@ -22,6 +22,7 @@ import { countRequest, limitPairings, limitRequests } from './rest/limits.ts';
 import { describeApi } from './rest/openapi.ts';
 import { healthPaths } from './rest/openapi-health.ts';
 import { mountRoutes } from './rest/route.ts';
+import * as retirement from './retirement/rest.ts';
 import * as tenants from './tenants/rest.ts';
 import * as usage from './usage/rest.ts';
 import { showEntry } from './web/entry.ts';
@@ -35,6 +36,7 @@ const routes = [
   ...tenants.routes,
   ...pinRoutes,
   ...erasure.routes,
+  ...retirement.routes,
   ...openingHours.routes,
   ...availability.routes,
   ...calendarFeed.routes,

@@ -203,7 +203,7 @@ async function checkPlaces(
 }
 
 /** Repeats the search: bookings that cannot move stay, and may then be in the way of other bookings of the change. */
-async function findFree(
+export async function findFree(
   trx: Transaction,
   viewer: Viewer,
   moved: OldAndNew[],

@@ -30,6 +30,16 @@ export type Held = Wanted & {
 /** `named` is the booking whose id the client sends, `meant` the bookings of its series in the scope of the change. */
 export type Holding = { named: Held; meant: Held[]; now: Date };
 
+/** The columns of `booking` as the members of `Held`. */
+const heldColumns = sql`
+  id, resource_id as "resourceId", kind, ${statusOf} as status, subject, description, is_private as "isPrivate",
+  lower(occupied) + make_interval(mins => setup_minutes) as start,
+  upper(occupied) - make_interval(mins => teardown_minutes) as "end",
+  setup_minutes as "setupMinutes", teardown_minutes as "teardownMinutes", series_id as "seriesId",
+  check_in_from as "checkInFrom", check_in_until as "checkInUntil", checked_in_at as "checkedInAt",
+  created_at as "createdAt", version, organizer_id as "organizerId", now() as now,
+  case when decided_at is not null then json_build_object('verdict', approval, 'personId', decided_by) end as decision`;
+
 type HeldRow = Held & { createdBy: number | null; now: Date };
 
 /**
@@ -49,13 +59,7 @@ export async function holdBookings(
   const { mandatorId } = viewer;
   const series = sql`series_id = (select series_id from booking where mandator_id = ${mandatorId} and id = ${id}::bigint)`;
   const { rows } = await sql<HeldRow>`
-    select id, resource_id as "resourceId", kind, ${statusOf} as status, subject, description, is_private as "isPrivate",
-      lower(occupied) + make_interval(mins => setup_minutes) as start,
-      upper(occupied) - make_interval(mins => teardown_minutes) as "end",
-      setup_minutes as "setupMinutes", teardown_minutes as "teardownMinutes", series_id as "seriesId",
-      check_in_from as "checkInFrom", check_in_until as "checkInUntil", checked_in_at as "checkedInAt",
-      created_at as "createdAt", version, organizer_id as "organizerId", created_by as "createdBy", now() as now,
-      case when decided_at is not null then json_build_object('verdict', approval, 'personId', decided_by) end as decision
+    select ${heldColumns}, created_by as "createdBy"
     from booking
     where mandator_id = ${mandatorId} and (id = ${id}::bigint ${scope === 'This' ? sql`` : sql`or ${series}`})
       ${inReach(viewer, 'booking.resource_id')}
@@ -70,6 +74,20 @@ export async function holdBookings(
   const isMeant = (row: Held) =>
     isActive(row) && row.end > now && (scope === 'All' || row.id === id || row.start > named.start);
   return { named, meant: rows.filter(isMeant), now };
+}
+
+/** Locks what persons have booked of a resource and has not begun, in the order of the ids; not blocks. */
+export async function holdUpcoming(
+  trx: Transaction,
+  mandatorId: number,
+  resourceId: number,
+): Promise<(Held & { now: Date })[]> {
+  const { rows } = await sql<Held & { now: Date }>`
+    select ${heldColumns} from booking
+    where mandator_id = ${mandatorId} and resource_id = ${resourceId} and kind = 'Booking'
+      and status not in ('Cancelled', 'Released') and lower(occupied) > now()
+    order by id for no key update`.execute(trx);
+  return rows;
 }
 
 /** The refusal to change a booking that the timetable or the mail server owns. */

@@ -17,5 +17,7 @@ export async function forgetOrganizer(
       organizer_name = case when ${named} then null else organizer_name end,
       organizer_email = case when ${named} then null else organizer_email end
     where mandator_id = ${mandatorId}
-      and (organizer_id = ${id} or created_by = ${id} or ${named} or id = any (${taught}::bigint[]))`.execute(trx);
+      and (organizer_id = ${id} or created_by = ${id} or decided_by = ${id} or ${named} or id = any (${taught}::bigint[]))`.execute(
+    trx,
+  );
 }

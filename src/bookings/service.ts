@@ -30,8 +30,9 @@ export {
   type MailOutcome,
   type MailWish,
 } from './mail-items.ts';
-export { type BookableRoom, lockRooms } from './occupation.ts';
+export { type BookableRoom, lockRooms, roomOccupied, writeBookings } from './occupation.ts';
 export { Occupied, type RoomConflict } from './occupied.ts';
+export { roomConflict, toConflictRecord } from './occupied-wire.ts';
 export { forgetOrganizer } from './persons.ts';
 export { asks, type Questions, questions } from './questions.ts';
 export {
@@ -47,5 +48,6 @@ export {
 export { lessonAnswers } from './search.ts';
 export { occupies } from './status.ts';
 export { forgetOldUndos, undoBooking } from './undo.ts';
+export { cancelUpcoming, countUpcoming, moveUpcoming, type Upcoming } from './upcoming.ts';
 export { type BookingFrame, bookingTopic, frameLength, watchBookings } from './watch.ts';
-export { bookingKind, checkIn as checkInRecord } from './wire.ts';
+export { bookingKind, checkIn as checkInRecord, conflictHandling } from './wire.ts';

@@ -10,6 +10,7 @@ import { addTypes as addIdentityTypes } from '../identity/graphql.ts';
 import { addTypes as addLessonTypes } from '../lessons/graphql.ts';
 import { addTypes as addMailTypes } from '../mail/graphql.ts';
 import { addTypes as addOpeningHoursTypes } from '../opening-hours/graphql.ts';
+import { addTypes as addRetirementTypes } from '../retirement/graphql.ts';
 import { addTypes as addTenantTypes } from '../tenants/graphql.ts';
 import { addTypes as addUsageTypes } from '../usage/graphql.ts';
 import { createBuilder } from './builder.ts';
@@ -27,6 +28,7 @@ export function createSchema(): GraphQLSchema {
   addTenantTypes(builder);
   addIdentityTypes(builder);
   addErasureTypes(builder);
+  addRetirementTypes(builder);
   addBookingTypes(builder);
   addLessonTypes(builder);
   addOpeningHoursTypes(builder);

@@ -189,6 +189,10 @@ export function changeResource(
   return transactOrGiveUp(db, 'The resource', (trx) => writeChanges(trx, act, id, expected, changes));
 }
 
+/** Sets a resource to inactive, in the caller's transaction. @throws NotFound, PreconditionFailed */
+export const retireResource = (trx: Transaction, act: Act, id: number, expected: Versions): Promise<Resource> =>
+  writeChanges(trx, act, id, expected, { active: false });
+
 /** `changeResource` as a part of the caller's transaction. */
 async function writeChanges(
   trx: Transaction,

@@ -58,8 +58,16 @@ export {
   type Resource,
   type ResourceFilter,
   resourceList,
+  retireResource,
   selectResources,
 } from './resources.ts';
 export { changeTenant, getTenant } from './tenant.ts';
 export { readTenantFile, type TenantFile } from './tenant-file.ts';
-export { personRecord, personReference, toPersonRecord, toPersonReference } from './wire.ts';
+export {
+  personRecord,
+  personReference,
+  resourceRecord,
+  toPersonRecord,
+  toPersonReference,
+  toResourceRecord,
+} from './wire.ts';

@@ -254,7 +254,11 @@ function fillerOf(input: Input, where: string): unknown {
   const type = getNamedType(input.type);
   if (type.name === 'ID') return own[nounOf(input.name, where)];
   if (isEnumType(type)) return type.getValues()[0]?.value;
-  if (isInputObjectType(type)) return type.name.endsWith('JobInput') ? [] : {};
+  if (isInputObjectType(type)) {
+    const members = Object.values(type.getFields()).map((member) => [member.name, fillerOf(member, where)]);
+    return type.name.endsWith('JobInput') ? [] : Object.fromEntries(members.filter(([, value]) => value !== undefined));
+  }
+  if (type.name === 'Date') return `2027-03-0${['to', 'end'].includes(input.name) ? 2 : 1}`;
   if (type.name === 'DateTime') return `2027-03-0${['to', 'end'].includes(input.name) ? 2 : 1}T00:00:00Z`;
   if (isScalarType(type)) return type.name === 'Int' ? 1 : 'text';
   return undefined;

@@ -1,0 +1,70 @@
+/**
+ * All bookings of a resource that have not begun, for whoever retires it. What others own stays: lessons are the timetable's,
+ * mail items the mail server's. Both functions want the rows of the resources locked (`lockRooms`).
+ */
+import { sql } from 'kysely';
+import type { Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import type { ConflictHandling } from './booking.ts';
+import { findFree } from './change.ts';
+import { checkInAfter, checkInOf } from './check-in.ts';
+import { holdUpcoming, writeHeld } from './held.ts';
+import type { BookableRoom } from './occupation.ts';
+import type { RoomConflict } from './occupied.ts';
+
+/** Numbers of bookings that have not begun and occupy the resource. */
+export type Upcoming = {
+  bookings: number;
+  /** Series of which at least one booking is among them. */
+  series: number;
+  blocks: number;
+  lessons: number;
+  mailItems: number;
+  /** When the last one ends, teardown included. */
+  lastEnd: Date | null;
+};
+
+export async function countUpcoming(db: Database, mandatorId: number, resourceId: number): Promise<Upcoming> {
+  const of = (kind: string) => sql`count(*) filter (where kind = ${kind})::int`;
+  const { rows } = await sql<Upcoming>`
+    select ${of('Booking')} as bookings, count(distinct series_id)::int as series, ${of('Block')} as blocks,
+      ${of('Lesson')} as lessons, ${of('MailItem')} as "mailItems", max(upper(occupied)) as "lastEnd"
+    from booking where mandator_id = ${mandatorId} and resource_id = ${resourceId}
+      and status not in ('Cancelled', 'Released') and lower(occupied) > now()`.execute(db);
+  return rows[0] as Upcoming;
+}
+
+/** Cancels what persons have booked and blocked. @returns how many bookings and blocks it was */
+export async function cancelUpcoming(trx: Transaction, mandatorId: number, resourceId: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update booking set status = 'Cancelled', version = version + 1, changed_at = now()
+    where mandator_id = ${mandatorId} and resource_id = ${resourceId} and kind in ('Booking', 'Block')
+      and status not in ('Cancelled', 'Released') and lower(occupied) > now()`.execute(trx);
+  return Number(numAffectedRows ?? 0);
+}
+
+/**
+ * Moves what persons have booked to another resource, each at its time; blocks stay.
+ * @returns how many it moved, and what was in the way; with conflicts and `Fail` the caller rolls back
+ */
+export async function moveUpcoming(
+  trx: Transaction,
+  viewer: Viewer,
+  from: BookableRoom,
+  to: BookableRoom,
+  conflictHandling: ConflictHandling,
+): Promise<{ moved: number; conflicts: RoomConflict[] }> {
+  const held = await holdUpcoming(trx, viewer.mandatorId, from.id);
+  const steps = held.map(({ now, ...old }) => {
+    const moved = { ...old, resourceId: to.id };
+    return { old, to: { ...moved, ...checkInAfter(old, moved, now, (at) => checkInOf(to, old.kind, moved, at)) } };
+  });
+  const { free, conflicts } = await findFree(trx, viewer, steps, conflictHandling);
+  if (conflicts.length === 0 || conflictHandling === 'Skip')
+    await writeHeld(
+      trx,
+      viewer,
+      free.map((step) => step.to),
+    );
+  return { moved: free.length, conflicts };
+}

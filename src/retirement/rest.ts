@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { toFields } from '../fields.ts';
+import { id } from '../query-parameters.ts';
+import { type Route, route } from '../rest/route.ts';
+import { readIfMatch, recordAnswer } from '../rest/versions.ts';
+import { previewRetirement, retire } from './service.ts';
+import * as wire from './wire.ts';
+
+const path = '/v1.0/resources/:id/retirement';
+const params = z.object({ id: id('resource', 'The Id of the resource.') });
+const forAdmins = { 403: 'Only an Admin manages master data.' };
+
+const resource = {
+  Id: 2,
+  LocationId: 1,
+  Name: 'HS 101',
+  Kind: 'LectureHall',
+  Capacity: 120,
+  Equipment: ['Beamer'],
+  Mailbox: null,
+  CheckInMinutes: null,
+  PolicyId: null,
+  Active: true,
+  Version: 1,
+};
+const upcoming = { Bookings: 12, Series: 2, Blocks: 1, Lessons: 40, MailItems: 0, LastEnd: '2027-02-01T10:00:00Z' };
+const kept = { Bookings: 0, Series: 0, Blocks: 1, Lessons: 40, MailItems: 0, LastEnd: '2027-02-01T10:00:00Z' };
+
+export const routes: Route[] = [
+  route({
+    method: 'GET',
+    path,
+    summary: 'See what a retirement would affect',
+    description:
+      'What occupies the resource and has not begun, who shows it, and whether its mailbox is read; as of now.',
+    params,
+    answers: {
+      200: {
+        description: 'What it would affect.',
+        body: wire.preview,
+        example: { Resource: resource, ...upcoming, Displays: 1, HasMailCalendar: false, Version: 1 },
+        headers: ['ETag'],
+      },
+    },
+    problems: forAdmins,
+    handle: async ({ db }, { viewer, params }) => ({
+      status: 200,
+      body: wire.toPreview(await previewRetirement(db, viewer, params.id)),
+    }),
+  }),
+  route({
+    method: 'POST',
+    path,
+    summary: 'Retire a resource',
+    description:
+      'Sets a resource to inactive, in the version of `If-Match`, and keeps, cancels or moves what persons have booked and has not begun; all of it or, with 409, nothing. What has begun stays to its end. Lessons stay: the timetable says where they are. Of a resource that is retired already the bookings that were kept are treated.',
+    headers: ['If-Match'],
+    params,
+    body: { schema: wire.retirement, example: { FutureBookings: 'Move', ResourceId: 3 } },
+    answers: {
+      200: {
+        description: 'The resource, and what became of its bookings.',
+        body: wire.retired,
+        example: {
+          Resource: { ...resource, Active: false, Version: 2 },
+          Kept: kept,
+          Cancelled: 0,
+          Moved: 12,
+          Conflicts: [],
+          Version: 2,
+        },
+        headers: ['ETag'],
+      },
+    },
+    problems: {
+      ...forAdmins,
+      409: 'The target is occupied, as `Conflicts` tell, or not active.',
+      412: 'The record has changed since the version of `If-Match`.',
+      428: '`If-Match` is missing.',
+    },
+    handle: async ({ db }, call) => {
+      const versions = readIfMatch(call.headers);
+      return recordAnswer(wire.toRetired(await retire(db, call, call.params.id, versions, toFields(call.body))));
+    },
+  }),
+];

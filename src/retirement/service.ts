@@ -1,0 +1,137 @@
+/**
+ * Retirement of a resource: what it would affect, and the retirement with what becomes of its bookings, in one transaction.
+ *
+ * What has begun stays to its end. Lessons stay, because the timetable owns them: its next import says where they are. The
+ * bookings of a mailbox end with its calendar, which is no longer read (room `mail`).
+ */
+import { checkAdmin } from '../access.ts';
+import { recordAct } from '../acts.ts';
+import {
+  cancelUpcoming,
+  countUpcoming,
+  lockRooms,
+  moveUpcoming,
+  type RoomConflict,
+  roomOccupied,
+  type Upcoming,
+  writeBookings,
+} from '../bookings/service.ts';
+import type { Act, Versions, Viewer } from '../context.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { Conflict, InvalidInput } from '../errors.ts';
+import { getResource, type Resource, retireResource } from '../tenants/service.ts';
+
+export const futures = ['Keep', 'Cancel', 'Move'] as const;
+export type RetirementWish = {
+  futureBookings: (typeof futures)[number];
+  /** Where bookings are moved; null unless they are. */
+  resourceId: number | null;
+  conflictHandling: 'Fail' | 'Skip';
+};
+
+export type Preview = Upcoming & {
+  resource: Resource;
+  /** Displays that name the resource themselves, besides those of its location. */
+  displays: number;
+  /** Whether its mailbox is read. */
+  hasMailCalendar: boolean;
+};
+
+/** `kept` are still at the resource: lessons, mail items, blocks, and what met `conflicts`. */
+export type Retired = {
+  resource: Resource;
+  kept: Upcoming;
+  cancelled: number;
+  moved: number;
+  conflicts: RoomConflict[];
+};
+
+/** What a retirement would affect as of now. @throws Forbidden, NotFound */
+export async function previewRetirement(db: Database, viewer: Viewer, resourceId: number): Promise<Preview> {
+  checkAdmin(viewer);
+  const { mandatorId } = viewer;
+  const resource = await getResource(db, viewer, resourceId);
+  const upcoming = await countUpcoming(db, mandatorId, resourceId);
+  const { displays } = await db
+    .selectFrom('display_resource')
+    .innerJoin('display', (join) =>
+      join
+        .onRef('display.mandator_id', '=', 'display_resource.mandator_id')
+        .onRef('display.id', '=', 'display_resource.display_id'),
+    )
+    .where('display_resource.mandator_id', '=', mandatorId)
+    .where('display_resource.resource_id', '=', resourceId)
+    .where('display.revoked_at', 'is', null)
+    .select(({ fn }) => fn.countAll<number>().as('displays'))
+    .executeTakeFirstOrThrow();
+  const calendar = await db
+    .selectFrom('mail_calendar')
+    .where('mandator_id', '=', mandatorId)
+    .where('resource_id', '=', resourceId)
+    .where('retired_at', 'is', null)
+    .select('id')
+    .executeTakeFirst();
+  return { ...upcoming, resource, displays, hasMailCalendar: calendar !== undefined };
+}
+
+/**
+ * Retires a resource, and keeps, cancels or moves its bookings. Of one that is retired already it treats the bookings that were
+ * kept.
+ * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for a target that is missing, unknown or the resource itself;
+ * Conflict for an inactive target, and with the bookings in the way unless they are skipped: nothing is done then
+ */
+export async function retire(
+  db: Database,
+  act: Act,
+  id: number,
+  expected: Versions,
+  wanted: RetirementWish,
+): Promise<Retired> {
+  const { viewer } = act;
+  checkAdmin(viewer);
+  await getResource(db, viewer, id);
+  checkTarget(id, wanted);
+  return await writeBookings(db, viewer, async (trx) => {
+    const { mandatorId } = viewer;
+    const rooms = await lockRooms(trx, mandatorId, [id, ...(wanted.resourceId === null ? [] : [wanted.resourceId])]);
+    const roomOf = (wantedId: number | null) => rooms.find((room) => room.id === wantedId);
+    const target = roomOf(wanted.resourceId);
+    if (target && !target.active)
+      throw new Conflict(`The resource ${target.name} is not active; choose another target.`);
+    const before = roomOf(id);
+    const resource = await retireResource(trx, act, id, expected);
+    const done = { cancelled: 0, moved: 0, conflicts: [] as RoomConflict[] };
+    if (wanted.futureBookings === 'Cancel') done.cancelled = await cancelUpcoming(trx, mandatorId, id);
+    if (before && target) Object.assign(done, await moveUpcoming(trx, viewer, before, target, wanted.conflictHandling));
+    if (done.conflicts.length > 0 && wanted.conflictHandling === 'Fail') throw roomOccupied(done.conflicts);
+    await recordRetirement(trx, act, resource, { ...wanted, ...done });
+    return { resource, kept: await countUpcoming(trx, mandatorId, id), ...done };
+  });
+}
+
+/** @throws InvalidInput */
+function checkTarget(id: number, { futureBookings, resourceId }: RetirementWish): void {
+  const refuse = (text: string) => {
+    const message = `ResourceId: ${text}`;
+    const code = resourceId === null ? 'MissingField' : 'InvalidValue';
+    return new InvalidInput(message, [{ field: 'ResourceId', pointer: '/ResourceId', code, message }]);
+  };
+  if (futureBookings !== 'Move' && resourceId !== null) throw refuse('only bookings that are moved have a target.');
+  if (futureBookings === 'Move' && resourceId === null)
+    throw refuse('is missing; name the resource that takes the bookings.');
+  if (resourceId === id) throw refuse('must be another resource than the one that is retired.');
+}
+
+const recordRetirement = (
+  trx: Transaction,
+  act: Act,
+  { id, name }: Resource,
+  { futureBookings, resourceId, cancelled, moved, conflicts }: RetirementWish & Omit<Retired, 'resource' | 'kept'>,
+): Promise<void> =>
+  recordAct(
+    trx,
+    act,
+    'retire resource',
+    { noun: 'Resource', id, name },
+    { before: null, after: { futureBookings, movedTo: resourceId, cancelled, moved, conflicts: conflicts.length } },
+  );
