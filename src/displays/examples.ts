@@ -29,6 +29,7 @@ export const snapshot = {
       Kind: 'Lesson',
       Occupies: true,
       IsTentative: false,
+      IsRequested: false,
       From: at('08:00'),
       To: at('08:45'),
       Start: at('08:00'),

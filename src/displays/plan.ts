@@ -26,6 +26,7 @@ export type StoredSlot = {
   kind: BookingKind;
   isActive: boolean;
   isTentative: boolean;
+  isRequested: boolean;
   /** The lesson has moved to another room; the instants are those at which it was planned here. */
   isAway: boolean;
   from: number;
@@ -86,7 +87,8 @@ join location on location.mandator_id = $1 and location.id = resource.location_i
 left join lateral (
   select json_agg(json_build_object(
     'bookingId', booking.id, 'version', booking.version, 'kind', booking.kind,
-    'isActive', booking.status in ('Confirmed', 'Tentative'), 'isTentative', booking.status = 'Tentative', 'isAway', booking.away,
+    'isActive', booking.status in ('Confirmed', 'Tentative'), 'isTentative', booking.status = 'Tentative',
+    'isRequested', booking.status = 'Tentative' and booking.approval is not distinct from 'Requested', 'isAway', booking.away,
     'from', ${millis('booking.from')}, 'to', ${millis('booking.to')},
     'start', ${millis('booking.from + make_interval(mins => booking.setup_minutes)')},
     'end', ${millis('booking.to - make_interval(mins => booking.teardown_minutes)')},

@@ -68,6 +68,7 @@ function toSlot(stored: StoredSlot, level: Privacy): DisplaySlot {
     occupies: stored.isActive && !stored.isAway,
     isBlock: stored.kind === 'Block',
     isTentative: stored.isTentative,
+    isRequested: stored.isRequested,
     from: stored.from,
     to: stored.to,
     start: stored.start,

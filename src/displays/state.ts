@@ -33,7 +33,9 @@ export type PlannedSlot = TimedSlot & {
   start: number;
   end: number;
   kind: 'Booking' | 'Lesson' | 'MailItem' | 'Block';
+  /** Not yet certain, also where it waits for approval. */
   isTentative: boolean;
+  isRequested: boolean;
   subject: string | null;
   organizer: string | null;
   classes: string[] | null;

@@ -351,7 +351,9 @@ describe('GET resources/{id}/calendar.ics', () => {
       from generate_series(${inDays(1)}::timestamptz, ${inDays(8)}, interval '5 minutes') as at`.execute(
       service.context.db,
     );
-    const viewer = { mandatorId: service.tenant.mandatorId, personId: otherId, role: 'User' } as Viewer;
+    const { mandatorId } = service.tenant;
+    const sight = { groupIds: [], hiddenRooms: [] };
+    const viewer = { mandatorId, personId: otherId, role: 'User', ...sight } as unknown as Viewer;
     let more = 0;
     const list = async (most: number) => {
       const pages: number[] = [];

@@ -40,7 +40,7 @@ async function contentOf(index: number, level: Privacy = 'Title', now = morning)
 type NewBooking = { from: Date; to: Date } & Partial<
   Record<'room' | 'organizer_id' | 'setup_minutes' | 'teardown_minutes', number>
 > &
-  Partial<Record<'kind' | 'status' | 'subject', string>> & { is_private?: boolean };
+  Partial<Record<'kind' | 'status' | 'subject' | 'approval', string>> & { is_private?: boolean };
 
 async function book({ from, to, room: index = 0, ...more }: NewBooking): Promise<number> {
   const { id } = await service.context.db
@@ -134,7 +134,7 @@ describe('the schedule', () => {
   test('has active bookings of every kind, in their order, with setup and teardown', async () => {
     const block = await book({ from: at(-1, 12), to: at(-1, 13), kind: 'Block' });
     const around = { setup_minutes: 10, teardown_minutes: 5 };
-    const own = await book({ from: at(-1, 9), to: at(-1, 10), ...around, status: 'Tentative' });
+    const own = await book({ from: at(-1, 9), to: at(-1, 10), ...around, status: 'Tentative', approval: 'Requested' });
     const item = await book({ from: at(-1, 10), to: at(-1, 11), kind: 'MailItem' });
     for (const status of ['Cancelled', 'Released']) await book({ from: at(-1, 9), to: at(-1, 10), status });
     const { schedule } = await contentOf(0);
@@ -144,7 +144,7 @@ describe('the schedule', () => {
       [block, 'Block', true],
     ]);
     expect(schedule[0]).toMatchObject({
-      ...{ isTentative: true, occupies: true, checkIn: null, change: null, version: 1 },
+      ...{ isTentative: true, isRequested: true, occupies: true, checkIn: null, change: null, version: 1 },
       ...{ from: at(-1, 9).getTime(), to: at(-1, 10).getTime() },
       start: at(-1, 9).getTime() + 600_000,
       end: at(-1, 10).getTime() - 300_000,

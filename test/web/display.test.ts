@@ -34,6 +34,7 @@ const languages = Object.keys(texts) as Language[];
 function slotOf(start: number, end: number, more: Partial<ShownSlot> = {}): ShownSlot {
   return {
     ...{ bookingId: '1', version: 1, kind: 'Booking', occupies: true, isBlock: false, isTentative: false },
+    isRequested: false,
     ...{ from: start, to: end, start, end, subject: 'Jour fixe', organizer: 'Mia Falk', classes: null },
     ...{ teachers: null, checkIn: null, change: null },
     ...more,

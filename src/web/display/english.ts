@@ -26,6 +26,7 @@ export const english: Text = {
   range: (start, end) => `${start}–${end}`,
   kinds: { Booking: 'Busy', Lesson: 'Lesson', MailItem: 'Busy', Block: 'Blocked' },
   tentative: 'tentative',
+  requested: 'requested',
   cancelled: 'cancelled',
   movedTo: (room) => `moved to ${room}`,
   movedAway: 'moved',

@@ -29,7 +29,7 @@ export type ReceivedFrame =
 
 const snapshotFields = `fragment Plan on DisplaySnapshot { cursor serverTime asOf staleAfterSeconds trustUntil
 zoneOffsets { from offsetMinutes } resource { id: restId name locationId locationName capacity active }
-schedule { bookingId version kind occupies isTentative from to start end subject organizer classes teachers
+schedule { bookingId version kind occupies isTentative isRequested from to start end subject organizer classes teachers
 checkIn { from until checkedInAt } change { kind roomBefore roomNow startBefore endBefore teachersBefore } }
 open { start end } end }`;
 const frameFields = `{ __typename ...Plan ... on DisplayHeartbeat { cursor serverTime asOf trustUntil }

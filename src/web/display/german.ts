@@ -25,6 +25,7 @@ export const german = {
   range: (start: string, end: string) => `${start}–${end}`,
   kinds: { Booking: 'Belegt', Lesson: 'Unterricht', MailItem: 'Belegt', Block: 'Gesperrt' },
   tentative: 'vorläufig',
+  requested: 'angefragt',
   cancelled: 'entfällt',
   movedTo: (room: string) => `verlegt nach ${room}`,
   movedAway: 'verlegt',

@@ -52,7 +52,8 @@ function drawNotice(room: ShownRoom, { age, status, until }: Sight, now: number)
 }
 
 function details(room: ShownRoom, slot: ShownSlot): (HTMLElement | false)[] {
-  const people = [peopleLine(slot), slot.isTentative && text.tentative].filter(Boolean).join(' · ');
+  const uncertain = slot.isRequested ? text.requested : slot.isTentative && text.tentative;
+  const people = [peopleLine(slot), uncertain].filter(Boolean).join(' · ');
   const change = changeLine(text, room.zoneOffsets, slot);
   return [
     make('p', { class: slot.occupies ? 'subject' : 'subject gone' }, titleLine(text, slot)),
