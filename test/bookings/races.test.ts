@@ -84,6 +84,8 @@ const mutation = `mutation ($input: CreateBookingInput!) {
     ... on ConflictProblem { conflicts { bookingId } }
   }
 }`;
+/** The id of REST in one of the graph. */
+const plain = (id: string) => Number(id.replace(/^[a-z]+_/, ''));
 const statuses: Record<string, number> = { BookingCreated: 201, SeriesCreated: 201, ConflictProblem: 409 };
 
 async function overGraphql(racer: Racer, { url, token }: (typeof processes)[number]): Promise<Outcome> {
@@ -117,9 +119,9 @@ async function overGraphql(racer: Racer, { url, token }: (typeof processes)[numb
   return {
     racer,
     status: statuses[made?.__typename ?? ''] ?? JSON.stringify([answer.status, errors, made]),
-    bookings: (made?.bookingIds ?? (made?.booking ? [made.booking.id] : [])).map(Number),
+    bookings: (made?.bookingIds ?? (made?.booking ? [made.booking.id] : [])).map(plain),
     skipped: made?.skipped?.length ?? 0,
-    conflicts: (made?.conflicts ?? []).map(({ bookingId }) => Number(bookingId)),
+    conflicts: (made?.conflicts ?? []).map(({ bookingId }) => plain(bookingId)),
   };
 }
 
