@@ -1,6 +1,7 @@
 /** Compares a tenant file with what is stored: what an application of the file changes. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, InvalidInput } from '../errors.ts';
+import { devicesOnly } from './display-persons.ts';
 import { locationNoun, type Noun, personNoun, type RecordMembers, resourceNoun } from './nouns.ts';
 import type { StoredRecord, StoredTenant } from './stored-tenant.ts';
 import { fault, type TenantFile } from './tenant-file.ts';
@@ -147,12 +148,11 @@ export function planFile(file: TenantFile, keys: FileKeys, stored: StoredTenant 
   );
   const persons = file.Persons.map((named, index) => {
     const key = keys.persons[index]!;
-    return planRecord(
-      personNoun,
-      { named, name: named.Email, key, path: ['Persons', index] },
-      storedPersons.get(key),
-      report,
-    );
+    const path = ['Persons', index];
+    const found = storedPersons.get(key);
+    if (named.Role === 'Display' && found?.members['Role'] !== 'Display')
+      report([...path, 'Role'], devicesOnly.code, `is "Display"; that ${devicesOnly.text}`);
+    return planRecord(personNoun, { named, name: named.Email, key, path }, found, report);
   });
   const tenant = planTenant(file, stored, report);
   checkDeserted(locations, resources, stored, report);

@@ -3,6 +3,12 @@ import { randomUUID } from 'node:crypto';
 import type { Transaction } from '../db/database.ts';
 
 const longestName = 200;
+
+/** Why nobody is made one by hand: it would sign in with a PIN, and see nothing. */
+export const devicesOnly = {
+  code: 'DevicesOnly',
+  text: 'is the role of paired displays alone; choose another, and pair the device: roomgate display pair CODE',
+};
 /** Reserved by RFC 2606: nobody else has an address there. */
 export const displayDomain = '@displays.invalid';
 

@@ -5,7 +5,8 @@ import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
-import { Conflict, NotFound } from '../errors.ts';
+import { Conflict, InvalidInput, NotFound } from '../errors.ts';
+import { devicesOnly } from './display-persons.ts';
 import { getMandator, noMandator } from './mandators.ts';
 import { changeRecord, insertRecord, noRecord, type RecordKind } from './records.ts';
 import { checkTimeZone } from './time-zones.ts';
@@ -115,9 +116,17 @@ export async function getPersonById(db: Database, viewer: Viewer, id: number): P
   return found;
 }
 
-/** @throws Forbidden, Conflict; InvalidInput for a zone that PostgreSQL does not know */
+/** @throws InvalidInput for who would become a display by hand */
+function checkRole(wanted: PersonRecord['role'] | undefined, present: PersonRecord['role'] | undefined): void {
+  if (wanted !== 'Display' || present === 'Display') return;
+  const message = `Role: ${devicesOnly.text}.`;
+  throw new InvalidInput(message, [{ field: 'Role', pointer: '/Role', code: devicesOnly.code, message }]);
+}
+
+/** @throws Forbidden, Conflict; InvalidInput for a zone that PostgreSQL does not know, and for the role Display */
 export async function createPerson(db: Database, act: Act, fields: NewPerson): Promise<PersonRecord> {
   checkAdmin(act.viewer);
+  checkRole(fields.role, undefined);
   await checkTimeZone(db, fields.timeZone);
   return await db.transaction().execute((trx) => insertRecord<PersonRecord>(trx, act, kind, fields));
 }
@@ -141,8 +150,9 @@ export async function changePerson(
   const mayDemote = changes.active === false || (changes.role !== undefined && changes.role !== 'Admin');
   return await db.transaction().execute(async (trx) => {
     if (mayDemote) await lockTenant(trx, mandatorId);
-    return await changeRecord<PersonRecord>(trx, act, kind, { id, expected }, changes, async ({ erasedAt }) => {
+    return await changeRecord<PersonRecord>(trx, act, kind, { id, expected }, changes, async ({ erasedAt, role }) => {
       if (erasedAt) throw new Conflict('This person has been erased, and stays so; make a new one.');
+      checkRole(changes.role, role);
       if (mayDemote) await checkOtherAdmin(trx, mandatorId, id);
       return {};
     });

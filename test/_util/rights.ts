@@ -74,6 +74,8 @@ const operations: [steps: Step[], ...names: string[]][] = [
   [[checkReader, sees], 'GET resources/{id}', 'Query.resource'],
   [[checkAdmin], 'POST resources', 'Mutation.createResource'],
   [[checkAdmin], 'PATCH resources/{id}', 'Mutation.changeResource'],
+  [[checkAdmin], 'GET resources/{id}/retirement', 'Query.retirementPreview'],
+  [[checkAdmin], 'POST resources/{id}/retirement', 'Mutation.retireResource'],
   [[checkReader], 'GET locations', 'Query.locations'],
   [[checkReader], 'GET locations/{id}', 'Query.location'],
   [[checkAdmin], 'POST locations', 'Mutation.createLocation'],

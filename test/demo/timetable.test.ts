@@ -50,7 +50,7 @@ test('the demo tenant is a lively one', () => {
   expect(resources.length).toBeGreaterThanOrEqual(12);
   expect(new Set(tenant.Locations.map(({ TimeZone }) => TimeZone)).size).toBe(2);
   const roles = Map.groupBy(tenant.Persons, ({ Role }) => Role);
-  expect([...roles.keys()].sort()).toEqual(['Admin', 'Display', 'Importer', 'User']);
+  expect([...roles.keys()].sort()).toEqual(['Admin', 'Importer', 'User']);
   expect(roles.get('User')!.length).toBeGreaterThan(3);
   expect(tenant.Parameters.PinAuthenticationAllowed).toBe(true);
 });

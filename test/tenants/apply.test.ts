@@ -48,7 +48,7 @@ const school = (mandator: string) => ({
   ],
   Persons: [
     { Name: 'Ada', Email: 'Ada@school.example', TimeZone: 'Europe/Berlin', Role: 'Admin' },
-    { Name: 'Door', Email: 'door@school.example', TimeZone: 'UTC', Role: 'Display' },
+    { Name: 'Door', Email: 'door@school.example', TimeZone: 'UTC', Role: 'User' },
   ],
 });
 const records = 1 + 2 + 3 + 2;
@@ -81,6 +81,23 @@ async function stored(code: string) {
 }
 
 describe('a tenant file', () => {
+  test('makes nobody a display, and says how devices become one', async () => {
+    const file = school('devices');
+    await apply(file);
+    file.Persons[1]!.Role = 'Display';
+    await expect(apply(file)).rejects.toMatchObject({
+      errors: [
+        {
+          code: 'DevicesOnly',
+          pointer: '/Persons/1/Role',
+          message: expect.stringContaining('roomgate display pair CODE'),
+        },
+      ],
+    });
+    await db.updateTable('person').set({ role: 'Display' }).where('email', '=', 'door@school.example').execute();
+    expect(await apply(file)).toMatchObject({ changed: 0 });
+  });
+
   test('creates everything that it names', async () => {
     expect(await apply(school('creates'))).toEqual({ created: records, changed: 0, unchanged: 0 });
     const { locations, resources, persons, rules, exceptions } = await stored('creates');
@@ -96,7 +113,7 @@ describe('a tenant file', () => {
     ]);
     expect(persons).toMatchObject([
       { email: 'Ada@school.example', role: 'Admin', active: true },
-      { email: 'door@school.example', role: 'Display', time_zone: 'UTC' },
+      { email: 'door@school.example', role: 'User', time_zone: 'UTC' },
     ]);
     expect(rules).toMatchObject([
       {
@@ -168,7 +185,7 @@ describe('a tenant file', () => {
       (file) => void Object.assign(file.Locations[0]!.Resources[0]!, { CheckInMinutes: 15 }),
       { changed: 1 },
     ],
-    ['a role', (file) => void (file.Persons[1]!.Role = 'User'), { changed: 1 }],
+    ['a role', (file) => void (file.Persons[1]!.Role = 'Importer'), { changed: 1 }],
     [
       'a rule of a location',
       (file) => void (file.Locations[0]!.OpeningRules![0] = { ...weekly, Closes: '19:00' }),

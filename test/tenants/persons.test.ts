@@ -61,6 +61,7 @@ describe('persons', () => {
     [{ Email: 'nobody' }, 'InvalidValue', 'Email'],
     [{ TimeZone: '+01:00' }, 'InvalidValue', 'TimeZone'],
     [{ Role: 'Owner' }, 'InvalidValue', 'Role'],
+    [{ Role: 'Display' }, 'DevicesOnly', 'Role'],
     [{ Name: '  ' }, 'InvalidValue', 'Name'],
     [{ MandatorId: 2 }, 'UnknownField', 'MandatorId'],
     [{ Active: false }, 'UnknownField', 'Active'],
@@ -71,12 +72,12 @@ describe('persons', () => {
   });
 
   test('lists by address, role and activity, the same over GraphQL', async () => {
-    const { Id, Email } = await makePerson({ Name: 'Listed', Role: 'Display' });
+    const { Id, Email } = await makePerson({ Name: 'Listed', Role: 'Importer' });
     await admin.patch(`/persons/${Id}`, { Active: false });
     expect(namesOf(await admin.get(`/persons?Email=${String(Email).toUpperCase()}`))).toEqual(['Listed']);
-    expect(namesOf(await admin.get('/persons?Role=Display&Active=false'))).toEqual(['Listed']);
+    expect(namesOf(await admin.get('/persons?Role=Importer&Active=false'))).toEqual(['Listed']);
     expect(namesOf(await admin.get('/persons?Role=Display&Active=true'))).toEqual(['Display of school']);
-    const { data } = await admin.ask('{ persons(filter: {role: Display, active: false}) { nodes { id name } } }');
+    const { data } = await admin.ask('{ persons(filter: {role: Importer, active: false}) { nodes { id name } } }');
     expect(data).toEqual({ persons: { nodes: [{ id: String(Id), name: 'Listed' }] } });
     const first = await admin.get('/persons?Limit=1');
     expect(namesOf(first)).toEqual(['Admin of school']);
@@ -100,10 +101,19 @@ describe('persons', () => {
   test('200 for a change of name, zone and role; 412 for a version that is past', async () => {
     const person = await makePerson();
     const path = `/persons/${person['Id']}`;
-    const change = { Name: 'Grace Hopper', TimeZone: 'Asia/Tokyo', Role: 'Display' };
+    const change = { Name: 'Grace Hopper', TimeZone: 'Asia/Tokyo', Role: 'Importer' };
     expect((await admin.patch(path, change, 1)).body).toEqual({ ...person, ...change, Version: 2 });
     expect((await admin.patch(path, { Name: 'Late' }, 1)).status).toBe(412);
     expect((await admin.send('PATCH', path, { body: {} })).status).toBe(428);
+  });
+
+  test('nobody becomes a display by hand, and the person of one may be sent back', async () => {
+    const { id } = service.tenant.person('Display');
+    const { body } = await admin.get(`/persons/${id}`);
+    expect((await admin.patch(`/persons/${id}`, { Role: body['Role'], Name: body['Name'] })).status).toBe(200);
+    const person = await makePerson();
+    const answer = await admin.patch(`/persons/${person['Id']}`, { Role: 'Display' });
+    expect(answer).toMatchObject({ status: 422, body: { Errors: [{ Code: 'DevicesOnly', Pointer: '/Role' }] } });
   });
 
   test('an import of the tenant file counts as a change', async () => {
@@ -155,7 +165,7 @@ test('200 for Admins who change each other at one time, again and again', async 
 describe('a tenant keeps an active Admin', () => {
   test('409 for taking the last one away, from itself too', async () => {
     const path = `/persons/${service.tenant.person('Admin').id}`;
-    for (const change of [{ Active: false }, { Role: 'User' }, { Role: 'Display', Active: true }])
+    for (const change of [{ Active: false }, { Role: 'User' }, { Role: 'Importer', Active: true }])
       expect(await admin.patch(path, change)).toMatchObject({ status: 409, body: { Code: 'Conflict' } });
     expect((await admin.patch(path, { Name: 'Still Admin', Active: true, Role: 'Admin' })).status).toBe(200);
   });
@@ -190,9 +200,9 @@ test('createPerson and changePerson answer records or the problem', async () => 
     __typename ... on Person { role active version } ... on Problem { code } } }`;
   const outcome = async (query: string, variables: object, caller = admin) =>
     Object.values((await caller.ask(query, variables)).data ?? {})[0];
-  const input = { name: 'Emmy', email: 'emmy@school.example', timeZone: 'UTC', role: 'Display' };
+  const input = { name: 'Emmy', email: 'emmy@school.example', timeZone: 'UTC', role: 'Importer' };
   const person = (await outcome(create, { input })) as { id: string };
-  expect(person).toMatchObject({ __typename: 'Person', role: 'Display', version: 1 });
+  expect(person).toMatchObject({ __typename: 'Person', role: 'Importer', version: 1 });
   expect(await outcome(create, { input })).toEqual({ __typename: 'ConflictProblem', code: 'Conflict' });
   expect(await outcome(create, { input }, user)).toEqual({
     __typename: 'ForbiddenProblem',
@@ -200,7 +210,7 @@ test('createPerson and changePerson answer records or the problem', async () => 
   });
   const { id } = person;
   expect(await outcome(change, { id, version: 1, input: { active: false } })).toEqual({
-    ...{ __typename: 'Person', role: 'Display', active: false, version: 2 },
+    ...{ __typename: 'Person', role: 'Importer', active: false, version: 2 },
   });
   expect(await outcome(change, { id, version: 1, input: {} })).toMatchObject({
     __typename: 'VersionProblem',
