@@ -8,7 +8,7 @@ import * as changes from './changes/rest.ts';
 import type { Context } from './context.ts';
 import * as displays from './displays/rest.ts';
 import * as erasure from './erasure/rest.ts';
-import { createGraphqlServer, type GraphqlServer } from './graphql/server.ts';
+import { createGraphqlServer, type GraphqlServer, graphqlFailure } from './graphql/server.ts';
 import { type App, createExpress, finish } from './health-app.ts';
 import { authenticate, authenticateCall, openIdentity } from './identity/authenticate.ts';
 import { identityPaths, identityRoutes, routes as pinRoutes } from './identity/rest.ts';
@@ -109,6 +109,7 @@ export function createApp(context: Context, health: Health): App {
     graphql.upgrades.checkOrigin(request);
     next();
   });
+  app.get('/:mandator/graphql/schema.graphql', door, graphql.schema);
   if (context.config.GraphiQLEnabled) app.use(graphiqlRoutes(context.config));
   app.use('/:mandator/graphql', door, graphql.handler);
   app.use(identityRoutes(identity));
@@ -116,7 +117,7 @@ export function createApp(context: Context, health: Health): App {
   app.use(pageRoutes());
   app.use(entryRoutes(context.config, showEntry));
   return {
-    handler: finish(app, context, bookings.toOccupiedMembers),
+    handler: finish(app, context, { membersOf: bookings.toOccupiedMembers, inOtherForm: graphqlFailure }),
     upgrades: graphql.upgrades,
     async close() {
       await Promise.all([graphql.close(), webhook.close()]);

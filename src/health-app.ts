@@ -6,7 +6,7 @@ import type { Context } from './context.ts';
 import { type DomainError, NotFound } from './errors.ts';
 import type { GraphqlServer } from './graphql/server.ts';
 import { schemesOf } from './identity/authenticate.ts';
-import { handleErrors } from './rest/errors.ts';
+import { handleErrors, type InOtherForm } from './rest/errors.ts';
 import { type Health, healthRoutes } from './rest/health.ts';
 import { identifyRequests } from './rest/request.ts';
 
@@ -53,12 +53,12 @@ export function createExpress(context: Context, health: Health): Express {
 export function finish(
   app: Express,
   context: Context,
-  membersOf: (error: DomainError) => object = () => ({}),
+  forms: { membersOf?: (error: DomainError) => object; inOtherForm?: InOtherForm } = {},
 ): Express {
   app.use((request) => {
     throw new NotFound(`There is nothing at ${request.path}.`);
   });
-  app.use(handleErrors(context.log, { schemes: schemesOf(context.config), membersOf }));
+  app.use(handleErrors(context.log, { schemes: schemesOf(context.config), ...forms }));
   return app;
 }
 

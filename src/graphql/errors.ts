@@ -23,7 +23,7 @@ export const graphqlCodeOf: Record<ErrorCode, string> = {
   Unavailable: 'UNAVAILABLE',
 };
 
-function extensionsOf({ code, retryAfter, errors }: DomainError) {
+export function extensionsOf({ code, retryAfter, errors }: DomainError) {
   return {
     code: graphqlCodeOf[code],
     ...(retryAfter !== undefined && { retryAfterSeconds: Math.ceil(retryAfter) }),

@@ -42,7 +42,7 @@ export function createSchema(): GraphQLSchema {
   return builder.toSchema();
 }
 
+export const textOf = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;
+
 /** The text of `schema.graphql`. */
-export function printSchemaText(): string {
-  return `${printSchema(lexicographicSortSchema(createSchema()))}\n`;
-}
+export const printSchemaText = (): string => textOf(createSchema());

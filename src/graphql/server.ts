@@ -7,10 +7,13 @@ import { personSends } from '../http/body-memory.ts';
 import { isJson, readBytes } from '../http/request-body.ts';
 import type { GraphqlCall } from './builder.ts';
 import type { Authenticate } from './holders.ts';
+import { type FindDocument, openPersisted } from './persisted.ts';
 import { createPipeline, type PlainCall } from './pipeline.ts';
 import { createEventStreams } from './sse.ts';
 import { createStreams } from './streams.ts';
 import { createWebSockets, type Upgrades } from './websocket.ts';
+
+export { graphqlFailure } from './failures.ts';
 
 const answerable = /(\*|application)\/\*|application\/(json|graphql-response\+json)|text\/(\*|event-stream)/i;
 
@@ -53,7 +56,7 @@ function refuseBody(message: string): GraphQLError {
 const members = new Set(['query', 'variables', 'operationName', 'extensions']);
 
 /** The call, or its fault. It does not look into values, which may have a million characters or members. */
-function readCall(body: string): PlainCall | GraphQLError {
+function readCall(body: string, findDocument: FindDocument): PlainCall | GraphQLError {
   let sent: unknown;
   try {
     sent = JSON.parse(body);
@@ -61,7 +64,13 @@ function readCall(body: string): PlainCall | GraphQLError {
     return refuseBody('The body is not JSON.');
   }
   if (!isObject(sent)) return refuseBody('The body must be an object: one call, not a list of calls.');
-  const { query, variables, operationName, extensions } = sent;
+  const { variables, operationName, extensions } = sent;
+  let query: unknown;
+  try {
+    query = findDocument(sent['query'], extensions);
+  } catch (error) {
+    return error as GraphQLError;
+  }
   if (!isText(query)) return refuseBody('query: must be a text, the document.');
   if (!isObject(variables ?? {})) return refuseBody('variables: must be an object.');
   if (!isText(operationName ?? '')) return refuseBody('operationName: must be a text.');
@@ -93,6 +102,8 @@ type Response = ServerResponse & { locals: Record<string, unknown> };
 export type GraphqlServer = {
   /** For `/:mandator/graphql`, after authentication, which sets `response.locals.viewer` and `credentials`. */
   handler(request: Request, response: Response): Promise<void>;
+  /** For `/:mandator/graphql/schema.graphql`, after authentication: the schema as text. */
+  schema(request: Request, response: Response): void;
   upgrades: Upgrades;
   /** How many streams are open now. */
   streamCount(): number;
@@ -118,6 +129,7 @@ export function createGraphqlServer(
     countRequest(viewer: Viewer, uses?: number): void;
   },
 ): GraphqlServer {
+  const findDocument = openPersisted();
   const pipeline = createPipeline(context.log, options.countRequest);
   const streams = createStreams(context, options.authenticate);
   const events = createEventStreams(context.log, context.config.Limits.StalledReaderSeconds * 1_000);
@@ -136,7 +148,7 @@ export function createGraphqlServer(
         client: response,
       };
       response.setHeader('Cache-Control', 'no-store');
-      const read = readCall(body);
+      const read = readCall(body, findDocument);
       const params = read instanceof GraphQLError ? undefined : read;
       const { accept = '*/*' } = request.headers;
       const isStream = params?.query.includes('subscription') && mayStream.test(accept);
@@ -168,6 +180,18 @@ export function createGraphqlServer(
         ...(known && { result: known }),
         ...(opened && { refusal: opened }),
       });
+    },
+    schema(request, response) {
+      response.setHeader('ETag', pipeline.sdl.etag);
+      response.setHeader('Cache-Control', 'no-cache');
+      const isKnown = request.headers['if-none-match']?.split(',').some((tag) => tag.trim() === pipeline.sdl.etag);
+      if (isKnown) {
+        response.statusCode = 304;
+        response.end();
+        return;
+      }
+      response.setHeader('Content-Type', 'text/plain; charset=utf-8');
+      response.end(pipeline.sdl.text);
     },
     upgrades: sockets.upgrades,
     streamCount: streams.count,

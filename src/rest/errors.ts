@@ -17,11 +17,21 @@ function challengesFor(request: Request, schemes: readonly string[]): string {
   return schemes.map((scheme) => `${scheme} realm="roomgate"${scheme === 'Bearer' ? error : ''}`).join(', ');
 }
 
+/** A body in another form than a problem, for clients that expect it. */
+export type FailureBody = { type: string; body: object };
+/** Returns undefined for clients that take a problem. @param error undefined for a fault of ours */
+export type InOtherForm = (
+  request: Request,
+  error: DomainError | undefined,
+  requestId: string,
+) => FailureBody | undefined;
+
 type ProblemOptions = {
   /** The authentication schemes that a 401 names. */
   schemes?: readonly string[];
   /** Members that rooms add for their own errors, in Pascal case. */
   membersOf?: (error: DomainError) => object;
+  inOtherForm?: InOtherForm;
 };
 
 /** Writes an RFC 9457 problem. Standard members stay in lower case; the others follow the caller's casing. */
@@ -29,7 +39,7 @@ function writeProblem(
   request: Request,
   response: Response,
   error: DomainError,
-  { schemes, membersOf }: Pick<Required<ProblemOptions>, 'schemes' | 'membersOf'>,
+  { schemes, membersOf, inOtherForm }: Required<ProblemOptions>,
 ): void {
   const status = statusOfCode[error.code];
   if (status === 401) response.set('WWW-Authenticate', challengesFor(request, schemes));
@@ -42,6 +52,11 @@ function writeProblem(
     Message: message,
   }));
   response.status(status);
+  const other = inOtherForm(request, error, String(response.locals['requestId']));
+  if (other) {
+    writeOther(request, response, other);
+    return;
+  }
   writeProblemBody(request, response, {
     type: 'about:blank',
     title: STATUS_CODES[status],
@@ -68,10 +83,16 @@ function writeProblemBody(request: Request, response: Response, body: object): v
   writeJson(request, response, body, 'application/problem+json');
 }
 
+function writeOther(request: Request, response: Response, { type, body }: FailureBody): void {
+  response.set('Cache-Control', 'no-store');
+  response.vary('Accept');
+  writeJson(request, response, body, type);
+}
+
 /** The last handler: answers domain errors as they are, and everything else with a masked 500 that only the log explains. */
 export function handleErrors(
   log: Log,
-  { schemes = ['Bearer'], membersOf = () => ({}) }: ProblemOptions = {},
+  { schemes = ['Bearer'], membersOf = () => ({}), inOtherForm = () => undefined }: ProblemOptions = {},
 ): ErrorRequestHandler {
   return (error, request, response, _next) => {
     const requestId = response.locals['requestId'];
@@ -85,11 +106,16 @@ export function handleErrors(
     if (known) {
       if (known !== error)
         log.warn({ requestId, err: String(error?.message) }, 'answered as an error of the caller or the database');
-      writeProblem(request, response, known, { schemes, membersOf });
+      writeProblem(request, response, known, { schemes, membersOf, inOtherForm });
       return;
     }
     log.error({ requestId, err: error?.stack ?? String(error) }, 'unexpected error');
     response.status(500);
+    const other = inOtherForm(request, undefined, String(requestId));
+    if (other) {
+      writeOther(request, response, other);
+      return;
+    }
     writeProblemBody(request, response, {
       type: 'about:blank',
       title: STATUS_CODES[500],

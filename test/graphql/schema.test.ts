@@ -2,7 +2,14 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { buildSchema, isEnumType, isInputObjectType, isInterfaceType, isObjectType } from 'graphql';
+import {
+  buildSchema,
+  findBreakingChanges,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+} from 'graphql';
 import { english } from '../../src/graphql/names.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
@@ -43,6 +50,12 @@ test('a query that may be refused is nullable: its refusal leaves the others the
   const fields = Object.values(schema.getQueryType()!.getFields());
   const never = fields.filter(({ type }) => String(type).endsWith('!')).map(({ name }) => name);
   expect(never).toEqual(['me', 'serverTime', 'tenant']);
+});
+
+/** To break it deliberately: say so in CHANGELOG.md, and copy src/graphql/schema.graphql to released.graphql. */
+test('the schema changes additively: it breaks nothing that released.graphql has', () => {
+  const released = buildSchema(read('test/graphql/_util/released.graphql'));
+  expect(findBreakingChanges(released, schema).map(({ description }) => description)).toEqual([]);
 });
 
 describe('names are English', () => {

@@ -1,0 +1,128 @@
+/** What happens around GraphQL: failures before it runs, the schema as text, and documents that are named by their hashes. */
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Service, startService } from '../_util/service.ts';
+
+const origin = 'https://school.example';
+const answerType = 'application/graphql-response+json';
+
+let service: Service;
+let token: string;
+
+beforeAll(async () => {
+  service = await startService({ Role: 'Web', Cors__Origins: origin, Limits__RequestsPerMinute: '60' });
+  token = await service.signIn(service.tenant, 'User');
+});
+afterAll(() => service.stop());
+
+const send = (init: { body?: unknown; method?: string; path?: string; headers?: Record<string, string> } = {}) => {
+  const { body = { query: '{ serverTime }' }, method = 'POST', path = '/school/graphql', headers = {} } = init;
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return fetch(service.url + path, {
+    method,
+    headers: {
+      ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: answerType, origin },
+      ...headers,
+    },
+    body: method === 'GET' ? null : text,
+  });
+};
+
+describe('a failure before GraphQL runs has a GraphQL body, and the status and headers of REST', () => {
+  const table: [name: string, init: Parameters<typeof send>[0], status: number, code: string, header: string[]][] = [
+    ['no valid credential', { headers: { authorization: 'Bearer x' } }, 401, 'NOT_AUTHENTICATED', ['www-authenticate']],
+    ['another tenant', { path: '/stranger/graphql' }, 404, 'NOT_FOUND', []],
+    ['another method', { method: 'PUT' }, 405, 'BAD_REQUEST', ['allow']],
+    ['another type', { headers: { 'content-type': 'text/plain' } }, 415, 'BAD_REQUEST', []],
+    ['too much', { body: 'x'.repeat(1_100_000) }, 413, 'LIMIT', []],
+    ['broken JSON', { body: '{' }, 400, 'BAD_REQUEST', []],
+  ];
+
+  test.each(table)('%s', async (_name, init, status, code, names) => {
+    const answer = await send(init);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, `${answerType}; charset=utf-8`]);
+    const body = (await answer.json()) as object;
+    expect(body).toEqual({
+      errors: [expect.objectContaining({ message: expect.any(String), extensions: expect.objectContaining({ code }) })],
+    });
+    for (const name of ['x-request-id', 'access-control-allow-origin', ...names])
+      expect([name, answer.headers.get(name)]).toEqual([name, expect.any(String)]);
+  });
+
+  test('in application/json for who asks for that, and a problem for who asks for neither', async () => {
+    const types = [];
+    for (const accept of ['text/event-stream, application/json;q=0.5', '*/*'])
+      types.push((await send({ headers: { accept, authorization: '' } })).headers.get('content-type'));
+    expect(types).toEqual(['application/json; charset=utf-8', 'application/problem+json; charset=utf-8']);
+    const rest = await send({ path: '/school/api/v1.0/nothing', headers: { authorization: '', accept: answerType } });
+    expect(rest.headers.get('content-type')).toContain('application/problem+json');
+  });
+});
+
+describe('the schema as text', () => {
+  const schema = '/school/graphql/schema.graphql';
+
+  test('is that which is committed, with an ETag', async () => {
+    const answer = await send({ method: 'GET', path: schema });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    const file = path.join(import.meta.dirname, '..', '..', 'src', 'graphql', 'schema.graphql');
+    expect(await answer.text()).toBe(fs.readFileSync(file, 'utf8'));
+    const etag = answer.headers.get('etag') as string;
+    const again = await send({ method: 'GET', path: schema, headers: { 'if-none-match': etag } });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+  });
+
+  test('needs a credential, as introspection does', async () => {
+    expect((await send({ method: 'GET', path: schema, headers: { authorization: '' } })).status).toBe(401);
+  });
+});
+
+describe('automatic persisted queries', () => {
+  const named = (query: string, sha256Hash = createHash('sha256').update(query).digest('hex')) => ({
+    extensions: { persistedQuery: { version: 1, sha256Hash } },
+  });
+  const codeOf = async (answer: Response) => {
+    const { errors } = (await answer.json()) as { errors?: { extensions: { code: string } }[] };
+    return [answer.status, errors?.[0]?.extensions.code];
+  };
+
+  test('a document is sent once, and named by its hash from then on', async () => {
+    const query = '{ serverTime me { role } }';
+    expect(await codeOf(await send({ body: named(query) }))).toEqual([200, 'PERSISTED_QUERY_NOT_FOUND']);
+    const answers = [];
+    for (const body of [{ query, ...named(query) }, named(query), named(query)])
+      answers.push(await (await send({ body })).json());
+    for (const answer of answers)
+      expect(answer).toEqual({ data: { serverTime: expect.any(String), me: { role: 'User' } } });
+  });
+
+  test('subscriptions over SSE too', async () => {
+    const query = 'subscription { bookings(filter: {}) { cursor } }';
+    for (const body of [{ query, ...named(query) }, named(query)]) {
+      const answer = await send({ body, headers: { accept: 'text/event-stream' } });
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([
+        200,
+        expect.stringContaining('text/event-stream'),
+      ]);
+      await answer.body?.cancel();
+    }
+  });
+
+  test('a wrong hash is refused, and keeps nothing', async () => {
+    const query = '{ serverTime other: serverTime }';
+    const wrong = named(query, 'a'.repeat(64));
+    expect(await codeOf(await send({ body: { query, ...wrong } }))).toEqual([400, 'PERSISTED_QUERY_MISMATCH']);
+    expect(await codeOf(await send({ body: wrong }))).toEqual([200, 'PERSISTED_QUERY_NOT_FOUND']);
+    expect(await codeOf(await send({ body: named(query, 'A') }))).toEqual([400, 'BAD_REQUEST']);
+  });
+});
+
+test('429: too many requests, with Retry-After', async () => {
+  let answer = await send();
+  for (let sent = 0; sent < 70 && answer.status !== 429; sent++) answer = await send();
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([429, `${answerType}; charset=utf-8`]);
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'LIMIT' } }] });
+});
