@@ -92,7 +92,7 @@ export function bookingRequest({ name, args }: BookingCall): Request {
 }
 
 /** What `fronts.ts` gives for a GraphQL front of bookings. */
-type Asking = {
+export type Asking = {
   ask<Data, Variables extends object>(
     field: string,
     document: operations.TypedDocumentString<Data, Variables>,

@@ -7,6 +7,7 @@ import { graphqlCodeOf } from '../../src/graphql/errors.ts';
 import type { Contract } from './contract.ts';
 import { inEnglish, inGerman } from './english.ts';
 import {
+  type Asking,
   askBooking,
   type BookingCall,
   type BookingCalls,
@@ -14,6 +15,7 @@ import {
   type Paging,
   type Request,
 } from './fronts-bookings.ts';
+import { askMasterData, isMasterData, type MasterDataCalls, masterDataRequest } from './fronts-master-data.ts';
 import type { BatchFilter, BatchOptions } from './operations/generated/graphql.ts';
 import * as operations from './operations/generated/graphql.ts';
 import { readPlain } from './plain-ids.ts';
@@ -35,20 +37,21 @@ export type LessonQuery = Paging & {
 };
 
 /** What can be asked of a front. */
-export type Calls = BookingCalls & {
-  create: SubmitOptions & { jobs: unknown };
-  update: SubmitOptions & { jobs: unknown };
-  delete: SubmitOptions & { jobs: unknown };
-  /** A batch as it is now. */
-  batch: { id: string };
-  /** A batch as soon as it has ended. */
-  end: { id: string };
-  batches: BatchQuery;
-  errors: Paging & { id: string };
-  cancel: { id: string };
-  jobs: Paging & { jobID?: string };
-  lessons: LessonQuery;
-};
+export type Calls = BookingCalls &
+  MasterDataCalls & {
+    create: SubmitOptions & { jobs: unknown };
+    update: SubmitOptions & { jobs: unknown };
+    delete: SubmitOptions & { jobs: unknown };
+    /** A batch as it is now. */
+    batch: { id: string };
+    /** A batch as soon as it has ended. */
+    end: { id: string };
+    batches: BatchQuery;
+    errors: Paging & { id: string };
+    cancel: { id: string };
+    jobs: Paging & { jobID?: string };
+    lessons: LessonQuery;
+  };
 export type Call = { [Name in keyof Calls]: { name: Name; args: Calls[Name] } }[keyof Calls];
 
 /** @param wrong the call is meant to break the description of the API */
@@ -138,7 +141,7 @@ function restRequest(call: Call): Request {
     case 'lessons':
       return { route: 'GET /v2.0/lessons', query: args };
     default:
-      return bookingRequest(call as BookingCall);
+      return isMasterData(call) ? masterDataRequest(call) : bookingRequest(call as BookingCall);
   }
 }
 
@@ -334,12 +337,14 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
           ({ lessons }) => listOf(lessons as Page),
         );
       }
-      default:
-        return await askBooking(call as BookingCall, {
+      default: {
+        const asking: Asking = {
           ...{ ask, pageOf, orNotFound },
           problemOf: (problem) => problemOf(problem as Problem),
           listOf: (connection) => listOf(connection as Page),
-        });
+        };
+        return isMasterData(call) ? await askMasterData(call, asking) : await askBooking(call as BookingCall, asking);
+      }
     }
   };
 }

@@ -43,6 +43,7 @@ import {
   update,
 } from './_util/scenarios.ts';
 import { bookingScenarios, everyBookingCall } from './_util/scenarios-bookings.ts';
+import { masterDataScenarios } from './_util/scenarios-master-data.ts';
 
 /** Contract 4.1; a ResourceConflict is a warning where it was settled. */
 const errorCodes = [
@@ -482,6 +483,7 @@ const scenarios: Record<string, Row[]> = {
     [submit('create', simple), refused('NOT_AUTHENTICATED'), 'forger'],
   ],
   'with a credential of another tenant': allRefused('stranger', 'NOT_FOUND'),
+  ...masterDataScenarios,
 };
 
 let service: Service;

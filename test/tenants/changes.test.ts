@@ -150,6 +150,7 @@ describe('a resource at another location', () => {
     expect([await opensAt(campus), await opensAt(tokyo)]).toEqual([undefined, ['2027-02-28T23:00:00.000Z']]);
     expect((await admin.get(`/opening-hours/${room}/exceptions`)).body).toEqual({
       ...exceptions.body,
+      LocationId: tokyo,
       Items: [expect.objectContaining({ LocationId: tokyo, FromDate: '2027-03-02' })],
     });
     const told = (await admin.get(`/changes?Cursor=${before}`)).body['Items'];

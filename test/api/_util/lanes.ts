@@ -44,9 +44,9 @@ const kinds: Record<string, string> = {
 };
 const instants = new Set([
   ...['createdAt', 'startedAt', 'finishedAt', 'changedAt'],
-  ...['from', 'until', 'checkedInAt', 'decidedAt'],
+  ...['from', 'until', 'checkedInAt', 'decidedAt', 'erasedAt'],
 ]);
-const texts = new Set(['message', 'errorMessages', 'displayName', 'email', 'uid']);
+const texts = new Set(['message', 'errorMessages', 'displayName', 'email', 'uid', 'name', 'mandator']);
 const uuids = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
 
 const uids = /\bbooking-\d+@[0-9a-f-]{36}/g;
@@ -72,6 +72,7 @@ function openNames(known: [kind: string, value: unknown, name: string][], mandat
   const inText = (text: string) =>
     text
       .replaceAll(uids, '(uid)')
+      .replaceAll(/\berased-\d+(?=@)/g, 'erased-(id)')
       .replaceAll(uuids, (id) => nameOf('batch', id))
       .replaceAll(/\bbooking (\d+)/g, (_, id) => nameOf('booking', id))
       .replaceAll(/(?<=RessourceId |which is )\d+/g, (id) => nameOf('room', id))
@@ -79,6 +80,10 @@ function openNames(known: [kind: string, value: unknown, name: string][], mandat
 
   function scrubMember(name: string, value: unknown): unknown {
     if (value === null) return null;
+    if (name === 'resource') {
+      const { id: resourceId, ...members } = value as Tree;
+      return scrub({ resourceId, ...members });
+    }
     const kind = kinds[name];
     if (kind && Array.isArray(value)) return value.map((each) => nameOf(kind, each));
     if (kind) return nameOf(kind, value);

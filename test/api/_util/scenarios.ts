@@ -11,7 +11,7 @@ export type Step = { call: Call; toEnd?: boolean } | 'the worker stops' | 'the w
 /** Who calls is the user when left out. */
 export type Row = [step: Step, expected?: Expected, caller?: Caller];
 
-const on = <Name extends keyof Calls>(name: Name, args: Calls[Name]) => ({ call: { name, args } as Call });
+export const on = <Name extends keyof Calls>(name: Name, args: Calls[Name]) => ({ call: { name, args } as Call });
 type Options = Omit<Calls['create'], 'jobs'>;
 const toEnd = (name: 'create' | 'update' | 'delete') => (sent: unknown[], options?: Options) => ({
   ...submit(name, sent, options),

@@ -104,6 +104,22 @@ export type ChangeBookingInput = {
   teardownMinutes?: number | null | undefined;
 };
 
+/** What to change. */
+export type ChangeTenantInput = {
+  /** As it is shown. */
+  name?: string | null | undefined;
+  /** Parameters to set; those that are left out stay. */
+  parameters?: ChangeTenantParametersInput | null | undefined;
+};
+
+/** Parameters to set; those that are left out stay. */
+export type ChangeTenantParametersInput = {
+  /** Whether PINs count. Only whoever runs the server changes it. */
+  pinAuthenticationAllowed?: boolean | null | undefined;
+  /** Whether Users send, change and delete lessons, too. */
+  usersMayImport?: boolean | null | undefined;
+};
+
 /** What happens to a series of which some bookings meet others: nothing is done at all, or those are left as they are. */
 export type ConflictHandling =
   | 'Fail'
@@ -160,6 +176,12 @@ export type FailureKind =
   | 'Cancelled'
   | 'Data'
   | 'Technical';
+
+/** What becomes of the bookings of a retired resource: they stay, are cancelled, or move to another one. */
+export type FutureBookings =
+  | 'Cancel'
+  | 'Keep'
+  | 'Move';
 
 /** The state of a batch; LessonsCreated and LessonsImportFailed are final. */
 export type ImportStatus =
@@ -367,6 +389,16 @@ export type OriginSystem =
   | 'Display'
   | 'Import'
   | 'Mail';
+
+/** How to retire a resource. */
+export type RetireResourceInput = {
+  /** With Move: with Skip the bookings that meet others stay at the retired resource, with Fail nothing is done then. */
+  conflictHandling?: ConflictHandling | null | undefined;
+  /** Keep, Cancel (blocks too) or Move (blocks stay) what persons have booked and has not begun. */
+  futureBookings: FutureBookings;
+  /** With Move: the resource that takes the bookings, each at its time. */
+  resourceId?: string | number | null | undefined;
+};
 
 /** What a person may do (contract 3). */
 export type Role =
@@ -673,6 +705,69 @@ export type ListLessonsQueryVariables = Exact<{
 
 
 export type ListLessonsQuery = { lessons: { nodes: Array<{ status: LessonStatus, bookingId: string, lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, kopplungId: string | null, privat: boolean, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type ResourceMembersFragment = { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number };
+
+export type UpcomingMembersFragment = { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null };
+
+export type TenantMembersFragment = { mandator: string, name: string, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean } };
+
+export type ReadTenantQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ReadTenantQuery = { tenant: { mandator: string, name: string, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean } } };
+
+export type ChangeTenantMutationVariables = Exact<{
+  version: number;
+  input: ChangeTenantInput;
+}>;
+
+
+export type ChangeTenantMutation = { result:
+    | { code: string, message: string }
+    | { mandator: string, name: string, version: number, parameters: { pinAuthenticationAllowed: boolean, usersMayImport: boolean } }
+    | { code: string, message: string }
+    | { code: string, message: string }
+   };
+
+export type ErasePersonMutationVariables = Exact<{
+  id: string | number;
+  version?: number | null | undefined;
+  alsoKnownAs?: Array<string> | string | null | undefined;
+}>;
+
+
+export type ErasePersonMutation = { result:
+    | { code: string, message: string }
+    | { code: string, message: string }
+    | { code: string, message: string }
+    | { id: string, name: string, email: string, timeZone: string, role: Role, active: boolean, erasedAt: string | null, version: number }
+    | { code: string, message: string }
+    | { code: string, message: string }
+   };
+
+export type PreviewRetirementQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type PreviewRetirementQuery = { retirementPreview: { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null, displays: number, hasMailCalendar: boolean, version: number, resource: { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number } } | null };
+
+export type RetireResourceMutationVariables = Exact<{
+  id: string | number;
+  version: number;
+  input: RetireResourceInput;
+}>;
+
+
+export type RetireResourceMutation = { result:
+    | { code: string, message: string }
+    | { code: string, message: string }
+    | { code: string, message: string }
+    | { cancelled: number, moved: number, version: number, resource: { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }, kept: { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null }, conflicts: Array<{ bookingId: string, resourceId: string, kind: string, subject: string | null, start: string, end: string, wantedStart: string }> }
+    | { code: string, message: string }
+    | { code: string, message: string }
+   };
 
 export type OwnRulesFragment = { locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> };
 
@@ -994,6 +1089,42 @@ export const BookingProblemFragmentDoc = new TypedDocumentString(`
   end
   wantedStart
 }`, {"fragmentName":"BookingProblem"}) as unknown as TypedDocumentString<BookingProblemFragment, unknown>;
+export const ResourceMembersFragmentDoc = new TypedDocumentString(`
+    fragment ResourceMembers on Resource {
+  id
+  locationId
+  name
+  kind
+  capacity
+  equipment
+  mailbox
+  checkInMinutes
+  policyId
+  active
+  version
+}
+    `, {"fragmentName":"ResourceMembers"}) as unknown as TypedDocumentString<ResourceMembersFragment, unknown>;
+export const UpcomingMembersFragmentDoc = new TypedDocumentString(`
+    fragment UpcomingMembers on UpcomingBookings {
+  bookings
+  series
+  blocks
+  lessons
+  mailItems
+  lastEnd
+}
+    `, {"fragmentName":"UpcomingMembers"}) as unknown as TypedDocumentString<UpcomingMembersFragment, unknown>;
+export const TenantMembersFragmentDoc = new TypedDocumentString(`
+    fragment TenantMembers on Tenant {
+  mandator
+  name
+  parameters {
+    pinAuthenticationAllowed
+    usersMayImport
+  }
+  version
+}
+    `, {"fragmentName":"TenantMembers"}) as unknown as TypedDocumentString<TenantMembersFragment, unknown>;
 export const OwnRulesFragmentDoc = new TypedDocumentString(`
     fragment OwnRules on OpeningRuleList {
   locationId
@@ -2340,6 +2471,142 @@ export const ListLessonsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ListLessonsQuery, ListLessonsQueryVariables>;
+export const ReadTenantDocument = new TypedDocumentString(`
+    query ReadTenant {
+  tenant {
+    ...TenantMembers
+  }
+}
+    fragment TenantMembers on Tenant {
+  mandator
+  name
+  parameters {
+    pinAuthenticationAllowed
+    usersMayImport
+  }
+  version
+}`) as unknown as TypedDocumentString<ReadTenantQuery, ReadTenantQueryVariables>;
+export const ChangeTenantDocument = new TypedDocumentString(`
+    mutation ChangeTenant($version: Int!, $input: ChangeTenantInput!) {
+  result: changeTenant(version: $version, input: $input) {
+    ... on Tenant {
+      ...TenantMembers
+    }
+    ... on Problem {
+      code
+      message
+    }
+  }
+}
+    fragment TenantMembers on Tenant {
+  mandator
+  name
+  parameters {
+    pinAuthenticationAllowed
+    usersMayImport
+  }
+  version
+}`) as unknown as TypedDocumentString<ChangeTenantMutation, ChangeTenantMutationVariables>;
+export const ErasePersonDocument = new TypedDocumentString(`
+    mutation ErasePerson($id: ID!, $version: Int, $alsoKnownAs: [String!]) {
+  result: erasePerson(id: $id, version: $version, alsoKnownAs: $alsoKnownAs) {
+    ... on Person {
+      id
+      name
+      email
+      timeZone
+      role
+      active
+      erasedAt
+      version
+    }
+    ... on Problem {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ErasePersonMutation, ErasePersonMutationVariables>;
+export const PreviewRetirementDocument = new TypedDocumentString(`
+    query PreviewRetirement($id: ID!) {
+  retirementPreview(resourceId: $id) {
+    resource {
+      ...ResourceMembers
+    }
+    bookings
+    series
+    blocks
+    lessons
+    mailItems
+    lastEnd
+    displays
+    hasMailCalendar
+    version
+  }
+}
+    fragment ResourceMembers on Resource {
+  id
+  locationId
+  name
+  kind
+  capacity
+  equipment
+  mailbox
+  checkInMinutes
+  policyId
+  active
+  version
+}`) as unknown as TypedDocumentString<PreviewRetirementQuery, PreviewRetirementQueryVariables>;
+export const RetireResourceDocument = new TypedDocumentString(`
+    mutation RetireResource($id: ID!, $version: Int!, $input: RetireResourceInput!) {
+  result: retireResource(id: $id, version: $version, input: $input) {
+    ... on Retired {
+      resource {
+        ...ResourceMembers
+      }
+      kept {
+        ...UpcomingMembers
+      }
+      cancelled
+      moved
+      conflicts {
+        bookingId
+        resourceId
+        kind
+        subject
+        start
+        end
+        wantedStart
+      }
+      version
+    }
+    ... on Problem {
+      code
+      message
+    }
+  }
+}
+    fragment ResourceMembers on Resource {
+  id
+  locationId
+  name
+  kind
+  capacity
+  equipment
+  mailbox
+  checkInMinutes
+  policyId
+  active
+  version
+}
+fragment UpcomingMembers on UpcomingBookings {
+  bookings
+  series
+  blocks
+  lessons
+  mailItems
+  lastEnd
+}`) as unknown as TypedDocumentString<RetireResourceMutation, RetireResourceMutationVariables>;
 export const OpeningHoursDocument = new TypedDocumentString(`
     query OpeningHours($locationId: ID!, $from: Date, $to: Date, $timezoneLocationId: ID) {
   openingHours(
