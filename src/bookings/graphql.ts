@@ -5,11 +5,13 @@ import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/conn
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
+import { nodeOf } from '../graphql/nodes.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { sortOrder } from '../query-parameters.ts';
 import { addCreation, addOccupied } from './creation-graphql.ts';
 import { decisionBody, verdict } from './decision-wire.ts';
+import { addEdges } from './edges-graphql.ts';
 import { bookingFilter, bookingOrder } from './list-wire.ts';
 import * as bookings from './service.ts';
 import * as wire from './wire.ts';
@@ -31,6 +33,7 @@ function addBooking(builder: Builder) {
   };
   for (const [name, schema] of Object.entries(parts)) recordType(builder, name, schema);
   const booking = builder.objectRef<bookings.Booking>('Booking').implement({
+    ...nodeOf('booking', ({ context, viewer }, id) => bookings.findBooking(context.db, viewer, id)),
     description: wire.bookingRecord.description ?? '',
     fields: (t) => ({
       ...recordFields(t, wire.bookingRecord, wire.toBookingRecord),
@@ -62,6 +65,7 @@ type FilterType = ReturnType<typeof addFilter>;
 
 function addQueries(builder: Builder, { booking, order }: BookingTypes, filter: FilterType): void {
   const connection = connectionType(builder, booking, bookings.bookingList);
+  addEdges(builder, booking, connection);
   builder.queryFields((t) => ({
     booking: t.field({
       type: booking,

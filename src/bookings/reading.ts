@@ -4,13 +4,22 @@ import { checkReader, maySeeAll, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { type ReadPerParent, readPerParent } from '../db/per-parent.ts';
 import { Malformed, NotFound } from '../errors.ts';
-import { getResource, type Resource } from '../tenants/service.ts';
+import { findPersonFor, getResource, type Resource } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import { asks } from './questions.ts';
 import type { BookingKey, ListFilter } from './selection.ts';
-import { findStored, hashStored, listStored, type StoredWithKey } from './stored.ts';
+import {
+  findStored,
+  hashStored,
+  listStored,
+  type StoredRow,
+  type StoredWithKey,
+  selectBookings,
+  toStored,
+} from './stored.ts';
 
 const defaultDays = 31;
 const mostDays = 366;
@@ -44,6 +53,9 @@ export async function getBooking(db: Database, viewer: Viewer, id: number): Prom
   return found;
 }
 
+/** The person of an organizer; undefined for who may not read it. */
+export const findOrganizer = (db: Database, viewer: Viewer, personId: number) => findPersonFor(db, viewer, personId);
+
 /** @throws Forbidden for a display */
 export const getResourceOf = (db: Database, viewer: Viewer, { resourceId }: Booking): Promise<Resource> =>
   getResource(db, viewer, resourceId);
@@ -73,6 +85,42 @@ export async function listBookings(
   const found = await listStored(db, viewer, withWindow(filter), page);
   const seen = found.map((stored) => asSeenBy(viewer, stored));
   return toPage(bookingList, seen, page.limit);
+}
+
+type AskedBookings = BookingFilter & { order?: ListFilter['order'] };
+
+/** By what the bookings of a parent are found. */
+const parents = {
+  resource: (id: number) => ({ resourceId: [id] }),
+  person: (id: number) => ({ personId: id }),
+  series: (id: number) => ({ seriesId: id }),
+};
+type Parent = keyof typeof parents;
+
+const bookingsOf = Object.fromEntries(
+  Object.entries(parents).map(([name, ofParent]) => [
+    name,
+    readPerParent<Viewer, AskedBookings, BookingKey, StoredRow>((_db, parent, { viewer, filter, page }) =>
+      selectBookings(viewer, withWindow({ ...filter, ...ofParent(parent as unknown as number) }), page),
+    ),
+  ]),
+) as Record<Parent, ReadPerParent<Viewer, AskedBookings, BookingKey, StoredRow>>;
+
+/** `listBookings` of a parent, for all parents that are asked about together. @throws as `listBookings` */
+export async function listBookingsOf(
+  db: Database,
+  viewer: Viewer,
+  { of, id }: { of: Parent; id: number },
+  filter: AskedBookings,
+  page: PageRequest<BookingKey>,
+): Promise<Page<Listed>> {
+  checkReader(viewer);
+  const rows = await bookingsOf[of](db, { viewer, parent: id, filter, page });
+  return toPage(
+    bookingList,
+    rows.map((row) => asSeenBy(viewer, toStored(row))),
+    page.limit,
+  );
 }
 
 /** Selects the first `most` bookings of a resource in [from, to). */

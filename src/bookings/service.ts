@@ -38,10 +38,12 @@ export { asks, type Questions, questions } from './questions.ts';
 export {
   bookingList,
   findBooking,
+  findOrganizer,
   getBooking,
   getResourceOf,
   hashForResource,
   listBookings,
+  listBookingsOf,
   listForResource,
   windowOf,
 } from './reading.ts';

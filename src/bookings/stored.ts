@@ -13,7 +13,7 @@ import { isRequested, statusOf } from './status.ts';
 
 export type StoredWithKey = StoredBooking & { key: BookingKey };
 
-type StoredRow = Omit<
+export type StoredRow = Omit<
   StoredBooking,
   'uid' | 'organizer' | 'checkIn' | 'origin' | 'lektion' | 'createdBy' | 'decision'
 > & {
@@ -111,7 +111,7 @@ function toDecision({
 }
 
 /** Copies member by member: rest and spread of so many members cost more than all other work on a booking. */
-function toStored(row: StoredRow): StoredWithKey {
+export function toStored(row: StoredRow): StoredWithKey {
   const { lessons, checkInFrom } = row;
   const [first] = lessons ?? [];
   return {

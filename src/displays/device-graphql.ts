@@ -4,6 +4,7 @@ import { bodyType } from '../graphql/body.ts';
 import type { AddTypes, Builder } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { idArgument } from '../graphql/ids.ts';
+import { nodeOf } from '../graphql/nodes.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import * as wire from './device-wire.ts';
 import * as displays from './service.ts';
@@ -13,6 +14,7 @@ function addDisplay(builder: Builder) {
   recordType(builder, 'DisplayRoom', wire.roomReference);
   recordType(builder, 'DisplayHealth', wire.healthRecord);
   return builder.objectRef<displays.Display>('Display').implement({
+    ...nodeOf('display', ({ context, viewer }, id) => displays.getDevice(context.db, viewer, id)),
     description: wire.displayRecord.description ?? '',
     fields: (t) => ({
       ...recordFields(t, wire.displayRecord, wire.toDisplayRecord),

@@ -16,6 +16,7 @@ import {
   PreconditionFailed,
 } from '../errors.ts';
 import { invalidArguments } from '../input.ts';
+import CostsPlugin from './costs.ts';
 import FaultsPlugin from './faults.ts';
 import type { Caller } from './holders.ts';
 import type { Streams } from './streams.ts';
@@ -55,7 +56,14 @@ export function createBuilder() {
   const builder = new SchemaBuilder<{
     Context: GraphqlCall;
     DefaultFieldNullability: false;
-    Objects: { PageInfo: { hasNextPage: boolean; endCursor: string | null } };
+    Objects: {
+      PageInfo: {
+        hasNextPage: boolean;
+        hasPreviousPage: boolean;
+        startCursor: string | null;
+        endCursor: string | null;
+      };
+    };
     Scalars: {
       Date: { Input: string; Output: string };
       DateTime: { Input: Date; Output: Date | string };
@@ -63,7 +71,7 @@ export function createBuilder() {
     };
   }>({
     // The errors plugin comes first, so that it also sees the errors of argument checks, which have GraphQL's names already.
-    plugins: [ErrorsPlugin, ZodPlugin, FaultsPlugin, ComplexityPlugin],
+    plugins: [ErrorsPlugin, ZodPlugin, FaultsPlugin, CostsPlugin, ComplexityPlugin],
     defaultFieldNullability: false,
     errors: { directResult: true, defaultTypes: [] },
     zod: { validationError: invalidArguments },
@@ -88,6 +96,13 @@ export function createBuilder() {
     description: 'Where a page ends, and whether there is more.',
     fields: (t) => ({
       hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether another page follows.' }),
+      hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
+        description: 'Of Relay; always false, since pages are read forwards.',
+      }),
+      startCursor: t.exposeString('startCursor', {
+        nullable: true,
+        description: 'Where the first node of the page stands; null on an empty page.',
+      }),
       endCursor: t.exposeString('endCursor', {
         nullable: true,
         description: 'For `after` of the next page; null on an empty page.',

@@ -15,8 +15,8 @@ import type { Builder, Types } from './builder.ts';
 export function pageArguments(t: ArgBuilder<Types>) {
   return {
     first: t.int({
-      description: `How many at most, 1 to ${mostPerPage}; ${defaultLimit} when left out.`,
-      validate: { min: 1, max: mostPerPage },
+      description: `How many at most; ${defaultLimit} when left out, and above ${mostPerPage} as ${mostPerPage}.`,
+      validate: { min: 1 },
     }),
     after: t.string({ description: 'The `endCursor` of the page before.' }),
   };
@@ -34,7 +34,7 @@ export function pageOf<Key extends SortKey>(
 
 /** The cost of a page: its read, and its fields for each node that it may hold. */
 export function pageCost({ first }: PageArguments) {
-  return { field: 10, multiplier: first ?? defaultLimit };
+  return { field: 10, multiplier: Math.min(first ?? defaultLimit, mostPerPage) };
 }
 
 /** The connection type of a node type: a page of a list with its cursors. */
@@ -73,7 +73,14 @@ export function connectionType<Node extends object>(
         description: 'Where this page ends.',
         resolve: ({ items, nextCursor }) => {
           const last = items.at(-1);
-          return { hasNextPage: nextCursor !== null, endCursor: last ? cursorOf(last) : null };
+          const [first] = items;
+          return {
+            hasNextPage: nextCursor !== null,
+            // Pages are read forwards only: what lies before is not looked for.
+            hasPreviousPage: false,
+            startCursor: first ? cursorOf(first) : null,
+            endCursor: last ? cursorOf(last) : null,
+          };
         },
       }),
     }),

@@ -37,7 +37,7 @@ export function plainValue(noun: IdNoun, text: string): number | string {
 }
 
 /** The id in REST; 0, which no record has, for a text that is no id. */
-function plainId<Name extends IdNoun>(noun: Name, text: string): IdOf<Name> {
+export function plainId<Name extends IdNoun>(noun: Name, text: string): IdOf<Name> {
   const plain = plainText(noun, text);
   const most: number | 'text' = nouns[noun];
   if (most === 'text') return plain as IdOf<Name>;

@@ -111,7 +111,7 @@ function checkCost(
   if (depth > most.depth) return refusal(`The query is ${depth} levels deep; ${most.depth} are allowed.`);
   if (breadth > most.fields) return refusal(`The query has ${breadth} fields; ${most.fields} are allowed.`);
   if (complexity > most.cost)
-    return refusal(`The query costs ${complexity}; ${most.cost} are allowed. Ask for smaller pages.`);
+    return refusal(`The query costs ${Math.ceil(complexity)}; ${most.cost} are allowed. Ask for smaller pages.`);
   return undefined;
 }
 

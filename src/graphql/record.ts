@@ -119,9 +119,10 @@ export function recordType<Source extends object>(
   name: string,
   schema: z.ZodObject,
   toRecord: (source: Source) => object = (source) => source,
-  members?: Members,
+  { members, ...options }: { members?: Members } & object = {},
 ): ObjectRef<Types, Source> {
   return builder.objectRef<Source>(name).implement({
+    ...options,
     description: inWords(schema.description ?? ''),
     fields: (t) => recordFields(t, schema, toRecord, members),
   });

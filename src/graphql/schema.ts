@@ -14,6 +14,7 @@ import { addTypes as addRetirementTypes } from '../retirement/graphql.ts';
 import { addTypes as addTenantTypes } from '../tenants/graphql.ts';
 import { addTypes as addUsageTypes } from '../usage/graphql.ts';
 import { createBuilder } from './builder.ts';
+import { addNodes } from './nodes.ts';
 
 /** The whole schema: `serverTime`, and the types and fields of every room. */
 export function createSchema(): GraphQLSchema {
@@ -25,6 +26,7 @@ export function createSchema(): GraphQLSchema {
       resolve: () => new Date(),
     }),
   );
+  addNodes(builder);
   addTenantTypes(builder);
   addIdentityTypes(builder);
   addErasureTypes(builder);

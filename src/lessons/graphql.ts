@@ -6,6 +6,7 @@ import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument, idFields } from '../graphql/ids.ts';
 import { inNames, nameOf } from '../graphql/names.ts';
+import { nodeOf } from '../graphql/nodes.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import { addImports } from './import-graphql.ts';
@@ -23,6 +24,7 @@ function addBatch(builder: Builder, conflictRule: EnumRef<Types, lessons.Conflic
   const lessonErrors = connectionType(builder, lessonError, lessons.errorList);
   const record = wire.batchRecord.omit({ BatchId: true, Errors: true });
   return builder.objectRef<lessons.Batch>('Batch').implement({
+    ...nodeOf('batch', ({ context, viewer }, id) => lessons.findBatch(context.db, viewer, id)),
     description: 'One import request: all of its jobs, or nothing.',
     fields: (t) => ({
       ...idFields(t, 'batch', ({ id }) => id, 'The BatchId.'),

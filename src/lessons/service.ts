@@ -31,5 +31,14 @@ export { batchTasks } from './lifecycle.ts';
 export { forgetOldBatches, recoverBatches, runNextBatch } from './runs.ts';
 export { examineSpool } from './spool.ts';
 export { findLessonsNaming, removeTeachers } from './teachers.ts';
-export { getBookingOf, jobList, type Lesson, type LessonJob, lessonList, listJobs, listLessons } from './timetable.ts';
+export {
+  getBookingOf,
+  jobList,
+  type Lesson,
+  type LessonJob,
+  lessonList,
+  listJobs,
+  listLessons,
+  listLessonsOf,
+} from './timetable.ts';
 export { batchTopic, secondsToWait, waitForBatch, watchBatch, watchBatches } from './watch.ts';

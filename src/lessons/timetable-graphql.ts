@@ -4,6 +4,7 @@ import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/conn
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { globalId, idFields } from '../graphql/ids.ts';
+import { nodeOf } from '../graphql/nodes.ts';
 import { recordFields } from '../graphql/record.ts';
 import { textArgument } from '../graphql/texts.ts';
 import * as lessons from './service.ts';
@@ -26,6 +27,10 @@ export const addTimetable: AddTypes = (builder) => {
     }),
   });
   const job = builder.objectRef<lessons.LessonJob>('LessonJob').implement({
+    ...nodeOf('lessonJob', async ({ context, viewer }, jobID) => {
+      const { items } = await lessons.listJobs(context.db, viewer, { jobID }, { limit: 1, after: undefined });
+      return items[0];
+    }),
     description: wire.jobRecord.description ?? '',
     fields: (t) => ({
       ...idFields(t, 'lessonJob', ({ jobID }) => jobID, 'The id of the job, made of its JobID.'),
@@ -40,6 +45,28 @@ export const addTimetable: AddTypes = (builder) => {
     'LessonFilter',
     'Which lessons; members that are left out do not count.',
     wire.lessonFilter,
+  );
+  builder.objectField(job, 'lessons', (t) =>
+    t.field({
+      type: lessonConnection,
+      args: pageArguments(t.arg),
+      complexity: pageCost,
+      description: 'Its lessons in order of beginn.',
+      resolve: ({ id }, page, { context, viewer }) =>
+        lessons.listLessonsOf(context.db, viewer, { of: 'job', id }, pageOf(lessons.lessonList, page)),
+    }),
+  );
+  builder.objectField(typeNamed<{ id: number; kind: string }>('Booking'), 'lessons', (t) =>
+    t.field({
+      type: [lesson],
+      complexity: { field: 5, multiplier: 1 },
+      description: 'The lessons that share it, the first 200; none of what is no lesson.',
+      resolve: async ({ id, kind }, _args, { context, viewer }) =>
+        kind === 'Lesson'
+          ? (await lessons.listLessonsOf(context.db, viewer, { of: 'booking', id }, { limit: 200, after: undefined }))
+              .items
+          : [],
+    }),
   );
   builder.queryFields((t) => ({
     lessonJobs: t.field({

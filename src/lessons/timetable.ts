@@ -6,6 +6,7 @@ import { asks, getBooking, type LessonOrigin, lessonAnswers, type Questions, win
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { readPerParent } from '../db/per-parent.ts';
 import { storableText } from '../storable.ts';
 
 export type LessonJob = {
@@ -147,12 +148,39 @@ export async function listLessons(
     asks(filter) ? { ...filter, ...windowOf(filter) } : filter,
     page,
   ).execute(db);
-  const lessons = rows.map(({ micros, job, sender, ...lesson }): Lesson => {
+  return toPage(lessonList, toLessons(viewer, rows), page.limit);
+}
+
+/** Lessons as the viewer may see them. */
+const toLessons = (viewer: Viewer, rows: readonly LessonRow[]): Lesson[] =>
+  rows.map((row): Lesson => {
+    const { micros, job, sender, ...lesson } = row;
     const key: LessonKey = [micros, job, lesson.lektionId];
     const hidden = lesson.privat && !maySeePrivate(viewer, [sender]);
     return { key, ...lesson, ...(hidden && occupiedOnly) };
   });
-  return toPage(lessonList, lessons, page.limit);
+
+type OfParent = { jobOf?: number; bookingOf?: number };
+
+const lessonsOf = {
+  job: readPerParent<Viewer, LessonFilter, LessonKey, LessonRow>((_db, parent, { viewer, filter, page }) =>
+    selectLessons(viewer, { ...filter, jobOf: parent as unknown as number }, page),
+  ),
+  booking: readPerParent<Viewer, LessonFilter, LessonKey, LessonRow>((_db, parent, { viewer, filter, page }) =>
+    selectLessons(viewer, { ...filter, bookingOf: parent as unknown as number }, page),
+  ),
+};
+
+/** `listLessons` of a job or a booking, for all that are asked about together. @throws Forbidden for a display */
+export async function listLessonsOf(
+  db: Database,
+  viewer: Viewer,
+  { of, id }: { of: keyof typeof lessonsOf; id: number },
+  page: PageRequest<LessonKey>,
+): Promise<Page<Lesson>> {
+  checkBatchUser(viewer);
+  const rows = await lessonsOf[of](db, { viewer, parent: id, filter: {}, page });
+  return toPage(lessonList, toLessons(viewer, rows), page.limit);
 }
 
 /** The booking of a lesson, which coupled lessons share. */
@@ -170,11 +198,11 @@ const amongVisible = (viewer: Viewer): RawBuilder<unknown> =>
 /** The query of `listLessons`. Lessons are found by content, those of a job by the job, others by room and time. */
 export function selectLessons(
   viewer: Viewer,
-  filter: LessonFilter,
+  filter: LessonFilter & OfParent,
   { limit, after }: PageRequest<LessonKey>,
 ): RawBuilder<LessonRow> {
   const { mandatorId } = viewer;
-  const { jobID, ressourceName, from, to, status } = filter;
+  const { jobID, ressourceName, from, to, status, jobOf, bookingOf } = filter;
   const isDescending = filter.order === 'Descending';
   const isFound = asks(filter) && from !== undefined && to !== undefined;
   const most = sql`${limit + 1}::int`;
@@ -197,7 +225,7 @@ export function selectLessons(
       select lesson.beginn ${ofRoom} order by lesson.beginn ${direction} limit ${Math.ceil(limit / 50)}) as early
     where ${room} order by early.beginn ${direction} offset ${limit} limit 1), ${isDescending ? sql`'-infinity'` : sql`'infinity'`})`;
   const found =
-    jobID === undefined && !isFound
+    jobID === undefined && jobOf === undefined && bookingOf === undefined && !isFound
       ? sql`
         select lesson.*, room.name from resource as room
         cross join lateral (
@@ -208,6 +236,8 @@ export function selectLessons(
         select lesson.*, room.name from lesson
         join resource as room on room.mandator_id = lesson.mandator_id and room.id = lesson.resource_id
         where lesson.mandator_id = ${mandatorId} and ${room} ${wanted}
+          ${jobOf === undefined ? sql`` : sql`and lesson.job = ${jobOf}`}
+          ${bookingOf === undefined ? sql`` : sql`and lesson.booking_id = ${bookingOf}`}
           ${jobID === undefined ? sql`` : sql`and lesson.job = (select id from lesson_job where mandator_id = ${mandatorId} and job_id = ${jobID})`}
         order by ${order} limit ${most}`;
   return sql<LessonRow>`

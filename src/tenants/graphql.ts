@@ -6,6 +6,7 @@ import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/conn
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
+import { nodeOf } from '../graphql/nodes.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { addChanges } from './record-graphql.ts';
 import { addRights } from './rights-graphql.ts';
@@ -15,7 +16,13 @@ import { parameterChanges, tenantChanges, tenantParameters, tenantRecord, toTena
 import * as wire from './wire.ts';
 
 function addLocation(builder: Builder): ObjectRef<Types, tenants.Location> {
-  const location = recordType(builder, 'Location', wire.locationRecord, wire.toLocationRecord);
+  const location = recordType(
+    builder,
+    'Location',
+    wire.locationRecord,
+    wire.toLocationRecord,
+    nodeOf('location', ({ context, viewer }, id) => tenants.findLocation(context.db, viewer, id)),
+  );
   builder.queryFields((t) => ({
     locations: t.field({
       type: [location],
@@ -37,6 +44,7 @@ function addLocation(builder: Builder): ObjectRef<Types, tenants.Location> {
 
 function addResource(builder: Builder, location: ObjectRef<Types, tenants.Location>) {
   const resource = builder.objectRef<tenants.Resource>('Resource').implement({
+    ...nodeOf('resource', ({ context, viewer }, id) => tenants.findResource(context.db, viewer, id)),
     description: 'A bookable room or thing.',
     fields: (t) => ({
       ...recordFields(t, wire.resourceRecord, wire.toResourceRecord),
@@ -53,6 +61,19 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
     'ResourceFilter',
     'Which resources; members that are left out do not count.',
     wire.resourceFilter,
+  );
+  builder.objectField(location, 'resources', (t) =>
+    t.field({
+      type: connection,
+      args: {
+        filter: t.arg({ type: filter, description: 'Which ones; `locationId` does not count here.' }),
+        ...pageArguments(t.arg),
+      },
+      complexity: pageCost,
+      description: 'The resources at this location, by their ids.',
+      resolve: ({ id }, { filter: wanted, ...page }, { context, viewer }) =>
+        tenants.listResourcesOf(context.db, viewer, id, given(wanted), pageOf(tenants.resourceList, page)),
+    }),
   );
   builder.queryFields((t) => ({
     resources: t.field({
@@ -77,7 +98,13 @@ function addResource(builder: Builder, location: ObjectRef<Types, tenants.Locati
 
 function addPerson(builder: Builder) {
   enumType(builder, wire.role);
-  const person = recordType(builder, 'Person', wire.personRecord, wire.toPersonRecord);
+  const person = recordType(
+    builder,
+    'Person',
+    wire.personRecord,
+    wire.toPersonRecord,
+    nodeOf('person', ({ context, viewer }, id) => tenants.findPersonById(context.db, viewer, id)),
+  );
   const connection = connectionType(builder, person, tenants.personList);
   const filter = filterType(
     builder,
@@ -144,7 +171,16 @@ export const addTypes: AddTypes = (builder) => {
   const location = addLocation(builder);
   const resource = addResource(builder, location);
   const person = addPerson(builder);
-  recordType(builder, 'PersonReference', wire.personReference);
+  const reference = recordType<{ PersonId: number }>(builder, 'PersonReference', wire.personReference);
+  builder.objectField(reference, 'person', (t) =>
+    t.field({
+      type: person,
+      nullable: true,
+      description: 'All of it, for Admins and for oneself; null for others.',
+      resolve: async ({ PersonId }, _args, { context, viewer }) =>
+        (await tenants.findPersonFor(context.db, viewer, PersonId)) ?? null,
+    }),
+  );
   addTenant(builder);
   const { group, policy } = addRights(builder, person, resource);
   addChanges(

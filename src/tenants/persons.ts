@@ -1,6 +1,6 @@
 /** Persons: each reads itself; Admins read, create, change and retire all. A tenant always has an active Admin. */
 import { sql } from 'kysely';
-import { checkAdmin } from '../access.ts';
+import { checkAdmin, maySeeAll } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
@@ -107,6 +107,11 @@ export async function getOwnPerson(db: Database, { mandatorId, personId }: Viewe
 export async function findPersonById(db: Database, viewer: Viewer, id: number): Promise<PersonRecord | undefined> {
   checkAdmin(viewer);
   return await personById(db, viewer.mandatorId, id);
+}
+
+/** A person as an edge: undefined for who may not read it. */
+export async function findPersonFor(db: Database, viewer: Viewer, id: number): Promise<PersonRecord | undefined> {
+  return maySeeAll(viewer) || viewer.personId === id ? await personById(db, viewer.mandatorId, id) : undefined;
 }
 
 /** @throws Forbidden; NotFound, also for a person of another tenant */

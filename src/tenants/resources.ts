@@ -5,6 +5,7 @@ import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { readPerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput } from '../errors.ts';
 import { moveHours } from '../opening-hours/service.ts';
@@ -77,6 +78,22 @@ export async function listResources(
   checkReader(viewer);
   const rows = await selectResources(db, viewer, filter, page).execute();
   return toPage(resourceList, rows, page.limit);
+}
+
+const resourcesOf = readPerParent<Viewer, ResourceFilter, number, Resource>((db, parent, { viewer, filter, page }) =>
+  selectResources(db, viewer, { ...filter, locationId: parent as unknown as number }, page),
+);
+
+/** `listResources` of a location, for all locations that are asked about together. @throws Forbidden for a display */
+export async function listResourcesOf(
+  db: Database,
+  viewer: Viewer,
+  locationId: number,
+  filter: ResourceFilter,
+  page: PageRequest,
+): Promise<Page<Resource>> {
+  checkReader(viewer);
+  return toPage(resourceList, await resourcesOf(db, { viewer, parent: locationId, filter, page }), page.limit);
 }
 
 /**

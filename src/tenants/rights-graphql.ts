@@ -5,6 +5,7 @@ import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/conn
 import { filterType } from '../graphql/filters.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
+import { nodeOf } from '../graphql/nodes.ts';
 import { recordType } from '../graphql/record.ts';
 import * as wire from './rights-wire.ts';
 import * as tenants from './service.ts';
@@ -12,7 +13,13 @@ import * as tenants from './service.ts';
 type Person = Awaited<ReturnType<typeof tenants.getOwnPerson>>;
 
 function addGroup(builder: Builder, person: ObjectRef<Types, Person>) {
-  const group = recordType(builder, 'Group', wire.groupRecord, wire.toGroupRecord);
+  const group = recordType(
+    builder,
+    'Group',
+    wire.groupRecord,
+    wire.toGroupRecord,
+    nodeOf('group', ({ context, viewer }, id) => tenants.findGroup(context.db, viewer, id)),
+  );
   const connection = connectionType(builder, group, tenants.groupList);
   const filter = filterType(
     builder,
@@ -61,7 +68,13 @@ function addGroup(builder: Builder, person: ObjectRef<Types, Person>) {
 }
 
 function addPolicy(builder: Builder, resource: ObjectRef<Types, tenants.Resource>) {
-  const policy = recordType(builder, 'Policy', wire.policyRecord, wire.toPolicyRecord);
+  const policy = recordType(
+    builder,
+    'Policy',
+    wire.policyRecord,
+    wire.toPolicyRecord,
+    nodeOf('policy', ({ context, viewer }, id) => tenants.findPolicy(context.db, viewer, id)),
+  );
   const connection = connectionType(builder, policy, tenants.policyList);
   const filter = filterType(
     builder,

@@ -90,6 +90,10 @@ const operations: [steps: Step[], ...names: string[]][] = [
   [[checkAdmin], 'PUT opening-hours/locations/{id}/exceptions', 'Mutation.setLocationOpeningExceptions'],
   [[], 'GET persons/me', 'Query.me'],
   [[], 'Query.serverTime'],
+  // Of a resource; each noun has the rights of its own query.
+  [[checkReader, sees], 'Query.node'],
+  // Null where there is none for the caller.
+  [[checkReader], 'Query.nodes'],
   [[checkAdmin], 'GET persons', 'Query.persons'],
   [[checkAdmin], 'GET persons/{id}', 'Query.person'],
   [[checkAdmin], 'POST persons', 'Mutation.createPerson'],

@@ -204,6 +204,7 @@ function fillerOf(input: Input, where: string): unknown {
   }
   const type = getNamedType(input.type);
   const one = (): unknown => {
+    if (where === 'node' || where === 'nodes') return `resource_${ids['resource']}`;
     if (type.name === 'ID') return String(ids[nounOf(input.name, where)]);
     if (isEnumType(type)) return type.getValues()[0]?.value;
     if (isInputObjectType(type))
@@ -215,7 +216,7 @@ function fillerOf(input: Input, where: string): unknown {
     return texts[input.name]?.() ?? 'text';
   };
   if (!isListType(getNullableType(input.type))) return one();
-  return ['resourceIds', 'jobs'].includes(input.name) ? [one()] : [];
+  return ['resourceIds', 'jobs', 'ids'].includes(input.name) ? [one()] : [];
 }
 
 function selectionOf({ type }: GraphQLField<unknown, unknown>): string {

@@ -177,7 +177,7 @@ describe('batches', () => {
 
   test.each([
     ['first: 0', { first: 0 }, '/first'],
-    ['first: 201', { first: 201 }, '/first'],
+    ['first: -1', { first: -1 }, '/first'],
     ['no state at all', { filter: { importStatus: [] } }, '/filter/importStatus'],
     ['a JobID of 129 characters', { filter: { jobKey: 'J'.repeat(129) } }, '/filter/jobKey'],
     ['a JobID with U+0000', { filter: { jobKey: 'J\0' } }, '/filter/jobKey'],
