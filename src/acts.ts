@@ -13,6 +13,7 @@ export const auditSubjects = [
   'Group',
   'Policy',
   'Booking',
+  'HolidayCalendar',
 ] as const;
 
 /** What an act was about; what is about a person has the name of that person, who may be forgotten. */

@@ -10,6 +10,7 @@ import * as displays from './displays/rest.ts';
 import * as erasure from './erasure/rest.ts';
 import { createGraphqlServer, type GraphqlServer, graphqlFailure } from './graphql/server.ts';
 import { type App, createExpress, finish } from './health-app.ts';
+import * as holidays from './holidays/rest.ts';
 import { authenticate, authenticateCall, openIdentity } from './identity/authenticate.ts';
 import { identityPaths, identityRoutes, routes as pinRoutes } from './identity/rest.ts';
 import * as lessons from './lessons/rest.ts';
@@ -45,6 +46,7 @@ const routes = [
   ...displays.routes,
   ...audit.routes,
   ...usage.routes,
+  ...holidays.routes,
 ];
 
 /** The OpenAPI document of this program. @param roots how clients see the server */

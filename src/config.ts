@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import {
   clientSettings,
   corsSettings,
+  holidaySettings,
   identityProvider,
   identitySettings,
   isSecret,
@@ -63,6 +64,7 @@ function knownName(names: readonly string[], name: string): string | undefined {
 
 const namesIn: Record<string, readonly string[]> = {
   Cors: Object.keys(corsSettings.shape),
+  Holidays: Object.keys(holidaySettings.shape),
   Limits: Object.keys(limitSettings.shape),
   IdentityProvider: Object.keys(identityProvider.shape),
 };
@@ -114,7 +116,7 @@ function withEnvironment(file: Tree, environment: NodeJS.ProcessEnv): Input {
     if (!name || text === undefined) continue;
     const inner = rest.join('__');
     const innerName = knownName(namesIn[name] ?? [], inner) ?? inner;
-    const isList = name === 'Cors' && innerName === 'Origins';
+    const isList = `${name}.${innerName}` === 'Cors.Origins' || `${name}.${innerName}` === 'Holidays.TrustedOrigins';
     const value = text === '' ? undefined : isList ? text.split(',').map((part) => part.trim()) : text;
     variables.set(inner ? `${name}.${innerName}` : name, variable);
     tree[name] = inner ? { ...(isTree(tree[name]) ? tree[name] : {}), [innerName]: value } : value;
@@ -131,6 +133,7 @@ const everyName = (
   [
     ['', settings],
     ['Cors', corsSettings],
+    ['Holidays', holidaySettings],
     ['Limits', limitSettings],
     ['IdentityProvider', identityProvider],
     ['(client)', clientSettings],

@@ -11,6 +11,8 @@ export const nouns = {
   change: mostLongId,
   display: mostId,
   group: mostId,
+  holiday: mostId,
+  holidayCalendar: mostId,
   lesson: 'text',
   lessonJob: 'text',
   location: mostId,

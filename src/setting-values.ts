@@ -66,3 +66,14 @@ export const endpoint = z.string().refine((text) => {
   const url = URL.parse(text);
   return url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash;
 }, 'must be an absolute http or https URL, without a password and without #');
+
+export const holidaySettings = z.strictObject({
+  IntervalHours: wholeNumber(1, 720)
+    .default(6)
+    .describe('Hours between two readings of a holiday calendar at its address.'),
+  TrustedOrigins: origins
+    .default([])
+    .describe(
+      'Servers of holiday calendars that are asked although they are inside of the network, or answer over http. Elsewhere calendars are read over https, from addresses of the internet.',
+    ),
+});

@@ -4,6 +4,7 @@ import { mailboxForm } from './names.ts';
 import {
   endpoint,
   flag,
+  holidaySettings,
   isSafeAuthority,
   mandator,
   mebibyte,
@@ -15,6 +16,8 @@ import {
   wholeNumber,
   wrongProxy,
 } from './setting-values.ts';
+
+export { holidaySettings } from './setting-values.ts';
 
 const limit = (preset: number, most: number, meaning: string) => wholeNumber(1, most).default(preset).describe(meaning);
 
@@ -263,6 +266,7 @@ export const settings = z.strictObject({
       'Refuses query parameters that a route does not know, with 400. When false they are ignored and logged; a caller asks for the refusal with `Prefer: handling=strict`.',
     ),
   Cors: corsSettings.prefault({}),
+  Holidays: holidaySettings.prefault({}),
   Limits: limitSettings.prefault({}),
   MailServer: mailServers.prefault({}),
   MailServerPushNotificationEndpointUrl: endpoint

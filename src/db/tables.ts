@@ -203,6 +203,31 @@ export interface DisplayResource {
   resource_id: number;
 }
 
+export interface Holiday {
+  calendar_id: number;
+  from_date: string;
+  id: Generated<number>;
+  mandator_id: number;
+  name: string;
+  to_date: string;
+}
+
+export interface HolidayCalendar {
+  closes: boolean;
+  due_at: Timestamp | null;
+  etag: string | null;
+  fault: string | null;
+  fault_at: Timestamp | null;
+  id: Generated<number>;
+  location_id: number | null;
+  mandator_id: number;
+  name: string;
+  name_key: Generated<string>;
+  read_at: Timestamp | null;
+  url: string | null;
+  version: Generated<number>;
+}
+
 export interface IdempotentRequest {
   created_at: Generated<Timestamp>;
   fingerprint: Buffer;
@@ -534,6 +559,8 @@ export interface DB {
   display: Display;
   display_pairing: DisplayPairing;
   display_resource: DisplayResource;
+  holiday: Holiday;
+  holiday_calendar: HolidayCalendar;
   idempotent_request: IdempotentRequest;
   lesson: Lesson;
   lesson_job: LessonJob;

@@ -6,6 +6,7 @@ import { addTypes as addCalendarFeedTypes } from '../calendar-feed/graphql.ts';
 import { addTypes as addChangeTypes } from '../changes/graphql.ts';
 import { addTypes as addDisplayTypes } from '../displays/graphql.ts';
 import { addTypes as addErasureTypes } from '../erasure/graphql.ts';
+import { addTypes as addHolidayTypes } from '../holidays/graphql.ts';
 import { addTypes as addIdentityTypes } from '../identity/graphql.ts';
 import { addTypes as addLessonTypes } from '../lessons/graphql.ts';
 import { addTypes as addMailTypes } from '../mail/graphql.ts';
@@ -41,6 +42,7 @@ export function createSchema(): GraphQLSchema {
   addMailTypes(builder);
   addAuditTypes(builder);
   addUsageTypes(builder);
+  addHolidayTypes(builder);
   return builder.toSchema();
 }
 

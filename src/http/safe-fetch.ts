@@ -6,6 +6,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
+import type { LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
@@ -19,6 +20,8 @@ export type Outgoing = {
   /** An async iterable is sent in chunks, without a Content-Length. */
   body?: string | Uint8Array | ArrayBuffer | URLSearchParams | AsyncIterable<Uint8Array> | null | undefined;
   signal?: AbortSignal | null | undefined;
+  /** Resolves the name of the host; that of the system when left out. */
+  lookup?: LookupFunction;
 };
 export type FetchedAnswer = { status: number; headers: Headers; bytes: Buffer };
 
@@ -43,7 +46,7 @@ const inflating = new Map(
  */
 export async function fetchBounded(
   url: URL,
-  { method = 'GET', headers, body, signal }: Outgoing,
+  { method = 'GET', headers, body, signal, lookup }: Outgoing,
   most: number,
 ): Promise<FetchedAnswer> {
   signal?.throwIfAborted();
@@ -55,6 +58,7 @@ export async function fetchBounded(
     method,
     headers: Object.fromEntries(sent),
     ...(signal && { signal }),
+    ...(lookup && { lookup }),
   });
   // The request may fail at any time, also when its answer has been read.
   request.on('error', () => {});

@@ -1,7 +1,5 @@
 /** Reads the times of a component: its start, its length, and the occurrences of a series (RFC 5545, 3.8.2 and 3.8.5). */
 import { dayLength, dayOfWall, timeOfWall, type Wall } from '../time/days.ts';
-import { listDays, type Rule, readRule } from '../time/rule.ts';
-import { utc, type Zone } from '../time/zone.ts';
 import {
   contentOf,
   type IcalComponent,
@@ -9,7 +7,9 @@ import {
   propertiesOf,
   propertyOf,
   Unreadable,
-} from './ical-lines.ts';
+} from '../time/ical-lines.ts';
+import { listDays, type Rule, readRule } from '../time/rule.ts';
+import { utc, type Zone } from '../time/zone.ts';
 import { type IcalZones, readWall } from './ical-zones.ts';
 
 /** A date, or a time on the clocks of a zone. */

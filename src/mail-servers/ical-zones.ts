@@ -1,10 +1,10 @@
 /** The zones of iCalendar's local times: those of this machine, those of Windows, and those that a text defines. */
 import { dayLength, dayOfWall, readWall as findWall, timeOfWall, type Wall } from '../time/days.ts';
+import { contentOf, type IcalComponent, propertiesOf, readText, Unreadable } from '../time/ical-lines.ts';
 import { listDays, readRule } from '../time/rule.ts';
 import { makeZone, utc, type Zone } from '../time/zone.ts';
 import { findZone } from '../time/zones.ts';
 import type { ReadingWindow } from './connector.ts';
-import { contentOf, type IcalComponent, propertiesOf, readText, Unreadable } from './ical-lines.ts';
 import { windowsZones } from './windows-zones.ts';
 
 /** Finds a zone by its TZID; null for a time without one. @throws Unreadable for an unknown zone */

@@ -3,8 +3,6 @@
  * a window. Any sender of an invitation writes it, so its expansion is bounded.
  */
 import { dayLength } from '../time/days.ts';
-import { WrongRule } from '../time/rule.ts';
-import type { ReadingWindow, RemoteGroup, RemoteItem } from './connector.ts';
 import {
   contentOf,
   type IcalComponent,
@@ -13,7 +11,9 @@ import {
   readComponents,
   readText,
   Unreadable,
-} from './ical-lines.ts';
+} from '../time/ical-lines.ts';
+import { WrongRule } from '../time/rule.ts';
+import type { ReadingWindow, RemoteGroup, RemoteItem } from './connector.ts';
 import {
   type IcalLength,
   type IcalMoment,

@@ -1,7 +1,7 @@
 /**
  * Opening hours: weekly **rules** and **exceptions** for dates, both in local clock times without a zone (specification 2.5,
  * contract 5.1). Rules of a resource replace those of its location. For a date with exceptions of both, that of the
- * resource applies; among several of one owner, the one of the fewest days.
+ * resource applies; among several of one owner, the one of the fewest days. Holidays close where there is no exception.
  */
 import { sql } from 'kysely';
 import { mayShow, mayShowSome, roomsShown } from '../access.ts';
@@ -10,15 +10,8 @@ import type { Database } from '../db/database.ts';
 import { type FieldError, Malformed, NotFound } from '../errors.ts';
 import { addDays, dayLength } from '../time/days.ts';
 import { localDateOf } from '../time/zones.ts';
-import { type OpenInterval, openIntervals } from './local-hours.ts';
-import {
-  hoursByResource,
-  keyOf,
-  readHours,
-  type StoredException,
-  type StoredHours,
-  type StoredRule,
-} from './stored.ts';
+import { type Hours, type OpenInterval, openIntervals } from './local-hours.ts';
+import { type Dates, hoursByResource, keyOf, readHours, type StoredException, type StoredRule } from './stored.ts';
 
 export {
   applyHours,
@@ -52,7 +45,9 @@ export async function listOpenIntervals(
   to: Date,
 ): Promise<Map<number, OpenStretch[]>> {
   const open = new Map<number, OpenStretch[]>();
-  for (const location of await readHours(db, mandatorId, { resourceIds })) {
+  // Whatever the zone, and with the day after, which may cut the last night.
+  const dates = { from: addDays(dayOf(from), -2), to: addDays(dayOf(to), 2) };
+  for (const location of await readHours(db, mandatorId, { resourceIds }, dates)) {
     const { timeZone, resources } = location;
     const firstDate = localDateOf(new Date(from.getTime() - dayLength), timeZone);
     const lastDate = localDateOf(to, timeZone);
@@ -60,14 +55,14 @@ export async function listOpenIntervals(
     const convert = remember((hours) => merge(openIntervals(hours, timeZone, firstDate, lastDate), from, to));
     for (const { id } of resources) {
       const hours = hoursOf(id);
-      if (hours.rules.length > 0) open.set(id, convert(hours));
+      if (hours.rules.length > 0) open.set(id, convert(hours.all));
     }
   }
   return open;
 }
 
 /** Caches `make` for equal hours. */
-function remember<Made>(make: (hours: StoredHours) => Made): (hours: StoredHours) => Made {
+function remember<Made>(make: (hours: Hours) => Made): (hours: Hours) => Made {
   const made = new Map<string, Made>();
   return (hours) => {
     const key = keyOf(hours);
@@ -131,7 +126,7 @@ export async function listForLocation(
   query: HoursQuery,
 ): Promise<LocationHours> {
   const [[location], named] = await Promise.all([
-    readHours(db, viewer.mandatorId, { locationId }),
+    readHours(db, viewer.mandatorId, { locationId }, datesAround(query)),
     query.timezoneLocationId === undefined ? undefined : readZone(db, viewer, query.timezoneLocationId),
   ]);
   const resources = location?.resources.filter(({ id }) => mayShow(viewer, id)) ?? [];
@@ -155,11 +150,22 @@ export async function listForLocation(
         resourceName: name,
         weekly: hours.rules,
         exceptions: hours.exceptions.filter(({ fromDate, toDate }) => fromDate <= addDays(to, 1) && from <= toDate),
-        intervals: convert(hours),
+        intervals: convert(hours.all),
       };
     }),
   };
 }
+
+const dayOf = (instant: Date) => instant.toISOString().slice(0, 10);
+
+/** The dates that the answer may need, whatever the zone; for dates that are refused later, any. */
+function datesAround(query: HoursQuery): Dates {
+  const { from = dayOf(new Date()), to = from } = query;
+  if (!isUsual(from) || !isUsual(to)) return { from: '2000-01-01', to: '2000-01-01' };
+  return { from: addDays(from, -1), to: addDays(to, query.to === undefined ? 8 : 2) };
+}
+
+const isUsual = (date: string) => '1900' < date && date < '3000';
 
 /** @throws Malformed, in the same words for an unknown id and for one of another tenant */
 async function readZone(db: Database, viewer: Viewer, locationId: number): Promise<string> {
@@ -194,7 +200,7 @@ function readDates(query: HoursQuery, timeZone: string): { from: string; to: str
     ['From', query.from],
     ['To', query.to],
   ] as const)
-    if (date !== undefined && !('1900' < date && date < '3000')) fault(field, 'must be in a year from 1900 to 2999');
+    if (date !== undefined && !isUsual(date)) fault(field, 'must be in a year from 1900 to 2999');
   const from = query.from ?? localDateOf(new Date(), timeZone);
   const to = query.to ?? addDays(from, 6);
   if (to < from) fault('To', `must not be before From, which is ${from}`);

@@ -1,5 +1,5 @@
 /** Queries for stored opening hours, and the choice of those that apply to a resource. */
-import { expressionBuilder, sql } from 'kysely';
+import { expressionBuilder, type RawBuilder, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Database } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
@@ -44,11 +44,30 @@ export function storedExceptions(mandatorId: number) {
     ]);
 }
 
+/** Local dates, inclusive. */
+export type Dates = { from: string; to: string };
+
+/** The holidays that close the location, and touch the dates. */
+function storedHolidays(mandatorId: number, locationId: RawBuilder<number>, { from, to }: Dates) {
+  return selectFrom('holiday')
+    .innerJoin('holiday_calendar as calendar', (join) =>
+      join.onRef('calendar.mandator_id', '=', 'holiday.mandator_id').onRef('calendar.id', '=', 'holiday.calendar_id'),
+    )
+    .where('holiday.mandator_id', '=', mandatorId)
+    .where('calendar.closes', '=', true)
+    .where('holiday.to_date', '>=', from)
+    .where('holiday.from_date', '<=', to)
+    .where(({ eb, or }) => or([eb('calendar.location_id', 'is', null), eb('calendar.location_id', '=', locationId)]))
+    .select(['holiday.from_date as fromDate', 'holiday.to_date as toDate'])
+    .orderBy('holiday.from_date')
+    .orderBy('holiday.id');
+}
+
 /** Selects resources by id, or all active ones of a location. */
 type Which = { resourceIds: readonly number[] } | { locationId: number };
 
-/** Reads the locations of the resources: each with its selected resources, by name, and the hours of all of these. */
-export async function readHours(db: Database, mandatorId: number, which: Which) {
+/** Reads the locations of the resources: each with its selected resources, by name, the hours of all of these, and the holidays of the dates. */
+export async function readHours(db: Database, mandatorId: number, which: Which, dates: Dates) {
   const own = 'locationId' in which;
   const chosen = (id: 'resource.id' | 'opening_rule.resource_id' | 'opening_exception.resource_id') =>
     own ? sql<boolean>`true` : sql<boolean>`${sql.ref(id)} = any(${which.resourceIds})`;
@@ -81,18 +100,28 @@ export async function readHours(db: Database, mandatorId: number, which: Which) 
           .orderBy(sql`opening_exception.to_date - opening_exception.from_date`)
           .orderBy('opening_exception.id', 'desc'),
       ).as('exceptions'),
+      jsonArrayFrom(storedHolidays(mandatorId, location, dates)).as('holidays'),
     ])
     .execute();
 }
 
+/** What counts for a resource: `all` has, after its exceptions, the holidays on which its location is closed. */
+export type CountingHours = StoredHours & { all: Hours };
+
 /** The hours of each resource of a location: its own rules, else those of the location; its own exceptions go first. */
-export function hoursByResource({ rules, exceptions }: StoredHours): (resourceId: number) => StoredHours {
+export function hoursByResource({
+  rules,
+  exceptions,
+  holidays,
+}: StoredHours & { holidays: readonly { fromDate: string; toDate: string }[] }): (resourceId: number) => CountingHours {
   const rulesOf = Map.groupBy(rules, ({ resourceId }) => resourceId);
   const exceptionsOf = Map.groupBy(exceptions, ({ resourceId }) => resourceId);
-  return (id) => ({
-    rules: rulesOf.get(id) ?? rulesOf.get(null) ?? [],
-    exceptions: [...(exceptionsOf.get(id) ?? []), ...(exceptionsOf.get(null) ?? [])],
-  });
+  const closings = holidays.map((dates): OpeningException => ({ ...dates, closed: true, periods: [] }));
+  return (id) => {
+    const counting = rulesOf.get(id) ?? rulesOf.get(null) ?? [];
+    const own = [...(exceptionsOf.get(id) ?? []), ...(exceptionsOf.get(null) ?? [])];
+    return { rules: counting, exceptions: own, all: { rules: counting, exceptions: [...own, ...closings] } };
+  };
 }
 
 const members = [

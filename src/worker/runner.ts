@@ -17,6 +17,7 @@ import * as displays from '../displays/tasks.ts';
 import { isOutage } from '../flow/database-errors.ts';
 import { keepDoing, pause } from '../flow/retry.ts';
 import { openTurns, type Turns } from '../flow/turns.ts';
+import * as holidays from '../holidays/tasks.ts';
 import * as lessons from '../lessons/tasks.ts';
 import type { Log } from '../log.ts';
 import * as mail from '../mail/tasks.ts';
@@ -45,6 +46,7 @@ const allSweeps: readonly Sweep[] = [
   ...mailSubscriptions.sweeps,
   ...mailInbox.sweeps,
   ...audit.sweeps,
+  ...holidays.sweeps,
 ];
 /**
  * How many jobs of a lane run at a time in one process, and after how many milliseconds it looks for jobs that no notification

@@ -5,6 +5,7 @@ import { createProgram, type Host } from '../../src/cli/program.ts';
 import {
   clientSettings,
   corsSettings,
+  holidaySettings,
   identityProvider,
   isSecret,
   limitSettings,
@@ -66,6 +67,12 @@ ${table(corsSettings.shape, ['Cors'])}
 
 In a variable: \`Cors__Origins=https://app.example,https://signage.example:8443\`. How browsers are answered:
 [contract 2](contract/wire-and-identity.md#2-wire-rules).
+
+## Holiday calendars
+
+${table(holidaySettings.shape, ['Holidays'])}
+
+How calendars are read: [opening-hours.md](opening-hours.md#holidays).
 
 ## Identity provider
 

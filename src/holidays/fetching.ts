@@ -1,0 +1,93 @@
+/** Reads holiday calendars at their addresses, in the worker. */
+import { sql } from 'kysely';
+import type { Config } from '../config.ts';
+import type { Database } from '../db/database.ts';
+import { fetchPublic, NotPublic } from '../http/public-fetch.ts';
+import { AnswerTooLarge, type FetchedAnswer } from '../http/safe-fetch.ts';
+import { Unreadable } from '../time/ical-lines.ts';
+import { writeHolidays } from './calendars.ts';
+import { readHolidays } from './reading.ts';
+
+const mostBytes = 1024 * 1024;
+const patienceMs = 15_000;
+/** Of one round: others may wait for the next one. */
+const mostAtOnce = 20;
+
+type Due = { mandatorId: number; id: number; url: string; etag: string | null };
+
+/**
+ * Takes a calendar that is due, and sets when it is due again before anybody reads it: a calendar that ended a process would
+ * not end the next one at once.
+ */
+async function takeDue(db: Database, hours: number): Promise<Due | undefined> {
+  const { rows } = await sql<Due>`
+    update holiday_calendar as taken set due_at = now() + make_interval(hours => ${hours})
+    from (select mandator_id, id from holiday_calendar where due_at <= now()
+      order by due_at limit 1 for no key update skip locked) as due
+    where taken.mandator_id = due.mandator_id and taken.id = due.id
+    returning taken.mandator_id as "mandatorId", taken.id, taken.url, taken.etag`.execute(db);
+  return rows[0];
+}
+
+/** The reading has failed for a reason that the Admin is told. */
+class Failed extends Error {}
+
+async function ask({ url, etag }: Due, trusted: readonly string[], signal: AbortSignal): Promise<FetchedAnswer> {
+  const headers = {
+    accept: 'text/calendar',
+    'user-agent': 'roomgate',
+    ...(etag !== null && { 'if-none-match': etag }),
+  };
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+  const answer = await fetchPublic(new URL(url), { headers, signal: patience, most: mostBytes, trusted });
+  if (answer.status === 200 || (answer.status === 304 && etag !== null)) return answer;
+  const moved = answer.status >= 300 && answer.status < 400 && answer.status !== 304;
+  throw new Failed(`the server answers ${answer.status}${moved ? '; give the address that it leads to' : ''}`);
+}
+
+/** Why a reading failed, for an Admin: nothing of what the address answers. */
+function reasonOf(error: unknown): string {
+  if (error instanceof Failed || error instanceof NotPublic || error instanceof Unreadable) return error.message;
+  if (error instanceof AnswerTooLarge) return `the answer is larger than ${mostBytes} bytes`;
+  if ((error as Error)?.name === 'TimeoutError') return `there was no answer within ${patienceMs / 1_000} seconds`;
+  const code = (error as NodeJS.ErrnoException)?.code;
+  return code ? `the server cannot be reached: ${code}` : 'the server did not answer as HTTP servers do';
+}
+
+async function readOne(db: Database, due: Due, trusted: readonly string[], signal: AbortSignal): Promise<void> {
+  const ours = (trx: Database) =>
+    trx
+      .updateTable('holiday_calendar')
+      .where('mandator_id', '=', due.mandatorId)
+      .where('id', '=', due.id)
+      // Meanwhile an Admin may have given another one.
+      .where('url', '=', due.url);
+  try {
+    const { status, headers, bytes } = await ask(due, trusted, signal);
+    const holidays = status === 304 ? undefined : readHolidays(bytes.toString('utf8'), new Date());
+    await db.transaction().execute(async (trx) => {
+      const etag = status === 304 ? due.etag : (headers.get('etag')?.slice(0, 500) ?? null);
+      const read = { read_at: sql<Date>`now()`, etag, fault: null, fault_at: null };
+      const { numUpdatedRows } = await ours(trx).set(read).executeTakeFirstOrThrow();
+      if (numUpdatedRows > 0n && holidays) await writeHolidays(trx, due.mandatorId, due.id, holidays);
+    });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    await ours(db)
+      .set({ fault: reasonOf(error).slice(0, 500), fault_at: sql<Date>`now()` })
+      .execute();
+  }
+}
+
+/** Reads the calendars that are due; what a calendar answers fails none but itself. */
+export async function readDueCalendars(
+  db: Database,
+  { IntervalHours, TrustedOrigins }: Config['Holidays'],
+  signal: AbortSignal,
+): Promise<void> {
+  for (let read = 0; read < mostAtOnce && !signal.aborted; read++) {
+    const due = await takeDue(db, IntervalHours);
+    if (!due) return;
+    await readOne(db, due, TrustedOrigins, signal);
+  }
+}

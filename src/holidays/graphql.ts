@@ -1,0 +1,108 @@
+import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
+import { bodyType } from '../graphql/body.ts';
+import type { AddTypes } from '../graphql/builder.ts';
+import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { filterType } from '../graphql/filters.ts';
+import { given } from '../graphql/given.ts';
+import { idArgument } from '../graphql/ids.ts';
+import { recordType } from '../graphql/record.ts';
+import * as holidays from './service.ts';
+import * as wire from './wire.ts';
+
+export const addTypes: AddTypes = (builder) => {
+  const calendar = recordType(builder, 'HolidayCalendar', wire.calendarRecord, wire.toCalendarRecord);
+  const holiday = recordType(builder, 'Holiday', wire.holidayRecord, wire.toHolidayRecord);
+  const booking = recordType(builder, 'BookingInHoliday', wire.closedBooking, wire.toClosedBooking);
+  const calendarFilter = filterType(
+    builder,
+    'HolidayCalendarFilter',
+    'Which holiday calendars; members that are left out do not count.',
+    wire.calendarFilter,
+  );
+  const holidayFilter = filterType(
+    builder,
+    'HolidayFilter',
+    'Which holidays; members that are left out do not count.',
+    wire.holidayFilter,
+  );
+  const calendars = connectionType(builder, calendar, holidays.calendarList);
+  const listed = connectionType(builder, holiday, holidays.holidayList);
+  const bookings = connectionType(builder, booking, holidays.closedBookingList);
+  builder.queryFields((t) => ({
+    holidayCalendars: t.field({
+      type: calendars,
+      args: { filter: t.arg({ type: calendarFilter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      complexity: pageCost,
+      description: 'The holiday calendars of the tenant by their ids, for Admins.',
+      resolve: (_root, { filter, ...page }, { context, viewer }) =>
+        holidays.listCalendars(context.db, viewer, given(filter), pageOf(holidays.calendarList, page)),
+    }),
+    holidays: t.field({
+      type: listed,
+      args: { filter: t.arg({ type: holidayFilter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      complexity: pageCost,
+      description: 'The holidays of all calendars by their ids, those that are only shown too.',
+      resolve: (_root, { filter, ...page }, { context, viewer }) =>
+        holidays.listHolidays(context.db, viewer, given(filter), pageOf(holidays.holidayList, page)),
+    }),
+    bookingsInHolidays: t.field({
+      type: bookings,
+      args: {
+        calendarId: idArgument(t.arg, 'holidayCalendar', { required: true, description: 'The holiday calendar.' }),
+        ...pageArguments(t.arg),
+      },
+      complexity: pageCost,
+      description: 'Bookings to come that lie on a holiday of the calendar, by their ids; for Admins.',
+      resolve: (_root, { calendarId, ...page }, { context, viewer }) =>
+        holidays.listClosedBookings(context.db, viewer, calendarId, pageOf(holidays.closedBookingList, page)),
+    }),
+  }));
+  const result = (verb: string) => ({
+    name: `${verb}HolidayCalendarResult`,
+    description: 'The holiday calendar, or why not.',
+  });
+  builder.mutationFields((t) => {
+    const named = {
+      id: idArgument(t.arg, 'holidayCalendar', { required: true, description: 'The id of the holiday calendar.' }),
+      version: t.arg.int({ required: true, description: 'The version that was read.' }),
+    };
+    return {
+      createHolidayCalendar: t.field({
+        type: calendar,
+        errors: { types: [Conflict, Forbidden, InvalidInput], union: result('Create') },
+        args: {
+          input: t.arg({
+            type: bodyType(builder, 'CreateHolidayCalendarInput', wire.newCalendar),
+            required: true,
+            description: 'What to make.',
+          }),
+        },
+        description: 'Makes a holiday calendar from an .ics file or its address, for Admins.',
+        resolve: (_root, { input }, call) =>
+          holidays.createCalendar(call.context.db, call, input as holidays.NewCalendar),
+      }),
+      changeHolidayCalendar: t.field({
+        type: calendar,
+        errors: { types: [Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed], union: result('Change') },
+        args: {
+          ...named,
+          input: t.arg({
+            type: bodyType(builder, 'ChangeHolidayCalendarInput', wire.calendarChanges),
+            required: true,
+            description: 'What to change.',
+          }),
+        },
+        description: 'Changes a holiday calendar, for Admins.',
+        resolve: (_root, { id, version, input }, call) =>
+          holidays.changeCalendar(call.context.db, call, id, [version], input as holidays.HolidayCalendarChanges),
+      }),
+      deleteHolidayCalendar: t.field({
+        type: calendar,
+        errors: { types: [Forbidden, NotFound, PreconditionFailed], union: result('Delete') },
+        args: named,
+        description: 'Deletes a holiday calendar, whose holidays then close nothing; answers it as it was. For Admins.',
+        resolve: (_root, { id, version }, call) => holidays.deleteCalendar(call.context.db, call, id, [version]),
+      }),
+    };
+  });
+};

@@ -1,0 +1,10 @@
+import type { Sweep } from '../worker/task.ts';
+import { readDueCalendars } from './service.ts';
+
+export const sweeps: readonly Sweep[] = [
+  {
+    name: 'read holiday calendars',
+    every: 10_000,
+    run: ({ work, config, signal }) => readDueCalendars(work, config.Holidays, signal),
+  },
+];

@@ -1,0 +1,313 @@
+/** Holiday calendars over REST and GraphQL, what they close, and how they are read at their addresses. */
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { readDueCalendars } from '../../src/holidays/service.ts';
+import { applyTenantFile, readTenantFile } from '../../src/tenants/service.ts';
+import { makeTenant } from '../_util/factories.ts';
+import { type MasterData, masterData } from '../_util/master-data.ts';
+import { type Service, startService } from '../_util/service.ts';
+
+const ics = (...days: [from: string, to: string, name: string][]) =>
+  [
+    'BEGIN:VCALENDAR',
+    ...days.flatMap(([from, to, name]) => [
+      'BEGIN:VEVENT',
+      `DTSTART:${from}`,
+      `DTEND:${to}`,
+      `SUMMARY:${name}`,
+      'END:VEVENT',
+    ]),
+    'END:VCALENDAR',
+  ].join('\r\n');
+const christmas = ics(['20271224', '20271227', 'Weihnachten']);
+
+let service: Service;
+let admin: MasterData;
+let user: MasterData;
+let server: Server;
+let origin: string;
+let other: Awaited<ReturnType<typeof makeTenant>>;
+let room: number;
+let campus: number;
+/** What the server of calendars answers, and what it was asked. */
+let answer: { status: number; headers?: Record<string, string>; body?: string };
+let asked: IncomingHttpHeaders[] = [];
+
+beforeAll(async () => {
+  server = createServer(({ headers }, response) => {
+    asked.push(headers);
+    response.writeHead(answer.status, answer.headers).end(answer.body);
+  });
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  service = await startService({ Role: 'Web', Holidays__TrustedOrigins: origin }, ['Room', 'Open']);
+  const { tenant, context } = service;
+  other = await makeTenant(context.db, { code: 'other' });
+  const OpeningRules = [{ Weekdays: [1, 2, 3, 4, 5, 6, 7], Opens: '08:00', Closes: '18:00' }];
+  const OpeningExceptions = [
+    { FromDate: '2027-12-25', ToDate: '2027-12-25', Periods: [{ Opens: '10:00', Closes: '12:00' }] },
+  ];
+  const Resources = [{ Name: 'Open', OpeningExceptions }];
+  const Locations = [
+    { Name: 'Campus', OpeningRules, Resources },
+    { Name: 'Annex', TimeZone: 'UTC', OpeningRules },
+  ];
+  await applyTenantFile(context.db, readTenantFile({ Mandator: 'school', Locations }));
+  room = tenant.resources[0]!.id;
+  campus = tenant.locationId;
+  admin = masterData(service, await service.signIn(tenant, 'Admin'));
+  user = masterData(service, await service.signIn());
+});
+afterAll(async () => {
+  await service.stop();
+  server.close();
+});
+beforeEach(async () => {
+  asked = [];
+  await service.context.db.deleteFrom('holiday_calendar').execute();
+});
+
+const open = async (name = 'Room') => {
+  const hours = await user.get(`/opening-hours/all/${campus}?From=2027-12-23&To=2027-12-27`);
+  const resources = hours.body['Resources'] as { ResourceName: string; Intervals: { LocalDate: string }[] }[];
+  return resources
+    .find(({ ResourceName }) => ResourceName === name)
+    ?.Intervals.map(({ LocalDate }) => LocalDate.slice(8));
+};
+const make = async (members: object) => {
+  const made = await admin.post('/holiday-calendars', { Name: 'Ferien', ...members });
+  expect(made.status).toBe(201);
+  return made.body as { Id: number; Version: number };
+};
+const remove = ({ Id }: { Id: number }) =>
+  admin.send('DELETE', `/holiday-calendars/${Id}`, { headers: { 'If-Match': '*' } });
+const readAll = () =>
+  readDueCalendars(service.context.db, service.context.config.Holidays, new AbortController().signal);
+const readAgain = async () => {
+  await service.context.db
+    .updateTable('holiday_calendar')
+    .set({ due_at: sql<Date>`now()` })
+    .where('url', 'is not', null)
+    .execute();
+  await readAll();
+};
+const holidays = async () =>
+  (
+    (await user.get('/holidays')).body['Items'] as { Name: string; FromDate: string; ToDate: string; Closes: boolean }[]
+  ).map(({ Name, FromDate, ToDate, Closes }) => [Name, FromDate, ToDate, Closes]);
+
+describe('a calendar that is sent', () => {
+  test('closes its location on its days until it is removed; exceptions win', async () => {
+    expect(await open()).toEqual(['23', '24', '25', '26', '27']);
+    const made = await make({ LocationId: campus, Ics: christmas });
+    expect(made).toMatchObject({
+      LocationId: campus,
+      Closes: true,
+      Url: null,
+      ReadAt: expect.any(String),
+      Fault: null,
+    });
+    expect(await open()).toEqual(['23', '27']);
+    expect(await open('Open')).toEqual(['23', '25', '27']);
+    expect(await holidays()).toEqual([['Weihnachten', '2027-12-24', '2027-12-26', true]]);
+    const booking = { ResourceId: room, Subject: 'Chor', Start: '2027-12-24T10:00:00Z', End: '2027-12-24T11:00:00Z' };
+    expect((await user.post('/bookings', booking)).body).toMatchObject({ Errors: [{ Code: 'OutsideOpeningHours' }] });
+    expect((await remove(made)).status).toBe(204);
+    expect(await open()).toEqual(['23', '24', '25', '26', '27']);
+    expect(await holidays()).toEqual([]);
+  });
+
+  test('of another location closes nothing here, of all locations everything, and one that is shown nothing', async () => {
+    const annex = ((await admin.get('/locations')).body['Items'] as { Id: number; Name: string }[]).find(
+      ({ Name }) => Name === 'Annex',
+    );
+    const made = await make({ LocationId: annex!.Id, Ics: christmas });
+    expect(await open()).toHaveLength(5);
+    expect((await admin.patch(`/holiday-calendars/${made.Id}`, { LocationId: null }, 1)).status).toBe(200);
+    expect(await open()).toEqual(['23', '27']);
+    expect((await admin.patch(`/holiday-calendars/${made.Id}`, { Closes: false }, 2)).body).toMatchObject({
+      Version: 3,
+    });
+    expect(await open()).toHaveLength(5);
+    expect(await holidays()).toEqual([['Weihnachten', '2027-12-24', '2027-12-26', false]]);
+  });
+
+  test('is replaced as a whole by another file, in the version that was read', async () => {
+    const { Id } = await make({ Ics: christmas });
+    const changed = await admin.patch(`/holiday-calendars/${Id}`, { Ics: ics(['20271223', '20271224', 'Frei']) }, 1);
+    expect(changed.body).toMatchObject({ Version: 2 });
+    expect(await holidays()).toEqual([['Frei', '2027-12-23', '2027-12-23', true]]);
+    expect((await admin.patch(`/holiday-calendars/${Id}`, { Ics: christmas }, 1)).status).toBe(412);
+    expect((await admin.send('DELETE', `/holiday-calendars/${Id}`)).status).toBe(428);
+  });
+
+  test('lists the bookings to come that lie on its days, but those on dates with an exception', async () => {
+    const at = (ResourceId: number, day: string) =>
+      user.post('/bookings', {
+        ResourceId,
+        Subject: `Chor ${day}`,
+        Start: `2027-12-${day}T10:00:00Z`,
+        End: `2027-12-${day}T10:30:00Z`,
+      });
+    const all = [await at(room, '23'), await at(room, '26'), await at(service.tenant.resources[1]!.id, '25')];
+    expect(all.map(({ status }) => status)).toEqual([201, 201, 201]);
+    const { Id } = await make({ Ics: christmas });
+    const listed = (await admin.get(`/holiday-calendars/${Id}/bookings`)).body['Items'];
+    expect(listed).toEqual([
+      {
+        ...{
+          BookingId: all[1]!.body['Id'],
+          ResourceId: room,
+          ResourceName: 'Room',
+          Subject: 'Chor 26',
+          Holiday: 'Weihnachten',
+        },
+        ...{ Start: '2027-12-26T10:00:00.000Z', End: '2027-12-26T10:30:00.000Z' },
+      },
+    ]);
+    const graph = await admin.ask(
+      'query ($id: ID!) { bookingsInHolidays(calendarId: $id) { nodes { subject holiday } } }',
+      { id: Id },
+    );
+    expect(graph.data).toEqual({ bookingsInHolidays: { nodes: [{ subject: 'Chor 26', holiday: 'Weihnachten' }] } });
+  });
+
+  test.each<[string, object, string]>([
+    ['neither a file nor an address', {}, '/Ics'],
+    ['both', { Ics: christmas, Url: 'https://ferien.example/a.ics' }, '/Url'],
+    ['no calendar', { Ics: 'hello' }, '/Ics'],
+    ['a location of another tenant', { Ics: christmas, LocationId: 999_999 }, '/LocationId'],
+    ['an address that is none', { Url: 'file:///etc/passwd' }, '/Url'],
+    ['an address with a password', { Url: 'https://a:b@ferien.example/' }, '/Url'],
+    ['a file without an end', { Ics: 'x'.repeat(500_001) }, '/Ics'],
+  ])('422 for %s', async (_, members, pointer) => {
+    const { status, body } = await admin.post('/holiday-calendars', { Name: 'Ferien', ...members });
+    expect([status, (body['Errors'] as { Pointer: string }[]).map(({ Pointer }) => Pointer)]).toEqual([422, [pointer]]);
+  });
+
+  test('is for Admins, of its tenant alone, has a name of its own, and is audited', async () => {
+    const { Id } = await make({ Ics: christmas });
+    expect((await admin.post('/holiday-calendars', { Name: 'FERIEN', Ics: christmas })).status).toBe(409);
+    for (const path of ['', `/${Id}`, `/${Id}/bookings`])
+      expect((await user.get(`/holiday-calendars${path}`)).status).toBe(403);
+    expect((await user.post('/holiday-calendars', { Name: 'Mine', Ics: christmas })).status).toBe(403);
+    const stranger = masterData(service, await service.signIn(other, 'Admin'), 'other');
+    for (const path of [`/${Id}`, `/${Id}/bookings`])
+      expect((await stranger.get(`/holiday-calendars${path}`)).status).toBe(404);
+    expect((await stranger.patch(`/holiday-calendars/${Id}`, { Closes: false })).status).toBe(404);
+    expect((await stranger.get('/holidays')).body['Items']).toEqual([]);
+    await admin.patch(`/holiday-calendars/${Id}`, { Closes: false });
+    await remove({ Id });
+    const acts = (await admin.get(`/audit?Subject=HolidayCalendar&SubjectId=${Id}`)).body['Items'] as {
+      Action: string;
+    }[];
+    expect(acts.map(({ Action }) => Action)).toEqual([
+      'delete holiday calendar',
+      'change holiday calendar',
+      'create holiday calendar',
+    ]);
+  });
+
+  test('is the same over GraphQL', async () => {
+    const members = '... on HolidayCalendar { id restId name closes url fault version } ... on Problem { code }';
+    const made = await admin.ask(
+      `mutation ($input: CreateHolidayCalendarInput!) { made: createHolidayCalendar(input: $input) { ${members} } }`,
+      {
+        input: { name: 'Ferien', ics: christmas },
+      },
+    );
+    const calendar = made.data?.['made'] as { id: string; restId: string; version: number };
+    expect(calendar).toMatchObject({ name: 'Ferien', closes: true, url: null, fault: null, version: 1 });
+    const listed = await admin.ask(
+      '{ holidayCalendars { nodes { restId } } holidays { nodes { name fromDate toDate } } }',
+    );
+    expect(listed.data).toEqual({
+      holidayCalendars: { nodes: [{ restId: calendar.restId }] },
+      holidays: { nodes: [{ name: 'Weihnachten', fromDate: '2027-12-24', toDate: '2027-12-26' }] },
+    });
+    const change = `mutation ($id: ID!, $version: Int!) { done: changeHolidayCalendar(id: $id, version: $version, input: { closes: false }) { ${members} } }`;
+    expect((await admin.ask(change, { ...calendar })).data?.['done']).toMatchObject({ closes: false, version: 2 });
+    expect((await admin.ask(change, { ...calendar })).data?.['done']).toEqual({ code: 'PreconditionFailed' });
+    const gone = `mutation ($id: ID!, $version: Int!) { done: deleteHolidayCalendar(id: $id, version: $version) { ${members} } }`;
+    expect((await user.ask(gone, { id: calendar.id, version: 2 })).data?.['done']).toEqual({ code: 'Forbidden' });
+    expect((await admin.ask(gone, { id: calendar.id, version: 2 })).data?.['done']).toMatchObject({
+      restId: calendar.restId,
+    });
+    expect(await holidays()).toEqual([]);
+  });
+});
+
+describe('a calendar with an address', () => {
+  test('is read by its ETag, keeps its holidays when a reading fails, and says why', async () => {
+    answer = { status: 200, headers: { ETag: '"1"' }, body: christmas };
+    const { Id } = await make({ Url: `${origin}/ferien.ics` });
+    const shown = async () => (await admin.get(`/holiday-calendars/${Id}`)).body;
+    expect(await shown()).toMatchObject({ ReadAt: null, Fault: null });
+    await readAll();
+    expect(await shown()).toMatchObject({ ReadAt: expect.any(String), Fault: null, Version: 1 });
+    expect(await open()).toEqual(['23', '27']);
+    await readAll();
+    expect(asked).toHaveLength(1);
+
+    answer = { status: 304 };
+    await readAgain();
+    expect(asked.at(-1)).toMatchObject({ 'if-none-match': '"1"' });
+    expect(await shown()).toMatchObject({ Fault: null });
+
+    const faults = [
+      [{ status: 500 }, 'the server answers 500'],
+      [
+        { status: 302, headers: { Location: 'http://169.254.169.254/' } },
+        'the server answers 302; give the address that it leads to',
+      ],
+      [{ status: 200, body: 'hello' }, 'it is not one VCALENDAR'],
+      [{ status: 200, body: 'x'.repeat(2 ** 20 + 1) }, 'the answer is larger than 1048576 bytes'],
+    ] as const;
+    for (const [wrong, fault] of faults) {
+      answer = wrong;
+      await readAgain();
+      expect(await shown()).toMatchObject({ Fault: fault, FaultAt: expect.any(String) });
+      expect(await open()).toEqual(['23', '27']);
+    }
+    answer = { status: 200, body: ics(['20271227', '20271228', 'Frei']) };
+    await readAgain();
+    expect(await shown()).toMatchObject({ Fault: null, FaultAt: null });
+    expect(await open()).toEqual(['23', '24', '25', '26']);
+  });
+
+  test.each([
+    ['http://ferien.example/a.ics', 'http://ferien.example is no https address'],
+    ['https://127.0.0.1/a.ics', '127.0.0.1 is not an address of the internet'],
+    ['https://[::1]/a.ics', '::1 is not an address of the internet'],
+    ['https://localhost/a.ics', 'localhost leads to an address that is not of the internet'],
+  ])('%s is not asked', async (Url, fault) => {
+    const { Id } = await make({ Url });
+    await readAll();
+    expect((await admin.get(`/holiday-calendars/${Id}`)).body).toMatchObject({ Fault: fault, ReadAt: null });
+  });
+
+  test('that ends a process is not read again at once, and others are', async () => {
+    answer = { status: 200, body: christmas };
+    const poison = await make({ Name: 'Poison', Url: `${origin}/poison.ics` });
+    await make({ Url: `${origin}/ferien.ics` });
+    const { db } = service.context;
+    // As a process leaves it that ended while it read.
+    await db
+      .updateTable('holiday_calendar')
+      .set({ due_at: sql<Date>`now() + interval '6 hours'` })
+      .where('id', '=', poison.Id)
+      .execute();
+    await readAll();
+    expect(asked).toHaveLength(1);
+    expect(await holidays()).toHaveLength(1);
+  });
+
+  test('is read by one of several workers', async () => {
+    answer = { status: 200, body: christmas };
+    await make({ Url: `${origin}/ferien.ics` });
+    await Promise.all([readAll(), readAll(), readAll()]);
+    expect(asked).toHaveLength(1);
+  });
+});

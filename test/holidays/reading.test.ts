@@ -1,0 +1,62 @@
+import { describe, expect, test } from '@jest/globals';
+import { readHolidays } from '../../src/holidays/reading.ts';
+import { isPublic } from '../../src/http/public-fetch.ts';
+
+const today = new Date('2026-11-22T12:00:00Z');
+const event = (...lines: string[]) => ['BEGIN:VEVENT', ...lines, 'END:VEVENT'].join('\r\n');
+const calendar = (...events: string[]) => ['BEGIN:VCALENDAR', ...events, 'END:VCALENDAR', ''].join('\r\n');
+const read = (...events: string[]) =>
+  readHolidays(calendar(...events), today).map(({ fromDate, toDate, name }) => `${fromDate} ${toDate} ${name}`);
+
+describe('a holiday is', () => {
+  test.each<[string, string[], string[]]>([
+    [
+      'a whole-day event, whose end is not in it',
+      [event('DTSTART;VALUE=DATE:20261224', 'DTEND;VALUE=DATE:20270104', 'SUMMARY:Weihnachten\\, Ferien')],
+      ['2026-12-24 2027-01-03 Weihnachten, Ferien'],
+    ],
+    [
+      'one day without an end',
+      [event('DTSTART:20260801', 'SUMMARY:Bundesfeier')],
+      ['2026-08-01 2026-08-01 Bundesfeier'],
+    ],
+    ['as long as its duration', [event('DTSTART:20260801', 'DURATION:P2W')], ['2026-08-01 2026-08-14 ']],
+    ['no event with a time of day', [event('DTSTART:20260801T100000Z', 'SUMMARY:Sitzung')], []],
+    ['no cancelled event', [event('DTSTART:20260801', 'STATUS:CANCELLED')], []],
+    ['no date that there is not', [event('DTSTART:20260230')], []],
+    [
+      'each day of a rule, but those that are excluded or stand elsewhere',
+      [
+        event('UID:a', 'DTSTART:20200101', 'RRULE:FREQ=YEARLY;UNTIL=20300101', 'EXDATE:20270101', 'SUMMARY:Neujahr'),
+        event('UID:a', 'RECURRENCE-ID:20280101', 'DTSTART:20280103', 'SUMMARY:Neujahr nachgeholt'),
+      ],
+      [
+        '2026-01-01 2026-01-01 Neujahr',
+        '2028-01-03 2028-01-03 Neujahr nachgeholt',
+        '2029-01-01 2029-01-01 Neujahr',
+        '2030-01-01 2030-01-01 Neujahr',
+      ],
+    ],
+  ])('%s', (_, events, expected) => expect(read(...events)).toEqual(expected));
+});
+
+test.each([
+  ['no calendar', 'hello', 'it is not one VCALENDAR'],
+  ['half a calendar', 'BEGIN:VCALENDAR\r\nBEGIN:VEVENT', 'it ends before'],
+  ['an event of years', calendar(event('DTSTART:20260101', 'DTEND:20300101')), 'more than 366 days'],
+  ['a rule that says nothing', calendar(event('DTSTART:20260101', 'RRULE:FREQ=HOURLY')), 'repeats otherwise'],
+  [
+    'more holidays than a life has',
+    calendar(...Array.from({ length: 4 }, () => event('DTSTART:20260101', 'RRULE:FREQ=DAILY'))),
+    'more than 5000 holidays',
+  ],
+  ['more than a mebibyte', `BEGIN:VCALENDAR\r\n${'X'.repeat(1024 * 1024)}`, 'more than 1048576 characters'],
+])('refused: %s', (_, text, message) => expect(() => readHolidays(text, today)).toThrow(message));
+
+test.each([
+  ...['10.1.2.3', '127.0.0.1', '169.254.169.254', '192.168.1.1', '172.20.0.1', '100.64.1.1', '0.0.0.0', '224.0.0.1'],
+  ...['::1', '::', 'fe80::1', 'fd00::1', '::ffff:10.0.0.1', '64:ff9b::a00:1', '2002:a00:1::', '2001:db8::1', 'name'],
+])('%s is inside', (address) => expect(isPublic(address)).toBe(false));
+test.each(['8.8.8.8', '172.32.0.1', '2606:4700::1111'])('%s is of the internet', (address) =>
+  expect(isPublic(address)).toBe(true),
+);
