@@ -88,6 +88,13 @@ const operations: [steps: Step[], ...names: string[]][] = [
   [[checkAdmin], 'PUT opening-hours/locations/{id}/rules', 'Mutation.setLocationOpeningRules'],
   [[checkAdmin], 'GET opening-hours/locations/{id}/exceptions', 'Query.locationOpeningExceptions'],
   [[checkAdmin], 'PUT opening-hours/locations/{id}/exceptions', 'Mutation.setLocationOpeningExceptions'],
+  [[checkAdmin], 'GET holiday-calendars', 'Query.holidayCalendars'],
+  [[checkAdmin], 'GET holiday-calendars/{id}'],
+  [[checkAdmin], 'GET holiday-calendars/{id}/bookings', 'Query.bookingsInHolidays'],
+  [[checkAdmin], 'POST holiday-calendars', 'Mutation.createHolidayCalendar'],
+  [[checkAdmin], 'PATCH holiday-calendars/{id}', 'Mutation.changeHolidayCalendar'],
+  [[checkAdmin], 'DELETE holiday-calendars/{id}', 'Mutation.deleteHolidayCalendar'],
+  [[checkReader], 'GET holidays', 'Query.holidays'],
   [[], 'GET persons/me', 'Query.me'],
   [[], 'Query.serverTime'],
   // Of a resource; each noun has the rights of its own query.

@@ -33,7 +33,7 @@ import { type Service, startService } from '../_util/service.ts';
 
 const nouns = [
   ...(['resource', 'location', 'person', 'pin', 'token', 'batch', 'series', 'booking', 'display'] as const),
-  ...(['group', 'policy'] as const),
+  ...(['group', 'policy', 'holidayCalendar'] as const),
 ] as const;
 type Noun = (typeof nouns)[number];
 type Tree = Record<string, unknown>;
@@ -52,6 +52,8 @@ const schema = buildSchema(fs.readFileSync(path.join(project, 'src/graphql/schem
 function nounOf(name: string, where: string): Noun {
   if (name.toLowerCase() === 'organizerid') return 'person';
   if (where === 'checkIn') return 'booking';
+  if (/^calendarid$/i.test(name) || (name === 'id' && /holiday/i.test(where))) return 'holidayCalendar';
+  if (where === 'opening-hours' && name === 'id') return 'resource';
   if (/^may/i.test(name)) return 'group';
   if (/members$/i.test(name)) return 'person';
   if (where === 'policies' && name === 'id') return 'policy';
@@ -67,6 +69,7 @@ const unknown: Record<Noun, string> = {
   ...{ resource: '2000000000', location: '2000000000', person: '2000000000', pin: '2000000000' },
   ...{ token: '2000000000', series: '2000000000', booking: '2000000000' },
   ...{ display: '2000000000', group: '2000000000', policy: '2000000000' },
+  holidayCalendar: '2000000000',
   batch: '01a1f8da-707e-77b2-927f-0b8eb9707a33',
 };
 const foreign = {} as Record<Noun, string>;
@@ -113,6 +116,15 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
       select mandator_id, id, ${tenant.resources[0]!.id} from paired
     )
     select id from paired`.execute(service.context.db);
+  const calendar = await sql<{ id: number }>`
+    with calendar as (
+      insert into holiday_calendar (mandator_id, location_id, name, closes)
+      values (${mandatorId}, ${tenant.locationId}, ${canary}, false) returning mandator_id, id
+    )
+    insert into holiday (mandator_id, calendar_id, from_date, to_date, name)
+    select mandator_id, id, '2030-12-24', '2030-12-26', ${canary} from calendar returning calendar_id as id`.execute(
+    service.context.db,
+  );
   const rights = await sql<{ group: number; policy: number }>`
     with made as (
       insert into person_group (mandator_id, name) values (${mandatorId}, ${canary}) returning id
@@ -126,6 +138,7 @@ async function openTenant(tenant: Service['tenant'], ids: Record<Noun, string>):
   Object.assign(ids, {
     ...{ group: String(rights.rows[0]!.group), policy: String(rights.rows[0]!.policy) },
     display: String(display.rows[0]!.id),
+    holidayCalendar: String(calendar.rows[0]!.id),
     ...{ token: String(token), series: String(rows[0]!.series), booking: String(rows[0]!.booking) },
     ...{ resource: String(tenant.resources[0]!.id), location: String(tenant.locationId) },
     ...{ person: String(personId), pin: String(pinId), batch: BatchId },
@@ -139,6 +152,7 @@ beforeAll(async () => {
   // Ids that stand nowhere else in an answer.
   for (const table of [
     ...['location', 'resource', 'person', 'pin', 'calendar_token', 'booking_series', 'booking', 'display'],
+    'holiday_calendar',
   ])
     await sql`alter table ${sql.table(table)} alter column id restart with 770077`.execute(service.context.db);
   // A device that shows the code of the example, so that its rooms are looked at.

@@ -108,6 +108,8 @@ beforeAll(async () => {
   ids['erased'] = (await person('erased')).id;
   const { id: spareId } = await person('spare');
   Object.assign(ids, { resource: room!.id, location: tenant.locationId, person: spareId, group, policy, batch });
+  const ics = 'BEGIN:VCALENDAR\r\nEND:VCALENDAR';
+  ids['holidayCalendar'] = (await admin.post('/holiday-calendars', { Name: 'Ferien', Ics: ics })).body['Id'] as number;
   ids['pin'] = (await admin.post(`/persons/${spareId}/pins`, {})).body['PinId'] as number;
   ids['display'] = (await makeDisplay(db, tenant)).displayId;
   await sql`
@@ -119,6 +121,7 @@ afterAll(() => service.stop());
 
 function nounOf(name: string, where: string): string {
   if (where === 'erasePerson' || where.endsWith('/erasure')) return 'erased';
+  if (name === 'calendarId' || (/^id$/i.test(name) && /holiday/i.test(where))) return 'holidayCalendar';
   if (/^may[A-Z]/.test(name)) return 'group';
   if (name.endsWith('Members') || name === 'organizerId') return 'person';
   const ofName = (text: string) =>
