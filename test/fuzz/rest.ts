@@ -73,9 +73,10 @@ function segmentFor(parameter: Parameter, maker: Maker): string {
 /** A wait is for its own tests: here it would only hold a lane. */
 const isWait = (name: string) => name === 'WaitSeconds';
 
-function queryFor(parameters: Parameter[], maker: Maker): string {
+function queryFor(parameters: Parameter[], maker: Maker, known: Known['query'] = {}): string {
   const { dice } = maker;
   const parts = parameters.flatMap(({ name, schema }) => {
+    if (known[name] !== undefined) return [`${name}=${known[name]}`];
     if (dice.roll() < 0.45) return [];
     const wrong = dice.roll() < 0.1;
     const value = wrong ? dice.oneOf([...hostile.texts, ...hostile.dates, ...hostile.instants]) : undefined;
@@ -164,7 +165,7 @@ export function makeRestRequest(dice: Dice, world: World, { method, template, op
     const parameter = parameters.find((one) => one.name === name);
     return segmentFor(parameter ?? { name, in: 'path', schema: {} }, maker);
   });
-  const query = queryFor(inPlace('query'), maker);
+  const query = queryFor(inPlace('query'), maker, known?.query);
   const bodied = bodyFor(operation, maker, known);
   const { name, authorization } = known?.caller ?? dice.oneOf(world.callers);
   return {

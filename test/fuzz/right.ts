@@ -7,6 +7,8 @@ export type Known = {
   caller: Caller;
   members: Readonly<Record<string, unknown>>;
   version?: number;
+  /** Of a query; the others come from the dice. */
+  query?: Readonly<Record<string, string>>;
   body?: object;
 };
 
@@ -30,20 +32,23 @@ const bookingOf =
     return made && known(made, caller(world));
   };
 
+/** @param path of the list, with the id of a resource or a location in its place */
 const hours =
-  (list: string): Prepare =>
+  (path: (id: number) => string): Prepare =>
   async (world, dice) => {
-    const resourceId = 1 + dice.below(3);
     const caller = world.admin;
-    const found = await world.ask(caller, 'GET', `v1.0/opening-hours/${resourceId}/${list}`);
-    return found && { caller, version: found.Version, members: { resourceId, version: found.Version } };
+    const [location] = (await world.ask(caller, 'GET', 'v1.0/locations?Limit=1'))?.Items ?? [];
+    const id = path(0).includes('locations') ? location?.Id : 1 + dice.below(3);
+    const found = await world.ask(caller, 'GET', path(id));
+    const members = { id, resourceId: id, locationId: id, version: found?.Version };
+    return found && { caller, version: found.Version, members };
   };
 
 const record =
   (list: string): Prepare =>
   async (world, dice) => {
     const found = await world.ask(world.admin, 'GET', `v1.0/${list}?Limit=5`);
-    return found && known(dice.oneOf(found.Items), world.admin);
+    return found && found.Items.length > 0 ? known(dice.oneOf(found.Items), world.admin) : undefined;
   };
 
 const batch: Prepare = async (world) => {
@@ -55,6 +60,35 @@ const batch: Prepare = async (world) => {
   const made = await world.ask(caller, 'POST', 'v2.0/jobs/create', [job]);
   return made && { caller, members: { id: made.BatchId, batchId: made.BatchId } };
 };
+
+/** A booking of a user that waits for approval, in a room of its own. */
+const request: Prepare = async (world) => {
+  const { admin, user } = world;
+  const Name = `approval ${performance.now()}`;
+  const policy = await world.ask(admin, 'POST', 'v1.0/policies', { Name, NeedsApproval: true });
+  const locations = await world.ask(admin, 'GET', 'v1.0/locations?Limit=1');
+  const room = { LocationId: locations?.Items[0]?.Id, Name, PolicyId: policy?.Id };
+  const resource = await world.ask(admin, 'POST', 'v1.0/resources', room);
+  const [start, end] = [Date.now() + 3_600_000, Date.now() + 7_200_000];
+  const wish = { ResourceId: resource?.Id, Subject: 'Please', Start: new Date(start), End: new Date(end) };
+  const made = await world.ask(user, 'POST', 'v1.0/bookings', wish);
+  const verdict = { verdict: 'Approved', reason: 'Fine' };
+  const waits = made && known(made, admin);
+  return waits && { ...waits, members: { ...waits.members, input: verdict }, body: { Verdict: 'Approved' } };
+};
+
+/** One that no resource has, so that it may go. */
+const unusedPolicy: Prepare = async ({ admin, ask }) => {
+  const made = await ask(admin, 'POST', 'v1.0/policies', { Name: `unused ${performance.now()}` });
+  return made && known(made, admin);
+};
+
+/** Members that are required in a query. */
+const figures: Prepare = async ({ admin }) => ({
+  caller: admin,
+  members: {},
+  query: { From: '2026-03-02', To: '2026-03-08' },
+});
 
 const signIn: Prepare = async ({ form }) => ({
   ...{ caller: { name: 'anonymous', authorization: undefined } },
@@ -71,13 +105,22 @@ const pairing: Prepare = async (world) => {
 const ways: readonly (readonly [RegExp, Prepare])[] = [
   [/undo/i, bookingOf(({ device }) => device)],
   [/^PATCH .*\/bookings\/|changeBooking/, bookingOf(({ admin }) => admin)],
+  [/\/decide$|decideBooking/, request],
   [/\/bookings\/\{id\}\/|extendBooking|releaseBooking|checkIn/, bookingOf(({ device }) => device)],
-  [/^PUT .*\/rules|setOpeningRules/, hours('rules')],
-  [/^PUT .*\/exceptions|setOpeningExceptions/, hours('exceptions')],
+  [/^PUT .*locations.*\/rules|setLocationOpeningRules/, hours((id) => `v1.0/opening-hours/locations/${id}/rules`)],
+  [
+    /^PUT .*locations.*\/exceptions|setLocationOpeningExceptions/,
+    hours((id) => `v1.0/opening-hours/locations/${id}/exceptions`),
+  ],
+  [/^PUT .*\/rules|setOpeningRules/, hours((id) => `v1.0/opening-hours/${id}/rules`)],
+  [/^PUT .*\/exceptions|setOpeningExceptions/, hours((id) => `v1.0/opening-hours/${id}/exceptions`)],
+  [/^GET .*\/usage\//, figures],
   [/\/cancel$|cancelBatch/, batch],
   [/^PATCH .*\/resources|changeResource/, record('resources')],
   [/^PATCH .*\/locations|changeLocation/, record('locations')],
   [/^PATCH .*\/persons|changePerson/, record('persons')],
+  [/^(PATCH|DELETE) .*\/groups|(change|delete)Group/, record('groups')],
+  [/^(PATCH|DELETE) .*\/policies|(change|delete)Policy/, unusedPolicy],
   [/^PATCH .*\/displays|changeDisplay/, record('displays')],
   [/\/connect\/token$/, signIn],
   [/^POST .*\/displays$|pairDisplay/, pairing],

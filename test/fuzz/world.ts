@@ -51,7 +51,7 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
   }
 
   const deviceToken = `rgd_${'fuzz'.repeat(11)}`;
-  const { displayId, personId } = await makeDisplay(db, tenant, {
+  const { displayId } = await makeDisplay(db, tenant, {
     tokenHash: hashDisplayToken(config, deviceToken),
   });
   const device: Caller = { name: 'device', authorization: `Bearer ${deviceToken}` };
@@ -73,9 +73,12 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
     { name: 'anonymous', authorization: undefined },
   ];
 
+  await sql`create table known_person as table person`.execute(db);
+  await sql`create table known_pin as table pin`.execute(db);
+
   return {
     url,
-    ...{ callers, admin, device, ask, pool, form: formOf(signIn.pin) },
+    ...{ callers, admin, user, device, ask, pool, form: formOf(signIn.pin) },
     /** Leaves nothing in the way of a booking that is made now. */
     async clear(resourceId: number): Promise<void> {
       await outlastDeadlocks(() =>
@@ -83,19 +86,19 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
         and status in ('Confirmed', 'Tentative') and upper(occupied) > now()`.execute(db),
       );
     },
-    /** Gives the callers back what Admins among them have taken from each other. */
+    /** Gives the callers back what Admins among them have taken from each other, erased persons too. */
     restore: () => outlastDeadlocks(restore),
   };
 
   async function restore(): Promise<void> {
-    for (const { id, role } of [tenant, stranger].flatMap((of) => ['Admin', 'User', 'Display'].map(of.person)))
-      await db.updateTable('person').set({ role, active: true }).where('id', '=', id).execute();
-    await db.updateTable('person').set({ active: true }).where('id', '=', personId).execute();
-    await sql`update pin set revoked_at = null, expires_at = null where id <= 5`.execute(db);
+    await sql`update person set (name, email, role, active, erased_at) = (known.name, known.email, known.role, true, null)
+        from known_person known where known.id = person.id`.execute(db);
+    await sql`insert into pin overriding system value table known_pin
+        on conflict (mandator_id, id) do update set revoked_at = null, expires_at = null`.execute(db);
     await sql`update display set revoked_at = null, expires_at = now() + interval '90 days', may_book = true
         where id = ${displayId}`.execute(db);
     await sql`update location set active = true where name = 'Campus'`.execute(db);
-    await sql`update resource set active = true, check_in_minutes = 60
+    await sql`update resource set active = true, check_in_minutes = 60, policy_id = null, location_id = ${tenant.locationId}
         where id <= ${rooms.length + doors.length}`.execute(db);
   }
 }
