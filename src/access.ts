@@ -156,8 +156,9 @@ export function checkKind({ role }: Viewer, kind: string): void {
     throw new Forbidden('Only an Admin blocks a resource; ask one of yours.');
 }
 
+type ForOthers = Pick<Policy, 'mayBookForOthers'> | null;
 /** @throws Forbidden for a User or an Importer who books for another person, unless the policy lets one of its groups do so */
-export function checkOnBehalf(viewer: Viewer, policy: Policy | null, organizerId = viewer.personId): void {
+export function checkOnBehalf(viewer: Viewer, policy: ForOthers, organizerId: number | null = viewer.personId): void {
   if (!actsForItself(viewer) || organizerId === viewer.personId) return;
   if (policy && isOfSome(viewer, policy.mayBookForOthers)) return;
   throw new Forbidden(

@@ -1,6 +1,6 @@
 /** Which resources are free from an instant on, and until when. */
 import { sql } from 'kysely';
-import { checkReader } from '../access.ts';
+import { bookablePolicies, checkReader, mayBookAnytime } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { Malformed } from '../errors.ts';
@@ -31,10 +31,11 @@ export type FreeResource = Pick<Resource, 'id' | 'name' | 'locationId' | 'kind' 
   freeUntil: Date;
 };
 
-type Row = Omit<FreeResource, 'freeUntil'> & { next: Date | null };
+type Row = Omit<FreeResource, 'freeUntil'> & { next: Date | null; longestMinutes: number | null };
 
 /**
- * Lists the active resources that can be booked from the instant on for at least so many minutes. The nearest fit comes first:
+ * Lists the active resources that the caller can book from the instant on for at least so many minutes, as far as opening
+ * hours, bookings and policies go; quotas aside. The nearest fit comes first:
  * the smallest capacity, then the lowest id; those whose capacity is unknown come last.
  * @throws Forbidden for a display; Malformed where more than 10,000 resources match
  */
@@ -48,10 +49,18 @@ export async function listFree(
   const [end, horizon] = [after(minutes), new Date(from.getTime() + dayLength)];
   const [opens, closes] = [after(-setupMinutes), new Date(horizon.getTime() + teardownMinutes * minute)];
   const resources = selectResources(db, viewer, { ...filter, active: true }, { limit: mostLookedAt, after: undefined });
+  const anytime = mayBookAnytime(viewer);
+  const wait = sql`${from}::timestamptz - now()`;
+  const isAllowed = anytime
+    ? sql`true`
+    : sql`${minutes} <= coalesce(policy.longest_minutes, ${minutes})
+        and (policy.lead_minutes is null or ${wait} >= make_interval(mins => policy.lead_minutes))
+        and (policy.ahead_days is null or ${wait} <= make_interval(days => policy.ahead_days))`;
   // What is in the way from the setup on begins before the teardown has ended.
   const { rows } = await sql<Row & { looked: number }>`
     with room as materialized (${resources})
     select room.id, room.name, room."locationId", room.kind, room.capacity, room.equipment, next.begins as next,
+      ${anytime ? sql`null::integer` : sql`policy.longest_minutes`} as "longestMinutes",
       location.name as "locationName", location.time_zone as "timeZone", (select count(*)::int from room) as looked
     from room
     join location on location.mandator_id = ${viewer.mandatorId} and location.id = room."locationId"
@@ -60,13 +69,15 @@ export async function listFree(
       where booking.resource_id = room.id and booking.occupied && tstzrange(${opens}, ${closes})
         and booking.status in ('Confirmed', 'Tentative')
     ) as next
-    where next.begins is null or next.begins >= ${after(minutes + teardownMinutes)}
+    left join policy on policy.mandator_id = ${viewer.mandatorId} and policy.id = room."policyId"
+    where (next.begins is null or next.begins >= ${after(minutes + teardownMinutes)})
+      and (room."policyId" is null or ${bookablePolicies(viewer)} and ${isAllowed})
     order by room.capacity nulls last, room.id`.execute(db);
   if ((rows[0]?.looked ?? 0) > mostLookedAt)
     throw new Malformed(`More than ${mostLookedAt} resources are asked for; name a LocationId, Kind or Search.`);
   const ids = rows.map(({ id }) => id);
   const hours = await listOpenIntervals(db, viewer.mandatorId, ids, from, horizon);
-  const free = rows.flatMap(({ next, looked: _, ...resource }) => {
+  const free = rows.flatMap(({ next, looked: _, longestMinutes, ...resource }) => {
     const open = hours.get(resource.id);
     const stretch = open?.find((one) => one.start <= from && one.end >= end);
     if (open && !stretch) return [];
@@ -74,6 +85,7 @@ export async function listFree(
       horizon,
       stretch?.end ?? horizon,
       next ? new Date(next.getTime() - teardownMinutes * minute) : horizon,
+      longestMinutes === null ? horizon : after(longestMinutes),
     ];
     return [{ ...resource, freeUntil: new Date(Math.min(...ends.map(Number))) }];
   });

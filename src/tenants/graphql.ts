@@ -138,6 +138,34 @@ function addPerson(builder: Builder) {
   return person;
 }
 
+function addOrganizers(builder: Builder, reference: ObjectRef<Types, { PersonId: number }>): void {
+  const list = { name: tenants.organizerList.name, keyOf: ({ PersonId }: { PersonId: number }) => PersonId };
+  const filter = filterType(
+    builder,
+    'OrganizerFilter',
+    'Which persons; members that are left out do not count.',
+    wire.organizerFilter,
+  );
+  builder.queryField('organizers', (t) =>
+    t.field({
+      type: connectionType(builder, reference, list),
+      args: { filter: t.arg({ type: filter, description: 'Which ones.' }), ...pageArguments(t.arg) },
+      complexity: pageCost,
+      description:
+        'Whom a booking may be for: the active persons by their ids, for Admins and for those who book for others by a policy.',
+      resolve: async (_root, { filter: wanted, ...asked }, { context, viewer }) => {
+        const page = await tenants.listOrganizers(
+          context.db,
+          viewer,
+          given(wanted),
+          pageOf(tenants.organizerList, asked),
+        );
+        return { ...page, items: page.items.map(wire.toPersonReference) };
+      },
+    }),
+  );
+}
+
 function addTenant(builder: Builder): void {
   recordType(builder, 'TenantParameters', tenantParameters);
   const tenant = recordType(builder, 'Tenant', tenantRecord, toTenantRecord);
@@ -181,6 +209,7 @@ export const addTypes: AddTypes = (builder) => {
         (await tenants.findPersonFor(context.db, viewer, PersonId)) ?? null,
     }),
   );
+  addOrganizers(builder, reference);
   addTenant(builder);
   const { group, policy } = addRights(builder, person, resource);
   addChanges(

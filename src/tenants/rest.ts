@@ -1,4 +1,8 @@
+import { z } from 'zod';
+import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
+import { paging } from '../query-parameters.ts';
+import { listAnswer, listOf } from '../rest/lists.ts';
 import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as examples from './examples.ts';
@@ -117,6 +121,28 @@ export const routes: Route[] = [
       200: { description: 'The person.', body: wire.personRecord, example: examples.person, headers: ['ETag'] },
     },
     handle: async ({ db }, { viewer }) => recordAnswer(wire.toPersonRecord(await tenants.getOwnPerson(db, viewer))),
+  }),
+  route({
+    method: 'GET',
+    path: '/v1.0/persons/organizers',
+    summary: 'List whom a booking may be for',
+    description:
+      'The names of the active persons, displays aside, by their ids; for those who book for others: Admins, and the groups that a policy names.',
+    query: z.strictObject({ ...wire.organizerFilter.shape, ...paging }),
+    answers: {
+      200: {
+        description: 'One page of persons.',
+        body: listOf(wire.personReference, 'PersonReferenceList'),
+        example: { Items: [{ PersonId: 1, DisplayName: 'Ada Admin' }], NextCursor: null },
+        headers: ['ETag'],
+      },
+    },
+    problems: { 403: 'The caller books for nobody else.' },
+    handle: async ({ db }, { viewer, query }) => {
+      const { Limit, Cursor, ...wanted } = query;
+      const page = readPage(tenants.organizerList, Limit, Cursor);
+      return listAnswer(await tenants.listOrganizers(db, viewer, toFields(wanted), page), wire.toPersonReference);
+    },
   }),
   ...recordRoutes({
     noun: 'person',

@@ -26,6 +26,7 @@ export {
   locationList,
 } from './locations.ts';
 export { getMandator, getOnlyTenant, listTenants, setParameter } from './mandators.ts';
+export { listOrganizers, organizerList } from './organizers.ts';
 export { readParameterName } from './parameters.ts';
 export {
   changePerson,

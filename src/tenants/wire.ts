@@ -155,6 +155,9 @@ export const resourceFilter = z.strictObject({
   Active: active,
 });
 export const locationFilter = z.strictObject({ Active: active });
+export const organizerFilter = z.strictObject({
+  Search: parameters.search('Only those whose name has these words.'),
+});
 export const personFilter = z.strictObject({
   Search: parameters.search('Only those whose name and e-mail address have these words.'),
   Email: ofName(254, 'Only the person of this e-mail address, in whatever case.'),

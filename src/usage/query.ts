@@ -31,12 +31,12 @@ export type AskedTime = { locationId: number; offsets: readonly Offset[]; ends: 
 /** By what the figures are told apart. */
 export type Grouping = 'resource' | 'hour' | 'week';
 
-/** The unit into which local time is cut, and the group of a piece, which begins at `at`. */
-const cuts: Record<Grouping, { unit: string; key: RawBuilder<unknown> }> = {
+/** The unit into which local time is cut, which columns tell groups apart, and the name of a group. */
+const cuts: Record<Grouping, { unit: string; columns: RawBuilder<unknown>; key: RawBuilder<unknown> }> = {
   // Longer than any time that may be asked for.
-  resource: { unit: 'millennium', key: sql`room_id::text` },
-  hour: { unit: 'hour', key: sql`extract(isodow from at) || ' ' || extract(hour from at)` },
-  week: { unit: 'week', key: sql`location_id || ' ' || to_char(at, 'YYYY-MM-DD')` },
+  resource: { unit: 'millennium', columns: sql`room_id`, key: sql`room_id::text` },
+  hour: { unit: 'hour', columns: sql`at`, key: sql`extract(isodow from at) || ' ' || extract(hour from at)` },
+  week: { unit: 'week', columns: sql`location_id, at`, key: sql`location_id || ' ' || to_char(at, 'YYYY-MM-DD')` },
 };
 
 /** @returns the use by `room`, `weekday hour` or `location Monday`; what has none is absent */
@@ -67,7 +67,7 @@ export async function selectUse(
       ends: new Date(offsets[index + 1]?.from ?? ends),
     })),
   );
-  const { unit, key } = cuts[step];
+  const { unit, columns, key } = cuts[step];
   const length = `1 ${unit}`;
   const { rows } = await sql<Use & { key: string }>`
     with hours as (
@@ -99,12 +99,12 @@ export async function selectUse(
         where mandator_id = ${mandatorId} and resource_id = room.id and booking.occupied && around
           and booking.status = 'Released'
       ) as booking
+    ), taken as (
+      select room_id, range_agg(held) filter (where blocks) as blocked, range_agg(held) filter (where not blocks) as held
+      from booked group by room_id
     ), use as (
-      select room.id as room_id, room.location_id, asked,
-        open - coalesce(range_agg(held) filter (where blocks), '{}') as open,
-        coalesce(range_agg(held) filter (where not blocks), '{}') as held
-      from room left join booked on booked.room_id = room.id
-      group by room.id, room.location_id, asked, open
+      select room.id as room_id, location_id, open - coalesce(blocked, '{}') as open, coalesce(held, '{}') as held
+      from room left join taken on taken.room_id = room.id
     ), piece(room_id, location_id, what, during) as (
       select room_id, location_id, 'open', unnest(open) from use
       union all select room_id, location_id, 'occupied', unnest(held * open) from use
@@ -116,28 +116,35 @@ export async function selectUse(
         lower(piece.during * clock.during) at time zone 'UTC' + ahead as begins,
         upper(piece.during * clock.during) at time zone 'UTC' + ahead as ends
       from piece join clock on clock.location_id = piece.location_id and clock.during && piece.during
-    ), counted(room_id, location_id, at, what, amount) as (
-      select room_id, location_id, at, what, extract(epoch from least(ends, at + ${length}::interval) - greatest(begins, at))
+    ), summed as (
+      select ${columns}, what,
+        sum(date_part('epoch', least(ends, at + ${length}::interval) - greatest(begins, at))) / 60 as minutes
       from local,
         generate_series(date_trunc(${unit}, begins), ends - interval '1 microsecond', ${length}::interval) as at
-      union all
-      select room_id, location_id, date_trunc(${unit}, start at time zone 'UTC' + ahead), what, 1
-      from booked
-      join clock using (location_id)
-      cross join lateral unnest(array['booking', case when missed then 'missed' when freed < upper(occupied) then 'early' end])
-        as what
-      where not blocks and clock.during @> start and what is not null
+      group by ${columns}, what
+    ), started as (
+      select room_id, location_id, date_trunc(${unit}, start at time zone 'UTC' + ahead) as at, missed,
+        not missed and freed < upper(occupied) as early
+      from booked join clock using (location_id)
+      where not blocks and clock.during @> start
+    ), counted as (
+      select ${columns}, count(*) as bookings, count(*) filter (where missed) as missed, count(*) filter (where early) as early
+      from started group by ${columns}
     )
-    select ${key} as key, ${minutesOf('open')} as "openMinutes", ${minutesOf('occupied')} as "occupiedMinutes",
+    select key, ${minutesOf('open')} as "openMinutes", ${minutesOf('occupied')} as "occupiedMinutes",
       ${minutesOf('outside')} as "outsideMinutes", ${minutesOf('unused')} as "unusedMinutes",
-      ${countOf('booking')} as bookings, ${countOf('missed')} as "noShows", ${countOf('early')} as "releasedEarly"
-    from counted group by 1`.execute(db);
+      coalesce(sum(bookings), 0)::integer as bookings, coalesce(sum(missed), 0)::integer as "noShows",
+      coalesce(sum(early), 0)::integer as "releasedEarly"
+    from (
+      select ${key} as key, what, minutes, null::bigint as bookings, null::bigint as missed, null::bigint as early from summed
+      union all select ${key}, null, null, bookings, missed, early from counted
+    ) as part
+    group by key`.execute(db);
   return new Map(rows.map(({ key: of, ...use }) => [of, use]));
 }
 
 const minutesOf = (what: string) =>
-  sql`round(coalesce(sum(amount) filter (where what = ${sql.lit(what)}), 0) / 60)::integer`;
-const countOf = (what: string) => sql`(count(*) filter (where what = ${sql.lit(what)}))::integer`;
+  sql`round(coalesce(sum(minutes) filter (where what = ${sql.lit(what)}), 0))::integer`;
 
 const toMultirange = (stretches: readonly OpenStretch[]) =>
   `{${stretches.map(({ start, end }) => `[${start.toISOString()},${end.toISOString()})`).join()}}`;

@@ -20,7 +20,7 @@ export type { Use } from './query.ts';
 export const mostResources = 500;
 export const mostDays = 366;
 /** Resources times days. */
-export const mostRoomDays = 50_000;
+export const mostRoomDays = 30_000;
 
 export type UsageQuery = {
   /** Local dates of each location, inclusive. */

@@ -16,6 +16,7 @@ import {
   type Request,
 } from './fronts-bookings.ts';
 import { askMasterData, isMasterData, type MasterDataCalls, masterDataRequest } from './fronts-master-data.ts';
+import { askReport, type ReportCall, type ReportCalls, reportRequest } from './fronts-reports.ts';
 import type { BatchFilter, BatchOptions } from './operations/generated/graphql.ts';
 import * as operations from './operations/generated/graphql.ts';
 import { readPlain } from './plain-ids.ts';
@@ -38,7 +39,8 @@ export type LessonQuery = Paging & {
 
 /** What can be asked of a front. */
 export type Calls = BookingCalls &
-  MasterDataCalls & {
+  MasterDataCalls &
+  ReportCalls & {
     create: SubmitOptions & { jobs: unknown };
     update: SubmitOptions & { jobs: unknown };
     delete: SubmitOptions & { jobs: unknown };
@@ -140,10 +142,17 @@ function restRequest(call: Call): Request {
       return { route: 'GET /v2.0/jobs', query: args };
     case 'lessons':
       return { route: 'GET /v2.0/lessons', query: args };
+    case 'audit':
+    case 'freeResources':
+    case 'usage':
+    case 'organizers':
+      return reportRequest(call as ReportCall);
     default:
       return isMasterData(call) ? masterDataRequest(call) : bookingRequest(call as BookingCall);
   }
 }
+
+const reports = new Set(['audit', 'freeResources', 'usage', 'organizers']);
 
 const hasEnded = (batch: unknown) => !/^Awaiting/.test(String((batch as Tree)['importStatus']));
 
@@ -343,7 +352,10 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
           problemOf: (problem) => problemOf(problem as Problem),
           listOf: (connection) => listOf(connection as Page),
         };
-        return isMasterData(call) ? await askMasterData(call, asking) : await askBooking(call as BookingCall, asking);
+        if (isMasterData(call)) return await askMasterData(call, asking);
+        return reports.has(name)
+          ? await askReport(call as ReportCall, asking)
+          : await askBooking(call as BookingCall, asking);
       }
     }
   };

@@ -121,6 +121,7 @@ const operations: [steps: Step[], ...names: string[]][] = [
   [[checkAdmin], 'DELETE policies/{id}', 'Mutation.deletePolicy'],
   [[checkReader], 'GET tenant', 'Query.tenant'],
   [[checkAdmin], 'PATCH tenant', 'Mutation.changeTenant'],
+  [[checkReader, (viewer) => access.checkOnBehalf(viewer, policy, null)], 'GET persons/organizers', 'Query.organizers'],
   [[access.checkAuditor], 'GET audit', 'Query.audit'],
   [[access.checkUsageReader], 'GET usage/resources', 'Query.usage'],
   [[access.checkUsageReader], 'GET usage/hours'],

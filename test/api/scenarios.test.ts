@@ -44,6 +44,7 @@ import {
 } from './_util/scenarios.ts';
 import { bookingScenarios, everyBookingCall } from './_util/scenarios-bookings.ts';
 import { masterDataScenarios } from './_util/scenarios-master-data.ts';
+import { everyReport, reportScenarios } from './_util/scenarios-reports.ts';
 
 /** Contract 4.1; a ResourceConflict is a warning where it was settled. */
 const errorCodes = [
@@ -69,6 +70,7 @@ const everyCall = [
   ...(['create', 'update', 'delete'] as const).map((name) => submit(name, [job('J-1')])),
   ...[batch(unknown), errors(unknown), cancel(unknown), batches(), jobs(), lessons()],
   ...everyBookingCall,
+  ...everyReport,
 ];
 const allRefused = (caller: Caller, code: string): Row[] => everyCall.map((call) => [call, refused(code), caller]);
 
@@ -475,6 +477,7 @@ const scenarios: Record<string, Row[]> = {
   ],
 
   ...bookingScenarios,
+  ...reportScenarios,
 
   'a display has nothing to do with lessons and bookings': allRefused('display', 'FORBIDDEN'),
   'without a credential': allRefused('nobody', 'NOT_AUTHENTICATED'),

@@ -153,4 +153,23 @@ describe('resources that are free from an instant on', () => {
     const names = ((await foreign.get('/availability/free')).body['Items'] as Free[]).map((one) => one.ResourceName);
     expect(names).toEqual(['R001', 'R002']);
   });
+
+  test('of what a policy keeps from the caller nothing is free; its longest booking counts, for an Admin nothing of it', async () => {
+    const group = await admin.post('/groups', { Name: 'Staff' });
+    const id = site['always'];
+    const of = async (who: MasterData) =>
+      ((await who.get(`/availability/free?From=${at}&Search=always`)).body['Items'] as Free[]).map((one) =>
+        one.FreeUntil.slice(5, 16),
+      );
+    const put = async (rules: object) => {
+      const policy = await admin.post('/policies', { Name: `Policy ${Math.random()}`, ...rules });
+      expect(policy.status).toBe(201);
+      await admin.patch(`/resources/${id}`, { PolicyId: policy.body['Id'] });
+      return [await of(user), await of(admin)];
+    };
+    expect(await put({ MayBook: [group.body['Id']] })).toEqual([[], ['03-02T08:00']]);
+    expect(await put({ LongestMinutes: 90 })).toEqual([['03-01T09:30'], ['03-02T08:00']]);
+    expect(await put({ LongestMinutes: 29 })).toEqual([[], ['03-02T08:00']]);
+    expect(await put({ AheadDays: 1 })).toEqual([[], ['03-02T08:00']]);
+  });
 });

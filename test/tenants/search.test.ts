@@ -65,6 +65,31 @@ test.each([
   expect(data?.['persons']).toEqual({ nodes: expected.map((name) => ({ name })) });
 });
 
+test('who books for others finds persons by their names, and nothing more of them; nobody else does', async () => {
+  const organizers = `query ($filter: OrganizerFilter) { organizers(filter: $filter, first: 1) { nodes { displayName } pageInfo { hasNextPage } } }`;
+  const me = (await user.get('/persons/me')).body['Id'];
+  expect(await user.get('/persons/organizers?Search=zoe')).toMatchObject({ status: 403 });
+  expect((await user.ask(organizers)).errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
+  const group = (await admin.post('/groups', { Name: 'Office' })).body['Id'];
+  expect((await admin.patch(`/groups/${group}`, { AddMembers: [me] })).status).toBe(200);
+  expect(await user.get('/persons/organizers')).toMatchObject({ status: 403 });
+  await admin.post('/policies', { Name: 'For others', MayBookForOthers: [group] });
+  for (const who of [user, admin]) {
+    const found = await who.get('/persons/organizers?Search=MULLER');
+    expect(found.body['Items']).toEqual([{ PersonId: expect.any(Number), DisplayName: 'Zoë Müller' }]);
+    // Words of an address are nothing to them.
+    expect((await who.get('/persons/organizers?Search=eth')).body['Items']).toEqual([]);
+    expect(await who.ask(organizers, { filter: { search: 'z' } })).toEqual({
+      data: { organizers: { nodes: [{ displayName: 'Zoë Müller' }], pageInfo: { hasNextPage: false } } },
+    });
+  }
+  const all = (await user.get('/persons/organizers')).body['Items'] as { DisplayName: string }[];
+  expect(all.map(({ DisplayName }) => DisplayName)).not.toContain('Display of school');
+  const first = await user.get('/persons/organizers?Limit=2');
+  const rest = await user.get(`/persons/organizers?Cursor=${first.body['NextCursor']}`);
+  expect([...(first.body['Items'] as object[]), ...(rest.body['Items'] as object[])]).toEqual(all);
+});
+
 test('a search goes with other filters and with pages, and follows a new name', async () => {
   const found = await user.get('/resources?Search=hs&Name=hs-102');
   expect(namesOf(found)).toEqual(['HS-102']);

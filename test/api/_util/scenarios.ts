@@ -54,6 +54,11 @@ export const extend = (id: string, minutes: number, more: { version?: number } =
   on('extendBooking', { id, minutes, ...more });
 export const undo = (id: string, version: number) => on('undoBooking', { id, version });
 
+export const audit = (filter: Calls['audit'] = {}) => on('audit', filter);
+export const freeResources = (query: Calls['freeResources'] = {}) => on('freeResources', query);
+export const usage = (list: Calls['usage']['list'], query: Calls['usage']['query']) => on('usage', { list, query });
+export const organizers = (filter: Calls['organizers'] = {}) => on('organizers', filter);
+
 export const has = (members: object): Result => ({ has: members });
 export const items = (...members: object[]) => has({ items: members });
 /** A page that another one follows. */

@@ -4,6 +4,35 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+/** Which acts; members that are left out do not count. */
+export type ActFilter = {
+  /** Only acts of these words, in whatever case: `change resource`. */
+  action?: string | null | undefined;
+  /** Only acts from this instant on. */
+  from?: string | null | undefined;
+  /** Only what this person has done. */
+  personId?: string | number | null | undefined;
+  /** Only acts about such a thing. */
+  subject?: AuditSubject | null | undefined;
+  /** Only acts about what has this id; where it is one of REST, best with `subject`. */
+  subjectId?: string | number | null | undefined;
+  /** Only acts before this instant. */
+  to?: string | null | undefined;
+};
+
+/** What an act was about. */
+export type AuditSubject =
+  | 'Booking'
+  | 'Display'
+  | 'Group'
+  | 'HolidayCalendar'
+  | 'Location'
+  | 'Person'
+  | 'Pin'
+  | 'Policy'
+  | 'Resource'
+  | 'Tenant';
+
 /** Which batches; members that are left out do not count. */
 export type BatchFilter = {
   /** Only those accepted after this instant. */
@@ -176,6 +205,30 @@ export type FailureKind =
   | 'Cancelled'
   | 'Data'
   | 'Technical';
+
+/** Which resources must be free, from when on and for how long; members that are left out do not count. */
+export type FreeInput = {
+  /** Only those that have all of this. */
+  equipment?: Array<string> | null | undefined;
+  /** From when on; now when left out. */
+  from?: string | null | undefined;
+  /** Only those of this kind, in whatever case. */
+  kind?: string | null | undefined;
+  /** Most resources; 50 when left out. */
+  limit?: number | null | undefined;
+  /** Only those of this location. */
+  locationId?: string | number | null | undefined;
+  /** Only those for at least so many persons. */
+  minCapacity?: number | null | undefined;
+  /** For how many minutes at least; 30 when left out. */
+  minutes?: number | null | undefined;
+  /** Only those whose name, location, kind and equipment have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  search?: string | null | undefined;
+  /** Minutes before them that must be free as well; none when left out. */
+  setupMinutes?: number | null | undefined;
+  /** Minutes after them that must be free as well; none when left out. */
+  teardownMinutes?: number | null | undefined;
+};
 
 /** What becomes of the bookings of a retired resource: they stay, are cancelled, or move to another one. */
 export type FutureBookings =
@@ -383,6 +436,12 @@ export type OpeningRuleInput = {
   weekdays: Array<number>;
 };
 
+/** Which persons; members that are left out do not count. */
+export type OrganizerFilter = {
+  /** Only those whose name has these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  search?: string | null | undefined;
+};
+
 /** Through what a booking came. */
 export type OriginSystem =
   | 'Api'
@@ -427,6 +486,26 @@ export type SortOrder =
 export type TimeZoneSource =
   | 'Location'
   | 'Person';
+
+/** Which resources, and when; members that are left out do not count. */
+export type UsageInput = {
+  /** Only those that have all of this. */
+  equipment?: Array<string> | null | undefined;
+  /** The first local date. */
+  from: string;
+  /** Only those of this kind, in whatever case. */
+  kind?: string | null | undefined;
+  /** Only those of this location. */
+  locationId?: string | number | null | undefined;
+  /** Only those for at least so many persons. */
+  minCapacity?: number | null | undefined;
+  /** Only these, also if they are retired; the active ones when left out. */
+  resourceIds?: Array<string | number> | null | undefined;
+  /** Only those whose name, location, kind and equipment have these words. Each word must be the beginning of one there, in whatever case, accents aside. */
+  search?: string | null | undefined;
+  /** The last local date, at most the 366th; days times resources are at most 30000. */
+  to: string;
+};
 
 /** What somebody has decided about a booking that waited for approval. */
 export type Verdict =
@@ -850,6 +929,43 @@ export type SetHoursOfLocationMutation = { rules:
     | { __typename: 'VersionProblem' }
    };
 
+export type ListActsQueryVariables = Exact<{
+  filter?: ActFilter | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type ListActsQuery = { audit: { nodes: Array<{ at: string, action: string, subject: AuditSubject | null, subjectId: string | null, subjectName: string | null, requestId: string, person: { personId: string, displayName: string } | null, changes: Array<{ member: string, from: string | null, to: string | null }> }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type ListFreeResourcesQueryVariables = Exact<{
+  input?: FreeInput | null | undefined;
+}>;
+
+
+export type ListFreeResourcesQuery = { freeResources: Array<{ resourceId: string, resourceName: string, locationId: string, locationName: string, timeZone: string, kind: string, capacity: number | null, equipment: Array<string>, freeUntil: string }> | null };
+
+export type UseMembersFragment = { openMinutes: number, occupiedMinutes: number, occupancyPercent: number | null, outsideMinutes: number, unusedMinutes: number, bookings: number, noShows: number, releasedEarly: number };
+
+export type ReadUsageQueryVariables = Exact<{
+  input: UsageInput;
+  resources: boolean;
+  hours: boolean;
+  weeks: boolean;
+}>;
+
+
+export type ReadUsageQuery = { usage: { resources?: Array<{ resourceId: string, resourceName: string, locationId: string, use: { openMinutes: number, occupiedMinutes: number, occupancyPercent: number | null, outsideMinutes: number, unusedMinutes: number, bookings: number, noShows: number, releasedEarly: number } }>, hours?: Array<{ weekday: number, hour: number, use: { openMinutes: number, occupiedMinutes: number, occupancyPercent: number | null, outsideMinutes: number, unusedMinutes: number, bookings: number, noShows: number, releasedEarly: number } }>, weeks?: Array<{ locationId: string, locationName: string, week: string, use: { openMinutes: number, occupiedMinutes: number, occupancyPercent: number | null, outsideMinutes: number, unusedMinutes: number, bookings: number, noShows: number, releasedEarly: number } }> } | null };
+
+export type ListOrganizersQueryVariables = Exact<{
+  filter?: OrganizerFilter | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type ListOrganizersQuery = { organizers: { nodes: Array<{ personId: string, displayName: string }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
+
 export type BatchEntryMembersFragment = { id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { personId: string, displayName: string } };
 
 export type LessonErrorPageFragment = { nodes: Array<{ severity: Severity, index: number | null, field: string | null, code: string, message: string, pointer: string | null, jobID: string | null, lektionIndex: number | null, lektionId: string | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } };
@@ -1162,6 +1278,18 @@ export const OwnExceptionsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"OwnExceptions"}) as unknown as TypedDocumentString<OwnExceptionsFragment, unknown>;
+export const UseMembersFragmentDoc = new TypedDocumentString(`
+    fragment UseMembers on Use {
+  openMinutes
+  occupiedMinutes
+  occupancyPercent
+  outsideMinutes
+  unusedMinutes
+  bookings
+  noShows
+  releasedEarly
+}
+    `, {"fragmentName":"UseMembers"}) as unknown as TypedDocumentString<UseMembersFragment, unknown>;
 export const BatchEntryMembersFragmentDoc = new TypedDocumentString(`
     fragment BatchEntryMembers on Batch {
   id
@@ -2873,6 +3001,100 @@ fragment OwnExceptions on OpeningExceptionList {
     reason
   }
 }`) as unknown as TypedDocumentString<SetHoursOfLocationMutation, SetHoursOfLocationMutationVariables>;
+export const ListActsDocument = new TypedDocumentString(`
+    query ListActs($filter: ActFilter, $first: Int, $after: String) {
+  audit(filter: $filter, first: $first, after: $after) {
+    nodes {
+      at
+      person {
+        personId
+        displayName
+      }
+      action
+      subject
+      subjectId
+      subjectName
+      changes {
+        member
+        from
+        to
+      }
+      requestId
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ListActsQuery, ListActsQueryVariables>;
+export const ListFreeResourcesDocument = new TypedDocumentString(`
+    query ListFreeResources($input: FreeInput) {
+  freeResources(input: $input) {
+    resourceId
+    resourceName
+    locationId
+    locationName
+    timeZone
+    kind
+    capacity
+    equipment
+    freeUntil
+  }
+}
+    `) as unknown as TypedDocumentString<ListFreeResourcesQuery, ListFreeResourcesQueryVariables>;
+export const ReadUsageDocument = new TypedDocumentString(`
+    query ReadUsage($input: UsageInput!, $resources: Boolean!, $hours: Boolean!, $weeks: Boolean!) {
+  usage(input: $input) {
+    resources @include(if: $resources) {
+      resourceId
+      resourceName
+      locationId
+      use {
+        ...UseMembers
+      }
+    }
+    hours @include(if: $hours) {
+      weekday
+      hour
+      use {
+        ...UseMembers
+      }
+    }
+    weeks @include(if: $weeks) {
+      locationId
+      locationName
+      week
+      use {
+        ...UseMembers
+      }
+    }
+  }
+}
+    fragment UseMembers on Use {
+  openMinutes
+  occupiedMinutes
+  occupancyPercent
+  outsideMinutes
+  unusedMinutes
+  bookings
+  noShows
+  releasedEarly
+}`) as unknown as TypedDocumentString<ReadUsageQuery, ReadUsageQueryVariables>;
+export const ListOrganizersDocument = new TypedDocumentString(`
+    query ListOrganizers($filter: OrganizerFilter, $first: Int, $after: String) {
+  organizers(filter: $filter, first: $first, after: $after) {
+    nodes {
+      personId
+      displayName
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ListOrganizersQuery, ListOrganizersQueryVariables>;
 export const SubmitCreateDocument = new TypedDocumentString(`
     mutation SubmitCreate($jobs: [LessonJobInput!]!, $options: BatchOptions) {
   result: createLessonJobs(jobs: $jobs, options: $options) {
