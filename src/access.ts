@@ -284,8 +284,8 @@ export const checkOverseer = onlyAdmins('sees how the calendars of the mail serv
 export const checkAuditor = onlyAdmins('reads what Admins have done');
 export const checkUsageReader = onlyAdmins('sees how resources are used');
 
-/** @throws Forbidden unless the caller is an Admin, or asks for its own groups */
-export function checkGroupReader(viewer: Viewer, personId: number | undefined): void {
+/** @throws Forbidden unless the caller is an Admin, or asks for what is its own: groups, a timetable */
+export function checkPersonReader(viewer: Viewer, personId: number | undefined): void {
   if (personId !== viewer.personId) checkAdmin(viewer);
 }
 

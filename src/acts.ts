@@ -22,7 +22,7 @@ export type Subject = { noun: (typeof auditSubjects)[number]; id: number } & ({ 
 export type MemberChange = { member: string; from: string | null; to: string | null };
 
 /** Whose values the audit does not keep: a person who is forgotten would live on in them. */
-const personal = new Set(['Name', 'Email', 'TimeZone', 'Label']);
+const personal = new Set(['Name', 'Email', 'TimeZone', 'TeacherCode', 'Label']);
 const unchanging = new Set(['Id', 'Version']);
 const longestValue = 1_000;
 

@@ -102,7 +102,7 @@ export function createApp(context: Context, health: Health): App {
   app.use(webhook.router);
   // GraphQL calls come before the many REST routes, each of which would match the path; other GraphQL requests come after.
   app.post('/:mandator/graphql', door, graphql.handler);
-  app.get(`/:mandator/api${calendarFeed.feedPath}`, calendarFeed.admitTokens(context));
+  app.get(calendarFeed.feedPaths, calendarFeed.admitTokens(context));
   app.use(`/:mandator/api${displays.pairingsPath}`, limitPairings(context));
   app.use(mountRoutes(context, displays.pairingRoutes));
   app.use('/:mandator/api', door);

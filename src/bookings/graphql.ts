@@ -12,7 +12,7 @@ import { sortOrder } from '../query-parameters.ts';
 import { addCreation, addOccupied } from './creation-graphql.ts';
 import { decisionBody, verdict } from './decision-wire.ts';
 import { addEdges } from './edges-graphql.ts';
-import { bookingFilter, bookingOrder } from './list-wire.ts';
+import { bookingFilter, bookingOrder, timetableFilter } from './list-wire.ts';
 import * as bookings from './service.ts';
 import * as wire from './wire.ts';
 
@@ -58,12 +58,14 @@ function addBooking(builder: Builder) {
 
 type BookingTypes = ReturnType<typeof addBooking>;
 
-const addFilter = (builder: Builder) =>
-  filterType(builder, 'BookingFilter', 'Which bookings; members that are left out do not count.', bookingFilter);
+const addFilters = (builder: Builder) => ({
+  filter: filterType(builder, 'BookingFilter', 'Which ones; members that are left out do not count.', bookingFilter),
+  timetable: filterType(builder, 'TimetableFilter', 'Whose timetable, your own when none is named.', timetableFilter),
+});
 
-type FilterType = ReturnType<typeof addFilter>;
+type Filters = ReturnType<typeof addFilters>;
 
-function addQueries(builder: Builder, { booking, order }: BookingTypes, filter: FilterType): void {
+function addQueries(builder: Builder, { booking, order }: BookingTypes, { filter, timetable }: Filters): void {
   const connection = connectionType(builder, booking, bookings.bookingList);
   addEdges(builder, booking, connection);
   builder.queryFields((t) => ({
@@ -87,6 +89,21 @@ function addQueries(builder: Builder, { booking, order }: BookingTypes, filter: 
         'The bookings that occupy their resources in a window, whatever their status, in the order in which they begin to.',
       resolve: (_root, { filter: wanted, order, ...page }, { context, viewer }) =>
         bookings.listBookings(context.db, viewer, given({ ...wanted, order }), pageOf(bookings.bookingList, page)),
+    }),
+    timetable: t.field({
+      type: connection,
+      args: {
+        filter: t.arg({ type: timetable, description: 'Whose, and when.' }),
+        order: t.arg({ type: order, description: bookingOrder.description ?? '' }),
+        ...pageArguments(t.arg),
+      },
+      complexity: pageCost,
+      description:
+        'The lessons and bookings of a class, a teacher, a resource or a person, whatever their status. A person has the bookings for it, and the lessons whose teachers have its `teacherCode`; that of another person is for Admins.',
+      resolve: async (_root, { filter: wanted, order, ...page }, { context, viewer }) => {
+        const found = await bookings.filterOfTimetable(context.db, viewer, given({ ...wanted, order }));
+        return await bookings.listBookings(context.db, viewer, found, pageOf(bookings.bookingList, page));
+      },
     }),
   }));
 }
@@ -215,7 +232,7 @@ function addChanges(builder: Builder, { booking }: BookingTypes): void {
   });
 }
 
-function addSubscription(builder: Builder, { booking }: BookingTypes, filter: FilterType): void {
+function addSubscription(builder: Builder, { booking }: BookingTypes, { filter, timetable }: Filters): void {
   const frame = builder.objectRef<bookings.BookingFrame>('BookingFrame').implement({
     description: 'What has changed since the frame before; without bookings a sign that the stream lives.',
     fields: (t) => ({
@@ -231,8 +248,8 @@ function addSubscription(builder: Builder, { booking }: BookingTypes, filter: Fi
       }),
     }),
   });
-  builder.subscriptionField('bookings', (t) =>
-    t.field({
+  builder.subscriptionFields((t) => ({
+    bookings: t.field({
       type: frame,
       args: {
         filter: t.arg({
@@ -250,15 +267,31 @@ function addSubscription(builder: Builder, { booking }: BookingTypes, filter: Fi
         ),
       resolve: resolveFrame,
     }),
-  );
+    timetable: t.field({
+      type: frame,
+      args: {
+        filter: t.arg({ type: timetable, description: 'Whose; a window that is left out does not count here.' }),
+        after: t.arg.string({ description: 'The `cursor` of the last frame that was received.' }),
+      },
+      description:
+        'What has changed for a timetable, in frames as of `bookings`. A new booking is told when it belongs there; a changed one of any class, teacher or person, as it may have gone from there.',
+      subscribe: async (_root, { filter: wanted, after }, call) => {
+        const found = await bookings.filterOfTimetable(call.context.db, call.viewer, given(wanted));
+        return call.streams.open(call, [bookings.bookingTopic(call.viewer)], (changes, signal) =>
+          bookings.watchBookings(call.context.db, call.viewer, found, after, changes, signal),
+        );
+      },
+      resolve: resolveFrame,
+    }),
+  }));
 }
 
 export const addTypes: AddTypes = (builder) => {
   const types = addBooking(builder);
-  const filter = addFilter(builder);
-  addQueries(builder, types, filter);
+  const filters = addFilters(builder);
+  addQueries(builder, types, filters);
   addOccupied(builder);
   addCreation(builder, types.booking);
   addChanges(builder, types);
-  addSubscription(builder, types, filter);
+  addSubscription(builder, types, filters);
 };

@@ -11,6 +11,18 @@ export const bookingOrder = parameters.sortOrder.optional().meta({
 /** Resources that a list names. */
 const mostResources = 200;
 
+/** Whose timetable, and which time of it. */
+export const timetableFilter = z.strictObject({
+  Klasse: questions.Klasse.meta({ description: 'The timetable of this class, in whatever case.' }),
+  Lehrperson: questions.Lehrperson.meta({ description: 'That of this teacher, as lessons name it, in whatever case.' }),
+  ResourceId: parameters.id('resource', 'That of this resource.').optional(),
+  PersonId: parameters.id('person', 'That of this person; of another one for Admins.').optional(),
+  From: parameters.instant('Only what ends after this instant; now when left out.').optional(),
+  To: parameters
+    .instant('Only what begins before this instant, at most 366 days after `From`; 31 days after it when left out.')
+    .optional(),
+});
+
 /** Which bookings a list has. */
 export const bookingFilter = z.strictObject({
   From: parameters.instant('Only those that end after this instant, teardown included; now when left out.').optional(),

@@ -21,8 +21,10 @@ export type Questions = {
   lehrperson?: string | undefined;
   fach?: string | undefined;
   search?: string | undefined;
+  /** A person, with the bookings for it and the lessons whose teachers have its code. */
+  attendee?: { personId: number; teacherCode: string | null } | undefined;
 };
 
 /** Whether something is asked that the content of bookings answers. */
-export const asks = ({ klasse, lehrperson, fach, search }: Questions): boolean =>
-  (klasse ?? lehrperson ?? fach ?? search) !== undefined;
+export const asks = ({ klasse, lehrperson, fach, search, attendee }: Questions): boolean =>
+  (klasse ?? lehrperson ?? fach ?? search ?? attendee) !== undefined;

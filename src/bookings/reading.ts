@@ -23,7 +23,7 @@ import {
 
 const defaultDays = 31;
 const mostDays = 366;
-/** Bookings that `listForResource` reads at a time; more would block the event loop for longer than a few milliseconds. */
+/** Bookings that `listForFeed` reads at a time; more would block the event loop for longer than a few milliseconds. */
 const readAtOnce = 500;
 /** A booking with its position in a list. */
 type Listed = Booking & Pick<StoredWithKey, 'key'>;
@@ -123,20 +123,19 @@ export async function listBookingsOf(
   );
 }
 
-/** Selects the first `most` bookings of a resource in [from, to). */
-export type OfResource = { resourceId: number; from: Date; to: Date; most: number };
+/** Selects the first `most` bookings of a filter in [from, to). */
+export type OfFeed = BookingFilter & { from: Date; to: Date; most: number };
 
 /**
- * Lists bookings of a resource from one snapshot, in pieces, so that other requests are served in between.
+ * Lists bookings from one snapshot, in pieces, so that other requests are served in between.
  * @throws Forbidden for a display
  */
-export async function* listForResource(
+export async function* listForFeed(
   db: Database,
   viewer: Viewer,
-  { most, resourceId, ...window }: OfResource,
+  { most, ...filter }: OfFeed,
 ): AsyncGenerator<Booking[]> {
   checkReader(viewer);
-  const filter = { ...window, resourceId: [resourceId] };
   const trx = await db.startTransaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute();
   try {
     let after: BookingKey | undefined;
@@ -152,16 +151,11 @@ export async function* listForResource(
 }
 
 /**
- * Hashes the result of `listForResource`: the hash changes with every member, and differs between viewers with other rights.
+ * Hashes the result of `listForFeed`: the hash changes with every member, and differs between viewers with other rights.
  * @throws Forbidden for a display
  */
-export async function hashForResource(
-  db: Database,
-  viewer: Viewer,
-  { most, resourceId, ...window }: OfResource,
-): Promise<string> {
+export async function hashForFeed(db: Database, viewer: Viewer, { most, ...filter }: OfFeed): Promise<string> {
   checkReader(viewer);
-  const filter = { ...window, resourceId: [resourceId] };
   const stored = await hashStored(db, viewer, filter, { limit: most - 1, after: undefined });
   return `${maySeeAll(viewer) ? 'all' : viewer.personId} ${stored}`;
 }

@@ -2,14 +2,15 @@ import { z } from 'zod';
 import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
-import { listAnswer, listOf } from '../rest/lists.ts';
-import { type DescribedAnswer, readIdempotencyKey, route } from '../rest/route.ts';
+import { listAnswer } from '../rest/lists.ts';
+import { type DescribedAnswer, type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import { readIfMatch, readOptionalIfMatch, recordAnswer } from '../rest/versions.ts';
 import { decisionBody } from './decision-wire.ts';
 import * as examples from './examples.ts';
 import { bookingFilter, bookingOrder } from './list-wire.ts';
 import { roomConflict, toConflictRecord } from './occupied-wire.ts';
 import * as bookings from './service.ts';
+import { bookingPage, timetableRoutes } from './timetable-rest.ts';
 import * as wire from './wire.ts';
 
 export { occupiedMembers, toOccupiedMembers } from './occupied-wire.ts';
@@ -76,7 +77,8 @@ const one = (description: string, changes: object = {}): Record<200, DescribedAn
   200: { description, body: wire.bookingRecord, example: examples.changed(changes), headers: ['ETag'] },
 });
 
-export const routes = [
+export const routes: Route[] = [
+  ...timetableRoutes,
   route({
     method: 'GET',
     path,
@@ -87,7 +89,7 @@ export const routes = [
     answers: {
       200: {
         description: 'One page of bookings.',
-        body: listOf(wire.bookingRecord, 'BookingList'),
+        body: bookingPage,
         example: examples.page,
         headers: ['ETag'],
       },

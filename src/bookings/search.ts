@@ -18,8 +18,12 @@ const query = (
     lehrperson = null,
     fach = null,
     search = null,
-  }: { [Name in keyof Questions]: string | null | undefined },
+  }: {
+    [Name in Exclude<keyof Questions, 'attendee'>]?: string | null | undefined;
+  },
 ) => sql`search_query(${mandatorId}, ${first}, ${last}, ${klasse}, ${lehrperson}, ${fach}, ${search})`;
+
+const termsOfLesson = sql`search_terms(lesson.mandator_id, lesson.beginn, lesson.klassen, lesson.lehrpersonen, lesson.fach, lesson.titel, lesson.bemerkung)`;
 
 /** The condition that a lesson in the window has what is asked for. None lasts longer than 24 hours. */
 export const lessonAnswers = (
@@ -27,23 +31,35 @@ export const lessonAnswers = (
   { from, to }: Window,
   questions: Questions,
 ): RawBuilder<boolean> => sql`
-  search_terms(lesson.mandator_id, lesson.beginn, lesson.klassen, lesson.lehrpersonen, lesson.fach, lesson.titel, lesson.bemerkung)
+  ${termsOfLesson}
     @@ ${query(mandatorId, sql`${from}::timestamptz - interval '24 hours'`, sql`${to}::timestamptz`, questions)}
   and lesson.beginn > ${from}::timestamptz - interval '24 hours' and lesson.beginn < ${to} and lesson.ende > ${from}`;
 
 const termsOfBooking = sql`
   search_terms(booking.mandator_id, lower(booking.occupied), null, null, null, booking.subject, booking.description)`;
 
+/** What lessons are asked for a person: nothing, where it does not teach. */
+const asTeacher = (attendee: NonNullable<Questions['attendee']>): Questions => ({
+  lehrperson: attendee.teacherCode ?? undefined,
+});
+
 /** The query for the ids of the bookings in the window that have what is asked for. */
-export function selectAnswers(viewer: Viewer, { from, to }: Window, questions: Questions): RawBuilder<unknown> {
+export function selectAnswers(viewer: Viewer, window: Window, questions: Questions): RawBuilder<unknown> {
   const { mandatorId } = viewer;
+  const { from, to } = window;
+  const { klasse, lehrperson, fach, search, attendee } = questions;
+  const begin = sql`lower(booking.occupied)`;
+  if (attendee)
+    return sql`
+      select booking.id from booking
+      where booking.mandator_id = ${mandatorId} and booking.organizer_id = ${attendee.personId}
+        and ${begin} < ${to} and upper(booking.occupied) > ${from}
+      ${attendee.teacherCode === null ? sql`` : sql`union all ${selectAnswers(viewer, window, asTeacher(attendee))}`}`;
   const lessons = sql`
     select lesson.booking_id from lesson
-    where lesson.mandator_id = ${mandatorId} and ${lessonAnswers(viewer, { from, to }, questions)}`;
-  const { klasse, lehrperson, fach, search } = questions;
+    where lesson.mandator_id = ${mandatorId} and ${lessonAnswers(viewer, window, questions)}`;
   if (search === undefined || (klasse ?? lehrperson ?? fach) !== undefined) return lessons;
   const others = sql`booking.mandator_id = ${mandatorId} and booking.kind <> 'Lesson'`;
-  const begin = sql`lower(booking.occupied)`;
   // Those that have begun earlier are few, and found room by room.
   return sql`${lessons}
     union all
@@ -59,15 +75,21 @@ export function selectAnswers(viewer: Viewer, { from, to }: Window, questions: Q
 }
 
 /** The query for those of some bookings that have what is asked for, whenever they are. */
-export const selectAnswersAmong = (viewer: Viewer, ids: readonly number[], questions: Questions) => sql<{ id: number }>`
-  select booking.id from booking left join lesson
-    on lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id and booking.kind = 'Lesson'
-  where booking.mandator_id = ${viewer.mandatorId} and booking.id = any(${[...ids]})
-    and case when booking.kind = 'Lesson'
-      then search_terms(lesson.mandator_id, lesson.beginn, lesson.klassen, lesson.lehrpersonen, lesson.fach, lesson.titel, lesson.bemerkung)
-        @@ ${query(viewer.mandatorId, sql`lesson.beginn`, sql`lesson.beginn`, questions)}
-      else ${termsOfBooking} @@ ${query(viewer.mandatorId, sql`lower(booking.occupied)`, sql`lower(booking.occupied)`, questions)}
-    end and ${amongVisible(viewer)}`;
+export function selectAnswersAmong(viewer: Viewer, ids: readonly number[], questions: Questions) {
+  const { mandatorId } = viewer;
+  const { attendee } = questions;
+  const asked = attendee ? asTeacher(attendee) : questions;
+  const at = (instant: RawBuilder<unknown>) => query(mandatorId, instant, instant, asked);
+  return sql<{ id: number }>`
+    select booking.id from booking left join lesson
+      on lesson.mandator_id = booking.mandator_id and lesson.booking_id = booking.id and booking.kind = 'Lesson'
+    where booking.mandator_id = ${mandatorId} and booking.id = any(${[...ids]})
+      and case
+        when booking.kind = 'Lesson' then ${termsOfLesson} @@ ${at(sql`lesson.beginn`)}
+        else ${attendee ? sql`booking.organizer_id = ${attendee.personId}` : sql`${termsOfBooking} @@ ${at(sql`lower(booking.occupied)`)}`}
+      end
+      ${attendee?.personId === viewer.personId ? sql`` : sql`and ${amongVisible(viewer)}`}`;
+}
 
 /**
  * The condition that the viewer sees the content of a booking: a filter by it must not reveal what `maySee` hides. Of a lesson

@@ -16,7 +16,7 @@
  *   bookings that it made.
  */
 export { checkIn, countNoShows, releaseBooking, releaseNoShows } from './attendance.ts';
-export { type Booking, type BookingKind, isActive } from './booking.ts';
+export { type Booking, type BookingFilter, type BookingKind, isActive } from './booking.ts';
 export { cancelBooking } from './cancellation.ts';
 export { changeBooking, extendBooking } from './change.ts';
 export { type Created, createBooking } from './creation.ts';
@@ -41,14 +41,15 @@ export {
   findOrganizer,
   getBooking,
   getResourceOf,
-  hashForResource,
+  hashForFeed,
   listBookings,
   listBookingsOf,
-  listForResource,
+  listForFeed,
   windowOf,
 } from './reading.ts';
 export { lessonAnswers } from './search.ts';
 export { occupies } from './status.ts';
+export { filterOfTimetable } from './timetable.ts';
 export { forgetOldUndos, undoBooking } from './undo.ts';
 export { cancelUpcoming, countUpcoming, moveUpcoming, type Upcoming } from './upcoming.ts';
 export { type BookingFrame, bookingTopic, frameLength, watchBookings } from './watch.ts';

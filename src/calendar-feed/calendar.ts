@@ -25,15 +25,47 @@ const clean = (text: string) => text.replaceAll(/[^\P{Cc}\t\r\n]/gu, '');
 const listed = (name: string, values: readonly string[] | null) =>
   values && values.length > 0 ? [`${name}: ${values.join(', ')}`] : [];
 
+/** How a lesson differs from what was planned first: in words, and what it was. */
+function changesOf(booking: Booking, { status, lehrpersonen, ursprung }: NonNullable<Booking['lektion']>) {
+  const { start, end, resourceName, timeZone } = booking;
+  const [begin, finish] = ursprung ? [new Date(ursprung.Beginn), new Date(ursprung.Ende)] : [start, end];
+  const isElsewhen = begin.getTime() !== start.getTime() || finish.getTime() !== end.getTime();
+  const isElsewhere = (ursprung?.RessourceName ?? resourceName) !== resourceName;
+  const isOthers = JSON.stringify(ursprung?.Lehrpersonen ?? lehrpersonen) !== JSON.stringify(lehrpersonen);
+  const words =
+    status === 'Entfaellt'
+      ? ['Entfällt']
+      : [
+          ...(status === 'Vertretung' || isOthers ? ['Vertretung'] : []),
+          ...(isElsewhen || isElsewhere ? ['Verlegt'] : []),
+        ];
+  const clock = new Intl.DateTimeFormat('de', { timeZone, dateStyle: 'short', timeStyle: 'short' });
+  const was = [
+    ...(isElsewhen ? [clock.formatRange(begin, finish)] : []),
+    ...(isElsewhere ? [ursprung?.RessourceName ?? ''] : []),
+    ...(isOthers ? (ursprung?.Lehrpersonen ?? []) : []),
+  ];
+  return { words, was };
+}
+
 /** The description of an event, with the members of a booking that iCalendar has no property for. */
-function describe({ description, lektion, setupMinutes, teardownMinutes }: Booking): string | null {
+function describe(booking: Booking): string | null {
+  const { description, lektion, setupMinutes, teardownMinutes } = booking;
   const lines = [
     ...(description ? [description] : []),
     ...(lektion ? [...listed('Klassen', lektion.klassen), ...listed('Lehrpersonen', lektion.lehrpersonen)] : []),
+    ...(lektion ? listed('Ursprünglich', changesOf(booking, lektion).was) : []),
     ...(setupMinutes > 0 ? [`Vorbereitung: ${setupMinutes} min`] : []),
     ...(teardownMinutes > 0 ? [`Nachbereitung: ${teardownMinutes} min`] : []),
   ];
   return lines.length > 0 ? clean(lines.join('\n')) : null;
+}
+
+/** The subject, after what has changed of a lesson. */
+function summarize(booking: Booking): string {
+  const subject = booking.subject ?? 'Belegt';
+  const words = booking.lektion ? changesOf(booking, booking.lektion).words : [];
+  return words.length > 0 ? `${words.join(', ')}: ${subject}` : subject;
 }
 
 /** ORGANIZER needs an e-mail address: an organizer without one is omitted. */
@@ -44,7 +76,7 @@ function toOrganizer(organizer: Booking['organizer']) {
 }
 
 function toEvent(booking: Booking) {
-  const { organizer, subject, changedAt } = booking;
+  const { organizer, changedAt } = booking;
   return {
     id: booking.uid,
     sequence: booking.version - 1,
@@ -54,7 +86,7 @@ function toEvent(booking: Booking) {
     lastModified: changedAt,
     start: booking.start,
     end: booking.end,
-    summary: clean(subject ?? 'Belegt'),
+    summary: clean(summarize(booking)),
     description: describe(booking),
     location: clean(booking.resourceName),
     status: statuses[booking.status],
@@ -65,7 +97,7 @@ function toEvent(booking: Booking) {
 }
 
 /** A part of the ETag; must increase when a new release writes other bytes for the same bookings. */
-export const edition = 2;
+export const edition = 3;
 
 const end = 'END:VCALENDAR';
 
@@ -82,7 +114,7 @@ function writePart(name: string, bookings: readonly Booking[]): string {
   return calendar.toString().slice(0, -end.length);
 }
 
-/** @param name the name of the resource @param bookings the bookings as the viewer may see them, in pieces */
+/** @param name the name of the calendar @param bookings the bookings as the viewer may see them, in pieces */
 export async function writeCalendar(name: string, bookings: AsyncIterable<Booking[]>): Promise<string> {
   const head = writePart(name, []);
   const parts = [head];

@@ -2,7 +2,9 @@ import { Conflict, Forbidden, InvalidInput, NotFound } from '../errors.ts';
 import { judgedBy } from '../graphql/body.ts';
 import type { AddTypes } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
+import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
+import { describeMember } from '../graphql/names.ts';
 import { recordType } from '../graphql/record.ts';
 import type { CreatedToken } from './service.ts';
 import * as feed from './service.ts';
@@ -42,7 +44,39 @@ export const addTypes: AddTypes = (builder) => {
         }),
     }),
   );
+  builder.queryField('timetableTokens', (t) =>
+    t.field({
+      type: tokens,
+      args: pageArguments(t.arg),
+      complexity: pageCost,
+      description: 'Your own tokens for calendars of timetables, for Admins those of everybody, oldest first.',
+      resolve: (_root, page, { context, viewer }) =>
+        feed.listTokens(context.db, viewer, null, pageOf(feed.tokenList, page)),
+    }),
+  );
   builder.mutationFields((t) => ({
+    createTimetableToken: t.field({
+      type: created,
+      errors: {
+        types: [Conflict, Forbidden, InvalidInput],
+        union: { name: 'CreateTimetableTokenResult', description: 'The token, or why not.' },
+      },
+      args: {
+        class: t.arg.string({
+          description: describeMember('Klasse', wire.timetableOf.shape.Klasse.description ?? ''),
+          validate: judgedBy(wire.timetableOf.shape.Klasse.nullable()),
+        }),
+        teacher: t.arg.string({
+          description: describeMember('Lehrperson', wire.timetableOf.shape.Lehrperson.description ?? ''),
+          validate: judgedBy(wire.timetableOf.shape.Lehrperson.nullable()),
+        }),
+        label: t.arg.string({ description: 'What it is for.', validate: judgedBy(wire.newToken.shape.Label) }),
+      },
+      description:
+        'Makes an address for calendar programs, which shows the timetable of a class or a teacher, or your own, as you see it.',
+      resolve: (_root, { label, class: klasse, teacher: lehrperson }, { context, viewer }) =>
+        feed.createToken(context, viewer, given({ klasse, lehrperson }), label ?? null),
+    }),
     createCalendarToken: t.field({
       type: created,
       errors: {
@@ -58,7 +92,7 @@ export const addTypes: AddTypes = (builder) => {
       },
       description: 'Makes an address for calendar programs, which shows the bookings of a resource as you see them.',
       resolve: (_root, { resourceId, label }, { context, viewer }) =>
-        feed.createToken(context, viewer, resourceId, label ?? null),
+        feed.createToken(context, viewer, { resourceId }, label ?? null),
     }),
     revokeCalendarToken: t.field({
       type: token,

@@ -1,8 +1,9 @@
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { readPage } from '../db/paging.ts';
 import { NotAuthenticated } from '../errors.ts';
+import { toFields, upperFirst } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
 import { isKnown } from '../rest/json.ts';
 import { countWrongToken } from '../rest/limits.ts';
@@ -11,19 +12,36 @@ import { type Route, route } from '../rest/route.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';
 
-export const feedPath = feed.pathOfFeed(':id');
+const feedPath = feed.pathOfFeed(':id');
+export const feedPaths = [feedPath, feed.timetableFeedPath].map((path) => `/:mandator/api${path}`);
 const tokensPath = '/v1.0/resources/:id/calendar-tokens';
+const timetableTokensPath = '/v1.0/timetable/calendar-tokens';
 const resourceId = id('resource', 'The Id of the resource.');
+const token = z
+  .string()
+  .max(100)
+  .optional()
+  .meta({ description: 'A token of this feed, from `POST …/calendar-tokens`.' });
+const tokenList = listOf(wire.tokenRecord, 'CalendarTokenList');
 const forDisplays = { 403: 'A display reads the status of its own resources only.' };
 
-/** Runs at `feedPath` before the usual authentication: a token in the URL makes the caller the person who made it. */
+/** A parameter of the query, in either spelling. */
+function queried({ query }: Request, name: 'token' | 'klasse' | 'lehrperson'): string | undefined {
+  const value: unknown = query[name] ?? query[upperFirst(name)];
+  return value === undefined ? undefined : String(value);
+}
+
+/** Runs at `feedPaths` before the usual authentication: a token in the URL makes the caller the person who made it. */
 export function admitTokens(context: Context): RequestHandler {
   return async (request, response, next) => {
-    const token: unknown = request.query['token'] ?? request.query['Token'];
+    const token = queried(request, 'token');
     if (token !== undefined) {
-      const { mandator, id: resource } = request.params;
-      const named = { mandator: String(mandator), resourceId: String(resource) };
-      response.locals['viewer'] = await feed.viewerOfToken(context, named, String(token)).catch((error: unknown) => {
+      const { mandator, id } = request.params;
+      const of = id
+        ? { resourceId: String(id) }
+        : { klasse: queried(request, 'klasse'), lehrperson: queried(request, 'lehrperson') };
+      const named = { mandator: String(mandator), ...of };
+      response.locals['viewer'] = await feed.viewerOfToken(context, named, token).catch((error: unknown) => {
         if (error instanceof NotAuthenticated) countWrongToken(context, request.ip);
         throw error;
       });
@@ -39,13 +57,7 @@ export const routes: Route[] = [
     summary: 'Read the calendar of a resource',
     description: `Its bookings as an iCalendar file (RFC 5545), for calendar programs: from 31 days ago to 366 days ahead, those of a series one by one, cancelled and released ones as CANCELLED; of more than ${feed.mostEvents} the first. \`Token\` stands for every other credential; without one, the usual is needed. What is private is what the person who calls, or who made the token, may see.`,
     params: z.object({ id: resourceId }),
-    query: z.strictObject({
-      Token: z
-        .string()
-        .max(100)
-        .optional()
-        .meta({ description: 'A token of this feed, from `POST …/calendar-tokens`.' }),
-    }),
+    query: z.strictObject({ Token: token }),
     type: 'text/calendar',
     answers: {
       200: {
@@ -57,7 +69,7 @@ export const routes: Route[] = [
     },
     problems: forDisplays,
     handle: async (context, { viewer, params, request }) => {
-      const { etag, write } = await feed.readFeed(context, viewer, params.id);
+      const { etag, write } = await feed.readFeed(context, viewer, { resourceId: params.id });
       const body = isKnown(request, etag) ? '' : await write();
       return { status: 200, headers: { ETag: etag }, body };
     },
@@ -72,7 +84,7 @@ export const routes: Route[] = [
     answers: {
       200: {
         description: 'One page of tokens.',
-        body: listOf(wire.tokenRecord, 'CalendarTokenList'),
+        body: tokenList,
         example: wire.examples.page,
         headers: ['ETag'],
       },
@@ -99,7 +111,7 @@ export const routes: Route[] = [
       409: `You have ${feed.mostTokens} tokens of this feed that count; revoke one of them.`,
     },
     handle: async (context, { viewer, params, body }) => {
-      const made = await feed.createToken(context, viewer, params.id, body.Label);
+      const made = await feed.createToken(context, viewer, { resourceId: params.id }, body.Label);
       return { status: 201, body: wire.toCreatedRecord(made) };
     },
   }),
@@ -113,6 +125,81 @@ export const routes: Route[] = [
     problems: forDisplays,
     handle: async ({ db }, { viewer, params }) => {
       await feed.revokeToken(db, viewer, params.tokenId, params.id);
+      return { status: 204 };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: feed.timetableFeedPath,
+    summary: 'Read the calendar of a timetable',
+    description: `The timetable of a class or a teacher, or your own, as an iCalendar file (RFC 5545), like that of a resource. Of a lesson that has been cancelled, moved or substituted the summary says so, and the description what it was. A \`Token\` must be one of this very timetable; without one, the usual credential is needed. What is private is what the person who calls, or who made the token, may see.`,
+    query: wire.timetableOf.extend({ Token: token }),
+    type: 'text/calendar',
+    answers: {
+      200: {
+        description: 'The calendar.',
+        body: z.string().max(50_000_000),
+        example: wire.examples.calendar,
+        headers: ['ETag'],
+      },
+    },
+    problems: forDisplays,
+    handle: async (context, { viewer, query, request }) => {
+      const { Token: _token, ...of } = query;
+      const { etag, write } = await feed.readFeed(context, viewer, toFields(of));
+      const body = isKnown(request, etag) ? '' : await write();
+      return { status: 200, headers: { ETag: etag }, body };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: timetableTokensPath,
+    summary: 'List the calendar tokens of timetables',
+    description: 'Your own, for Admins those of everybody; oldest first, revoked ones too; never the tokens.',
+    query: z.strictObject(paging),
+    answers: {
+      200: {
+        description: 'One page of tokens.',
+        body: tokenList,
+        example: wire.examples.pageOfTimetables,
+        headers: ['ETag'],
+      },
+    },
+    problems: forDisplays,
+    handle: async ({ db }, { viewer, query }) => {
+      const page = readPage(feed.tokenList, query.Limit, query.Cursor);
+      return listAnswer(await feed.listTokens(db, viewer, null, page), wire.toTokenRecord);
+    },
+  }),
+  route({
+    method: 'POST',
+    path: timetableTokensPath,
+    summary: 'Make a calendar token of a timetable',
+    description:
+      'An address for calendar programs, which shows the timetable of a class or a teacher, or your own, as you see it. Nobody makes one of the timetable of another person. The answer alone tells it, and must not be stored.',
+    body: { schema: wire.newTimetableToken, example: wire.examples.newOfTimetable, mayBeEmpty: true },
+    answers: {
+      201: { description: 'The token.', body: wire.createdToken, example: wire.examples.createdOfTimetable },
+    },
+    problems: {
+      ...forDisplays,
+      409: `You have ${feed.mostTokens} tokens of timetables that count; revoke one of them.`,
+    },
+    handle: async (context, { viewer, body }) => {
+      const { label, ...of } = toFields(body);
+      return { status: 201, body: wire.toCreatedRecord(await feed.createToken(context, viewer, of, label)) };
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${timetableTokensPath}/:tokenId`,
+    summary: 'Revoke a calendar token of a timetable',
+    description: 'Its address is refused at once. Again it answers the same. Admins revoke those of everybody.',
+    params: z.object({ tokenId: id('calendarToken', 'The Id of the token.') }),
+    answers: { 204: { description: 'It no longer counts.' } },
+    problems: forDisplays,
+    handle: async ({ db }, { viewer, params }) => {
+      await feed.revokeToken(db, viewer, params.tokenId, null);
       return { status: 204 };
     },
   }),

@@ -1,5 +1,5 @@
 /**
- * Calendar feeds: the bookings of a resource for calendar programs, which fetch a URL and send no credential of their own.
+ * Calendar feeds: the bookings of a resource, and timetables, for calendar programs, which fetch a URL and send no credential of their own.
  * The URL has a **token**, which gives access to this feed alone, with the rights of the person who made it.
  *
  * Invariants: a token is shown once and stored only as a keyed hash, whose key is not in the database. It is valid until it
@@ -9,7 +9,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { checkReader, maySeeAll, sightColumns } from '../access.ts';
-import { hashForResource, listForResource } from '../bookings/service.ts';
+import { type BookingFilter, filterOfTimetable, hashForFeed, listForFeed } from '../bookings/service.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
@@ -20,9 +20,15 @@ import { getResource } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { edition, writeCalendar } from './calendar.ts';
 
+/** What a feed shows: a resource, or the timetable of a class, a teacher, or who asks. */
+export type FeedOf = { resourceId: number } | { klasse?: string | undefined; lehrperson?: string | undefined };
+
 export type CalendarToken = {
   id: number;
-  resourceId: number;
+  /** Null for a timetable: of a class or a teacher, or else of the person. */
+  resourceId: number | null;
+  klasse: string | null;
+  lehrperson: string | null;
   personId: number;
   label: string | null;
   createdAt: Date;
@@ -39,8 +45,9 @@ export const tokenList: List<CalendarToken> = {
 
 /** The path below `/{mandator}/api`. */
 export const pathOfFeed = (resourceId: string | number) => `/v1.0/resources/${resourceId}/calendar.ics`;
+export const timetableFeedPath = '/v1.0/timetable/calendar.ics';
 
-/** Valid tokens of one person for one feed. */
+/** Valid tokens of one person for one resource, and for all timetables together. */
 export const mostTokens = 20;
 /** 192 bits. */
 const tokenBytes = 24;
@@ -53,6 +60,7 @@ const farFuture = new Date(8.64e15);
 
 const columns = [
   ...(['id', 'resource_id as resourceId', 'person_id as personId', 'label'] as const),
+  ...(['class as klasse', 'teacher as lehrperson'] as const),
   ...(['created_at as createdAt', 'revoked_at as revokedAt', 'last_used_at as lastUsedAt'] as const),
 ] as const;
 
@@ -62,19 +70,46 @@ const hmacOf = (config: Context['config'], purpose: 'token' | 'ETag', text: stri
     .digest();
 const hashToken = (config: Context['config'], token: string) => hmacOf(config, 'token', token);
 
+const isOfResource = (of: FeedOf): of is { resourceId: number } => 'resourceId' in of;
+
 /**
- * Creates a token for the feed of a resource, and its URL; neither can be read again.
- * @throws Forbidden for a display; NotFound, also for a resource of another tenant; Conflict when the person has 20 already
+ * The filter for the bookings of a feed, and its name.
+ * @throws Forbidden for a display; NotFound, also for a resource of another tenant; Malformed for a class and a teacher
+ */
+async function findFeed(db: Database, viewer: Viewer, of: FeedOf): Promise<{ name: string; filter: BookingFilter }> {
+  if (isOfResource(of)) {
+    const { id, name } = await getResource(db, viewer, of.resourceId);
+    return { name, filter: { resourceId: [id] } };
+  }
+  const { klasse, lehrperson } = of;
+  const filter = await filterOfTimetable(db, viewer, { klasse, lehrperson });
+  return { name: klasse ?? lehrperson ?? viewer.displayName, filter };
+}
+
+function urlOf(of: FeedOf, token: string): string {
+  if (isOfResource(of)) return `${pathOfFeed(of.resourceId)}?token=${token}`;
+  const { klasse, lehrperson } = of;
+  const query = new URLSearchParams({ ...(klasse && { klasse }), ...(lehrperson && { lehrperson }), token });
+  return `${timetableFeedPath}?${query}`;
+}
+
+/**
+ * Creates a token for a feed, and its URL; neither can be read again. Whoever may read a feed may make one, and it shows what
+ * that person may see.
+ * @throws Forbidden for a display; NotFound, also for a resource of another tenant; Malformed for a class and a teacher;
+ * Conflict when the person has 20 already
  */
 export async function createToken(
   { db, config }: Context,
   viewer: Viewer,
-  resourceId: number,
+  of: FeedOf,
   label: string | null,
 ): Promise<CreatedToken> {
-  await getResource(db, viewer, resourceId);
+  await findFeed(db, viewer, of);
   const token = randomBytes(tokenBytes).toString('base64url');
-  const owned = { mandator_id: viewer.mandatorId, resource_id: resourceId, person_id: viewer.personId };
+  const owned = { mandator_id: viewer.mandatorId, person_id: viewer.personId };
+  const resourceId = isOfResource(of) ? of.resourceId : null;
+  const [klasse = null, lehrperson = null] = isOfResource(of) ? [] : [of.klasse, of.lehrperson];
   const record = await db.transaction().execute(async (trx) => {
     // The lock serializes the person's requests, so that each counts the tokens of those before it.
     await trx
@@ -87,38 +122,48 @@ export async function createToken(
     const { count } = await trx
       .selectFrom('calendar_token')
       .where((eb) => eb.and(owned))
+      .where('resource_id', 'is not distinct from', resourceId)
       .where('revoked_at', 'is', null)
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .executeTakeFirstOrThrow();
     if (count >= mostTokens)
       throw new Conflict(
-        `You have ${mostTokens} tokens for the calendar of this resource already; revoke one that is not needed any more.`,
+        `You have ${mostTokens} tokens for ${resourceId === null ? 'calendars of timetables' : 'the calendar of this resource'} already; revoke one that is not needed any more.`,
       );
     return await trx
       .insertInto('calendar_token')
-      .values({ ...owned, hash: hashToken(config, token), label })
+      .values({
+        ...owned,
+        resource_id: resourceId,
+        class: klasse,
+        teacher: lehrperson,
+        hash: hashToken(config, token),
+        label,
+      })
       .returning(columns)
       .executeTakeFirstOrThrow();
   });
-  const url = `${config.BaseUrl}/${viewer.mandator}/api${pathOfFeed(resourceId)}?token=${token}`;
+  const url = `${config.BaseUrl}/${viewer.mandator}/api${urlOf(of, token)}`;
   return { token, url, record };
 }
 
 /**
- * Lists the viewer's tokens of a resource, for an Admin the tokens of all persons; revoked ones too, oldest first.
+ * Lists the viewer's tokens of a resource, or of timetables (null), for an Admin the tokens of all persons; revoked ones too,
+ * oldest first.
  * @throws Forbidden for a display; NotFound, also for a resource of another tenant
  */
 export async function listTokens(
   db: Database,
   viewer: Viewer,
-  resourceId: number,
+  resourceId: number | null,
   { limit, after }: PageRequest,
 ): Promise<Page<CalendarToken>> {
-  await getResource(db, viewer, resourceId);
+  if (resourceId === null) checkReader(viewer);
+  else await getResource(db, viewer, resourceId);
   const rows = await db
     .selectFrom('calendar_token')
     .where('mandator_id', '=', viewer.mandatorId)
-    .where('resource_id', '=', resourceId)
+    .where('resource_id', 'is not distinct from', resourceId)
     .$if(!maySeeAll(viewer), (query) => query.where('person_id', '=', viewer.personId))
     .$if(after !== undefined, (query) => query.where('id', '>', after as number))
     .select(columns)
@@ -130,14 +175,14 @@ export async function listTokens(
 
 /**
  * Revokes a token at once; repeating it is no error.
- * @param resourceId when given, the token must be of this resource
+ * @param resourceId when given, the token must be of this resource, or of a timetable (null)
  * @throws Forbidden for a display; NotFound, also for a token of another person unless the viewer is an Admin
  */
 export async function revokeToken(
   db: Database,
   viewer: Viewer,
   id: number,
-  resourceId?: number,
+  resourceId?: number | null,
 ): Promise<CalendarToken> {
   checkReader(viewer);
   const revoked = await db
@@ -145,7 +190,7 @@ export async function revokeToken(
     .set({ revoked_at: sql`coalesce(revoked_at, now())` })
     .where('mandator_id', '=', viewer.mandatorId)
     .where('id', '=', id)
-    .$if(resourceId !== undefined, (query) => query.where('resource_id', '=', resourceId as number))
+    .$if(resourceId !== undefined, (query) => query.where('resource_id', 'is not distinct from', resourceId ?? null))
     .$if(!maySeeAll(viewer), (query) => query.where('person_id', '=', viewer.personId))
     .returning(columns)
     .executeTakeFirst();
@@ -163,13 +208,13 @@ export async function deleteTokensOf(trx: Transaction, mandatorId: number, perso
 }
 
 /**
- * Authenticates a token of the feed of this resource, and records its use at most once a minute.
- * @param feed the tenant and the resource as in the URL
+ * Authenticates a token of a feed, and records its use at most once a minute.
+ * @param feed the tenant, and the resource or the class or teacher, as in the URL
  * @throws NotAuthenticated
  */
 export async function viewerOfToken(
   { db, config }: Context,
-  feed: { mandator: string; resourceId: string },
+  feed: { mandator: string; resourceId?: string; klasse?: string | undefined; lehrperson?: string | undefined },
   token: string,
 ): Promise<Viewer> {
   const found = await db
@@ -182,7 +227,7 @@ export async function viewerOfToken(
     .where('token.revoked_at', 'is', null)
     .where('person.active', '=', true)
     .where('person.role', '<>', 'Display')
-    .select('token.resource_id as resourceId')
+    .select(['token.resource_id as resourceId', 'token.class', 'token.teacher'])
     .select(['mandator.id as mandatorId', 'mandator.code as mandator', 'person.id as personId'])
     .select(['person.name as displayName', 'person.email', 'person.time_zone as timeZone', 'person.role'])
     .select(sightColumns)
@@ -190,11 +235,16 @@ export async function viewerOfToken(
     .select(sql<boolean>`coalesce(token.last_used_at < now() - interval '1 minute', true)`.as('isNewUse'))
     .executeTakeFirst();
   // The URL is compared here, not in SQL: it may contain U+0000, which PostgreSQL accepts in no text.
-  if (found?.mandator !== feed.mandator.toLowerCase() || String(found.resourceId) !== feed.resourceId)
+  const isOfFeed =
+    found?.mandator === feed.mandator.toLowerCase() &&
+    found.resourceId?.toString() === feed.resourceId &&
+    (found.class ?? undefined) === feed.klasse &&
+    (found.teacher ?? undefined) === feed.lehrperson;
+  if (!isOfFeed)
     throw new NotAuthenticated(
       'The token of this calendar address does not count; make another one at its calendar-tokens.',
     );
-  const { id, resourceId: _resourceId, isNewUse, role, ...person } = found;
+  const { id, resourceId: _resourceId, class: _class, teacher: _teacher, isNewUse, role, ...person } = found;
   if (isNewUse)
     await db
       .updateTable('calendar_token')
@@ -220,7 +270,7 @@ export async function viewerOfToken(
 export type Feed = { etag: string; write(): Promise<string> };
 
 /**
- * The iCalendar file of a resource, with its bookings as the viewer may see them: from 31 days ago to 366 days ahead. The
+ * The iCalendar file of a feed, with its bookings as the viewer may see them: from 31 days ago to 366 days ahead. The
  * window has whole days of UTC, so that the file stays equal within a day. Cancelled and released bookings are included, so
  * that calendar programs remove them. Only the first 20,000 bookings are included.
  * @throws Forbidden for a display; NotFound, also for a resource of another tenant
@@ -228,21 +278,21 @@ export type Feed = { etag: string; write(): Promise<string> };
 export async function readFeed(
   { db, config }: Pick<Context, 'db' | 'config'>,
   viewer: Viewer,
-  resourceId: number,
+  of: FeedOf,
 ): Promise<Feed> {
   const today = new Date().setUTCHours(0, 0, 0, 0);
-  const { name } = await getResource(db, viewer, resourceId);
+  const { name, filter } = await findFeed(db, viewer, of);
   const wanted = {
-    resourceId,
+    ...filter,
     from: new Date(today - daysBack * dayLength),
     to: new Date(today + daysAhead * dayLength),
     most: mostEvents,
   };
-  const state = [edition, name, await hashForResource(db, viewer, wanted)];
+  const state = [edition, name, await hashForFeed(db, viewer, wanted)];
   return {
     // The hash is keyed, because a client could otherwise test guesses of what private bookings are about.
     etag: `"${hmacOf(config, 'ETag', JSON.stringify(state)).toString('base64url')}"`,
     // The file may be newer than its ETag; the client's next request then gets a new ETag.
-    write: () => writeCalendar(name, listForResource(db, viewer, wanted)),
+    write: () => writeCalendar(name, listForFeed(db, viewer, wanted)),
   };
 }

@@ -1,14 +1,21 @@
 /** The tokens of calendar feeds on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { id, instant, maybeInstant, maybeText, recordOf, sentText, text } from '../fields.ts';
+import { questions } from '../bookings/service.ts';
+import { id, instant, maybeId, maybeInstant, maybeText, recordOf, sentText, text } from '../fields.ts';
 import type { CalendarToken, CreatedToken } from './service.ts';
 
 const mostLabel = 200;
+const mostName = 200;
 
 export const tokenRecord = z
   .object({
     Id: id('calendarToken', 'The id of the token.'),
-    ResourceId: id('resource', 'The resource whose feed it opens.'),
+    ResourceId: maybeId('resource', 'The resource whose feed it opens; null for a timetable.'),
+    Klasse: maybeText(mostName, 'The class whose timetable it opens.'),
+    Lehrperson: maybeText(
+      mostName,
+      'The teacher whose timetable it opens. Without a resource, a class and a teacher it opens that of the person.',
+    ),
     PersonId: id('person', 'The person who made it and as whom it sees the bookings.'),
     Label: maybeText(mostLabel, 'What it is for.'),
     CreatedAt: instant('When it was made.'),
@@ -22,6 +29,18 @@ export const newToken = z
     Label: sentText(mostLabel).nullable().default(null).meta({ description: 'What it is for.' }),
   })
   .meta({ id: 'NewCalendarToken', description: 'A token to be made.' });
+
+const { Klasse, Lehrperson } = questions;
+
+/** Whose timetable a feed shows: that of who asks where neither is named. */
+export const timetableOf = z.strictObject({
+  Klasse: Klasse.meta({ description: 'The timetable of this class, in whatever case.' }),
+  Lehrperson: Lehrperson.meta({ description: 'That of this teacher, as lessons name it, in whatever case.' }),
+});
+
+export const newTimetableToken = z
+  .strictObject({ ...newToken.shape, ...timetableOf.shape })
+  .meta({ id: 'NewTimetableToken', description: 'A token to be made; of your own timetable when none is named.' });
 
 const told = 'It is told this once and can never be read again.';
 export const createdToken = z
@@ -45,7 +64,9 @@ export const toCreatedRecord = ({ token, url, record }: CreatedToken) => ({
 
 const example = {
   Id: 4,
-  ResourceId: 2,
+  ResourceId: 2 as number | null,
+  Klasse: null as string | null,
+  Lehrperson: null,
   PersonId: 1,
   Label: 'Phone',
   CreatedAt: '2026-11-20T08:00:00.000Z',
@@ -61,6 +82,15 @@ export const examples = {
     ...example,
   },
   page: { Items: [example], NextCursor: null },
+  newOfTimetable: { Label: example.Label, Klasse: '3a' },
+  createdOfTimetable: {
+    Token: exampleToken,
+    Url: `http://127.0.0.1:8080/demo/api/v1.0/timetable/calendar.ics?klasse=3a&token=${exampleToken}`,
+    ...example,
+    ResourceId: null,
+    Klasse: '3a',
+  },
+  pageOfTimetables: { Items: [{ ...example, ResourceId: null, Klasse: '3a' }], NextCursor: null },
   calendar: [
     ...['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//roomgate//calendar feed//DE', 'METHOD:PUBLISH'],
     ...['NAME:HS 101', 'X-WR-CALNAME:HS 101', 'REFRESH-INTERVAL;VALUE=DURATION:PT15M'],

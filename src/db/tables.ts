@@ -147,6 +147,7 @@ export interface BookingUndo {
 }
 
 export interface CalendarToken {
+  class: string | null;
   created_at: Generated<Timestamp>;
   hash: Buffer;
   id: Generated<number>;
@@ -154,8 +155,9 @@ export interface CalendarToken {
   last_used_at: Timestamp | null;
   mandator_id: number;
   person_id: number;
-  resource_id: number;
+  resource_id: number | null;
   revoked_at: Timestamp | null;
+  teacher: string | null;
 }
 
 export interface Change {
@@ -456,6 +458,7 @@ export interface Person {
   name: string;
   role: string;
   search_key: Generated<string>;
+  teacher_code: string | null;
   time_zone: string;
   version: Generated<number>;
 }

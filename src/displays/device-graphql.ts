@@ -42,6 +42,19 @@ function addAdminFields(builder: Builder, display: DisplayType): void {
         displays.listDevices(context.db, viewer, pageOf(displays.displayList, page)),
     }),
   );
+  builder.queryField('displayDevice', (t) =>
+    t.field({
+      type: display,
+      nullable: true,
+      args: { id: idArgument(t.arg, 'display', id) },
+      description: 'One display by its own id, for Admins; null when this tenant has none of that id.',
+      resolve: (_root, { id }, { context, viewer }) =>
+        displays.getDevice(context.db, viewer, id).catch((error: unknown) => {
+          if (error instanceof NotFound) return null;
+          throw error;
+        }),
+    }),
+  );
   const pairInput = bodyType(builder, 'PairDisplayInput', wire.newDisplay);
   const changeInput = bodyType(builder, 'ChangeDisplayInput', wire.displayChanges);
   const union = (name: string) => ({ name, description: 'The display, or why not.' });

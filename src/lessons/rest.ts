@@ -1,17 +1,20 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { readPage } from '../db/paging.ts';
+import { NotFound } from '../errors.ts';
 import { toFields } from '../fields.ts';
 import { flag, paging, waitSeconds } from '../query-parameters.ts';
 import { requestBody } from '../rest/body.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { type DescribedAnswer, type RestCall, readIdempotencyKey, route } from '../rest/route.ts';
+import { storableText } from '../storable.ts';
 import * as lessons from './service.ts';
 import * as wire from './wire.ts';
 
 const path = '/v2.0/jobs';
 
 const batchParams = z.object({ batchId: z.uuid().meta({ description: 'The BatchId of the 202.' }) });
+const key = (description: string) => storableText.min(1).max(wire.longestKey).meta({ description });
 const forDisplays = { 403: 'A display reads no lessons.' };
 const forImporters = {
   403: 'Only an Importer or an Admin sends and cancels lessons, and `OnConflict=Displace` is for them alone; Users send lessons where the tenant parameter `UsersMayImport` is true.',
@@ -146,6 +149,20 @@ export const routes = [
     handle: async ({ db }, { viewer, query }) => {
       const page = readPage(lessons.lessonList, query.Limit, query.Cursor);
       return listAnswer(await lessons.listLessons(db, viewer, toFields(query), page), wire.toLessonRecord);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v2.0/lessons/:JobID/:LektionId',
+    summary: 'Read a lesson',
+    description: 'One lesson of a job. Of a private one others see only that its room is taken.',
+    params: z.object({ JobID: key('The JobID of its job.'), LektionId: key('Its id in the job.') }),
+    answers: { 200: described('The lesson.', wire.lessonRecord, wire.examples.lessons.Items[0]) },
+    problems: forDisplays,
+    handle: async ({ db }, { viewer, params }) => {
+      const found = await lessons.findLesson(db, viewer, { jobID: params.JobID, lektionId: params.LektionId });
+      if (!found) throw new NotFound('There is no lesson of this LektionId in a job of this JobID.');
+      return { status: 200, body: wire.toLessonRecord(found) };
     },
   }),
   route({

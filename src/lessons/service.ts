@@ -32,6 +32,8 @@ export { forgetOldBatches, recoverBatches, runNextBatch } from './runs.ts';
 export { examineSpool } from './spool.ts';
 export { findLessonsNaming, removeTeachers } from './teachers.ts';
 export {
+  findJob,
+  findLesson,
   getBookingOf,
   jobList,
   type Lesson,

@@ -69,6 +69,25 @@ export const addTimetable: AddTypes = (builder) => {
     }),
   );
   builder.queryFields((t) => ({
+    lessonJob: t.field({
+      type: job,
+      nullable: true,
+      args: { jobKey: t.arg.string({ required: true, description: 'The `jobKey` of the job.', validate: key }) },
+      description: 'One job without its lessons; null when this tenant has none of that key.',
+      resolve: async (_root, { jobKey }, { context, viewer }) =>
+        (await lessons.findJob(context.db, viewer, jobKey)) ?? null,
+    }),
+    lesson: t.field({
+      type: lesson,
+      nullable: true,
+      args: {
+        jobKey: t.arg.string({ required: true, description: 'The `jobKey` of its job.', validate: key }),
+        lessonKey: t.arg.string({ required: true, description: 'Its id in the job.', validate: key }),
+      },
+      description: 'One lesson; null when this tenant has none of these keys.',
+      resolve: async (_root, { jobKey, lessonKey }, { context, viewer }) =>
+        (await lessons.findLesson(context.db, viewer, { jobID: jobKey, lektionId: lessonKey })) ?? null,
+    }),
     lessonJobs: t.field({
       type: jobConnection,
       args: {

@@ -65,6 +65,7 @@ export const lessonList: List<Lesson, LessonKey> = {
 
 export type LessonFilter = Questions & {
   jobID?: string | undefined;
+  lektionId?: string | undefined;
   /** In any case; may name rooms of several locations. */
   ressourceName?: string | undefined;
   /** Lessons that overlap [from, to). */
@@ -183,6 +184,17 @@ export async function listLessonsOf(
   return toPage(lessonList, toLessons(viewer, rows), page.limit);
 }
 
+/** @throws Forbidden for a display */
+export const findJob = async (db: Database, viewer: Viewer, jobID: string): Promise<LessonJob | undefined> =>
+  (await listJobs(db, viewer, { jobID }, { limit: 1, after: undefined })).items[0];
+
+/** @throws Forbidden for a display */
+export const findLesson = async (
+  db: Database,
+  viewer: Viewer,
+  which: { jobID: string; lektionId: string },
+): Promise<Lesson | undefined> => (await listLessons(db, viewer, which, { limit: 1, after: undefined })).items[0];
+
 /** The booking of a lesson, which coupled lessons share. */
 export const getBookingOf = (db: Database, viewer: Viewer, { bookingId }: Lesson) => getBooking(db, viewer, bookingId);
 
@@ -202,7 +214,7 @@ export function selectLessons(
   { limit, after }: PageRequest<LessonKey>,
 ): RawBuilder<LessonRow> {
   const { mandatorId } = viewer;
-  const { jobID, ressourceName, from, to, status, jobOf, bookingOf } = filter;
+  const { jobID, lektionId, ressourceName, from, to, status, jobOf, bookingOf } = filter;
   const isDescending = filter.order === 'Descending';
   const isFound = asks(filter) && from !== undefined && to !== undefined;
   const most = sql`${limit + 1}::int`;
@@ -214,6 +226,7 @@ export function selectLessons(
   const wanted = sql`
     ${from ? sql`and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - interval '24 hours'` : sql``}
     ${to ? sql`and lesson.beginn < ${to}` : sql``}
+    ${lektionId === undefined ? sql`` : sql`and lesson.lektion_id = ${lektionId}`}
     ${status ? sql`and lesson.status = any(${[...status]})` : sql``}
     ${isFound ? sql`and ${lessonAnswers(viewer, { from, to }, filter)} ${amongVisible(viewer)}` : sql``}
     ${after ? sql`and (lesson.beginn, lesson.job, lesson.lektion_id) ${isDescending ? sql`<` : sql`>`} (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint, ${after[2]})` : sql``}`;

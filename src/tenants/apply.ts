@@ -226,7 +226,9 @@ async function writeRecords<Record extends Planned>(
     const changed = stale.map((record) => ({ id: record.stored!.id, ...columnsOf(record) }));
     await sql`
       update ${table} as stored set ${sql.join(set)} from ${rows(changed)}
-      where stored.mandator_id = ${mandatorId} and stored.id = row.id`.execute(trx);
+      where stored.mandator_id = ${mandatorId} and stored.id = row.id`
+      .execute(trx)
+      .catch(refuseDuplicate(noun));
   }
   return records.map((record) => made.get(record) ?? record.stored!.id);
 }
@@ -235,6 +237,8 @@ const refuseDuplicate =
   ({ kind, name }: Noun) =>
   (error: unknown): never => {
     throw codeOf(error) === '23505'
-      ? new Conflict(`A ${kind.toLowerCase()} with a ${name} of the file has just been made; apply the file again.`)
+      ? new Conflict(
+          `A ${kind.toLowerCase()} with a ${name} of the file has just been made, or a TeacherCode is another person’s; apply the file again, or change the code.`,
+        )
       : error;
   };

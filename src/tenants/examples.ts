@@ -34,6 +34,7 @@ export const person = {
   Email: 'ada@demo.example',
   TimeZone: 'Europe/Zurich',
   Role: 'Admin',
+  TeacherCode: 'LOV',
   Active: true,
   ErasedAt: null,
   Version: 1,
@@ -43,6 +44,7 @@ export const newPerson = {
   Email: 'grace@demo.example',
   TimeZone: 'Europe/Zurich',
   Role: 'User',
+  TeacherCode: 'HOP',
 };
 export const personChanges = { TimeZone: 'Asia/Tokyo' };
 

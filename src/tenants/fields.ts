@@ -60,4 +60,8 @@ export const personFields = {
   Email: text(254).pipe(z.email('must be an e-mail address')),
   TimeZone: timeZone,
   Role: role,
+  TeacherCode: text(200).nullable(),
 };
+
+/** What a new person has where nothing is said. */
+export const personDefaults = { TeacherCode: null };

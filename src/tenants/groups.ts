@@ -1,6 +1,6 @@
 /** Groups of persons, which policies name: Admins read and write them, and each person reads its own. */
 import { sql } from 'kysely';
-import { checkAdmin, checkGroupReader } from '../access.ts';
+import { checkAdmin, checkPersonReader } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
@@ -46,7 +46,7 @@ export async function listGroups(
   { personId, name }: GroupFilter,
   { limit, after }: PageRequest,
 ): Promise<Page<Group>> {
-  checkGroupReader(viewer, personId);
+  checkPersonReader(viewer, personId);
   const isIn = sql<boolean>`exists (
     select from person_group_member as member
     where member.mandator_id = person_group.mandator_id and member.group_id = person_group.id

@@ -1,5 +1,5 @@
 /** The kinds of records of a tenant file, and how their members are stored. Who adds a member adds it to `fields.ts` alone. */
-import { locationFields, personFields, resourceDefaults, resourceFields } from './fields.ts';
+import { locationFields, personDefaults, personFields, resourceDefaults, resourceFields } from './fields.ts';
 
 /** Members of a record, by their names in the file. */
 export type RecordMembers = Readonly<Record<string, unknown>>;
@@ -42,7 +42,7 @@ export const personNoun: Noun = {
   name: 'Email',
   keyFunction: 'lower',
   members: [...Object.keys(personFields), 'Active'],
-  defaults: { Active: true },
+  defaults: { ...personDefaults, Active: true },
 };
 
 /** `CheckInMinutes` is kept in `check_in_minutes`. */

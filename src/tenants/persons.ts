@@ -17,6 +17,7 @@ export type PersonRecord = {
   email: string;
   timeZone: string;
   role: Viewer['role'];
+  teacherCode: string | null;
   active: boolean;
   /** Its name and address are no longer its own then. */
   erasedAt: Date | null;
@@ -39,14 +40,14 @@ export type PersonFilter = {
 export const personList: List<PersonRecord> = { name: 'persons', key: idKey, keyOf: ({ id }) => id };
 
 const columns = [
-  ...(['id', 'name', 'email', 'time_zone as timeZone', 'role', 'active'] as const),
+  ...(['id', 'name', 'email', 'time_zone as timeZone', 'role', 'teacher_code as teacherCode', 'active'] as const),
   ...(['erased_at as erasedAt', 'version'] as const),
 ] as const;
 const kind: RecordKind = {
   table: 'person',
   noun: 'person',
   columns,
-  taken: 'Another person has this e-mail address already.',
+  taken: 'Another person has this e-mail address or TeacherCode already.',
 };
 
 const personsOf = (db: Database, { mandatorId }: Pick<Viewer, 'mandatorId'>) =>
@@ -101,6 +102,13 @@ export async function getOwnPerson(db: Database, { mandatorId, personId }: Viewe
   const own = await personById(db, mandatorId, personId);
   if (!own) throw noRecord(kind);
   return own;
+}
+
+/** How lessons name a person. @throws NotFound, also for a person of another tenant */
+export async function getTeacherCode(db: Database, { mandatorId }: Viewer, personId: number): Promise<string | null> {
+  const found = await personById(db, mandatorId, personId);
+  if (!found) throw noRecord(kind);
+  return found.teacherCode;
 }
 
 /** @throws Forbidden */
@@ -174,6 +182,7 @@ const erasedMembers = (id: number): Omit<PersonRecord, 'id' | 'version'> => ({
   email: `erased-${id}@erased.invalid`,
   timeZone: 'UTC',
   role: 'User',
+  teacherCode: null,
   active: false,
   erasedAt: new Date(),
 });

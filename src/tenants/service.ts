@@ -37,6 +37,7 @@ export {
   getOwnPerson,
   getPerson,
   getPersonById,
+  getTeacherCode,
   listPersons,
   listPersonsOf,
   type PersonRecord,

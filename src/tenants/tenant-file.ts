@@ -137,6 +137,7 @@ export function readTenantFile(json: unknown): TenantFile {
       listDuplicates(json, ['Locations', index, 'Resources'], 'Name'),
     ),
     ...listDuplicates(json, ['Persons'], 'Email'),
+    ...listDuplicates(json, ['Persons'], 'TeacherCode'),
   ];
   if (result.success && errors.length === 0) return result.data;
   throw new InvalidInput(errors.map(({ message }) => message).join('\n'), errors);

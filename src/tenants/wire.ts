@@ -1,8 +1,8 @@
 /** Master data on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { flag, id, maybeInstant, positive, recordOf, sentId, text } from '../fields.ts';
+import { flag, id, maybeInstant, maybeText, positive, recordOf, sentId, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
-import { locationFields, personFields, resourceDefaults, resourceFields, role } from './fields.ts';
+import { locationFields, personDefaults, personFields, resourceDefaults, resourceFields, role } from './fields.ts';
 import type { Location } from './locations.ts';
 import type { PersonRecord } from './persons.ts';
 import type { Resource } from './resources.ts';
@@ -33,6 +33,8 @@ const told = {
     Email: 'Unique in the tenant, in whatever case.',
     TimeZone: 'IANA name of the zone of this person.',
     Role: 'What this person may do.',
+    TeacherCode:
+      'How lessons name this person among their Lehrpersonen; unique in the tenant, in whatever case, and null for who does not teach.',
     Active: 'Whether the credentials of this person count; persons are retired, never deleted.',
   },
 };
@@ -70,6 +72,7 @@ export const personRecord = z
     Email: text(254, told.person.Email),
     TimeZone: text(64, told.person.TimeZone),
     Role: role.meta({ description: told.person.Role }),
+    TeacherCode: maybeText(200, told.person.TeacherCode),
     Active: flag(told.person.Active),
     ErasedAt: maybeInstant(
       'When this person was erased, for good: name and address are no longer its own. Null otherwise.',
@@ -132,7 +135,9 @@ export const locationChanges = z
   .partial()
   .meta({ id: 'LocationChanges', description: 'What to change.' });
 
-export const newPerson = z.strictObject(personMembers).meta({ id: 'NewPerson', description: 'A person to be made.' });
+export const newPerson = z
+  .strictObject({ ...personMembers, TeacherCode: personMembers.TeacherCode.default(personDefaults.TeacherCode) })
+  .meta({ id: 'NewPerson', description: 'A person to be made.' });
 export const personChanges = z
   .strictObject({ ...personMembers, Active: flag(told.person.Active) })
   .partial()

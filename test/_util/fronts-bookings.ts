@@ -24,10 +24,21 @@ export type BookingQuery = Paging & {
   changedAfter?: string;
 };
 
+export type TimetableQuery = Paging & {
+  klasse?: string;
+  lehrperson?: string;
+  resourceId?: string;
+  personId?: string;
+  from?: string;
+  to?: string;
+  order?: string;
+};
+
 export type BookingCalls = {
   book: { input: object; idempotencyKey?: string };
   booking: Named;
   bookings: BookingQuery;
+  timetable: TimetableQuery;
   changeBooking: Named & {
     version?: number;
     input: object;
@@ -64,6 +75,8 @@ export function bookingRequest({ name, args }: BookingCall): Request {
       return { route: `GET ${path}/:id` };
     case 'bookings':
       return { route: `GET ${path}`, query: args };
+    case 'timetable':
+      return { route: 'GET /v1.0/timetable', query: args };
     case 'changeBooking': {
       const { id: _, version, input, ...query } = args;
       return { route: `PATCH ${path}/:id`, version, body: input, query };
@@ -143,6 +156,19 @@ export async function askBooking({ name, args }: BookingCall, asking: Asking): P
           ...pageOf({ limit, cursor } as Paging),
         },
         ({ bookings }) => listOf(bookings as object),
+      );
+    }
+    case 'timetable': {
+      const { limit, cursor, order, ...filter } = args;
+      return await ask(
+        'Query.timetable',
+        operations.ReadTimetableDocument,
+        {
+          filter: inEnglish(filter),
+          ...(order && { order: order as operations.SortOrder }),
+          ...pageOf({ limit, cursor } as Paging),
+        },
+        ({ timetable }) => listOf(timetable as object),
       );
     }
     case 'changeBooking': {

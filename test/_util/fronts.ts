@@ -53,6 +53,8 @@ export type Calls = BookingCalls &
     cancel: { id: string };
     jobs: Paging & { jobID?: string };
     lessons: LessonQuery;
+    lesson: { jobID: string; lektionId: string };
+    job: { jobID: string };
   };
 export type Call = { [Name in keyof Calls]: { name: Name; args: Calls[Name] } }[keyof Calls];
 
@@ -138,6 +140,7 @@ function restRequest(call: Call): Request {
       return { route: 'POST /v2.0/jobs/batches/:batchId/cancel' };
     case 'batches':
       return { route: 'GET /v2.0/jobs/batches', query: args };
+    case 'job':
     case 'jobs':
       return { route: 'GET /v2.0/jobs', query: args };
     case 'lessons':
@@ -147,6 +150,8 @@ function restRequest(call: Call): Request {
     case 'usage':
     case 'organizers':
       return reportRequest(call as ReportCall);
+    case 'lesson':
+      return { route: 'GET /v2.0/lessons/:JobID/:LektionId' };
     default:
       return isMasterData(call) ? masterDataRequest(call) : bookingRequest(call as BookingCall);
   }
@@ -163,14 +168,18 @@ export function restFront(options: { contract: Contract; mandator: string; casin
   return async function ask(call, credential, wrong): Promise<unknown> {
     const { route, query = {}, body, key, version } = restRequest(call);
     const [method = '', template = ''] = route.split(' ');
-    const id = 'id' in call.args ? call.args.id : '';
+    const named = Object.entries(call.args) as [string, unknown][];
+    const textOf = (parameter: string) => {
+      const own = named.find(([name]) => parameter === `:${upperFirst(name)}`) ?? named.find(([name]) => name === 'id');
+      return encodeURIComponent(String(own?.[1] ?? ''));
+    };
     const parameters = new URLSearchParams(
       Object.entries(spelled(query) as Tree).flatMap(([name, value]) =>
         [value].flat().map((one) => [name, String(one)]),
       ),
     );
     const answer = await contract.fetch(
-      `/${mandator}/api${template.replace(/:\w+/, id)}?${parameters}`,
+      `/${mandator}/api${template.replaceAll(/:\w+/g, textOf)}?${parameters}`,
       {
         method,
         headers: {
@@ -188,6 +197,7 @@ export function restFront(options: { contract: Contract; mandator: string; casin
     used.add(route);
     for (const name of Object.keys(query)) used.add(`${route} ?${upperFirst(name)}`);
     const result = neutralNames(await answer.json(), casing);
+    if (call.name === 'job') return orNotFound((result as { items: unknown[] }).items[0], (found) => found);
     return call.name === 'end' && !hasEnded(result) ? await ask(call, credential, wrong) : result;
   };
 }
@@ -346,6 +356,14 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
           ({ lessons }) => listOf(lessons as Page),
         );
       }
+      case 'job':
+        return await ask('Query.lessonJob', operations.ReadLessonJobDocument, inEnglish(args), ({ lessonJob }) =>
+          orNotFound(lessonJob, (found) => found),
+        );
+      case 'lesson':
+        return await ask('Query.lesson', operations.ReadLessonDocument, inEnglish(args), ({ lesson }) =>
+          orNotFound(lesson, (found) => found),
+        );
       default: {
         const asking: Asking = {
           ...{ ask, pageOf, orNotFound },

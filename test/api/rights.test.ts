@@ -82,6 +82,20 @@ beforeAll(async () => {
   ids['booking'] = (await member.post('/bookings', booking)).body['Id'] as number;
   const token = await member.post(`/resources/${room!.id}/calendar-tokens`, {});
   ids['token'] = token.body['Id'] as number;
+  ids['timetable token'] = (await member.post('/timetable/calendar-tokens', {})).body['Id'] as number;
+  await sql`
+    with job as (
+      insert into lesson_job (mandator_id, job_id, batch_id, created_by)
+      values (${tenant.mandatorId}, 'text', gen_random_uuid(), ${tenant.person('Admin').id}) returning id
+    ), taken as (
+      insert into booking (mandator_id, resource_id, kind, status, origin, occupied)
+      select ${tenant.mandatorId}, ${room!.id}, 'Lesson', 'Confirmed', 'Import', tstzrange(at, at + interval '1 hour')
+      from (select now() + interval '3 days' as at) as slot returning id, lower(occupied) as begin, upper(occupied) as end
+    )
+    insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status)
+    select ${tenant.mandatorId}, job.id, 'text', taken.id, ${room!.id}, taken.begin, taken.end, 'Geplant'
+    from job cross join taken`.execute(db);
+  Object.assign(ids, { JobID: 'text', LektionId: 'text' });
   const clerk = await person('clerk');
   tokens.set('User of the office', await signIn({ ...tenant, person: () => clerk }));
   const makeGroup = async (name: string, memberId: number) =>
@@ -122,6 +136,8 @@ afterAll(() => service.stop());
 function nounOf(name: string, where: string): string {
   if (where === 'erasePerson' || where.endsWith('/erasure')) return 'erased';
   if (name === 'calendarId' || (/^id$/i.test(name) && /holiday/i.test(where))) return 'holidayCalendar';
+  if (where.includes('/timetable/')) return 'timetable token';
+  if (name === 'JobID' || name === 'LektionId') return name;
   if (/^may[A-Z]/.test(name)) return 'group';
   if (name.endsWith('Members') || name === 'organizerId') return 'person';
   const ofName = (text: string) =>
@@ -161,7 +177,7 @@ for (const [template, item] of Object.entries(document.paths))
             ids[
               nounOf(
                 parameter,
-                template.endsWith('/erasure')
+                /\/erasure$|\/timetable\//.test(template)
                   ? template
                   : (template.slice(0, template.indexOf(hole)).split('/').at(-2) ?? ''),
               )

@@ -49,14 +49,17 @@ const query = `subscription ($filter: BookingFilter!, $after: String) {
   bookings(filter: $filter, after: $after) { cursor serverTime bookings { id resourceId subject status } }
 }`;
 
+/** The same of a timetable. */
+const ofTimetable = query.replace('BookingFilter!', 'TimetableFilter').replace('  bookings(', '  bookings: timetable(');
+
 /** A real client's stream with its frames. */
-function watch(transport: Transport, filter: object, after?: string, token = 'user') {
+function watch(transport: Transport, filter: object, after?: string, token = 'user', document = query) {
   const client = transport === 'sse' ? service.sse(token) : service.ws(token);
   open.push(() => client.dispose());
   const frames: Frame[] = [];
   const errors: NonNullable<Answer<unknown>['errors']> = [];
   client.subscribe<{ bookings: Frame }>(
-    { query, variables: { filter, after } },
+    { query: document, variables: { filter, after } },
     {
       next(result) {
         const { data, errors: failed } = result as unknown as Answer<{ bookings: Frame }>;
@@ -180,6 +183,23 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
     expect([told(asked), told(other)]).toEqual([
       [[], [id], [id]],
       [[], [id]],
+    ]);
+  });
+
+  test('of a timetable are new ones that belong there, and all that change', async () => {
+    const mine = watch(transport, {}, undefined, 'user', ofTimetable);
+    const ofRoom = watch(transport, { resourceId: String(room(1)) }, undefined, 'user', ofTimetable);
+    const ofClass = watch(transport, { class: '3a' }, undefined, 'user', ofTimetable);
+    await greeted(mine, ofRoom, ofClass);
+    const [elsewhere] = await insert();
+    const [here] = await insert({ in: room(1) });
+    await until(() => ofRoom.frames.length === 2);
+    await update(elsewhere, `organizer_id = ${tenant.person('User').id}`);
+    await until(() => [mine, ofClass].every(({ frames }) => frames.length === 2));
+    expect([mine, ofRoom, ofClass].map(told)).toEqual([
+      [[], [elsewhere]],
+      [[], [here]],
+      [[], [elsewhere]],
     ]);
   });
 

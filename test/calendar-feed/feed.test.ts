@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import ICAL from 'ical.js';
 import { sql } from 'kysely';
 import nodeIcal, { type VEvent } from 'node-ical';
-import { listForResource } from '../../src/bookings/service.ts';
+import { listForFeed } from '../../src/bookings/service.ts';
 import type { Viewer } from '../../src/context.ts';
 import { createPin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
@@ -357,8 +357,8 @@ describe('GET resources/{id}/calendar.ics', () => {
     let more = 0;
     const list = async (most: number) => {
       const pages: number[] = [];
-      const wanted = { resourceId: room, from: inDays(0), to: inDays(9), most };
-      for await (const page of listForResource(service.context.db, viewer, wanted)) {
+      const wanted = { resourceId: [room], from: inDays(0), to: inDays(9), most };
+      for await (const page of listForFeed(service.context.db, viewer, wanted)) {
         pages.push(page.length);
         // The list reads one snapshot, so it must not show this booking.
         await book(room, { start: inDays(8, 5 * ++more), end: inDays(8, 5 * more + 5) });
@@ -463,7 +463,7 @@ describe('calendar-tokens', () => {
       201,
       'no-store',
       {
-        ...{ Id: expect.any(Number), ResourceId: room, PersonId, Label: 'Phone' },
+        ...{ Id: expect.any(Number), Klasse: null, Lehrperson: null, ResourceId: room, PersonId, Label: 'Phone' },
         ...{ CreatedAt: expect.any(String), RevokedAt: null, LastUsedAt: null },
       },
     ]);
@@ -608,4 +608,126 @@ test('429 past the limit of a token, and past that of wrong ones from an address
   expect(logged).toHaveLength(10);
   expect(lines.join('')).not.toContain(Token);
   expect(lines.join('')).not.toContain(spare);
+});
+
+describe('calendars of timetables', () => {
+  type Taught = { teachers: string[]; subject: string; status?: string; isPrivate?: boolean; origin?: object };
+  const tokens = '/timetable/calendar-tokens';
+  let room: number;
+  let lessons = 0;
+  let teacherId: number;
+  let teacher: MasterData;
+
+  /** A lesson of class 3a, by the user's import. */
+  async function teach(days: number, { teachers, subject, status = 'Geplant', isPrivate = false, origin }: Taught) {
+    const { db } = service.context;
+    const { mandatorId } = service.tenant;
+    const id = await book(room, { start: inDays(days), subject, isPrivate });
+    await sql`update booking set kind = 'Lesson', status = ${status === 'Entfaellt' ? 'Cancelled' : 'Confirmed'}
+      where id = ${id}`.execute(db);
+    await sql`
+      with job as (
+        insert into lesson_job (mandator_id, job_id, batch_id, created_by)
+        values (${mandatorId}, ${`J-${++lessons}`}, gen_random_uuid(), ${service.tenant.person('User').id}) returning id)
+      insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, fach, klassen,
+        lehrpersonen, privat, ursprung)
+      select ${mandatorId}, job.id, 'L', ${id}, ${room}, ${inDays(days)}, ${inDays(days, 60)}, ${status}, ${subject},
+        '{3a}', ${teachers}, ${isPrivate}, ${origin ? JSON.stringify(origin) : null}::jsonb from job`.execute(db);
+    return id;
+  }
+
+  beforeAll(async () => {
+    room = await makeRoom('T 1');
+    ({ id: teacherId, caller: teacher } = await addUser('O. Teacher'));
+    expect((await admin.patch(`/persons/${teacherId}`, { TeacherCode: 'OTT' })).status).toBe(200);
+    const was = { RessourceName: 'T 0', Lehrpersonen: ['Emmy Noether'], Fach: 'Chemie' };
+    await teach(1, { teachers: ['ott', 'X'], subject: 'Mathematik' });
+    await teach(2, { teachers: ['OTT'], subject: 'Physik', status: 'Entfaellt' });
+    const [Beginn, Ende] = [inDays(2, 5), inDays(2, 65)].map((at) => at.toISOString());
+    await teach(3, { teachers: ['OTT'], subject: 'Chemie', status: 'Vertretung', origin: { ...was, Beginn, Ende } });
+    await teach(4, { teachers: ['OTT'], subject: 'Geheim', isPrivate: true });
+    await teach(5, { teachers: ['X'], subject: 'Musik' });
+    await book(room, { start: inDays(6), organizerId: teacherId });
+  });
+
+  const make = async (caller: MasterData, body: object) => {
+    const answer = await caller.post(tokens, body);
+    expect(answer.status).toBe(201);
+    return answer.body as { Id: number; Url: string };
+  };
+  const summaries = async (url: string) => [...(await readEvents(url)).events.values()].map(({ summary }) => summary);
+
+  test('my own: my bookings, and the lessons that name me; what has changed of them is said', async () => {
+    const { Url } = await make(teacher, { Label: 'Phone' });
+    expect(Url).toMatch(/\/timetable\/calendar\.ics\?token=[\w-]{32}$/);
+    const { text, events } = await readEvents(Url);
+    expect([...events.values()].map(({ summary, status }) => [summary, status])).toEqual([
+      ['Mathematik', 'CONFIRMED'],
+      ['Entfällt: Physik', 'CANCELLED'],
+      ['Vertretung, Verlegt: Chemie', 'CONFIRMED'],
+      ['Belegt', 'CONFIRMED'],
+      ['Sitzung', 'CONFIRMED'],
+    ]);
+    expect([...events.values()][2]?.['description']).toMatch(
+      /^Klassen: 3a\nLehrpersonen: OTT\nUrsprünglich: .+, T 0, Emmy Noether$/,
+    );
+    expect(text).toContain('X-WR-CALNAME:O. Teacher');
+    const own = await fetch(Url.replace(/\?.*/, ''), { headers: { Authorization: `Bearer ${teacher.token}` } });
+    expect([own.status, await own.text()]).toEqual([200, text]);
+    const etag = own.headers.get('etag') ?? '';
+    expect((await fetch(Url, { headers: { 'If-None-Match': etag } })).status).toBe(304);
+  });
+
+  test('of a class or a teacher: as who made the token sees it, without what that person may not see', async () => {
+    const ofClass = await make(teacher, { Klasse: '3A' });
+    expect(await summaries(ofClass.Url)).toEqual([
+      ...['Mathematik', 'Entfällt: Physik', 'Vertretung, Verlegt: Chemie', 'Musik'],
+    ]);
+    expect(await summaries((await make(user, { Klasse: '3a' })).Url)).toContain('Geheim');
+    const ofTeacher = await make(user, { Lehrperson: 'x' });
+    expect(await summaries(ofTeacher.Url)).toEqual(['Mathematik', 'Musik']);
+    const ofResource = await makeToken(room);
+    const wrong = [
+      ofClass.Url.replace('klasse=3A', 'klasse=3a'),
+      ofClass.Url.replace('klasse', 'lehrperson'),
+      ofClass.Url.replace('klasse=3A&', ''),
+      ofTeacher.Url.replace('?', '?klasse=3A&'),
+      ofResource.Url.replace(`resources/${room}`, 'timetable'),
+      ofClass.Url.replace('timetable', `resources/${room}`),
+    ];
+    for (const url of wrong) expect([url, (await fetch(url)).status]).toEqual([url, 401]);
+  });
+
+  test('tokens are listed and revoked by who made them, and by Admins', async () => {
+    const { Id, Url } = await make(teacher, { Lehrperson: 'OTT' });
+    const listed = async (caller: MasterData) =>
+      ((await caller.get(`${tokens}?Limit=200`)).body['Items'] as Tree[]).find((token) => token['Id'] === Id);
+    const record = { ResourceId: null, Klasse: null, Lehrperson: 'OTT', PersonId: teacherId };
+    expect(await Promise.all([teacher, admin, user].map(listed))).toMatchObject([record, record]);
+    expect((await user.send('DELETE', `${tokens}/${Id}`)).status).toBe(404);
+    expect((await teacher.send('DELETE', `/resources/${room}/calendar-tokens/${Id}`)).status).toBe(404);
+    expect((await teacher.send('DELETE', `${tokens}/${Id}`)).status).toBe(204);
+    expect((await fetch(Url)).status).toBe(401);
+    expect((await teacher.post(tokens, { Klasse: '3a', Lehrperson: 'X' })).status).toBe(400);
+    expect((await teacher.post(tokens, { Klasse: '' })).status).toBe(422);
+    expect((await teacher.post(tokens, { PersonId: 1 })).status).toBe(422);
+    expect((await display.post(tokens, {})).status).toBe(403);
+  });
+
+  test('the twins of GraphQL do the same, up to 20 tokens', async () => {
+    const { caller } = await addUser('Twin');
+    const makes = `mutation ($klasse: String) { result: createTimetableToken(class: $klasse, label: "L") {
+      ... on CalendarTokenCreated { url record { id resourceId klasse: class lehrperson: teacher } } ... on Problem { code } } }`;
+    const { data } = await caller.ask(makes, { klasse: '3a' });
+    const { url, record } = data!['result'] as { url: string; record: { id: string } };
+    expect(record).toEqual({ id: expect.any(String), resourceId: null, klasse: '3a', lehrperson: null });
+    expect(await summaries(url)).toContain('Musik');
+    const list = await caller.ask('{ timetableTokens { nodes { id klasse: class } } }');
+    expect(list.data).toEqual({ timetableTokens: { nodes: [{ id: record.id, klasse: '3a' }] } });
+    for (let count = 1; count < 20; count++) await make(caller, {});
+    expect((await caller.ask(makes)).data).toEqual({ result: { code: 'Conflict' } });
+    await caller.ask('mutation ($id: ID!) { revokeCalendarToken(id: $id) { __typename } }', record);
+    expect((await fetch(url)).status).toBe(401);
+    expect((await caller.ask(makes)).data).toMatchObject({ result: { record: { klasse: null } } });
+  });
 });

@@ -37,7 +37,7 @@ describe('GET persons/me', () => {
     for (const caller of [admin, user, display]) {
       const { status, body, headers } = await caller.get('/persons/me', { 'X-JsonPropertyFormat': 'camel' });
       expect([status, headers.get('etag')]).toEqual([200, '"1"']);
-      const { data } = await caller.ask('{ me { id name email timeZone role active erasedAt version } }');
+      const { data } = await caller.ask('{ me { id name email timeZone role teacherCode active erasedAt version } }');
       expect(data?.['me']).toEqual({ ...body, id: String(body['id']) });
     }
   });

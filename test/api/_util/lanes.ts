@@ -135,6 +135,7 @@ async function makeLaneTenant(service: Service, mandator: string) {
       mandator_id: mandatorId,
       name: 'Colleague',
       email: 'c@c.example',
+      teacher_code: 'E. Nöther',
       time_zone: 'UTC',
       role: 'User',
     })

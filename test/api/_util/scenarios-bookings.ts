@@ -15,12 +15,15 @@ import {
   hourOf,
   items,
   job,
+  jobOf,
+  lessonOf,
   lessons,
   page,
   type Row,
   refused,
   release,
   slot,
+  timetable,
   undo,
 } from './scenarios.ts';
 
@@ -35,7 +38,7 @@ const occupied = (bookingId: string, from: number, to: number, more: object = {}
 
 /** One call of each kind, none of which is meant to come to anything. */
 export const everyBookingCall = [
-  ...[book(hourOf('room R001', 9)), booking(unknown), bookings(), change(unknown, {}, { version: 1 })],
+  ...[book(hourOf('room R001', 9)), booking(unknown), bookings(), timetable(), change(unknown, {}, { version: 1 })],
   ...[cancelBooking(unknown), checkIn(unknown), release(unknown), extend(unknown, 5), undo(unknown, 1)],
   decide(unknown, 'Approved', { version: 1 }),
 ];
@@ -369,6 +372,61 @@ export const bookingScenarios: Record<string, Row[]> = {
     [bookings({ search: '(!)' }), refused('BAD_USER_INPUT')],
     [lessons({ klasse: '' }), refused('BAD_USER_INPUT')],
     [lessons({ klasse: '1a', from: slot(0), to: slot(0, 367) }), refused('BAD_USER_INPUT')],
+  ],
+
+  'timetables of a class, a teacher, a room and a person; one lesson, one job': [
+    [
+      create([
+        job(
+          'J-1',
+          {
+            ...{ lektionId: 'L-1', ressourceName: 'R001', beginn: slot(9), ende: slot(10), fach: 'Mathematik' },
+            ...{ klassen: ['1a'], lehrpersonen: ['E. NÖTHER', 'X'] },
+          },
+          {
+            ...{ lektionId: 'L-2', ressourceName: 'R002', beginn: slot(10), ende: slot(11), fach: 'Physik' },
+            ...{ klassen: ['1a'], lehrpersonen: ['A. Turing'], status: 'Entfaellt' },
+          },
+          {
+            ...{ lektionId: 'L-3', ressourceName: 'R001', beginn: slot(11), ende: slot(12), fach: 'Chemie' },
+            ...{ klassen: ['1a'], lehrpersonen: ['E. Nöther'], privat: true },
+          },
+        ),
+      ]),
+      done(),
+    ],
+    [book(hourOf('room R002', 13)), has({ id: 'booking 1' }), 'colleague'],
+    [timetable(onDay(0)), items({ subject: 'Mathematik' }, { subject: 'Belegt' }, { id: 'booking 1' }), 'colleague'],
+    [timetable({ ...onDay(0), personId: 'colleague' }), has({ nextCursor: null }), 'colleague'],
+    [timetable({ ...onDay(0), personId: 'colleague' }), refused('FORBIDDEN')],
+    [
+      timetable({ ...onDay(0), personId: 'colleague', order: 'Descending' }),
+      items({ id: 'booking 1' }, { subject: 'Chemie' }, { subject: 'Mathematik' }),
+      'admin',
+    ],
+    [timetable({ ...onDay(0), personId: unknown }), refused('NOT_FOUND'), 'admin'],
+    [timetable(onDay(0)), items()],
+    [
+      timetable({ ...onDay(0), klasse: '1A', limit: 1 }),
+      page('cursor 1', { subject: 'Mathematik', lektion: { klassen: ['1a'] } }),
+      'colleague',
+    ],
+    [
+      timetable({ ...onDay(0), klasse: '1A', cursor: 'cursor 1' }),
+      page(null, { subject: 'Physik', status: 'Cancelled', lektion: { status: 'Entfaellt' } }),
+      'colleague',
+    ],
+    [timetable({ ...onDay(0), lehrperson: 'a. turing' }), items({ subject: 'Physik' })],
+    [timetable({ ...onDay(0), resourceId: 'room R002' }), items({ subject: 'Physik' }, { id: 'booking 1' })],
+    [timetable({ resourceId: unknown }), refused('NOT_FOUND')],
+    [timetable({ klasse: '1a', lehrperson: 'X' }), refused('BAD_USER_INPUT')],
+    [timetable({ from: slot(0), to: slot(0, 367) }), refused('BAD_USER_INPUT')],
+    [lessonOf('J-1', 'L-1'), has({ lektionId: 'L-1', fach: 'Mathematik', ressourceName: 'R001' }), 'colleague'],
+    [lessonOf('J-1', 'L-3'), has({ titel: 'Belegt', fach: null, privat: true }), 'colleague'],
+    [lessonOf('J-1', 'L-9'), refused('NOT_FOUND')],
+    [lessonOf('J-9', 'L-1'), refused('NOT_FOUND')],
+    [jobOf('J-1'), has({ jobID: 'J-1', lessonCount: 3 })],
+    [jobOf('J-9'), { has: { failed: 'NOT_FOUND' } }],
   ],
 
   'a lesson is a booking that only its job changes': [

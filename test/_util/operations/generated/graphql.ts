@@ -61,7 +61,7 @@ export type BatchOptions = {
   validateOnly?: boolean | null | undefined;
 };
 
-/** Which bookings; members that are left out do not count. */
+/** Which ones; members that are left out do not count. */
 export type BookingFilter = {
   /** Only those that were made or changed after this instant. */
   changedAfter?: string | null | undefined;
@@ -487,6 +487,22 @@ export type TimeZoneSource =
   | 'Location'
   | 'Person';
 
+/** Whose timetable, your own when none is named. */
+export type TimetableFilter = {
+  /** The timetable of this class, in whatever case. REST: `Klasse`. */
+  class?: string | null | undefined;
+  /** Only what ends after this instant; now when left out. */
+  from?: string | null | undefined;
+  /** That of this person; of another one for Admins. */
+  personId?: string | number | null | undefined;
+  /** That of this resource. */
+  resourceId?: string | number | null | undefined;
+  /** That of this teacher, as lessons name it, in whatever case. REST: `Lehrperson`. */
+  teacher?: string | null | undefined;
+  /** Only what begins before this instant, at most 366 days after `from`; 31 days after it when left out. */
+  to?: string | null | undefined;
+};
+
 /** Which resources, and when; members that are left out do not count. */
 export type UsageInput = {
   /** Only those that have all of this. */
@@ -630,6 +646,16 @@ export type ListBookingsQueryVariables = Exact<{
 
 
 export type ListBookingsQuery = { bookings: { nodes: Array<{ id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type ReadTimetableQueryVariables = Exact<{
+  filter?: TimetableFilter | null | undefined;
+  order?: SortOrder | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type ReadTimetableQuery = { timetable: { nodes: Array<{ id: string, uid: string, resourceId: string, resourceName: string, locationId: string, subject: string | null, description: string | null, start: string, end: string, timeZone: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, seriesId: string | null, recurrenceRule: string | null, setupMinutes: number, teardownMinutes: number, createdAt: string, changedAt: string, version: number, organizer: { personId: string | null, displayName: string, email: string | null } | null, checkIn: { required: boolean, from: string, until: string, checkedInAt: string | null } | null, origin: { system: OriginSystem, batchId: string | null, mailItemId: string | null, jobID: string | null, lektionId: string | null }, lektion: { status: LessonStatus, fach: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null, createdBy: { personId: string, displayName: string } | null, decision: { verdict: Verdict, decidedAt: string, reason: string | null, decidedBy: { personId: string, displayName: string } | null } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type ChangeBookingMutationVariables = Exact<{
   id: string | number;
@@ -785,6 +811,21 @@ export type ListLessonsQueryVariables = Exact<{
 
 export type ListLessonsQuery = { lessons: { nodes: Array<{ status: LessonStatus, bookingId: string, lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, kopplungId: string | null, privat: boolean, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
 
+export type ReadLessonJobQueryVariables = Exact<{
+  jobKey: string;
+}>;
+
+
+export type ReadLessonJobQuery = { lessonJob: { lessonCount: number, batchId: string, createdAt: string, changedAt: string, jobID: string, bezeichnung: string | null, quelle: string | null, standort: string | null, bemerkung: string | null, createdBy: { personId: string, displayName: string } } | null };
+
+export type ReadLessonQueryVariables = Exact<{
+  jobKey: string;
+  lessonKey: string;
+}>;
+
+
+export type ReadLessonQuery = { lesson: { status: LessonStatus, bookingId: string, lektionId: string, jobID: string, beginn: string, ende: string, ressourceName: string, ressourceId: string, titel: string | null, fach: string | null, bemerkung: string | null, klassen: Array<string> | null, lehrpersonen: Array<string> | null, kopplungId: string | null, privat: boolean, ursprung: { ressourceName: string, lehrpersonen: Array<string> | null, fach: string | null, beginn: string, ende: string } | null } | null };
+
 export type ResourceMembersFragment = { id: string, locationId: string, name: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number };
 
 export type UpcomingMembersFragment = { bookings: number, series: number, blocks: number, lessons: number, mailItems: number, lastEnd: string | null };
@@ -820,7 +861,7 @@ export type ErasePersonMutation = { result:
     | { code: string, message: string }
     | { code: string, message: string }
     | { code: string, message: string }
-    | { id: string, name: string, email: string, timeZone: string, role: Role, active: boolean, erasedAt: string | null, version: number }
+    | { id: string, name: string, email: string, timeZone: string, role: Role, active: boolean, erasedAt: string | null, teacherCode: string | null, version: number }
     | { code: string, message: string }
     | { code: string, message: string }
    };
@@ -1817,6 +1858,84 @@ export const ListBookingsDocument = new TypedDocumentString(`
   changedAt
   version
 }`) as unknown as TypedDocumentString<ListBookingsQuery, ListBookingsQueryVariables>;
+export const ReadTimetableDocument = new TypedDocumentString(`
+    query ReadTimetable($filter: TimetableFilter, $order: SortOrder, $first: Int, $after: String) {
+  timetable(filter: $filter, order: $order, first: $first, after: $after) {
+    nodes {
+      ...BookingMembers
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment BookingMembers on Booking {
+  id
+  uid
+  resourceId
+  resourceName
+  locationId
+  subject
+  description
+  start
+  end
+  timeZone
+  status
+  kind
+  organizer {
+    personId
+    displayName
+    email
+  }
+  isPrivate
+  seriesId
+  recurrenceRule
+  setupMinutes
+  teardownMinutes
+  checkIn {
+    required
+    from
+    until
+    checkedInAt
+  }
+  origin {
+    system
+    batchId
+    jobID: jobKey
+    lektionId: lessonKey
+    mailItemId
+  }
+  lektion: lessonSummary {
+    fach: subject
+    klassen: classes
+    lehrpersonen: teachers
+    status
+    ursprung: origin {
+      ressourceName: resourceName
+      lehrpersonen: teachers
+      fach: subject
+      beginn: start
+      ende: end
+    }
+  }
+  createdAt
+  createdBy {
+    personId
+    displayName
+  }
+  decision {
+    verdict
+    decidedAt
+    decidedBy {
+      personId
+      displayName
+    }
+    reason
+  }
+  changedAt
+  version
+}`) as unknown as TypedDocumentString<ReadTimetableQuery, ReadTimetableQueryVariables>;
 export const ChangeBookingDocument = new TypedDocumentString(`
     mutation ChangeBooking($id: ID!, $version: Int!, $input: ChangeBookingInput!, $scope: Scope, $conflictHandling: ConflictHandling) {
   result: changeBooking(
@@ -2599,6 +2718,53 @@ export const ListLessonsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ListLessonsQuery, ListLessonsQueryVariables>;
+export const ReadLessonJobDocument = new TypedDocumentString(`
+    query ReadLessonJob($jobKey: String!) {
+  lessonJob(jobKey: $jobKey) {
+    jobID: jobKey
+    bezeichnung: designation
+    quelle: source
+    standort: locationName
+    bemerkung: remark
+    lessonCount
+    batchId
+    createdAt
+    changedAt
+    createdBy {
+      personId
+      displayName
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ReadLessonJobQuery, ReadLessonJobQueryVariables>;
+export const ReadLessonDocument = new TypedDocumentString(`
+    query ReadLesson($jobKey: String!, $lessonKey: String!) {
+  lesson(jobKey: $jobKey, lessonKey: $lessonKey) {
+    lektionId: lessonKey
+    jobID: jobKey
+    beginn: start
+    ende: end
+    ressourceName: resourceName
+    ressourceId: resourceId
+    titel: title
+    fach: subject
+    bemerkung: remark
+    klassen: classes
+    lehrpersonen: teachers
+    status
+    kopplungId: couplingKey
+    privat: isPrivate
+    bookingId
+    ursprung: origin {
+      ressourceName: resourceName
+      lehrpersonen: teachers
+      fach: subject
+      beginn: start
+      ende: end
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ReadLessonQuery, ReadLessonQueryVariables>;
 export const ReadTenantDocument = new TypedDocumentString(`
     query ReadTenant {
   tenant {
@@ -2646,6 +2812,7 @@ export const ErasePersonDocument = new TypedDocumentString(`
       role
       active
       erasedAt
+      teacherCode
       version
     }
     ... on Problem {
