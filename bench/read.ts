@@ -1,7 +1,8 @@
 /**
  * `npm run bench:read`: requests per second of the reads over REST and GraphQL, as a Web process with its settings as they
  * are serves them to 32 authenticated connections, beside a bare node:http server that runs the same SQL as a prepared
- * statement, in one run and in turns; of reads by id also PostGraphile 5 on the same tables. Before that, each query's plan.
+ * statement, in one run and in turns; where it can answer the same also PostGraphile 5 on the same tables. Before that, each
+ * query's plan. What takes several requests of REST counts as one, with the CPU of all.
  */
 import { type ChildProcess, execFile } from 'node:child_process';
 import fs from 'node:fs';
@@ -28,7 +29,7 @@ const options = readOptions(
     requests: { about: 'different requests of a case', read: whole(), usual: '5000', smoke: '20' },
     only: {
       about: 'cases with this in their names',
-      read: partOf('booking by id', 'week of a room', 'availability for 30 days'),
+      read: partOf('booking by id', 'week of a room', 'availability for 30 days', 'next bookings of 50 rooms'),
       usual: '',
       smoke: '',
     },
@@ -40,8 +41,14 @@ const options = readOptions(
 );
 const { stored } = options;
 
-/** One request: the SQL with which a bare server answers it, and how the others are asked for the same. */
-type Asked = { statement: CompiledQuery; address: string; variables: object; postgraphile?: object };
+/** The SQL with which a bare server answers a request, and how the others are asked for the same. */
+type Asked = {
+  statement: CompiledQuery;
+  /** By ways to read the same over REST: the addresses of all requests that it takes. */
+  rest: Record<string, string[]>;
+  variables: object;
+  postgraphile?: object;
+};
 
 type Case = {
   name: string;
@@ -53,14 +60,15 @@ type Case = {
 
 type Server = { port: number; pid: number };
 type Servers = { bare: Server; product: Server; peer: Server | undefined };
-type Side = Server & { name: string; requests: string[] };
+/** `each`: how many of its requests make one answer. */
+type Side = Server & { name: string; requests: string[]; each: number };
 
 const bench = await openBench(options.rooms, options, {
   LogLevel: 'info',
   Limits__RequestsPerMinute: '1000000',
 });
 const { db, tenant } = bench;
-const { mandatorId, code, resources } = tenant;
+const { mandatorId, locationId, code, resources } = tenant;
 const viewer = {
   ...{
     mandatorId,
@@ -82,6 +90,16 @@ function windowOf(length: number, random: (below: number) => number): { from: Da
 const textOf = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
 const inAddress = ({ from, to }: { from: Date; to: Date }) => `From=${textOf(from)}&To=${textOf(to)}`;
 
+/** How many rooms a plan shows. */
+const shown = 50;
+
+/** Three parts of a day, with a slot of the stored bookings each: the lessons of 600 rooms fill no more than a page each. */
+const thirdsOf = ({ from }: { from: Date }) =>
+  [0, 10, 13].map((hour, at, hours) => ({
+    from: new Date(from.getTime() + hour * 3_600_000),
+    to: new Date(from.getTime() + (hours[at + 1] ?? 24) * 3_600_000),
+  }));
+
 const record = `id uid resourceId resourceName locationId subject description start end timeZone status kind
   organizer { personId displayName email } isPrivate seriesId recurrenceRule setupMinutes teardownMinutes
   checkIn { required from until checkedInAt } origin { system batchId jobKey lessonKey mailItemId }
@@ -96,7 +114,7 @@ const cases: Case[] = [
       // By an id that it knows the planner has nothing to join, which is the faster statement for one.
       const asked = sql`(select ${mandatorId}::integer as "askedMandator", ${id}::bigint as "askedId", 1 as position) as asked`;
       return {
-        ...{ statement: selectStored(asked).compile(db), address: `/v1.0/bookings/${id}` },
+        ...{ statement: selectStored(asked).compile(db), rest: { REST: [`/v1.0/bookings/${id}`] } },
         ...{ variables: { id }, postgraphile: { mandatorId, id } },
       };
     },
@@ -118,7 +136,7 @@ const cases: Case[] = [
       const page = { limit: 50, after: undefined };
       return {
         statement: selectBookings(viewer, { resourceId: [resourceId], ...window }, page).compile(db),
-        address: `/v1.0/bookings?ResourceId=${resourceId}&${inAddress(window)}`,
+        rest: { REST: [`/v1.0/bookings?ResourceId=${resourceId}&${inAddress(window)}`] },
         variables: { filter: { resourceId, ...window } },
       };
     },
@@ -130,14 +148,66 @@ const cases: Case[] = [
       const window = windowOf(longest, random);
       return {
         statement: selectBusy(db, viewer, window).compile(db),
-        address: `/v1.0/availability?${inAddress(window)}`,
+        rest: { REST: [`/v1.0/availability?${inAddress(window)}`] },
         variables: { input: window },
       };
     },
     graphql: `query ($input: AvailabilityInput!) { availability(input: $input) {
       resourceId resourceName locationId timeZone capacity free { start end } busy { start end } } }`,
   },
+  {
+    name: 'next bookings of 50 rooms',
+    ask(random) {
+      const window = windowOf(1, random);
+      const ofParent = { resourceId: [sql`parent.id` as unknown as number], ...window };
+      const next = selectBookings(viewer, ofParent, { limit: 3, after: undefined });
+      const statement = sql`
+        select parent.name as room, next.* from (
+          select id, name from resource where mandator_id = ${mandatorId} and location_id = ${locationId} and active
+          order by id limit ${shown}::int) as parent
+        cross join lateral (${next}) as next`;
+      const rooms = resources.slice(0, shown);
+      const inWindow = inAddress(window);
+      const ofLocation = `/v1.0/resources?LocationId=${locationId}&Limit=${shown}`;
+      return {
+        statement: statement.compile(db),
+        rest: {
+          'REST, lists': [
+            ofLocation,
+            `/v1.0/bookings?ResourceId=${rooms.map(({ id }) => id).join(',')}&${inWindow}&Limit=200`,
+            ...thirdsOf(window).map((third) => `/v2.0/lessons?${inAddress(third)}&Limit=200`),
+          ],
+          'REST, room by room': [
+            ofLocation,
+            ...rooms.flatMap(({ id, name }) => [
+              `/v1.0/bookings?ResourceId=${id}&${inWindow}&Limit=3`,
+              `/v2.0/lessons?RessourceName=${encodeURIComponent(name)}&${inWindow}&Limit=3`,
+            ]),
+          ],
+        },
+        variables: { id: locationId, window },
+        postgraphile: { mandatorId, id: locationId, ...window },
+      };
+    },
+    graphql: `query ($id: ID!, $window: EdgeBookingFilter!) { location(id: $id) { resources(first: ${shown}) { nodes { id name
+      bookings(first: 3, filter: $window) { nodes { id subject start end status kind
+        organizer { displayName email person { name } } lessons { lessonKey subject classes teachers status } } } } } } }`,
+    postgraphile: `query ($mandatorId: Int!, $id: Int!, $from: Datetime!, $to: Datetime!) {
+      locationByMandatorIdAndRowId(mandatorId: $mandatorId, rowId: $id) {
+        resourcesByMandatorIdAndLocationId(first: ${shown}) { nodes { rowId name
+          nextBookings(since: $from, until: $to, first: 3) { nodes {
+            rowId subject occupied { start { value } end { value } } status kind
+            personByMandatorIdAndOrganizerId { name email }
+            lessonsByMandatorIdAndBookingId { nodes { lektionId fach klassen lehrpersonen status } } } } } } } }`,
+  },
 ];
+
+/** PostGraphile has no windows of its own: it is told in SQL. */
+const addNextBookings = `create function resource_next_bookings(resource resource, since timestamptz, until timestamptz)
+  returns setof booking language sql stable as $$
+    select * from booking
+    where mandator_id = resource.mandator_id and resource_id = resource.id and occupied && tstzrange(since, until)
+    order by lower(occupied), id $$`;
 
 async function startServer(program: string, env: Record<string, string>): Promise<Server> {
   const child = bench.start(program, env);
@@ -187,7 +257,8 @@ async function measure(generator: ChildProcess, sides: Side[]): Promise<Map<Side
       const before = cpuOf(side.pid);
       const milliseconds = options.seconds * 1_000;
       const { answers, seconds } = await load(generator, { port, requests, connections, milliseconds });
-      if (round > 0) figures.get(side)?.push({ rate: answers / seconds, cpu: (cpuOf(side.pid) - before) / answers });
+      const done = answers / side.each;
+      if (round > 0) figures.get(side)?.push({ rate: done / seconds, cpu: (cpuOf(side.pid) - before) / done });
     }
   return figures;
 }
@@ -214,23 +285,29 @@ const pathOf = (name: string) => name.replaceAll(' ', '-');
 
 /** The sides of a case, the bare server first. */
 function sidesOf({ name, ask, graphql, postgraphile }: Case, { bare, product, peer }: Servers): Side[] {
-  const all = Array.from({ length: options.requests }, () => ask((below) => Math.floor(Math.random() * below)));
+  const random = (below: number) => Math.floor(Math.random() * below);
+  const ways = Object.entries(ask(random).rest);
+  const most = Math.max(...ways.map(([, addresses]) => addresses.length));
+  const all = Array.from({ length: Math.ceil(options.requests / most) }, () => ask(random));
   const sides: Side[] = [
     {
-      ...{ name: 'bare', ...bare },
+      ...{ name: 'bare', ...bare, each: 1 },
       requests: all.map(({ statement }) =>
         get(`/${[pathOf(name), ...statement.parameters.map(textOf)].map(encodeURIComponent).join('/')}`),
       ),
     },
-    { name: 'REST', ...product, requests: all.map(({ address }) => get(`/${code}/api${address}`)) },
+    ...ways.map(([way, { length: each }]) => ({
+      ...{ name: way, ...product, each },
+      requests: all.flatMap(({ rest }) => (rest[way] ?? []).map((address) => get(`/${code}/api${address}`))),
+    })),
     {
-      ...{ name: 'GraphQL', ...product },
+      ...{ name: 'GraphQL', ...product, each: 1 },
       requests: all.map(({ variables }) => post(`/${code}/graphql`, { query: graphql, variables })),
     },
   ];
   if (postgraphile && peer)
     sides.push({
-      ...{ name: 'PostGraphile 5', ...peer },
+      ...{ name: 'PostGraphile 5', ...peer, each: 1 },
       requests: all.map((one) => post('/graphql', { query: postgraphile, variables: one.postgraphile })),
     });
   return sides;
@@ -238,6 +315,7 @@ function sidesOf({ name, ask, graphql, postgraphile }: Case, { bare, product, pe
 
 try {
   await storeBookings(bench, stored);
+  await bench.client.query(addNextBookings);
   // Of a small table a whole reading is the cheaper plan: without those, one is left only where no index will do.
   if (options.smoke) await bench.client.query('set enable_seqscan = off');
   for (const one of cases) await explain(one);
