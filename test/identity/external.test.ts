@@ -82,7 +82,7 @@ describe.each([
       body: '{"query":"{ me { id email role } }"}',
     });
     const { id, email } = service.tenant.person('User');
-    expect(await response.json()).toEqual({ data: { me: { id: String(id), email, role: 'User' } } });
+    expect(await response.json()).toEqual({ data: { me: { id: `person_${id}`, email, role: 'User' } } });
   });
 
   test('is taken by WebSocket', async () => {
