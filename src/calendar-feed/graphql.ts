@@ -1,17 +1,38 @@
 import { Conflict, Forbidden, InvalidInput, NotFound } from '../errors.ts';
 import { judgedBy } from '../graphql/body.ts';
-import type { AddTypes } from '../graphql/builder.ts';
+import { type AddTypes, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
 import { describeMember } from '../graphql/names.ts';
+import { nodeOf } from '../graphql/nodes.ts';
 import { recordType } from '../graphql/record.ts';
 import type { CreatedToken } from './service.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';
 
 export const addTypes: AddTypes = (builder) => {
-  const token = recordType(builder, 'CalendarToken', wire.tokenRecord, wire.toTokenRecord);
+  const token = recordType(
+    builder,
+    'CalendarToken',
+    wire.tokenRecord,
+    wire.toTokenRecord,
+    nodeOf('calendarToken', ({ context, viewer }, id) => feed.findToken(context.db, viewer, id)),
+  );
+  builder.objectFields(token, (t) => ({
+    resource: t.field({
+      type: typeNamed<NonNullable<Awaited<ReturnType<typeof feed.findResourceOf>>>>('Resource'),
+      nullable: true,
+      description: 'The resource whose feed it opens; null for a timetable, and where it is hidden from the caller.',
+      resolve: async (row, _args, { context, viewer }) => (await feed.findResourceOf(context.db, viewer, row)) ?? null,
+    }),
+    person: t.field({
+      type: typeNamed<NonNullable<Awaited<ReturnType<typeof feed.findPersonOf>>>>('Person'),
+      nullable: true,
+      description: 'Who made it, for Admins and for oneself.',
+      resolve: async (row, _args, { context, viewer }) => (await feed.findPersonOf(context.db, viewer, row)) ?? null,
+    }),
+  }));
   const tokens = connectionType(builder, token, feed.tokenList);
   const created = builder.objectRef<CreatedToken>('CalendarTokenCreated').implement({
     description: 'A token that was made.',

@@ -19,22 +19,13 @@ import { deriveKey, pepperOf } from '../identity/service.ts';
 import { getResource } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { edition, writeCalendar } from './calendar.ts';
+import { type CalendarToken, columns } from './tokens.ts';
+
+export { type CalendarToken, findPersonOf, findResourceOf, findToken } from './tokens.ts';
 
 /** What a feed shows: a resource, or the timetable of a class, a teacher, or who asks. */
 export type FeedOf = { resourceId: number } | { klasse?: string | undefined; lehrperson?: string | undefined };
 
-export type CalendarToken = {
-  id: number;
-  /** Null for a timetable: of a class or a teacher, or else of the person. */
-  resourceId: number | null;
-  klasse: string | null;
-  lehrperson: string | null;
-  personId: number;
-  label: string | null;
-  createdAt: Date;
-  revokedAt: Date | null;
-  lastUsedAt: Date | null;
-};
 export type CreatedToken = { token: string; url: string; record: CalendarToken };
 
 export const tokenList: List<CalendarToken> = {
@@ -57,12 +48,6 @@ const daysAhead = 366;
 export const mostEvents = 20_000;
 /** The expiry of a viewer by token: a token does not expire. */
 const farFuture = new Date(8.64e15);
-
-const columns = [
-  ...(['id', 'resource_id as resourceId', 'person_id as personId', 'label'] as const),
-  ...(['class as klasse', 'teacher as lehrperson'] as const),
-  ...(['created_at as createdAt', 'revoked_at as revokedAt', 'last_used_at as lastUsedAt'] as const),
-] as const;
 
 const hmacOf = (config: Context['config'], purpose: 'token' | 'ETag', text: string) =>
   createHmac('sha256', deriveKey(pepperOf(config), `calendar ${purpose}`))

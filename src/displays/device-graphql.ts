@@ -1,7 +1,7 @@
 /** Devices over GraphQL: Admins pair, list, change and revoke them; devices report their health. */
 import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from '../errors.ts';
 import { bodyType } from '../graphql/body.ts';
-import type { AddTypes, Builder } from '../graphql/builder.ts';
+import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { idArgument } from '../graphql/ids.ts';
 import { nodeOf } from '../graphql/nodes.ts';
@@ -53,6 +53,17 @@ function addAdminFields(builder: Builder, display: DisplayType): void {
           if (error instanceof NotFound) return null;
           throw error;
         }),
+    }),
+  );
+  builder.objectField(typeNamed<{ id: number }>('Resource'), 'displays', (t) =>
+    t.field({
+      type: connection,
+      nullable: true,
+      args: pageArguments(t.arg),
+      complexity: pageCost,
+      description: 'The displays that show it, by their ids, silent and revoked ones too, for Admins.',
+      resolve: ({ id }, page, { context, viewer }) =>
+        displays.listDevicesOf(context.db, viewer, id, pageOf(displays.displayList, page)),
     }),
   );
   const pairInput = bodyType(builder, 'PairDisplayInput', wire.newDisplay);

@@ -5,6 +5,7 @@ import { recordAct } from '../acts.ts';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { readPerParent } from '../db/per-parent.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { changeDisplayPerson } from '../tenants/service.ts';
 import type { DeviceHealth, Display } from './display.ts';
@@ -62,6 +63,35 @@ export async function listDevices(db: Database, viewer: Viewer, { limit, after }
     .limit(limit + 1)
     .execute();
   return toPage(displayList, rows.map(toDisplay), limit);
+}
+
+const devicesOf = readPerParent<Viewer, null, number, Omit<Display, 'health'> & { health: unknown }>(
+  (db, parent, { viewer, page: { limit, after } }) =>
+    selectDevices(db, viewer)
+      .where(
+        sql<boolean>`exists (
+          select from resource as room
+          where room.mandator_id = display.mandator_id and room.id = ${parent}
+            and (room.location_id = display.location_id and room.active or exists (
+              select from display_resource as given
+              where given.mandator_id = display.mandator_id and given.display_id = display.id
+                and given.resource_id = room.id)))`,
+      )
+      .$if(after !== undefined, (query) => query.where('display.id', '>', after as number))
+      .orderBy('display.id')
+      .limit(limit + 1),
+);
+
+/** The displays that show a resource, revoked ones too, for all resources that are asked about together. @throws Forbidden */
+export async function listDevicesOf(
+  db: Database,
+  viewer: Viewer,
+  resourceId: number,
+  page: PageRequest,
+): Promise<Page<Display>> {
+  checkAdmin(viewer);
+  const rows = await devicesOf(db, { viewer, parent: resourceId, filter: null, page });
+  return toPage(displayList, rows.map(toDisplay), page.limit);
 }
 
 /** @throws Forbidden */

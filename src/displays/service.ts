@@ -21,6 +21,7 @@ export {
   getOwnDevice,
   listAllDevices,
   listDevices,
+  listDevicesOf,
   reportHealth,
   revokeDevice,
 } from './devices.ts';

@@ -1,15 +1,17 @@
 import { Conflict, Forbidden, InvalidInput, NotFound } from '../errors.ts';
 import { judgedBy } from '../graphql/body.ts';
-import type { AddTypes } from '../graphql/builder.ts';
+import { type AddTypes, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { idArgument, idFields } from '../graphql/ids.ts';
+import { nodeOf } from '../graphql/nodes.ts';
 import { recordFields } from '../graphql/record.ts';
 import { idempotencyKey as keySchema } from '../input.ts';
-import { createPinFor, listPinsOf, type Pin, pinList, revokePinOf } from './service.ts';
+import { createPinFor, findPin, listPinsOf, listPinsTogether, type Pin, pinList, revokePinOf } from './service.ts';
 import { newPin, pinRecord, toPinRecord } from './wire.ts';
 
 export const addTypes: AddTypes = (builder) => {
   const pin = builder.objectRef<Pin>('Pin').implement({
+    ...nodeOf('pin', ({ context, viewer }, id) => findPin(context.db, viewer, id)),
     description: 'A PIN, without the PIN itself.',
     fields: (t) => ({
       ...idFields(t, 'pin', ({ pinId }) => pinId, 'The PinId.'),
@@ -17,6 +19,16 @@ export const addTypes: AddTypes = (builder) => {
     }),
   });
   const pins = connectionType(builder, pin, pinList);
+  builder.objectField(typeNamed<{ id: number }>('Person'), 'pins', (t) =>
+    t.field({
+      type: pins,
+      nullable: true,
+      args: pageArguments(t.arg),
+      complexity: pageCost,
+      description: 'The PINs of the person, oldest first, for Admins.',
+      resolve: ({ id }, page, { context, viewer }) => listPinsTogether(context.db, viewer, id, pageOf(pinList, page)),
+    }),
+  );
   const created = builder.objectRef<{ pin: string; record: Pin }>('PinCreated').implement({
     description: 'A PIN that was made.',
     fields: (t) => ({

@@ -9,9 +9,10 @@ import type { Act, Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { readPerParent } from '../db/per-parent.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { getPersonById } from '../tenants/service.ts';
-import { createPin, type Pin, pepperOf, revokePin, selectPins } from './pins.ts';
+import { createPin, type Pin, pepperOf, pinById, revokePin, selectPins } from './pins.ts';
 
 export const pinList: List<Pin> = { name: 'pins', key: idKey, keyOf: ({ pinId }) => pinId };
 
@@ -22,15 +23,34 @@ export async function listPinsOf(
   db: Database,
   viewer: Viewer,
   personId: number,
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<Pin>> {
   await getPersonById(db, viewer, personId);
-  const rows = await selectPins(db, viewer.mandatorId)
-    .where('person_id', '=', personId)
+  return await listPinsTogether(db, viewer, personId, page);
+}
+
+const pinsOf = readPerParent<Viewer, null, number, Pin>((db, parent, { viewer, page: { limit, after } }) =>
+  selectPins(db, viewer.mandatorId)
+    .where('person_id', '=', parent)
     .$if(after !== undefined, (query) => query.where('id', '>', after as number))
-    .limit(limit + 1)
-    .execute();
-  return toPage(pinList, rows, limit);
+    .limit(limit + 1),
+);
+
+/** The same for all persons that are asked about together, who are known to exist. @throws Forbidden */
+export async function listPinsTogether(
+  db: Database,
+  viewer: Viewer,
+  personId: number,
+  page: PageRequest,
+): Promise<Page<Pin>> {
+  checkAdmin(viewer);
+  return toPage(pinList, await pinsOf(db, { viewer, parent: personId, filter: null, page }), page.limit);
+}
+
+/** @throws Forbidden */
+export async function findPin(db: Database, viewer: Viewer, pinId: number): Promise<Pin | undefined> {
+  checkAdmin(viewer);
+  return await pinById(db, viewer.mandatorId, pinId);
 }
 
 /**

@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { isDuplicate, isReferred } from '../flow/database-errors.ts';
 import { deriveKey } from './tokens.ts';
@@ -92,13 +93,20 @@ export async function listPins(db: Database, mandatorId: number, personId?: numb
     .execute();
 }
 
+const columns = [
+  ...(['id as pinId', 'person_id as personId', 'label', 'created_at as createdAt'] as const),
+  ...(['expires_at as expiresAt', 'revoked_at as revokedAt', 'last_used_at as lastUsedAt'] as const),
+] as const;
+
 export const selectPins = (db: Database, mandatorId: number) =>
+  db.selectFrom('pin').where('mandator_id', '=', mandatorId).select(columns).orderBy('id');
+
+export const pinById = readById<Pin>('PIN by id', (db, asked) =>
   db
-    .selectFrom('pin')
-    .where('mandator_id', '=', mandatorId)
-    .select(['id as pinId', 'person_id as personId', 'label', 'created_at as createdAt'])
-    .select(['expires_at as expiresAt', 'revoked_at as revokedAt', 'last_used_at as lastUsedAt'])
-    .orderBy('id');
+    .selectFrom(asked)
+    .innerJoin('pin', (join) => join.onRef('mandator_id', '=', 'asked.askedMandator').onRef('id', '=', 'asked.askedId'))
+    .select([...columns, 'position']),
+);
 
 /**
  * Ends a PIN, its tokens and its streams, on every process; again is no error.

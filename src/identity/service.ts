@@ -25,7 +25,7 @@ export { grantType, OAuthError, type TokenRequest } from './clients.ts';
 export { hashDisplayToken, isDisplayToken, makeDisplayToken } from './devices.ts';
 export { howToSignIn, schemesOf, tokenSource } from './modes.ts';
 export { claimPepper, examinePepper, hasRightPepper } from './pepper.ts';
-export { createPinFor, listPinsOf, pinList, revokePinOf } from './pin-admin.ts';
+export { createPinFor, findPin, listPinsOf, listPinsTogether, pinList, revokePinOf } from './pin-admin.ts';
 export { createPin, deletePinsOf, listPins, type Pin, pepperOf, revokePin } from './pins.ts';
 export { createTemporaryPin } from './temporary-pin.ts';
 export { deriveKey } from './tokens.ts';

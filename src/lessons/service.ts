@@ -34,6 +34,7 @@ export { findLessonsNaming, removeTeachers } from './teachers.ts';
 export {
   findJob,
   findLesson,
+  findLessonById,
   getBookingOf,
   jobList,
   type Lesson,

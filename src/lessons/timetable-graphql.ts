@@ -12,6 +12,7 @@ import * as wire from './wire.ts';
 
 export const addTimetable: AddTypes = (builder) => {
   const lesson = builder.objectRef<lessons.Lesson>('Lesson').implement({
+    ...nodeOf('lesson', ({ context, viewer }, id) => lessons.findLessonById(context.db, viewer, id)),
     description: wire.lessonRecord.description ?? '',
     fields: (t) => ({
       id: t.id({

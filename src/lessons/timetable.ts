@@ -195,6 +195,18 @@ export const findLesson = async (
   which: { jobID: string; lektionId: string },
 ): Promise<Lesson | undefined> => (await listLessons(db, viewer, which, { limit: 1, after: undefined })).items[0];
 
+/** @param id the job's id and the LektionId, with _ between them @throws Forbidden for a display */
+export async function findLessonById(db: Database, viewer: Viewer, id: string): Promise<Lesson | undefined> {
+  checkBatchUser(viewer);
+  const [, job = '', text = ''] = /^([1-9]\d{0,15})_(.+)$/.exec(id) ?? [];
+  const jobOf = longIdKey.safeParse(Number(job));
+  const lektionId = storableText.safeParse(text);
+  if (text === '' || !jobOf.success || !lektionId.success) return undefined;
+  const wanted = { jobOf: jobOf.data, lektionId: lektionId.data };
+  const { rows } = await selectLessons(viewer, wanted, { limit: 1, after: undefined }).execute(db);
+  return toLessons(viewer, rows)[0];
+}
+
 /** The booking of a lesson, which coupled lessons share. */
 export const getBookingOf = (db: Database, viewer: Viewer, { bookingId }: Lesson) => getBooking(db, viewer, bookingId);
 

@@ -11,6 +11,7 @@ import {
   type MailConflict,
   most,
   overseeCalendars,
+  overseeTogether,
   pushWorks,
   type StateChange,
   statusValues,
@@ -18,11 +19,9 @@ import {
 } from './service.ts';
 
 /** A calendar and those that were listed with it, for which further fields are read together. */
-type ListedCalendar = CalendarStatus & { together: Together };
-type Together = {
-  calendars: CalendarStatus[];
-  read: Map<unknown, Promise<Map<number, unknown[]>>>;
-};
+type ListedCalendar = CalendarStatus & { together: readonly CalendarStatus[] };
+/** What was read for calendars that were listed together. */
+const readings = new WeakMap<readonly CalendarStatus[], Map<unknown, Promise<Map<number, unknown[]>>>>();
 type Read<Row> = (db: Context['db'], calendars: readonly CalendarStatus[]) => Promise<Row[]>;
 
 /** The rows that `read` finds for one calendar; `read` runs once for all calendars of the list. */
@@ -31,9 +30,12 @@ async function readTogether<Row extends { calendarId: number }>(
   db: Context['db'],
   read: Read<Row>,
 ): Promise<Row[]> {
-  const known = together.read.get(read) as Promise<Map<number, Row[]>> | undefined;
-  const all = known ?? read(db, together.calendars).then((rows) => Map.groupBy(rows, ({ calendarId }) => calendarId));
-  together.read.set(read, all);
+  const known = readings.get(together) ?? new Map<unknown, Promise<Map<number, unknown[]>>>();
+  readings.set(together, known);
+  const all =
+    (known.get(read) as Promise<Map<number, Row[]>> | undefined) ??
+    read(db, together).then((rows) => Map.groupBy(rows, ({ calendarId }) => calendarId));
+  known.set(read, all);
   return (await all).get(id) ?? [];
 }
 
@@ -219,6 +221,19 @@ function addSubscription(builder: Builder) {
 
 export const addTypes: AddTypes = (builder) => {
   const subscription = addSubscription(builder);
+  builder.objectField(typeNamed<{ id: number }>('Resource'), 'mailSubscription', (t) =>
+    t.field({
+      type: subscription,
+      nullable: true,
+      complexity: { field: 20, multiplier: 1 },
+      description: 'How its calendar on the mail server is doing, for Admins; null where it has none.',
+      resolve: async ({ id }, _args, { context, viewer }) => {
+        const together = await overseeTogether(context.db, viewer, id);
+        const calendar = together.find(({ resourceId }) => resourceId === id);
+        return calendar ? { ...calendar, together } : null;
+      },
+    }),
+  );
   builder.queryField('mailSubscriptions', (t) =>
     t.field({
       type: [subscription],
@@ -227,8 +242,7 @@ export const addTypes: AddTypes = (builder) => {
         'How the calendars of the tenant on its mail server are doing, by the names of their rooms; none without one. For Admins.',
       resolve: async (_root, _args, { context, viewer }) => {
         const calendars = await overseeCalendars(context.db, viewer);
-        const together: Together = { calendars, read: new Map() };
-        return calendars.map((calendar) => ({ ...calendar, together }));
+        return calendars.map((calendar) => ({ ...calendar, together: calendars }));
       },
     }),
   );

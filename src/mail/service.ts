@@ -26,6 +26,7 @@ export {
   type MailConflict,
   most,
   overseeCalendars,
+  overseeTogether,
   pushWorks,
   type StateChange,
   statusValues,

@@ -2,7 +2,8 @@
 import { sql } from 'kysely';
 import { checkOverseer } from '../access.ts';
 import type { Viewer } from '../context.ts';
-import type { Database } from '../db/database.ts';
+import { type Database, stateIn } from '../db/database.ts';
+import { openGathering } from '../flow/gather.ts';
 import { type Fault, faults, type ServerKind, serverKinds } from '../mail-servers/service.ts';
 import { type SubscriptionState, standing, subscriptionStates } from '../mail-subscriptions/service.ts';
 import { getMandator, getResource, type Resource } from '../tenants/service.ts';
@@ -96,8 +97,12 @@ export const belongs = sql<boolean>`subscription.mandator_id = calendar.mandator
 const nextReading = sql<Date>`coalesce(
   (select run_at from graphile_worker._private_jobs where key = 'mail calendar ' || calendar.id), ${nextRead})`;
 
-/** Lists the calendars of a tenant, or of all (null), that are not retired, by the names of their rooms. */
-export async function listCalendars(db: Database, mandatorId: number | null): Promise<CalendarStatus[]> {
+/** Lists the calendars of a tenant, or of all (null), or of some resources, that are not retired, by the names of their rooms. */
+export async function listCalendars(
+  db: Database,
+  mandatorId: number | null,
+  resourceIds: readonly number[] | null = null,
+): Promise<CalendarStatus[]> {
   const { rows } = await sql<CalendarStatus>`
     select calendar.id, calendar.mandator_id as "mandatorId", mandator.code as mandator,
       calendar.resource_id as "resourceId",
@@ -129,6 +134,7 @@ export async function listCalendars(db: Database, mandatorId: number | null): Pr
       select max(seen_at) as at from mail_subscription as subscription where ${belongs}
     ) as heard on true
     where calendar.retired_at is null and (${mandatorId}::integer is null or calendar.mandator_id = ${mandatorId})
+      and (${resourceIds}::integer[] is null or calendar.resource_id = any (${resourceIds}::integer[]))
     order by mandator.code, resource.name_key, calendar.id`.execute(db);
   return rows;
 }
@@ -146,6 +152,31 @@ export const getRoom = (db: Database, viewer: Viewer, { resourceId }: CalendarSt
 export async function overseeCalendars(db: Database, viewer: Viewer): Promise<CalendarStatus[]> {
   checkOverseer(viewer);
   return await listCalendars(db, viewer.mandatorId);
+}
+
+const gatherCalendars = (db: Database) =>
+  openGathering<{ mandatorId: number; resourceId: number }, CalendarStatus[]>(async (questions) => {
+    const tenants = Map.groupBy(questions, ({ mandatorId }) => mandatorId);
+    const found = new Map(
+      await Promise.all(
+        [...tenants].map(async ([mandatorId, asked]) => {
+          const ids = asked.map(({ resourceId }) => resourceId);
+          return [mandatorId, await listCalendars(db, mandatorId, ids)] as const;
+        }),
+      ),
+    );
+    return questions.map(({ mandatorId }) => found.get(mandatorId) ?? []);
+  });
+
+/** The calendars of all resources that are asked about together, this one among them. @throws Forbidden */
+export async function overseeTogether(
+  db: Database,
+  viewer: Viewer,
+  resourceId: number,
+): Promise<readonly CalendarStatus[]> {
+  checkOverseer(viewer);
+  const { mandatorId } = viewer;
+  return await stateIn(db, gatherCalendars)(`${mandatorId} ${resourceId}`, { mandatorId, resourceId });
 }
 
 /** Whether pushes are expected to come. */

@@ -1,5 +1,7 @@
 /** The graph: nodes and connections after the rules that Relay publishes for servers, and what edges cost in statements. */
+import fs from 'node:fs';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { buildSchema, type GraphQLObjectType, getNamedType, isLeafType } from 'graphql';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { makeTenant } from '../_util/factories.ts';
@@ -16,6 +18,9 @@ let tenant: Awaited<ReturnType<typeof makeTenant>>;
 let foreign: Awaited<ReturnType<typeof makeTenant>>;
 let booking: number;
 let series: number;
+let job: number;
+let pin: number;
+let token: number;
 
 /** In each room five bookings of an hour each: four of a user, of which two are a series, and a lesson. */
 beforeAll(async () => {
@@ -51,7 +56,38 @@ beforeAll(async () => {
     )
     select max(id) as id, max(series_id) as series from booked`.execute(db);
   ({ id: booking, series } = rows[0]!);
+  await addBelongings(personId);
 });
+
+/** A PIN for each person, a token for each room, a calendar for each but the first, and one display for the first two. */
+async function addBelongings(personId: number): Promise<void> {
+  const ids = tenant.resources.map(({ id }) => id);
+  const { rows } = await sql<{ job: number; pin: number; token: number }>`
+    with pins as (
+      insert into pin (mandator_id, person_id, hash)
+      select mandator_id, id, decode(md5('PIN ' || id), 'hex') from person where mandator_id = ${tenant.mandatorId}
+      returning id, person_id
+    ), tokens as (
+      insert into calendar_token (mandator_id, resource_id, person_id, hash)
+      select ${tenant.mandatorId}, room, ${personId}::int, decode(md5('token ' || room), 'hex') from unnest(${ids}::int[]) as room
+      returning id
+    ), calendars as (
+      insert into mail_calendar (mandator_id, resource_id, kind, mailbox)
+      select ${tenant.mandatorId}, room, 'Graph', room || '@school.example' from unnest(${ids.slice(1)}::int[]) as room
+    ), sign as (
+      insert into display (mandator_id, person_id, created_by, privacy, token_hash, expires_at)
+      values (${tenant.mandatorId}, ${tenant.person('Display').id}, ${personId}, 'BusyOnly', decode(md5('sign'), 'hex'), now() + interval '1 year')
+      returning id
+    ), given as (
+      insert into display_resource (mandator_id, display_id, resource_id)
+      select ${tenant.mandatorId}, sign.id, room from sign, unnest(${ids.slice(0, 2)}::int[]) as room
+    )
+    select (select id from lesson_job where mandator_id = ${tenant.mandatorId}) as job,
+      (select id from pins where person_id = ${personId}) as pin, (select min(id) from tokens) as token`.execute(
+    service.context.db,
+  );
+  ({ job, pin, token } = rows[0]!);
+}
 afterAll(async () => {
   await service.stop();
   await clone.drop();
@@ -84,6 +120,9 @@ describe('nodes', () => {
     ['Location', () => `location_${tenant.locationId}`],
     ['Person', () => `person_${tenant.person('User').id}`],
     ['LessonJob', () => 'lessonJob_J'],
+    ['Lesson', () => `lesson_${job}_L${tenant.resources[0]!.id}`],
+    ['Pin', () => `pin_${pin}`],
+    ['CalendarToken', () => `calendarToken_${token}`],
   ])('%s is read by its id, which is the same again', async (type, id) => {
     expect((await ask(node, { id: id() })).data).toEqual({ node: { __typename: type, id: id() } });
   });
@@ -100,6 +139,12 @@ describe('nodes', () => {
     ['a foreign room', () => `resource_${foreign.resources[0]!.id}`],
     ['a foreign location', () => `location_${foreign.locationId}`],
     ['a foreign person', () => `person_${foreign.person('User').id}`],
+    ['a lesson without its job', () => 'lesson_L1'],
+    ['an unknown lesson', () => `lesson_${job}_L`],
+    ['a lesson that PostgreSQL cannot store', () => `lesson_${job}_\0`],
+    ['a lesson of a job beyond all', () => `lesson_${'9'.repeat(16)}_L1`],
+    ['an unknown PIN', () => 'pin_2000000000'],
+    ['an unknown token', () => 'calendarToken_2000000000'],
   ])('%s gives null', async (_name, id) => {
     expect(await ask(node, { id: id() })).toMatchObject({ data: { node: null }, errors: undefined });
   });
@@ -123,6 +168,14 @@ describe('nodes', () => {
     const refused = (await ask(node, { id: person }, 'user')).errors;
     expect(refused?.[0]?.extensions.code).toBe('FORBIDDEN');
     expect((await ask(node, { id: `booking_${booking}` }, 'sign')).errors?.[0]?.extensions.code).toBe('FORBIDDEN');
+    expect((await ask(node, { id: `pin_${pin}` }, 'user')).errors?.[0]?.extensions.code).toBe('FORBIDDEN');
+    expect((await ask(node, { id: `lesson_${job}_L1` }, 'sign')).errors?.[0]?.extensions.code).toBe('FORBIDDEN');
+    service.admit('other', tenant, { personId: tenant.person('Admin').id });
+    expect((await ask(node, { id: `calendarToken_${token}` }, 'other')).data).toEqual({ node: null });
+    const [first] = tenant.resources;
+    service.admit('barred', tenant, { hiddenRooms: [first!.id] });
+    for (const id of [`calendarToken_${token}`, `lesson_${job}_L${first!.id}`])
+      expect((await ask(node, { id }, 'barred')).data).toEqual({ node: null });
   });
 
   test('a fragment on a type reads its own fields', async () => {
@@ -241,5 +294,82 @@ describe('edges', () => {
     expect(data).toMatchObject({ lessonJobs: { nodes: [{ lessons: { nodes: { length: rooms.length } } }] } });
     const mine = await ask(`{ me { bookings(first: 200, ${window}) { nodes { id } } } }`, {}, 'user');
     expect(mine.data).toMatchObject({ me: { bookings: { nodes: { length: rooms.length * (perRoom - 1) } } } });
+  });
+
+  const belongings = {
+    'PINs of persons': ['persons', 'pins(first: 5) { nodes { personId } }'],
+    'displays of resources': ['resources', 'displays(first: 5) { nodes { privacy resources { name } } }'],
+    'calendars of resources': ['resources', 'mailSubscription { mailbox resource { name } conflicts { subject } }'],
+  };
+
+  test.each(Object.entries(belongings))(
+    '%s take no more statements for many, and are for Admins',
+    async (_name, one) => {
+      const [list, edge] = one;
+      const read = (first: number, who?: string) => ask(`{ ${list}(first: ${first}) { nodes { ${edge} } } }`, {}, who);
+      // The first resource has no calendar.
+      const { statements, errors } = await read(2);
+      expect(errors).toBeUndefined();
+      expect((await read(50)).statements).toBe(statements);
+      const own = list === 'persons' ? `{ me { name ${edge} } }` : `{ resources(first: 1) { nodes { name ${edge} } } }`;
+      const refused = await ask(own, {}, 'user');
+      expect(refused.errors?.[0]?.extensions.code).toBe('FORBIDDEN');
+      const name = edge?.match(/^\w+/)?.[0] as string;
+      const kept = refused.data as { me?: Tree; resources?: { nodes: Tree[] } };
+      expect(kept.me ?? kept.resources?.nodes[0]).toEqual({ name: expect.any(String), [name]: null });
+    },
+  );
+
+  test('each has its own belongings', async () => {
+    const [first, second] = tenant.resources;
+    const { data } = await ask(
+      `{ resources(first: 3) { nodes { displays { nodes { resources { name } } } mailSubscription { mailbox } } } }`,
+    );
+    const shown = { nodes: [{ resources: [{ name: 'R00' }, { name: 'R01' }] }] };
+    expect(data).toEqual({
+      resources: {
+        nodes: [
+          { displays: shown, mailSubscription: null },
+          { displays: shown, mailSubscription: { mailbox: `${second!.id}@school.example` } },
+          { displays: { nodes: [] }, mailSubscription: { mailbox: `${tenant.resources[2]!.id}@school.example` } },
+        ],
+      },
+    });
+    const mine = `person_${tenant.person('User').id}`;
+    const pins = await ask('query ($id: ID!) { person(id: $id) { pins { nodes { id personId } } } }', { id: mine });
+    expect(pins.data).toEqual({ person: { pins: { nodes: [{ id: `pin_${pin}`, personId: mine }] } } });
+    const tokens = await ask(
+      'query ($id: ID!) { calendarTokens(resourceId: $id) { nodes { id resource { name } person { id } } } }',
+      { id: first!.id },
+      'user',
+    );
+    expect(tokens.data).toEqual({
+      calendarTokens: { nodes: [{ id: `calendarToken_${token}`, resource: { name: 'R00' }, person: { id: mine } }] },
+    });
+  });
+});
+
+describe('costs', () => {
+  const schema = buildSchema(fs.readFileSync('src/graphql/schema.graphql', 'utf8'));
+  /** The fields of a type that are values. */
+  const valuesOf = (name: string) =>
+    Object.values((schema.getType(name) as GraphQLObjectType).getFields())
+      .filter(({ type }) => isLeafType(getNamedType(type)))
+      .map(({ name }) => name)
+      .join(' ');
+
+  test('a page of 200 bookings with all values of theirs, of the resource and of the organizer is allowed', async () => {
+    const whole = `${valuesOf('Booking')} resource { ${valuesOf('Resource')} } organizer { ${valuesOf('Organizer')} }`;
+    const { data, errors } = await ask(`{ bookings(first: 200, ${window}) { nodes { ${whole} } } }`);
+    expect(errors).toBeUndefined();
+    expect(data).toMatchObject({ bookings: { nodes: { length: 200 } } });
+  });
+
+  test('pages of 200 within pages of 200 are refused', async () => {
+    const within = `bookings(first: 200, ${window}) { nodes { id } }`;
+    for (const list of ['resources', 'persons']) {
+      const { data, errors } = await ask(`{ ${list}(first: 200) { nodes { ${within} } } }`);
+      expect([data, errors?.[0]?.extensions.code]).toEqual([undefined, 'LIMIT']);
+    }
   });
 });
