@@ -200,7 +200,8 @@ function restPlaces(): Place[] {
       // Of an anonymous call the ids are not looked at.
       if (!template.startsWith('/{mandator}/') || operation.security?.length === 0) return [];
       const example = operation.requestBody?.content['application/json']?.example;
-      const holes = [...template.matchAll(/\{(\w*[iI]d)\}/g)].map(([hole, name = '']) => ({
+      // JobID and LektionId are keys that clients choose: other tenants may have the same.
+      const holes = [...template.matchAll(/\{(?!LektionId)(\w*[iI]d)\}/g)].map(([hole, name = '']) => ({
         hole,
         noun: nounOf(name, template.slice(0, template.indexOf(hole)).split('/').at(-2) ?? ''),
       }));
