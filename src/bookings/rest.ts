@@ -4,7 +4,7 @@ import { toFields } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
 import { listAnswer } from '../rest/lists.ts';
 import { type DescribedAnswer, type Route, readIdempotencyKey, route } from '../rest/route.ts';
-import { readIfMatch, readOptionalIfMatch, recordAnswer } from '../rest/versions.ts';
+import { readIfMatch, readOptionalIfMatch, recordAnswer, versionProblems } from '../rest/versions.ts';
 import { decisionBody } from './decision-wire.ts';
 import * as examples from './examples.ts';
 import { bookingFilter, bookingOrder } from './list-wire.ts';
@@ -201,8 +201,7 @@ export const routes: Route[] = [
     problems: {
       403: 'Only an Admin, and the groups that the policy of the resource names, decide.',
       409: 'The booking does not wait for approval, or would have begun already.',
-      412: 'The record has changed since the version of `If-Match`.',
-      428: '`If-Match` is missing.',
+      ...versionProblems,
     },
     handle: async ({ db }, call) => {
       const { params, query, body, headers } = call;

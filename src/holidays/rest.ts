@@ -4,7 +4,7 @@ import { toFields } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { type Route, route } from '../rest/route.ts';
-import { readIfMatch, recordAnswer } from '../rest/versions.ts';
+import { readIfMatch, recordAnswer, versionProblems } from '../rest/versions.ts';
 import * as holidays from './service.ts';
 import * as wire from './wire.ts';
 
@@ -98,7 +98,7 @@ export const routes: Route[] = [
     headers: ['If-Match'],
     params,
     answers: { 204: { description: 'It is gone.' } },
-    problems: forAdmins,
+    problems: { ...forAdmins, ...versionProblems },
     handle: async ({ db }, call) => {
       await holidays.deleteCalendar(db, call, call.params.id, readIfMatch(call.headers));
       return { status: 204 };

@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type ErrorCode, statusOfCode } from '../errors.ts';
+import { versionProblems } from './versions.ts';
 
 /** All examples are from the demo tenant on the day of its set-up. */
 const exampleRequestId = '6f1c2b0a-9f0e-4c57-9d0b-2f6a5f6f3b1d';
@@ -216,10 +217,6 @@ const bodyProblems: Record<number, string> = {
 
 const keyInUse = 'A request with this `Idempotency-Key` is still being answered.';
 const keyOfAnother = 'The `Idempotency-Key` came before, with another body.';
-const versionProblems: Record<number, string> = {
-  412: 'The record has changed since the version of `If-Match`.',
-  428: '`If-Match` is missing.',
-};
 const brokenRule = 'A member of the body is missing, unknown or breaks a rule; `Errors` lists every fault.';
 
 const codeOfStatus = new Map<number, string>(Object.entries(statusOfCode).map(([code, status]) => [status, code]));

@@ -151,7 +151,7 @@ function describeRoute(route: Route, reading: Route | undefined): ZodOpenApiOper
         body: body !== undefined,
         checked: body !== undefined && !body.streamed,
         idempotencyKey: own.includes('Idempotency-Key'),
-        // A cancellation needs no version.
+        // A cancellation needs no version; the other methods say themselves whether they need one.
         ifMatch: own.includes('If-Match') && (method === 'PATCH' || method === 'PUT'),
         anonymous: route.anonymous === true,
       }),

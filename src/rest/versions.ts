@@ -3,6 +3,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { PreconditionRequired } from '../errors.ts';
 import { mostId } from '../storable.ts';
 
+/** Problems of changes that must name a version. */
+export const versionProblems = {
+  412: 'The record has changed since the version of `If-Match`.',
+  428: '`If-Match` is missing.',
+};
+
 /**
  * The versions in `If-Match`; undefined for `*`, which is any. Tags that are not ours are left out, and match no record.
  * @throws PreconditionRequired without the header

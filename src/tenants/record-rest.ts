@@ -6,7 +6,7 @@ import { type Fields, toFields, upperFirst } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
 import { type Route, route } from '../rest/route.ts';
-import { readIfMatch, recordAnswer } from '../rest/versions.ts';
+import { readIfMatch, recordAnswer, versionProblems } from '../rest/versions.ts';
 import * as examples from './examples.ts';
 
 type Body = z.ZodType<object>;
@@ -150,7 +150,7 @@ export function recordRoutes<
             headers: ['If-Match'],
             params,
             answers: { 204: { description: 'It is gone.' } },
-            problems: { ...forAdmins, 409: remove.conflict },
+            problems: { ...forAdmins, ...versionProblems, 409: remove.conflict },
             handle: async ({ db }, call) => {
               await remove.run(db, call, call.params.id, readIfMatch(call.headers));
               return { status: 204 };

@@ -31,7 +31,7 @@ type Operation = {
 type Document = { servers: object[]; paths: Record<string, Record<string, Operation>> };
 
 const committed = JSON.parse(fs.readFileSync(documentFile, 'utf8')) as Document;
-const requestsPerMinute = 400;
+const requestsPerMinute = 1000;
 const webhooks = ['/api/webhooks/mailserver', '/WebServices/SyncNotification.svc'];
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
@@ -44,14 +44,25 @@ let pin = '';
 let batchId = '';
 let pinId = 0;
 let tokenId = 0;
-let displayId = 0;
+let timetableTokenId = 0;
 let closedId = 0;
+/** As whom a display acts. */
+let devicePersonId = 0;
+/** Of a resource that is not active. */
+const closedResourceId = 4;
 /** Those of devices: of the example, and one more. */
 const codes = ['K7QM4D2X', 'K7QM4D2Y'];
-/** By the operation that changes it; `postBookingsByIdCheckIn` has one that can be checked in. */
-const bookingIds: Record<string, number> = {};
-/** Of the mail server, which alone changes it. */
-let mailItemId = 0;
+/**
+ * Of the record that an operation reads or changes: by the segment of the address before `{id}`, and by the operation where it
+ * needs one of its own, which it uses up. The booking of all others is of the mail server, which alone changes it.
+ */
+const ids: Record<string, number> = {};
+/** What a reader is asked, so that it finds something. */
+const questions: Record<string, string> = {
+  getTimetable: 'ResourceId=1',
+  // Else from the present moment on, which no answer keeps.
+  getAvailabilityFree: 'From=2027-03-02T08:00:00Z',
+};
 
 /** Every operation below a tenant, with an address that exists. */
 const operations = Object.entries(committed.paths)
@@ -81,27 +92,26 @@ const guarded = operations.filter(({ isAnonymous }) => !isAnonymous);
 /** Those that one request alone can bring to their 409. */
 const conflicting = answering(409).filter((operation) => !batchWriters.includes(operation));
 
-const addressOf = (template: string, mandator = 'school') => {
-  const { locationId, resources, person } = service.tenant;
+const nounOf = (template: string) => /([\w-]+)\/\{id\}/.exec(template)?.[1] ?? '';
+
+const addressOf = (template: string, { mandator = 'school', id = ids[nounOf(template)] }: Change = {}) => {
+  const { locationId, resources } = service.tenant;
   return template
     .replace('{mandator}', mandator)
     .replace('{batchId}', batchId)
     .replace('{pinId}', String(pinId))
-    .replace('{tokenId}', String(tokenId))
+    .replace('{tokenId}', String(template.includes('/timetable/') ? timetableTokenId : tokenId))
+    .replace('{JobID}/{LektionId}', 'J-1/L-1')
     .replace('{locationId}', String(locationId))
     .replace('{resourceId}', String(resources[0]!.id))
-    .replace('/bookings/{id}', `/bookings/${mailItemId}`)
-    .replace('/displays/{id}', `/displays/${displayId}`)
-    .replace('/locations/{id}', `/locations/${locationId}`)
-    .replace('/resources/{id}', `/resources/${resources[0]!.id}`)
-    .replace('/persons/{id}', `/persons/${person('Admin').id}`);
+    .replace('{id}', String(id));
 };
 
 const bearer = (text: string) => ({ Authorization: `Bearer ${text}` });
 
 type Change = {
-  /** The id of another booking than the one of the operation. */
-  booking?: number;
+  /** Of another record than that of the operation. */
+  id?: number | undefined;
   credential?: Record<string, string>;
   headers?: Record<string, string>;
   body?: string;
@@ -128,10 +138,8 @@ function call(
     ...(statuses.includes(412) || statuses.includes(428) ? { 'If-Match': '*' } : {}),
     ...change.headers,
   };
-  const asked = [...query, ...(change.query ? [change.query] : [])].join('&');
-  const booking = change.booking ?? bookingIds[name] ?? mailItemId;
-  const pattern = template.replace('/bookings/{id}', `/bookings/${booking}`);
-  const address = `${addressOf(pattern, change.mandator)}${asked && '?'}${asked}`;
+  const asked = [...query, questions[name], change.query].filter(Boolean).join('&');
+  const address = `${addressOf(template, { id: ids[name], ...change })}${asked && '?'}${asked}`;
   return contract.fetch(address, { method, headers, ...(body === undefined ? {} : { body }) }, options);
 }
 
@@ -147,7 +155,7 @@ beforeAll(async () => {
       Limits__BodyBytes: '3000',
       Limits__RequestsPerMinute: String(requestsPerMinute),
     },
-    ['HS 101'],
+    ['HS 101', 'HS 102', 'HS 104', 'Closed'],
   );
   contract = openContract(service.url);
   const { tenant, context } = service;
@@ -157,24 +165,21 @@ beforeAll(async () => {
   const { mandatorId } = tenant;
   ({ pin } = await createPin(context.db, pepper, { mandatorId, personId: tenant.person('User').id }));
   ({ pinId } = await createPin(context.db, pepper, { mandatorId, personId: tenant.person('Admin').id }));
-  ({ id: tokenId } = await context.db
-    .insertInto('calendar_token')
-    .values({
-      ...{ mandator_id: mandatorId, resource_id: tenant.resources[0]!.id, hash: Buffer.alloc(32) },
-      person_id: tenant.person('Admin').id,
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow());
   // The user has as many as one may have.
-  await context.db
-    .insertInto('calendar_token')
-    .values(
-      Array.from({ length: 20 }, (_each, index) => ({
-        ...{ mandator_id: mandatorId, resource_id: tenant.resources[0]!.id, hash: Buffer.from([index]) },
-        person_id: tenant.person('User').id,
-      })),
-    )
-    .execute();
+  const tokensOf = async (resource_id: number | null, mark: number) => {
+    const token = (role: string, last: number) => ({
+      mandator_id: mandatorId,
+      resource_id,
+      person_id: tenant.person(role).id,
+      hash: Buffer.from([mark, last]),
+    });
+    const most = Array.from({ length: 20 }, (_each, index) => token('User', index));
+    const insert = context.db.insertInto('calendar_token').values([token('Admin', 20), ...most]);
+    return (await insert.returning('id').execute())[0]!.id;
+  };
+  tokenId = await tokensOf(tenant.resources[0]!.id, 1);
+  timetableTokenId = await tokensOf(null, 2);
+  await makeMasterData();
   await makeBookings();
   await makeDisplays();
   await makeTenant(context.db, { code: 'other' });
@@ -186,30 +191,61 @@ afterAll(async () => {
   await database.drop();
 });
 
+/** The groups that the examples name, with ids from 1 on, and what is changed, retired, erased and deleted. */
+async function makeMasterData(): Promise<void> {
+  const { tenant, context } = service;
+  const { mandatorId, locationId, resources, person } = tenant;
+  const [resource, retired] = resources;
+  Object.assign(ids, { locations: locationId, persons: person('Admin').id, resources: resource!.id });
+  Object.assign(ids, { 'opening-hours': resource!.id, postResourcesByIdRetirement: retired!.id });
+  const named = (names: string[]) => names.map((name) => ({ mandator_id: mandatorId, name }));
+  const groups = named(['Physics', 'Chemistry', 'Teachers', 'Deans', 'Guests', 'deleted']);
+  const groupIds = await context.db.insertInto('person_group').values(groups).returning('id').execute();
+  Object.assign(ids, { groups: groupIds[0]!.id, deleteGroupsById: groupIds[5]!.id });
+  const policies = named(['changed', 'deleted']);
+  const policyIds = await context.db.insertInto('policy').values(policies).returning('id').execute();
+  Object.assign(ids, { policies: policyIds[0]!.id, deletePoliciesById: policyIds[1]!.id });
+  await sql`
+    update resource set active = false, policy_id = ${policyIds[0]!.id} where id = ${closedResourceId}`.execute(
+    context.db,
+  );
+  const calendars = named(['changed', 'deleted']).map((one) => ({ ...one, closes: false }));
+  const calendarIds = await context.db.insertInto('holiday_calendar').values(calendars).returning('id').execute();
+  Object.assign(ids, { 'holiday-calendars': calendarIds[0]!.id, deleteHolidayCalendarsById: calendarIds[1]!.id });
+  await sql`
+    insert into holiday (mandator_id, calendar_id, name, from_date, to_date)
+    values (${mandatorId}, ${calendarIds[0]!.id}, 'Ferien', current_date, current_date + 14)`.execute(context.db);
+  const gone = { name: 'Gone', email: 'gone@school.example', time_zone: 'UTC', role: 'User' };
+  const insert = context.db.insertInto('person').values({ mandator_id: mandatorId, ...gone });
+  ids['postPersonsByIdErasure'] = (await insert.returning('id').executeTakeFirstOrThrow()).id;
+}
+
 /** One of the present moment, and on each of the next days one more. */
 async function makeBookings(): Promise<void> {
   const { tenant, context } = service;
   const names = ['postBookingsByIdCheckIn', 'patchBookingsById', 'deleteBookingsById'];
-  names.push('postBookingsByIdRelease', 'postBookingsByIdExtend', 'postBookingsByIdUndo', 'mail item');
+  names.push('postBookingsByIdRelease', 'postBookingsByIdExtend', 'postBookingsByIdUndo', 'postBookingsByIdDecide');
+  names.push('bookings');
   const { rows } = await sql<{ id: number }>`
-    insert into booking (mandator_id, resource_id, kind, status, origin, subject, occupied, check_in_from, check_in_until)
-    select ${tenant.mandatorId}, ${tenant.resources[0]!.id}, case name when 'mail item' then 'MailItem' else 'Booking' end,
-      'Confirmed', 'Api', name, tstzrange(start, start + interval '10 hours'),
+    insert into booking (mandator_id, resource_id, kind, status, approval, origin, subject, occupied, check_in_from, check_in_until)
+    select ${tenant.mandatorId}, ${tenant.resources[0]!.id}, case name when 'bookings' then 'MailItem' else 'Booking' end,
+      case name when 'postBookingsByIdDecide' then 'Tentative' else 'Confirmed' end,
+      case name when 'postBookingsByIdDecide' then 'Requested' end, 'Api', name, tstzrange(start, start + interval '10 hours'),
       case day when 1 then start end, case day when 1 then start + interval '10 hours' end
     from unnest(${names}::text[]) with ordinality as booking(name, day),
       lateral (select now() - interval '1 minute' + interval '1 day' * (day - 1) as start) as slot
     order by day returning id`.execute(context.db);
-  for (const [index, name] of names.entries()) bookingIds[name] = rows[index]!.id;
-  mailItemId = bookingIds['mail item'] as number;
+  for (const [index, name] of names.entries()) ids[name] = rows[index]!.id;
 }
 
 /** One to be changed and revoked, one that calls, and a code for each that shall come. */
 async function makeDisplays(): Promise<void> {
   const { tenant, context } = service;
   const admin = masterData(service, tokens.admin);
-  displayId = (await pairDevice(service, admin)).id;
+  ids['displays'] = (await pairDevice(service, admin)).id;
   const device = await pairDevice(service, admin, { MayBook: true });
   tokens.device = device.token;
+  devicePersonId = device.personId;
   // As if it had extended this one just when it is undone.
   await sql`
     insert into booking_undo (mandator_id, booking_id, person_id, version, action, occupied, at)
@@ -266,7 +302,7 @@ describe('the committed document', () => {
     collect(app.handler.router as unknown as Router);
     await app.close();
     const elsewhere =
-      /^(\/swagger.*|\/metrics|\/assets\/.*|\/\{mandator\}\/(graphql|board\/\{id\}|door-sign\/\{id\}))$/;
+      /^(\/swagger.*|\/metrics|\/assets\/.*|\/\{mandator\}\/(graphql(\/schema\.graphql)?|board\/\{id\}|door-sign\/\{id\}))$/;
     expect([...mounted].filter((address) => !elsewhere.test(address)).sort()).toEqual(
       Object.keys(committed.paths).sort(),
     );
@@ -421,6 +457,27 @@ describe('answers keep to the document', () => {
         return bearer(tokens.user);
       },
     },
+    postTimetableCalendarTokens: {
+      get credential() {
+        return bearer(tokens.user);
+      },
+    },
+    patchGroupsById: { body: '{"Name":"Lehrpersonen"}' },
+    // The policy of the example names it.
+    deleteGroupsById: { id: 3 },
+    patchPoliciesById: { body: '{"Name":"Hörsäle"}' },
+    deletePoliciesById: {
+      get id() {
+        return ids['policies'];
+      },
+    },
+    patchHolidayCalendarsById: { body: '{"Name":"Schulferien"}' },
+    postResourcesByIdRetirement: { body: JSON.stringify({ FutureBookings: 'Move', ResourceId: closedResourceId }) },
+    postPersonsByIdErasure: {
+      get id() {
+        return devicePersonId;
+      },
+    },
     postDisplays: {
       get body() {
         return JSON.stringify({ Code: codes[1], LocationId: closedId });
@@ -428,8 +485,6 @@ describe('answers keep to the document', () => {
     },
     getChanges: { query: `Cursor=${cursorAt({ position: 1_000_000_000, micros: 1 })}` },
   };
-
-  const isOfOneBooking = ({ template }: { template: string }) => template.includes('/bookings/{id}');
 
   /** How each status is provoked from any operation of `from`. */
   const provoked: [
@@ -445,12 +500,15 @@ describe('answers keep to the document', () => {
     [
       409,
       conflicting,
-      (operation) => conflictOf[operation.name] ?? (isOfOneBooking(operation) ? { booking: mailItemId } : {}),
+      ({ name, template }) => conflictOf[name] ?? (nounOf(template) === 'bookings' ? { id: ids['bookings'] } : {}),
     ],
     [
       412,
       answering(412),
-      () => ({ headers: { 'If-Match': '"0"' }, booking: bookingIds['patchBookingsById'] as number }),
+      ({ template }) => {
+        const noun = nounOf(template);
+        return { headers: { 'If-Match': '"0"' }, id: ids[noun === 'bookings' ? 'patchBookingsById' : noun] };
+      },
     ],
     [413, writers, () => ({ body: JSON.stringify([{ JobID: 'J', Bemerkung: 'x'.repeat(3_000) }]) })],
     [415, writers, () => ({ headers: { 'Content-Type': 'text/plain' } })],
