@@ -16,6 +16,7 @@ import {
   type Request,
 } from './fronts-bookings.ts';
 import { askMasterData, isMasterData, type MasterDataCalls, masterDataRequest } from './fronts-master-data.ts';
+import { askRecord, isRecordCall, type RecordCalls, recordRequest } from './fronts-records.ts';
 import { askReport, type ReportCall, type ReportCalls, reportRequest } from './fronts-reports.ts';
 import type { BatchFilter, BatchOptions } from './operations/generated/graphql.ts';
 import * as operations from './operations/generated/graphql.ts';
@@ -40,6 +41,7 @@ export type LessonQuery = Paging & {
 /** What can be asked of a front. */
 export type Calls = BookingCalls &
   MasterDataCalls &
+  RecordCalls &
   ReportCalls & {
     create: SubmitOptions & { jobs: unknown };
     update: SubmitOptions & { jobs: unknown };
@@ -153,6 +155,7 @@ function restRequest(call: Call): Request {
     case 'lesson':
       return { route: 'GET /v2.0/lessons/:JobID/:LektionId' };
     default:
+      if (isRecordCall(call)) return recordRequest(call);
       return isMasterData(call) ? masterDataRequest(call) : bookingRequest(call as BookingCall);
   }
 }
@@ -196,7 +199,7 @@ export function restFront(options: { contract: Contract; mandator: string; casin
     if (!answer.ok) return await readProblem(answer, casing);
     used.add(route);
     for (const name of Object.keys(query)) used.add(`${route} ?${upperFirst(name)}`);
-    const result = neutralNames(await answer.json(), casing);
+    const result = answer.status === 204 ? {} : neutralNames(await answer.json(), casing);
     if (call.name === 'job') return orNotFound((result as { items: unknown[] }).items[0], (found) => found);
     return call.name === 'end' && !hasEnded(result) ? await ask(call, credential, wrong) : result;
   };
@@ -370,6 +373,7 @@ export function graphqlFront(options: { url: string; mandator: string; used: Set
           problemOf: (problem) => problemOf(problem as Problem),
           listOf: (connection) => listOf(connection as Page),
         };
+        if (isRecordCall(call)) return await askRecord(call, asking);
         if (isMasterData(call)) return await askMasterData(call, asking);
         return reports.has(name)
           ? await askReport(call as ReportCall, asking)

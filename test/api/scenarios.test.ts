@@ -45,6 +45,7 @@ import {
 } from './_util/scenarios.ts';
 import { bookingScenarios, everyBookingCall } from './_util/scenarios-bookings.ts';
 import { masterDataScenarios } from './_util/scenarios-master-data.ts';
+import { recordScenarios } from './_util/scenarios-records.ts';
 import { everyReport, reportScenarios } from './_util/scenarios-reports.ts';
 
 /** Contract 4.1; a ResourceConflict is a warning where it was settled. */
@@ -151,7 +152,7 @@ const scenarios: Record<string, Row[]> = {
     [lessons({ jobID: 'J-2' }), items({ lektionId: 'L-1' })],
     [lessons({ ressourceName: ' r001' }), items({ jobID: 'J-1' }, { jobID: 'J-2' })],
     [lessons({ from: at(9), to: at(12) }), items({ lektionId: 'L-2' })],
-    [batches(), items()],
+    [batches({ limit: 201 }), items()],
     [batches({ importStatus: 'All' }), items({ batchId: 'batch 3' }, { batchId: 'batch 2' }, { batchId: 'batch 1' })],
     [batches({ importStatus: 'All', limit: 2 }), has({ nextCursor: 'cursor 3' })],
     [batches({ importStatus: 'All', cursor: 'cursor 3' }), items({ batchId: 'batch 1' })],
@@ -485,6 +486,7 @@ const scenarios: Record<string, Row[]> = {
     [submit('create', simple), refused('NOT_AUTHENTICATED'), 'forger'],
   ],
   'with a credential of another tenant': allRefused('stranger', 'NOT_FOUND'),
+  ...recordScenarios,
   ...masterDataScenarios,
 };
 

@@ -6,6 +6,7 @@ import { insertBookings } from '../../_util/bookings-table.ts';
 import type { Contract } from '../../_util/contract.ts';
 import { makeTenant } from '../../_util/factories.ts';
 import { type Call, type Credential, type Front, graphqlFront, restFront } from '../../_util/fronts.ts';
+import { isRecordCall, namingIds } from '../../_util/fronts-records.ts';
 import { hold } from '../../_util/hold.ts';
 import { lessonClient } from '../../_util/lessons.ts';
 import { pepper } from '../../_util/pepper.ts';
@@ -40,11 +41,21 @@ const kinds: Record<string, string> = {
   resourceId: 'room',
   locationId: 'location',
   personId: 'person',
+  groupId: 'group',
+  policyId: 'policy',
+  holidayCalendarId: 'calendar',
+  calendarId: 'calendar',
+  holidayId: 'holiday',
+  maySee: 'group',
+  mayBook: 'group',
+  maySkipApproval: 'group',
+  mayDecide: 'group',
+  mayBookForOthers: 'group',
   nextCursor: 'cursor',
 };
 const instants = new Set([
   ...['createdAt', 'startedAt', 'finishedAt', 'changedAt'],
-  ...['from', 'until', 'checkedInAt', 'decidedAt', 'erasedAt'],
+  ...['from', 'until', 'checkedInAt', 'decidedAt', 'erasedAt', 'readAt'],
 ]);
 const texts = new Set(['message', 'errorMessages', 'displayName', 'email', 'uid', 'name', 'mandator']);
 const uuids = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
@@ -181,7 +192,7 @@ async function makeLaneTenant(service: Service, mandator: string) {
     colleague,
   };
 
-  return { tenant, persons };
+  return { tenant, persons, annexId: annex.id };
 }
 
 const fronts = [
@@ -205,7 +216,7 @@ export async function openLanes(service: Service, contract: Contract, used: Set<
   async function openLane(scheme: Scheme, number: number) {
     const [frontName, openFront] = fronts[number] as (typeof fronts)[number];
     const mandator = `lane-${scheme.toLowerCase()}-${number}`;
-    const { tenant, persons } = await makeLaneTenant(service, mandator);
+    const { tenant, persons, annexId } = await makeLaneTenant(service, mandator);
     const of = (person: Person) => credentialOf(service, scheme, tenant, person);
     const credentials: Record<Caller, Credential> = {
       user: await of(persons.user),
@@ -222,6 +233,7 @@ export async function openLanes(service: Service, contract: Contract, used: Set<
       ...tenant.resources.map(({ id, name }): [string, unknown, string] => ['room', id, `room ${name}`]),
       ...Object.entries(persons).map(([caller, { id }]): [string, unknown, string] => ['person', id, caller]),
       ['location', tenant.locationId, 'campus'],
+      ['location', annexId, 'annex'],
       ['foreign batch', foreign.BatchId, 'foreign batch'],
       ['foreign booking', foreignBooking, 'foreign booking'],
     ];
@@ -247,7 +259,7 @@ export async function openLanes(service: Service, contract: Contract, used: Set<
             credentials[caller],
             false,
           )) as Tree;
-        return names.scrub(result);
+        return names.scrub(isRecordCall(call) ? namingIds(call.args.noun, result) : result);
       },
     };
   }

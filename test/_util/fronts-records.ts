@@ -1,0 +1,104 @@
+/** Records of master data through each front: every noun has the same calls. */
+import { lowerFirst, upperFirst } from '../../src/fields.ts';
+import * as holidays from '../../src/holidays/wire.ts';
+import * as rights from '../../src/tenants/rights-wire.ts';
+import * as tenants from '../../src/tenants/wire.ts';
+import type { Asking, Request } from './fronts-bookings.ts';
+import * as operations from './operations/generated/graphql.ts';
+
+/** Where a noun is read, and what it has. */
+const nouns = {
+  group: { path: 'groups', list: 'groups', record: rights.groupRecord },
+  policy: { path: 'policies', list: 'policies', record: rights.policyRecord },
+  resource: { path: 'resources', list: 'resources', record: tenants.resourceRecord },
+  person: { path: 'persons', list: 'persons', record: tenants.personRecord },
+  holidayCalendar: { path: 'holiday-calendars', list: 'holidayCalendars', record: holidays.calendarRecord },
+  holiday: { path: 'holidays', list: 'holidays', record: holidays.holidayRecord },
+};
+type Noun = keyof typeof nouns;
+
+export type RecordCalls = {
+  records: { noun: Noun; filter: Record<string, unknown> };
+  record: { noun: Noun; id: string };
+  makeRecord: { noun: Noun; input: object };
+  changeRecord: { noun: Noun; id: string; version: number; input: object };
+  /** What is gone is answered with nothing. */
+  deleteRecord: { noun: Noun; id: string; version: number };
+};
+export type RecordCall = { [Name in keyof RecordCalls]: { name: Name; args: RecordCalls[Name] } }[keyof RecordCalls];
+
+export const isRecordCall = (call: { name: string }): call is RecordCall =>
+  ['records', 'record', 'makeRecord', 'changeRecord', 'deleteRecord'].includes(call.name);
+
+export function recordRequest({ name, args }: RecordCall): Request {
+  const path = `/v1.0/${nouns[args.noun].path}`;
+  switch (name) {
+    case 'records':
+      return { route: `GET ${path}`, query: args.filter };
+    case 'record':
+      return { route: `GET ${path}/:id` };
+    case 'makeRecord':
+      return { route: `POST ${path}`, body: args.input };
+    case 'changeRecord':
+      return { route: `PATCH ${path}/:id`, version: args.version, body: args.input };
+    case 'deleteRecord':
+      return { route: `DELETE ${path}/:id`, version: args.version };
+  }
+}
+
+/** A result whose ids are `groupId` and so on: those of several nouns are alike. */
+export function namingIds(noun: Noun, { id, items, ...members }: { id?: unknown; items?: object[] }): object {
+  return {
+    ...(id !== undefined && { [`${noun}Id`]: id }),
+    ...(items && { items: items.map((item) => namingIds(noun, item)) }),
+    ...members,
+  };
+}
+
+const document = <Data, Variables>(text: string) => new operations.TypedDocumentString<Data, Variables>(text);
+
+export async function askRecord({ name, args }: RecordCall, asking: Asking): Promise<unknown> {
+  const { ask, problemOf, listOf, orNotFound } = asking;
+  const { noun, ...variables } = args;
+  const Noun = upperFirst(noun);
+  const { list, record } = nouns[noun];
+  const members = Object.keys(record.shape).map(lowerFirst).join(' ');
+
+  const mutate = (verb: string, given: string, taken: string, read: (result: object) => object) =>
+    ask(
+      `Mutation.${verb}${Noun}`,
+      document<{ result: object }, object>(`mutation (${given}) {
+        result: ${verb}${Noun}(${taken}) { ... on ${Noun} { ${members} } ... on Problem { code message } }
+      }`),
+      variables,
+      ({ result }) => ('code' in result ? problemOf(result) : read(result)),
+    );
+  const whole = (result: object) => result;
+  const versioned = ['$id: ID!, $version: Int!', 'id: $id, version: $version'] as const;
+  switch (name) {
+    case 'records':
+      return await ask(
+        `Query.${list}`,
+        document<{ found: object }, object>(`query ($filter: ${Noun}Filter) {
+          found: ${list}(filter: $filter) { nodes { ${members} } pageInfo { hasNextPage endCursor } }
+        }`),
+        variables,
+        ({ found }) => listOf(found),
+      );
+    case 'record':
+      return await ask(
+        `Query.${noun}`,
+        document<{ found: object | null }, object>(`query ($id: ID!) { found: ${noun}(id: $id) { ${members} } }`),
+        variables,
+        ({ found }) => orNotFound(found, whole),
+      );
+    case 'makeRecord':
+      return await mutate('create', `$input: Create${Noun}Input!`, 'input: $input', whole);
+    case 'changeRecord': {
+      const [given, taken] = versioned;
+      return await mutate('change', `${given}, $input: Change${Noun}Input!`, `${taken}, input: $input`, whole);
+    }
+    case 'deleteRecord':
+      return await mutate('delete', ...versioned, () => ({}));
+  }
+}
