@@ -1,0 +1,122 @@
+/** The example of a front end, against a real server: Apollo Client with its default cache, typed by the served schema. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Client } from '../../examples/front-end/client.ts';
+import { layCable } from '../_util/cable.ts';
+import { until } from '../_util/graphql.ts';
+import { type Service, startService } from '../_util/service.ts';
+
+// One after the other: Jest cannot load graphql for the CommonJS packages below Apollo Client while it loads it for others.
+await import('graphql');
+const { gql } = await import('@apollo/client');
+const { connect } = await import('../../examples/front-end/client.ts');
+const { book, follow, listRooms, showDay, watchBookings } = await import('../../examples/front-end/rooms.ts');
+
+let service: Service;
+let cable: Awaited<ReturnType<typeof layCable>>;
+let mine: ReturnType<typeof connect>;
+let theirs: Client;
+let close: () => Promise<void>;
+beforeAll(async () => {
+  service = await startService({}, ['R1', 'R2', 'R3', 'R4', 'R5']);
+  cable = await layCable(service.url);
+  mine = connect(`${cable.url}/school/graphql`, await service.signIn());
+  ({ client: theirs, close } = connect(`${service.url}/school/graphql`, await service.signIn(service.tenant, 'Admin')));
+});
+afterAll(async () => {
+  await mine.close();
+  await close();
+  await cable.close();
+  await service.stop();
+});
+
+const day = { from: '2027-03-03T00:00:00Z', to: '2027-03-04T00:00:00Z' };
+const at = (hour: number) => `2027-03-03T${String(hour).padStart(2, '0')}:00:00Z`;
+
+async function roomNamed(name: string) {
+  const room = (await listRooms(mine.client)).find((each) => each.name === name);
+  if (!room) throw new Error(`There is no ${name}.`);
+  return { room, shown: { resourceId: room.id, ...day } };
+}
+
+/** What a page has drawn of a room, each time. */
+function drawn(shown: Parameters<typeof watchBookings>[1]) {
+  const pages: string[][] = [];
+  const { end } = watchBookings(mine.client, shown, (bookings) => {
+    pages.push(bookings.map(({ id, subject }) => `${id === 'booking_new' ? 'new ' : ''}${subject}`));
+  });
+  return { pages, end };
+}
+
+test('pages make one list', async () => {
+  const rooms = await listRooms(mine.client, 2);
+  expect(rooms.map(({ name }) => name)).toEqual(['R1', 'R2', 'R3', 'R4', 'R5']);
+});
+
+test('a day is read three edges deep, and a record has one place in the cache however it was reached', async () => {
+  const { room, shown } = await roomNamed('R1');
+  await book(mine.client, shown, room, { subject: 'Choir', start: at(8), end: at(9) });
+  const location = await showDay(mine.client, String(service.tenant.locationId), day.from, day.to);
+  expect(location?.resources.nodes[0]?.bookings.nodes[0]).toMatchObject({
+    subject: 'Choir',
+    resource: { name: 'R1' },
+    organizer: { displayName: 'User of school' },
+  });
+  expect(Object.keys(mine.client.cache.extract() as object)).toContain(`Resource:${room.id}`);
+});
+
+test('a booking is shown at once, and is the one of the server afterwards', async () => {
+  const { room, shown } = await roomNamed('R2');
+  const { pages, end } = drawn(shown);
+  await until(() => pages.length > 0);
+  const done = await book(mine.client, shown, room, { subject: 'Drama', start: at(8), end: at(9) });
+  expect(done).toMatchObject({ booking: { subject: 'Drama', id: expect.stringMatching(/^booking_\d+$/) } });
+  await until(() => pages.at(-1)?.[0] === 'Drama');
+  expect(pages).toEqual([[], ['new Drama'], ['Drama']]);
+  end();
+});
+
+test('a booking that is refused vanishes again, and the answer says what is free instead', async () => {
+  const { room, shown } = await roomNamed('R3');
+  await book(theirs, shown, room, { subject: 'Theirs', start: at(8), end: at(9) });
+  const { pages, end } = drawn(shown);
+  await until(() => pages.length > 0);
+  const done = await book(mine.client, shown, room, { subject: 'Mine', start: at(8), end: at(9) });
+  expect(done).toMatchObject({ problem: { __typename: 'ConflictProblem', code: 'Conflict' } });
+  expect('problem' in done && 'alternatives' in done.problem && done.problem.alternatives.length).toBeGreaterThan(0);
+  await until(() => pages.at(-1)?.join() === 'Theirs');
+  expect(pages.map((page) => page.length)).toEqual([1, 2, 1]);
+  end();
+});
+
+test('what others book is drawn, also what they booked while the connection was lost', async () => {
+  const { room, shown } = await roomNamed('R4');
+  const { pages, end } = drawn(shown);
+  await until(() => pages.length > 0);
+  const stop = new AbortController();
+  const following = follow(mine.client, shown, stop.signal);
+  await book(theirs, shown, room, { subject: 'First', start: at(8), end: at(9) });
+  await until(() => pages.at(-1)?.join() === 'First');
+  cable.cut();
+  await book(theirs, shown, room, { subject: 'Second', start: at(10), end: at(11) });
+  cable.mend();
+  await until(() => pages.at(-1)?.join() === 'First,Second');
+  stop.abort();
+  await following;
+  end();
+});
+
+test('the cache keeps two changes of one booking apart', async () => {
+  const { room, shown } = await roomNamed('R5');
+  const done = await book(mine.client, shown, room, { subject: 'Chess', start: at(8), end: at(9) });
+  if (!('booking' in done)) throw new Error(done.problem.__typename);
+  const cancel = gql`mutation ($id: ID!) { cancelBooking(id: $id) { ... on Booking { id status } } }`;
+  await mine.client.mutate({ mutation: cancel, variables: { id: done.booking.id } });
+  const changes = gql`{ changes(first: 200) { items { id action booking { id status } } } }`;
+  type Data = { changes: { items: { id: string; action: string; booking: { id: string } | null }[] } };
+  const read = async () =>
+    (await mine.client.query<Data>({ query: changes, fetchPolicy: 'network-only' })).data?.changes;
+  await until(async () => {
+    const items = (await read())?.items.filter(({ booking }) => booking?.id === done.booking.id) ?? [];
+    return items.map(({ action }) => action).join() === 'Created,Changed';
+  });
+});
