@@ -83,7 +83,7 @@ async function write(
   const action = verdict === 'Approved' ? 'approve booking' : 'decline booking';
   for (const { id, organizerId } of requests) {
     const subject = { noun: 'Booking', id, personId: organizerId ?? personId } as const;
-    await recordAct(trx, act, action, subject, { before: { reason: null }, after: { reason } });
+    await recordAct(trx, act, action, subject);
   }
 }
 

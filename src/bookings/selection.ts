@@ -31,7 +31,7 @@ function amongDecidable(viewer: Viewer): RawBuilder<unknown> {
   return sql`and ${isRequested} and exists (
     select from resource as room
     join policy on policy.mandator_id = room.mandator_id and policy.id = room.policy_id
-    where room.id = booking.resource_id and policy.may_decide && ${groupIds}::integer[])`;
+    where room.mandator_id = booking.mandator_id and room.id = booking.resource_id and policy.may_decide && ${groupIds}::integer[])`;
 }
 
 /**

@@ -7,6 +7,7 @@ import ical, {
   ICalEventTransparency,
 } from 'ical-generator';
 import { type Booking, isActive } from '../bookings/service.ts';
+import { zoneFor } from '../time/zones.ts';
 
 const refreshSeconds = 15 * 60;
 
@@ -25,6 +26,14 @@ const clean = (text: string) => text.replaceAll(/[^\P{Cc}\t\r\n]/gu, '');
 const listed = (name: string, values: readonly string[] | null) =>
   values && values.length > 0 ? [`${name}: ${values.join(', ')}`] : [];
 
+/** A time of a zone in German; its end is told by the clock alone, as lessons end on the day on which they begin. */
+function spanText(start: Date, end: Date, timeZone: string): string {
+  const { wallOf } = zoneFor(timeZone);
+  const [from, to] = [start, end].map((at) => new Date(wallOf(at.getTime())).toISOString());
+  const [year, month, day] = from!.slice(0, 10).split('-');
+  return `${day}.${month}.${year}, ${from!.slice(11, 16)}–${to!.slice(11, 16)}`;
+}
+
 /** How a lesson differs from what was planned first: in words, and what it was. */
 function changesOf(booking: Booking, { status, lehrpersonen, ursprung }: NonNullable<Booking['lektion']>) {
   const { start, end, resourceName, timeZone } = booking;
@@ -39,9 +48,8 @@ function changesOf(booking: Booking, { status, lehrpersonen, ursprung }: NonNull
           ...(status === 'Vertretung' || isOthers ? ['Vertretung'] : []),
           ...(isElsewhen || isElsewhere ? ['Verlegt'] : []),
         ];
-  const clock = new Intl.DateTimeFormat('de', { timeZone, dateStyle: 'short', timeStyle: 'short' });
   const was = [
-    ...(isElsewhen ? [clock.formatRange(begin, finish)] : []),
+    ...(isElsewhen ? [spanText(begin, finish, timeZone)] : []),
     ...(isElsewhere ? [ursprung?.RessourceName ?? ''] : []),
     ...(isOthers ? (ursprung?.Lehrpersonen ?? []) : []),
   ];

@@ -38,7 +38,7 @@ export function erasePerson(
     await deletePinsOf(trx, mandatorId, id);
     await deleteTokensOf(trx, mandatorId, id);
     await forgetKeysOf(trx, mandatorId, id);
-    const names = [before.name, ...alsoKnownAs];
+    const names = [before.name, ...(before.teacherCode ? [before.teacherCode] : []), ...alsoKnownAs];
     const taught = await findLessonsNaming(trx, mandatorId, names);
     await forgetOrganizer(trx, mandatorId, { ...before, taught });
     await removeTeachers(trx, mandatorId, names);

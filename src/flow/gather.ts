@@ -10,11 +10,12 @@ type OpenQuestion<Question, Answer> = { question: Question; answer: PromiseWithR
 export type Gathering<Question, Answer> = (key: string, question: Question) => Promise<Answer>;
 
 /**
- * @param answerAll returns the answers in the order of the questions; when it fails, all its questions fail
+ * @param answerAll returns the answers in the order of the questions, or promises of them, of which each fails alone; when it fails itself, all
+ * its questions fail
  * @param mostAtOnce calls of it that run at a time; further questions gather meanwhile
  */
 export function openGathering<Question, Answer>(
-  answerAll: (questions: readonly Question[]) => Promise<readonly Answer[]>,
+  answerAll: (questions: readonly Question[]) => Promise<readonly (Answer | PromiseLike<Answer>)[]>,
   mostAtOnce = Number.POSITIVE_INFINITY,
 ): Gathering<Question, Answer> {
   let gathered = new Map<string, OpenQuestion<Question, Answer>>();
@@ -29,7 +30,7 @@ export function openGathering<Question, Answer>(
     running++;
     try {
       const answers = await answerAll(all.map(({ question }) => question));
-      for (const [index, { answer }] of all.entries()) answer.resolve(answers[index] as Answer);
+      for (const [index, { answer }] of all.entries()) answer.resolve(answers[index] as Answer | PromiseLike<Answer>);
     } catch (error) {
       for (const { answer } of all) answer.reject(error);
     }

@@ -126,6 +126,7 @@ export function createCalendar(db: Database, act: Act, fields: NewCalendar): Pro
   const holidays = fields.ics === undefined ? undefined : readSent(fields.ics);
   return db.transaction().execute(async (trx) => {
     await checkLocation(trx, viewer.mandatorId, fields.locationId);
+    await checkCount(trx, viewer.mandatorId);
     const { locationId: location_id, name, closes } = fields;
     const made = await trx
       .insertInto('holiday_calendar')
@@ -139,8 +140,29 @@ export function createCalendar(db: Database, act: Act, fields: NewCalendar): Pro
   });
 }
 
-/** Readings are no members of the record. */
-const toldOf = ({ name, locationId, closes, url }: HolidayCalendar) => ({ name, locationId, closes, url });
+const mostCalendars = 50;
+
+/** Those of a tenant are counted one creation after another. @throws Conflict */
+async function checkCount(trx: Transaction, mandatorId: number): Promise<void> {
+  await trx.selectFrom('mandator').where('id', '=', mandatorId).select('id').forNoKeyUpdate().execute();
+  const { count } = await trx
+    .selectFrom('holiday_calendar')
+    .where('mandator_id', '=', mandatorId)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  if (count >= mostCalendars)
+    throw new Conflict(
+      `A tenant has at most ${mostCalendars} holiday calendars; delete one that is not needed any more.`,
+    );
+}
+
+/** Readings are no members of the record. Of an address only the server: the rest may be a secret. */
+const toldOf = ({ name, locationId, closes, url }: HolidayCalendar) => ({
+  name,
+  locationId,
+  closes,
+  url: url && new URL(url).origin,
+});
 
 /** @throws NotFound, PreconditionFailed */
 async function holdCalendar(trx: Transaction, viewer: Viewer, id: number, expected: Versions) {

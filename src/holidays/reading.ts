@@ -14,6 +14,8 @@ import { listDays, readRule, WrongRule } from '../time/rule.ts';
 export type Holiday = { fromDate: string; toDate: string; name: string };
 
 const mostHolidays = 5_000;
+/** Each may have to be followed over many years. */
+const mostRules = 100;
 const longestDays = 366;
 const longestName = 200;
 /** What repeats is listed from the year before until so many days later. */
@@ -74,6 +76,8 @@ export function readHolidays(text: string, today: Date): Holiday[] {
       return day === undefined ? [] : [`${contentOf(event, 'UID') ?? ''} ${day}`];
     }),
   );
+  if (events.filter((event) => contentOf(event, 'RRULE') !== undefined).length > mostRules)
+    throw new Unreadable(`it has more than ${mostRules} events that repeat`);
   const holidays: Holiday[] = [];
   for (const event of events) {
     const start = readDay(contentOf(event, 'DTSTART'));

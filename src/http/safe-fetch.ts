@@ -58,7 +58,8 @@ export async function fetchBounded(
     method,
     headers: Object.fromEntries(sent),
     ...(signal && { signal }),
-    ...(lookup && { lookup }),
+    // A connection of the shared agent may have been opened without this lookup.
+    ...(lookup && { lookup, agent: false }),
   });
   // The request may fail at any time, also when its answer has been read.
   request.on('error', () => {});

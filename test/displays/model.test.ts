@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 const frame = `__typename
-  ... on DisplaySnapshot { cursor asOf serverTime resource { id name } schedule { bookingId version } }
+  ... on DisplaySnapshot { cursor asOf serverTime resource { restId name } schedule { bookingId version } }
   ... on DisplayHeartbeat { cursor asOf serverTime }
   ... on DisplayEnded { reason }`;
 const documents = {
@@ -53,7 +53,7 @@ type DisplayFrame = {
   cursor: string;
   asOf: string;
   serverTime: string;
-  resource: { id: string; name: string };
+  resource: { restId: string; name: string };
   schedule: { bookingId: string; version: number }[];
 };
 type Connection = { pause(isPaused: boolean): void; leave(): void };
@@ -132,7 +132,7 @@ type RoomReader = {
 
 /** What of a room must never go back: the highest version of each booking, and the number in its name. */
 function checkOrder(seen: Map<string, number>, shown: DisplayFrame): string[] {
-  const { id, name } = shown.resource;
+  const { restId: id, name } = shown.resource;
   // A lesson that has moved is shown by two rooms, each of which is read for itself.
   const facts = shown.schedule.map(
     ({ bookingId, version }) => [`booking ${bookingId} of room ${id}`, version] as const,
@@ -172,7 +172,7 @@ function connect(reader: RoomReader, dice: Dice, seen: Map<string, number>): voi
       if (reader.field === 'display') lastAsOf = asOf;
       if (asOf > Date.parse(frame.serverTime)) reader.complaints.push('asOf is after serverTime');
       if (frame.__typename === 'DisplaySnapshot') {
-        reader.shown.set(Number(frame.resource.id), frame.cursor);
+        reader.shown.set(Number(frame.resource.restId), frame.cursor);
         reader.complaints.push(...checkOrder(seen, frame));
       } else if (reader.field === 'display' && frame.cursor !== reader.shown.get(reader.place))
         reader.complaints.push('a heartbeat of what was never shown');

@@ -142,7 +142,7 @@ export function makeOperation(dice: Dice, world: World, { operation, field }: Fi
     .map((arg, at) => `${arg.name}: ${byLiteral ? literalOf(values[at], arg.type) : `$${arg.name}`}`)
     .join(' ');
   const head = `${operation} ${declared && `(${declared})`}`;
-  const query = `${head} { ${field.name}${passed && `(${passed})`} ${selectionOf(field.type, dice, 2)} }`;
+  const query = `${head} { ${field.name}${passed && `(${passed})`} ${selectionOf(field.type, dice, field.name === 'nodes' ? 0 : 2)} }`;
   const variables = Object.fromEntries(args.map(({ name }, at) => [name, values[at]]));
   return {
     isSubscription,

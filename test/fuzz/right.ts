@@ -83,6 +83,40 @@ const unusedPolicy: Prepare = async ({ admin, ask }) => {
   return made && known(made, admin);
 };
 
+const calendarToken: Prepare = async ({ admin, ask }, dice) => {
+  const id = 1 + dice.below(3);
+  const made = await ask(admin, 'POST', `v1.0/resources/${id}/calendar-tokens`, {});
+  const tokenId = made?.Id;
+  return tokenId && { caller: admin, members: { id, tokenId } };
+};
+
+/** One whose keys need no escape. */
+const lesson: Prepare = async ({ admin, ask }, dice) => {
+  const found = await ask(admin, 'GET', 'v2.0/lessons?Limit=200');
+  const plain = found?.Items.find(({ JobID, LektionId }: Record<string, string>) =>
+    /^\w+ \w+$/.test(`${JobID} ${LektionId}`),
+  );
+  if (plain) return { caller: admin, members: plain };
+  const Beginn = new Date(Date.now() + (20 * 24 + dice.below(200)) * 3_600_000);
+  const Ende = new Date(Beginn.getTime() + 60_000);
+  const lessons = [{ LektionId: 'L1', Beginn, Ende, RessourceName: 'R001' }];
+  await ask(admin, 'POST', 'v2.0/jobs/create', [
+    { JobID: `J${performance.now()}`.replace('.', ''), LektionList: lessons },
+  ]);
+  return undefined;
+};
+
+const holidays: Prepare = async (world) => {
+  const Ics = 'BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//fuzz//EN\r\nEND:VCALENDAR\r\n';
+  const made = await world.ask(world.admin, 'POST', 'v1.0/holiday-calendars', {
+    Name: `days ${performance.now()}`,
+    Ics,
+  });
+  return made && { ...known(made, world.admin), body: { Closes: false } };
+};
+
+const nodes: Prepare = async ({ admin }) => ({ caller: admin, members: { ids: ['resource_1', 'resource_2'] } });
+
 /** Members that are required in a query. */
 const figures: Prepare = async ({ admin }) => ({
   caller: admin,
@@ -115,6 +149,10 @@ const ways: readonly (readonly [RegExp, Prepare])[] = [
   [/^PUT .*\/rules|setOpeningRules/, hours((id) => `v1.0/opening-hours/${id}/rules`)],
   [/^PUT .*\/exceptions|setOpeningExceptions/, hours((id) => `v1.0/opening-hours/${id}/exceptions`)],
   [/^GET .*\/usage\//, figures],
+  [/^DELETE .*\/calendar-tokens\//, calendarToken],
+  [/^GET .*\/lessons\/\{JobID\}/, lesson],
+  [/^PATCH .*\/holiday-calendars/, holidays],
+  [/^query nodes$/, nodes],
   [/\/cancel$|cancelBatch/, batch],
   [/^PATCH .*\/resources|changeResource/, record('resources')],
   [/^PATCH .*\/locations|changeLocation/, record('locations')],

@@ -18,6 +18,7 @@ export type Schema = {
   items?: Schema;
   properties?: Record<string, Schema>;
   required?: string[];
+  readOnly?: boolean;
   anyOf?: Schema[];
   oneOf?: Schema[];
   allOf?: Schema[];
@@ -78,6 +79,8 @@ export function valueFor(name: string, schema: Schema, maker: Maker, depth = 0):
 }
 
 function objectFor({ properties = {}, required = [] }: Schema, maker: Maker, depth: number): object {
-  const names = Object.keys(properties).filter((name) => required.includes(name) || maker.dice.roll() < 0.5);
+  const names = Object.keys(properties).filter(
+    (name) => !properties[name]?.readOnly && (required.includes(name) || maker.dice.roll() < 0.5),
+  );
   return Object.fromEntries(names.map((name) => [name, valueFor(name, properties[name] as Schema, maker, depth + 1)]));
 }

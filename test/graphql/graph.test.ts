@@ -273,6 +273,15 @@ describe('edges', () => {
     expect(whole.nodes).toHaveLength(perRoom);
   });
 
+  test('a window that is refused leaves the others of its turn their answers', async () => {
+    const edge = (to: string) => `bookings(filter: { from: "2027-01-01T00:00:00Z", to: "${to}" }) { nodes { id } }`;
+    const { data, errors } = await ask(
+      `{ bad: resource(id: 1) { ${edge('2029-01-01T00:00:00Z')} } good: resource(id: 1) { ${edge('2027-01-02T00:00:00Z')} } }`,
+    );
+    expect(errors).toMatchObject([{ path: ['bad', 'bookings'] }]);
+    expect(data).toMatchObject({ bad: null, good: { bookings: { nodes: expect.any(Array) } } });
+  });
+
   test('others are not told of persons', async () => {
     const { data } = await ask(
       `{ bookings(first: 1, ${window}) { nodes { organizer { displayName person { email } } } } }`,
