@@ -79,8 +79,8 @@ describe('an erased person', () => {
   test('is found nowhere any more by name and address; its bookings stay, and its credentials end', async () => {
     const { db } = service.context;
     const { mandatorId, resources } = service.tenant;
-    const grace = await makePerson();
-    const texts = [grace.Name, grace.Email, 'grace s laptop', 'GH-1906'];
+    const grace = await makePerson({ TeacherCode: 'HOPX' });
+    const texts = [grace.Name, grace.Email, 'grace s laptop', 'GH-1906', 'HOPX'];
     const room = resources[1]!.id;
     expect((await admin.post(`${grace.path}/pins`, { Label: 'grace s laptop' })).status).toBe(201);
     const calendar = await grace.caller.post(`/resources/${room}/calendar-tokens`, { Label: 'grace s laptop' });
@@ -104,7 +104,7 @@ describe('an erased person', () => {
       )
       insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, lehrpersonen, ursprung)
       select ${mandatorId}, job.id, 'L', booked.id, ${room}, ${slot(0)}, ${slot(1)}, 'Vertretung',
-        array['E. Noether', ${grace.Name.toUpperCase()}, 'gh-1906'],
+        array['E. Noether', ${grace.Name.toUpperCase()}, 'gh-1906', 'HOPX'],
         jsonb_build_object('RessourceName', 'R', 'Lehrpersonen', jsonb_build_array(${grace.Name}::text, 'A. Turing'),
           'Fach', null, 'Beginn', ${slot(0)}::text, 'Ende', ${slot(1)}::text) from job, booked`.execute(db);
     await sql`
