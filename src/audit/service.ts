@@ -10,6 +10,7 @@ import { checkAuditor } from '../access.ts';
 import { type auditSubjects, forgetActs, type MemberChange } from '../acts.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { pageById } from '../db/page-query.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Malformed } from '../errors.ts';
 import { dayLength } from '../time/days.ts';
@@ -49,7 +50,7 @@ export async function listActs(
   db: Database,
   viewer: Viewer,
   filter: ActFilter,
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<RecordedAct>> {
   checkAuditor(viewer);
   const { personId, action, subject, subjectId, from, to } = filter;
@@ -72,7 +73,6 @@ export async function listActs(
     .$if(subjectId !== undefined, (query) => query.where('audit.subject_id', '=', subjectId as number))
     .$if(from !== undefined, (query) => query.where('audit.at', '>=', from as Date))
     .$if(to !== undefined, (query) => query.where('audit.at', '<', to as Date))
-    .$if(after !== undefined, (query) => query.where('audit.id', '<', sql<number>`${after}::bigint`))
     .select(['audit.id', 'audit.at', 'audit.action', 'audit.subject', 'audit.subject_id as subjectId'])
     .select(['audit.person_id as personId', 'person.name as displayName', 'audit.request_id as requestId'])
     .select([
@@ -80,12 +80,11 @@ export async function listActs(
       sql<MemberChange[]>`audit.changes`.as('changes'),
     ])
     .$narrowType<Pick<RecordedAct, 'subject'>>()
-    .orderBy('audit.id', 'desc')
-    .limit(limit + 1)
+    .$call(pageById('audit.id', page, 'desc'))
     .execute();
   const acts = rows.map(({ personId: id, displayName, ...act }) => ({
     ...act,
     person: id === null ? null : { personId: id, displayName: displayName ?? '' },
   }));
-  return toPage(actList, acts, limit);
+  return toPage(actList, acts, page);
 }

@@ -84,7 +84,7 @@ export async function listBookings(
   checkReader(viewer);
   const found = await listStored(db, viewer, withWindow(filter), page);
   const seen = found.map((stored) => asSeenBy(viewer, stored));
-  return toPage(bookingList, seen, page.limit);
+  return toPage(bookingList, seen, page);
 }
 
 type AskedBookings = BookingFilter & { order?: ListFilter['order'] };
@@ -119,7 +119,7 @@ export async function listBookingsOf(
   return toPage(
     bookingList,
     rows.map((row) => asSeenBy(viewer, toStored(row))),
-    page.limit,
+    page,
   );
 }
 

@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { groupsOfDecider, inReach } from '../access.ts';
 import type { Viewer } from '../context.ts';
+import { boundsOf } from '../db/page-query.ts';
 import type { PageRequest } from '../db/paging.ts';
 import type { BookingFilter } from './booking.ts';
 import { asks } from './questions.ts';
@@ -42,7 +43,7 @@ function amongDecidable(viewer: Viewer): RawBuilder<unknown> {
 export function selectRows(
   viewer: Viewer,
   filter: ListFilter,
-  { limit, after }: PageRequest<BookingKey>,
+  request: PageRequest<BookingKey>,
 ): { rows: RawBuilder<unknown>; order: RawBuilder<unknown> } {
   const { mandatorId } = viewer;
   const { from, to, resourceId, locationId, personId, seriesId, toDecide, status, occupying, kind, changedAfter } =
@@ -50,13 +51,19 @@ export function selectRows(
   const isFound = asks(filter) && from !== undefined && to !== undefined;
   // Whoever teaches a private lesson may know so; its content stays hidden.
   const isOwn = filter.attendee?.personId === viewer.personId;
-  const isDescending = filter.order === 'Descending';
+  const { limit } = request;
+  const { above, below, isRising } = boundsOf(request, filter.order === 'Descending');
+  const isDescending = !isRising;
   const nothing = sql``;
   const begin = sql`lower(booking.occupied)`;
   const direction = isDescending ? sql`desc` : sql``;
   const order = sql`${begin} ${direction}, booking.id ${direction}`;
+  const key = sql`(${begin}, booking.id)`;
+  const at = ([micros, id]: BookingKey) =>
+    sql`(timestamptz 'epoch' + (${micros} || ' microseconds')::interval, ${id}::bigint)`;
   const wanted = sql`booking.mandator_id = ${mandatorId}
-    ${after ? sql`and (${begin}, booking.id) ${isDescending ? sql`<` : sql`>`} (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint)` : nothing}
+    ${above ? sql`and ${key} > ${at(above)}` : nothing}
+    ${below ? sql`and ${key} < ${at(below)}` : nothing}
     ${seriesId === undefined ? nothing : sql`and booking.series_id = ${seriesId}::bigint`}
     ${personId === undefined ? nothing : sql`and booking.organizer_id = ${personId}`}
     ${(isFound && !isOwn) || (seriesId ?? personId) !== undefined ? sql`and ${amongVisible(viewer)}` : nothing}
@@ -99,8 +106,8 @@ export function selectRows(
       limit ${Math.ceil(limit / 50)}) as early
     where ${room} order by early.begin ${direction} offset ${limit} limit 1), ${isDescending ? sql`'-infinity'` : sql`'infinity'`})`;
   const reaching = sql`${ofRoom} and ${begin} < ${from} and booking.occupied @> ${from}::timestamptz`;
-  // A cursor in the window is past all bookings that began before it, unless it comes from the other end.
-  const hasBegun = !isDescending && after !== undefined && BigInt(after[0]) >= BigInt(from.getTime()) * 1_000n;
+  // Above a cursor in the window none began before it.
+  const hasBegun = above !== undefined && BigInt(above[0]) >= BigInt(from.getTime()) * 1_000n;
   const earlier = sql`
     union all select booking.* ${reaching} and booking.status in ('Confirmed', 'Tentative')
     union all select booking.* ${reaching} and booking.status in ('Cancelled', 'Released')`;

@@ -12,6 +12,7 @@ import { checkReader, maySeeAll, sightColumns } from '../access.ts';
 import { type BookingFilter, filterOfTimetable, hashForFeed, listForFeed } from '../bookings/service.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotAuthenticated, NotFound } from '../errors.ts';
 import { isUnwritable } from '../flow/database-errors.ts';
@@ -141,7 +142,7 @@ export async function listTokens(
   db: Database,
   viewer: Viewer,
   resourceId: number | null,
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<CalendarToken>> {
   if (resourceId === null) checkReader(viewer);
   else await getResource(db, viewer, resourceId);
@@ -150,12 +151,10 @@ export async function listTokens(
     .where('mandator_id', '=', viewer.mandatorId)
     .where('resource_id', 'is not distinct from', resourceId)
     .$if(!maySeeAll(viewer), (query) => query.where('person_id', '=', viewer.personId))
-    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
     .select(columns)
-    .orderBy('id')
-    .limit(limit + 1)
+    .$call(pageById('id', page))
     .execute();
-  return toPage(tokenList, rows, limit);
+  return toPage(tokenList, rows, page);
 }
 
 /**

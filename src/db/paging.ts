@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { Malformed } from '../errors.ts';
 import { mostId, mostLongId } from '../storable.ts';
 
-/** One page of a list; `nextCursor` is null at its end (contract 2). */
-export type Page<T> = { items: T[]; nextCursor: string | null };
+/** One page of a list; `nextCursor` is null where no page follows (contract 2), and at a page that has no item. */
+export type Page<T> = { items: T[]; nextCursor: string | null; hasNext: boolean; hasPrevious: boolean };
 
 /** The value of a list's sort key, which is unique in the list: a number, or the key's parts in order. */
 export type SortKey = number | readonly (number | string)[];
@@ -20,8 +20,13 @@ export const idKey = z.int().min(0).max(mostId);
 /** The key of a list that is sorted by a bigint id. */
 export const longIdKey = z.int().min(0).max(mostLongId);
 
-/** `after` is the key of the previous page's last item. */
-export type PageRequest<Key extends SortKey = number> = { limit: number; after: Key | undefined };
+/** At most `limit` of the items between two keys: the first ones, or the last ones when it is read backward. */
+export type PageRequest<Key extends SortKey = number> = {
+  limit: number;
+  after?: Key | undefined;
+  before?: Key | undefined;
+  isBackward?: boolean;
+};
 
 export const defaultLimit = 50;
 export const mostPerPage = 200;
@@ -49,30 +54,52 @@ export const isCursorOf = (
   cursor: string | null | undefined,
 ): boolean => Boolean(cursor) && readCursor(list, cursor as string) !== undefined;
 
-/** @throws Malformed for a cursor that was not made for this list */
-export function readPage<Key extends SortKey>(
+/** How many items a page holds: none asked for is the default, and too many are the most. */
+export const lengthOf = (limit: number | null | undefined): number => Math.min(limit ?? defaultLimit, mostPerPage);
+
+/** @param remedy what to send instead @throws Malformed for a cursor that was not made for this list */
+export function keyAt<Key extends SortKey>(
+  list: Pick<List<unknown, Key>, 'name' | 'key'>,
+  cursor: string | null | undefined,
+  remedy: string,
+): Key | undefined {
+  const key = cursor ? readCursor(list, cursor) : undefined;
+  if (cursor && key === undefined) throw new Malformed(remedy);
+  return key;
+}
+
+/** A page of REST. @throws Malformed for a cursor that was not made for this list */
+export const readPage = <Key extends SortKey>(
   list: Pick<List<unknown, Key>, 'name' | 'key'>,
   limit: number | undefined,
   cursor: string | null | undefined,
-): PageRequest<Key> {
-  const after = cursor ? readCursor(list, cursor) : undefined;
-  if (cursor && after === undefined)
-    throw new Malformed('Cursor: pass the NextCursor of the previous page as it stands, or none for the first.');
-  return { limit: Math.min(limit ?? defaultLimit, mostPerPage), after };
-}
+): PageRequest<Key> => ({
+  limit: lengthOf(limit),
+  after: keyAt(list, cursor, 'Cursor: pass the NextCursor of the previous page as it stands, or none for the first.'),
+});
 
 export function toCursor<Item>(list: Pick<List<Item, SortKey>, 'name' | 'keyOf'>, item: Item): string {
   return Buffer.from(prefixOf(list) + JSON.stringify(list.keyOf(item))).toString('base64url');
 }
 
-/** The page of items that were read with `limit + 1`: the last one only shows that there are more. */
+/**
+ * The page of items that were read in its direction with `limit + 1`: the last one only shows that there are more. On the
+ * other side of a cursor there is the item it was made of.
+ */
 export function toPage<Item>(
   list: Pick<List<Item, SortKey>, 'name' | 'keyOf'>,
   read: Item[],
-  limit: number,
+  { limit, after, before, isBackward = false }: PageRequest<SortKey>,
 ): Page<Item> {
   const items = read.slice(0, limit);
+  if (isBackward) items.reverse();
+  const hasMore = read.length > limit;
+  const hasNext = isBackward ? before !== undefined : hasMore;
   const last = items.at(-1);
-  const more = read.length > limit && last !== undefined;
-  return { items, nextCursor: more ? toCursor(list, last) : null };
+  return {
+    items,
+    nextCursor: hasNext && last !== undefined ? toCursor(list, last) : null,
+    hasNext,
+    hasPrevious: isBackward ? hasMore : after !== undefined,
+  };
 }

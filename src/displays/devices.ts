@@ -4,6 +4,7 @@ import { checkAdmin, checkVersion, getOwnDisplay } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readPerParent } from '../db/per-parent.ts';
 import { Conflict, NotFound } from '../errors.ts';
@@ -55,18 +56,14 @@ function toDisplay({ health: stored, ...display }: Omit<Display, 'health'> & { h
 }
 
 /** All displays of the tenant by id, revoked ones too. @throws Forbidden */
-export async function listDevices(db: Database, viewer: Viewer, { limit, after }: PageRequest): Promise<Page<Display>> {
+export async function listDevices(db: Database, viewer: Viewer, page: PageRequest): Promise<Page<Display>> {
   checkAdmin(viewer);
-  const rows = await selectDevices(db, viewer)
-    .$if(after !== undefined, (query) => query.where('display.id', '>', after as number))
-    .orderBy('display.id')
-    .limit(limit + 1)
-    .execute();
-  return toPage(displayList, rows.map(toDisplay), limit);
+  const rows = await selectDevices(db, viewer).$call(pageById('display.id', page)).execute();
+  return toPage(displayList, rows.map(toDisplay), page);
 }
 
 const devicesOf = readPerParent<Viewer, null, number, Omit<Display, 'health'> & { health: unknown }>(
-  (db, parent, { viewer, page: { limit, after } }) =>
+  (db, parent, { viewer, page }) =>
     selectDevices(db, viewer)
       .where(
         sql<boolean>`exists (
@@ -77,9 +74,7 @@ const devicesOf = readPerParent<Viewer, null, number, Omit<Display, 'health'> & 
               where given.mandator_id = display.mandator_id and given.display_id = display.id
                 and given.resource_id = room.id)))`,
       )
-      .$if(after !== undefined, (query) => query.where('display.id', '>', after as number))
-      .orderBy('display.id')
-      .limit(limit + 1),
+      .$call(pageById('display.id', page)),
 );
 
 /** The displays that show a resource, revoked ones too, for all resources that are asked about together. @throws Forbidden */
@@ -91,7 +86,7 @@ export async function listDevicesOf(
 ): Promise<Page<Display>> {
   checkAdmin(viewer);
   const rows = await devicesOf(db, { viewer, parent: resourceId, filter: null, page });
-  return toPage(displayList, rows.map(toDisplay), page.limit);
+  return toPage(displayList, rows.map(toDisplay), page);
 }
 
 /** @throws Forbidden */

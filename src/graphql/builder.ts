@@ -95,13 +95,15 @@ export function createBuilder() {
   builder.objectType('PageInfo', {
     description: 'Where a page ends, and whether there is more.',
     fields: (t) => ({
-      hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether another page follows.' }),
+      hasNextPage: t.exposeBoolean('hasNextPage', {
+        description: 'Whether another page follows; before a cursor always.',
+      }),
       hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
-        description: 'Of Relay; always false, since pages are read forwards.',
+        description: 'Whether another page precedes: after a cursor always, since that was made of an item there.',
       }),
       startCursor: t.exposeString('startCursor', {
         nullable: true,
-        description: 'Where the first node of the page stands; null on an empty page.',
+        description: 'For `before` of the page that precedes; null on an empty page.',
       }),
       endCursor: t.exposeString('endCursor', {
         nullable: true,

@@ -1,41 +1,69 @@
 import type { ArgBuilder, ObjectRef } from '@pothos/core';
 import {
   defaultLimit,
+  keyAt,
   type List,
+  lengthOf,
   mostPerPage,
   type Page,
   type PageRequest,
-  readPage,
   type SortKey,
   toCursor,
 } from '../db/paging.ts';
+import { Malformed } from '../errors.ts';
 import type { Builder, Types } from './builder.ts';
 
-/** `first` and `after` of a list field. */
+/** `first` and `after`, or `last` and `before`, of a list field. */
 export function pageArguments(t: ArgBuilder<Types>) {
   return {
     first: t.int({
       description: `How many at most; ${defaultLimit} when left out, and above ${mostPerPage} as ${mostPerPage}.`,
       validate: { min: 1 },
     }),
-    after: t.string({ description: 'The `endCursor` of the page before.' }),
+    after: t.string({ description: 'A cursor of this list: what follows it. The `endCursor` of the page before.' }),
+    last: t.int({
+      description: `To read backward: how many at most, the last ones, above ${mostPerPage} as ${mostPerPage}. Not together with \`first\`.`,
+      validate: { min: 1 },
+    }),
+    before: t.string({
+      description: 'A cursor of this list: what precedes it. The `startCursor` of the page behind.',
+    }),
   };
 }
 
-type PageArguments = { first?: number | null | undefined; after?: string | null | undefined };
+type Given<Value> = Value | null | undefined;
+type PageArguments = {
+  first?: Given<number>;
+  after?: Given<string>;
+  last?: Given<number>;
+  before?: Given<string>;
+};
 
-/** @throws Malformed for a cursor that was not made for this list */
+const bothEnds = 'first, last: give one of them, `first` to read forward and `last` to read backward.';
+const misplaced = (name: string) => `${name}: pass a cursor of this list as it stands, or none.`;
+
+/** @throws Malformed for a cursor that was not made for this list, and for both ends together */
 export function pageOf<Key extends SortKey>(
   list: Pick<List<unknown, Key>, 'name' | 'key'>,
-  { first, after }: PageArguments,
+  { first, after, last, before }: PageArguments,
 ): PageRequest<Key> {
-  return readPage(list, first ?? undefined, after);
+  const isBackward = (last ?? undefined) !== undefined;
+  if (isBackward && (first ?? undefined) !== undefined) throw new Malformed(bothEnds);
+  return {
+    limit: lengthOf(last ?? first),
+    after: keyAt(list, after, misplaced('after')),
+    before: keyAt(list, before, misplaced('before')),
+    isBackward,
+  };
 }
 
 /** The cost of a page: its read, and its fields for each node that it may hold. */
-export function pageCost({ first }: PageArguments) {
-  return { field: 10, multiplier: Math.min(first ?? defaultLimit, mostPerPage) };
+export function pageCost({ first, last }: PageArguments) {
+  return { field: 10, multiplier: lengthOf(last ?? first) };
 }
+
+/** The arguments on which the cost of a page depends. */
+export const pageSizes = ['first', 'last'];
 
 /** The connection type of a node type: a page of a list with its cursors. */
 export function connectionType<Node extends object>(
@@ -70,14 +98,13 @@ export function connectionType<Node extends object>(
       }),
       pageInfo: t.field({
         type: 'PageInfo',
-        description: 'Where this page ends.',
-        resolve: ({ items, nextCursor }) => {
+        description: 'Where this page begins and ends.',
+        resolve: ({ items, hasNext, hasPrevious }) => {
           const last = items.at(-1);
           const [first] = items;
           return {
-            hasNextPage: nextCursor !== null,
-            // Pages are read forwards only: what lies before is not looked for.
-            hasPreviousPage: false,
+            hasNextPage: hasNext,
+            hasPreviousPage: hasPrevious,
             startCursor: first ? cursorOf(first) : null,
             endCursor: last ? cursorOf(last) : null,
           };

@@ -25,7 +25,7 @@ import {
 import type { Plugin } from 'graphql-yoga';
 import type { Viewer } from '../context.ts';
 import type { GraphqlCall } from './builder.ts';
-import { pageCost } from './connection.ts';
+import { pageCost, pageSizes } from './connection.ts';
 
 const most = {
   tokens: 1_000,
@@ -128,7 +128,7 @@ function pageVariables({ schema, document }: ExecutionArgs): Set<string> | undef
     if (typeof cost !== 'function') return;
     for (const { name, value } of sent)
       if (cost !== pageCost) isKnown &&= !print(value).includes('$');
-      else if (name.value === 'first' && value.kind === Kind.VARIABLE) variables.add(value.name.value);
+      else if (pageSizes.includes(name.value) && value.kind === Kind.VARIABLE) variables.add(value.name.value);
   }
   visit(document, visitWithTypeInfo(types, { Field }));
   return isKnown ? variables : undefined;

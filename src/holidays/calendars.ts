@@ -4,6 +4,7 @@ import { checkAdmin, checkReader, checkVersion } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { isDuplicate } from '../flow/database-errors.ts';
@@ -47,16 +48,14 @@ export async function listCalendars(
   db: Database,
   viewer: Viewer,
   { locationId }: { locationId?: number | undefined },
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<HolidayCalendar>> {
   checkAdmin(viewer);
   const rows = await calendarsOf(db, viewer)
     .$if(locationId !== undefined, (query) => query.where('location_id', '=', locationId as number))
-    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
-    .orderBy('id')
-    .limit(limit + 1)
+    .$call(pageById('id', page))
     .execute();
-  return toPage(calendarList, rows, limit);
+  return toPage(calendarList, rows, page);
 }
 
 const unknown = () => new NotFound('There is no holiday calendar of this id.');
@@ -264,7 +263,7 @@ export async function listHolidays(
   db: Database,
   viewer: Viewer,
   { locationId, calendarId, from, to }: HolidayFilter,
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<ListedHoliday>> {
   checkReader(viewer);
   const rows = await db
@@ -283,9 +282,7 @@ export async function listHolidays(
     .$if(calendarId !== undefined, (query) => query.where('calendar.id', '=', calendarId as number))
     .$if(from !== undefined, (query) => query.where('holiday.to_date', '>=', from as string))
     .$if(to !== undefined, (query) => query.where('holiday.from_date', '<=', to as string))
-    .$if(after !== undefined, (query) => query.where('holiday.id', '>', after as number))
-    .orderBy('holiday.id')
-    .limit(limit + 1)
+    .$call(pageById('holiday.id', page))
     .execute();
-  return toPage(holidayList, rows, limit);
+  return toPage(holidayList, rows, page);
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { checkAdmin } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { boundsOf } from '../db/page-query.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { getCalendar } from './calendars.ts';
 
@@ -30,10 +31,11 @@ export async function listClosedBookings(
   db: Database,
   viewer: Viewer,
   calendarId: number,
-  { limit, after = 0 }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<ClosedBooking>> {
   checkAdmin(viewer);
   const { locationId } = await getCalendar(db, viewer, calendarId);
+  const { above = 0, below, isRising } = boundsOf(page, false);
   const { rows } = await sql<ClosedBooking>`
     select distinct on (booking.id) booking.id as "bookingId", resource.id as "resourceId",
       resource.name as "resourceName", booking.subject, holiday.name as holiday,
@@ -47,13 +49,14 @@ export async function listClosedBookings(
       and booking.status not in ('Cancelled', 'Released')
       and booking.occupied && tstzrange(holiday.from_date::timestamp at time zone location.time_zone,
         (holiday.to_date + 1)::timestamp at time zone location.time_zone)
-    where holiday.mandator_id = ${viewer.mandatorId} and holiday.calendar_id = ${calendarId} and booking.id > ${after}
+    where holiday.mandator_id = ${viewer.mandatorId} and holiday.calendar_id = ${calendarId} and booking.id > ${above}
+      ${below === undefined ? sql`` : sql`and booking.id < ${below}`}
       and holiday.to_date >= current_date - 1 and upper(booking.occupied) > now()
       and not exists (
         select from opening_exception as own
         where own.mandator_id = resource.mandator_id and own.location_id = location.id
           and (own.resource_id is null or own.resource_id = resource.id)
           and (lower(booking.occupied) at time zone location.time_zone)::date between own.from_date and own.to_date)
-    order by booking.id limit ${limit + 1}`.execute(db);
-  return toPage(closedBookingList, rows, limit);
+    order by booking.id ${isRising ? sql`` : sql`desc`} limit ${page.limit + 1}`.execute(db);
+  return toPage(closedBookingList, rows, page);
 }

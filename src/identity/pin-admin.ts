@@ -8,6 +8,7 @@ import { recordAct } from '../acts.ts';
 import type { Act, Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
+import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readPerParent } from '../db/per-parent.ts';
 import { Conflict, NotFound } from '../errors.ts';
@@ -29,11 +30,8 @@ export async function listPinsOf(
   return await listPinsTogether(db, viewer, personId, page);
 }
 
-const pinsOf = readPerParent<Viewer, null, number, Pin>((db, parent, { viewer, page: { limit, after } }) =>
-  selectPins(db, viewer.mandatorId)
-    .where('person_id', '=', parent)
-    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
-    .limit(limit + 1),
+const pinsOf = readPerParent<Viewer, null, number, Pin>((db, parent, { viewer, page }) =>
+  selectPins(db, viewer.mandatorId).where('person_id', '=', parent).$call(pageById('id', page)),
 );
 
 /** The same for all persons that are asked about together, who are known to exist. @throws Forbidden */
@@ -44,7 +42,7 @@ export async function listPinsTogether(
   page: PageRequest,
 ): Promise<Page<Pin>> {
   checkAdmin(viewer);
-  return toPage(pinList, await pinsOf(db, { viewer, parent: personId, filter: null, page }), page.limit);
+  return toPage(pinList, await pinsOf(db, { viewer, parent: personId, filter: null, page }), page);
 }
 
 /** @throws Forbidden */

@@ -90,6 +90,7 @@ export async function createPin(
 export async function listPins(db: Database, mandatorId: number, personId?: number): Promise<Pin[]> {
   return await selectPins(db, mandatorId)
     .$if(personId !== undefined, (query) => query.where('person_id', '=', personId as number))
+    .orderBy('id')
     .execute();
 }
 
@@ -99,7 +100,7 @@ const columns = [
 ] as const;
 
 export const selectPins = (db: Database, mandatorId: number) =>
-  db.selectFrom('pin').where('mandator_id', '=', mandatorId).select(columns).orderBy('id');
+  db.selectFrom('pin').where('mandator_id', '=', mandatorId).select(columns);
 
 export const pinById = readById<Pin>('PIN by id', (db, asked) =>
   db

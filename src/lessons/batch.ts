@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { seesOwnBatches } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { pageById } from '../db/page-query.ts';
 import { type List, longIdKey, type PageRequest } from '../db/paging.ts';
 
 export const importStatuses = [
@@ -150,9 +151,7 @@ export function selectBatchPage(db: Database, viewer: Viewer, filter: BatchFilte
           .where('job_id', '=', jobID as string),
       ),
     )
-    .$if(page.after !== undefined, (query) => query.where('batch.arrival', '<', sql<number>`${page.after}::bigint`))
-    .orderBy('batch.arrival', 'desc')
-    .limit(page.limit + 1);
+    .$call(pageById('batch.arrival', page, 'desc'));
 }
 
 export const toBatch = ({ personId, displayName, ...batch }: Omit<Batch, 'createdBy'> & Batch['createdBy']): Batch => ({

@@ -1,8 +1,8 @@
 /** Batches as their senders see them: read, listed and cancelled. */
-import { sql } from 'kysely';
 import { checkBatchUser, checkImporter, seesOwnBatches } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { pageById } from '../db/page-query.ts';
 import { type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import {
@@ -56,7 +56,7 @@ export async function listBatches(
 ): Promise<Page<Batch>> {
   checkBatchUser(viewer);
   const rows = await selectBatchPage(db, viewer, filter, page).execute();
-  return toPage(batchList, rows.map(toBatch), page.limit);
+  return toPage(batchList, rows.map(toBatch), page);
 }
 
 /** Errors and warnings in the order of the body, with what is not kept of them. @throws NotFound for an unknown batch */
@@ -71,14 +71,12 @@ export async function listErrors(
     .selectFrom('batch_error')
     .where('mandator_id', '=', viewer.mandatorId)
     .where('batch_id', '=', batchId)
-    .$if(page.after !== undefined, (query) => query.where('number', '>', sql<number>`${page.after}::bigint`))
     .select(['number', 'severity', 'index', 'job_id as jobID', 'lektion_index as lektionIndex'])
     .select(['lektion_id as lektionId', 'field', 'code', 'message', 'pointer'])
     .$narrowType<Pick<LessonError, 'severity'>>()
-    .orderBy('number')
-    .limit(page.limit + 1)
+    .$call(pageById('number', page))
     .execute();
-  return { ...toPage(errorList, errors, page.limit), omitted };
+  return { ...toPage(errorList, errors, page), omitted };
 }
 
 /**

@@ -5,6 +5,7 @@ import { checkBatchUser, inReach, maySeeAll, maySeePrivate } from '../access.ts'
 import { asks, getBooking, type LessonOrigin, lessonAnswers, type Questions, windowOf } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { boundsOf, pageById } from '../db/page-query.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readPerParent } from '../db/per-parent.ts';
 import { storableText } from '../storable.ts';
@@ -98,14 +99,14 @@ export async function listJobs(
   checkBatchUser(viewer);
   const rows = await selectJobs(db, viewer, filter, page).execute();
   const jobs = rows.map(({ personId, displayName, ...job }) => ({ ...job, createdBy: { personId, displayName } }));
-  return toPage(jobList, jobs, page.limit);
+  return toPage(jobList, jobs, page);
 }
 
 export function selectJobs(
   db: Database,
   { mandatorId }: Viewer,
   { jobID }: { jobID?: string | undefined },
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ) {
   return db
     .selectFrom('lesson_job as job')
@@ -127,9 +128,7 @@ export function selectJobs(
     )
     .where('job.mandator_id', '=', mandatorId)
     .$if(jobID !== undefined, (query) => query.where('job.job_id', '=', jobID as string))
-    .$if(after !== undefined, (query) => query.where('job.id', '<', sql<number>`${after}::bigint`))
-    .orderBy('job.id', 'desc')
-    .limit(limit + 1);
+    .$call(pageById('job.id', page, 'desc'));
 }
 
 /**
@@ -149,7 +148,7 @@ export async function listLessons(
     asks(filter) ? { ...filter, ...windowOf(filter) } : filter,
     page,
   ).execute(db);
-  return toPage(lessonList, toLessons(viewer, rows), page.limit);
+  return toPage(lessonList, toLessons(viewer, rows), page);
 }
 
 /** Lessons as the viewer may see them. */
@@ -181,7 +180,7 @@ export async function listLessonsOf(
 ): Promise<Page<Lesson>> {
   checkBatchUser(viewer);
   const rows = await lessonsOf[of](db, { viewer, parent: id, filter: {}, page });
-  return toPage(lessonList, toLessons(viewer, rows), page.limit);
+  return toPage(lessonList, toLessons(viewer, rows), page);
 }
 
 /** @throws Forbidden for a display */
@@ -223,11 +222,16 @@ const amongVisible = (viewer: Viewer): RawBuilder<unknown> =>
 export function selectLessons(
   viewer: Viewer,
   filter: LessonFilter & OfParent,
-  { limit, after }: PageRequest<LessonKey>,
+  page: PageRequest<LessonKey>,
 ): RawBuilder<LessonRow> {
   const { mandatorId } = viewer;
   const { jobID, lektionId, ressourceName, from, to, status, jobOf, bookingOf } = filter;
-  const isDescending = filter.order === 'Descending';
+  const { limit } = page;
+  const { above, below, isRising } = boundsOf(page, filter.order === 'Descending');
+  const isDescending = !isRising;
+  const key = sql`(lesson.beginn, lesson.job, lesson.lektion_id)`;
+  const at = ([micros, job, lektion]: LessonKey) =>
+    sql`(timestamptz 'epoch' + (${micros} || ' microseconds')::interval, ${job}::bigint, ${lektion})`;
   const isFound = asks(filter) && from !== undefined && to !== undefined;
   const most = sql`${limit + 1}::int`;
   const direction = isDescending ? sql`desc` : sql``;
@@ -241,7 +245,8 @@ export function selectLessons(
     ${lektionId === undefined ? sql`` : sql`and lesson.lektion_id = ${lektionId}`}
     ${status ? sql`and lesson.status = any(${[...status]})` : sql``}
     ${isFound ? sql`and ${lessonAnswers(viewer, { from, to }, filter)} ${amongVisible(viewer)}` : sql``}
-    ${after ? sql`and (lesson.beginn, lesson.job, lesson.lektion_id) ${isDescending ? sql`<` : sql`>`} (timestamptz 'epoch' + (${after[0]} || ' microseconds')::interval, ${after[1]}::bigint, ${after[2]})` : sql``}`;
+    ${above ? sql`and ${key} > ${at(above)}` : sql``}
+    ${below ? sql`and ${key} < ${at(below)}` : sql``}`;
   const ofRoom = sql`from lesson where lesson.mandator_id = room.mandator_id and lesson.resource_id = room.id ${wanted}`;
   // Of many rooms a page holds only the earliest lessons: a page full of them begins up to this instant.
   const horizon = sql`and lesson.beginn ${isDescending ? sql`>=` : sql`<=`} coalesce((

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { checkAdmin, checkPersonReader } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { InvalidInput } from '../errors.ts';
@@ -44,7 +45,7 @@ export async function listGroups(
   db: Database,
   viewer: Viewer,
   { personId, name }: GroupFilter,
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<Group>> {
   checkPersonReader(viewer, personId);
   const isIn = sql<boolean>`exists (
@@ -57,11 +58,9 @@ export async function listGroups(
     .select(columns)
     .$if(personId !== undefined, (query) => query.where(isIn))
     .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`))
-    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
-    .orderBy('id')
-    .limit(limit + 1)
+    .$call(pageById('id', page))
     .execute();
-  return toPage(groupList, rows, limit);
+  return toPage(groupList, rows, page);
 }
 
 /** @throws Forbidden */

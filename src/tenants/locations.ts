@@ -2,6 +2,7 @@
 import { checkAdmin, checkReader } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { Conflict } from '../errors.ts';
@@ -39,17 +40,15 @@ export async function listLocations(
   db: Database,
   viewer: Viewer,
   filter: { active?: boolean | undefined },
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<Location>> {
   checkReader(viewer);
   const { active } = filter;
   const rows = await locationsOf(db, viewer)
     .$if(active !== undefined, (query) => query.where('active', '=', active as boolean))
-    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
-    .orderBy('id')
-    .limit(limit + 1)
+    .$call(pageById('id', page))
     .execute();
-  return toPage(locationList, rows, limit);
+  return toPage(locationList, rows, page);
 }
 
 /** All locations of the tenant by id. @throws Forbidden for a display */

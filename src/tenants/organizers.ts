@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { checkOnBehalf, checkReader } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 
 export type PersonName = { personId: number; displayName: string };
@@ -18,7 +19,7 @@ export async function listOrganizers(
   db: Database,
   viewer: Viewer,
   { search }: { search?: string | undefined },
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<PersonName>> {
   const { mandatorId } = viewer;
   checkReader(viewer);
@@ -37,10 +38,8 @@ export async function listOrganizers(
     .where('active', '=', true)
     .where('role', '<>', 'Display')
     .$if(search !== undefined, (query) => query.where(isFound))
-    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
     .select(['id as personId', 'name as displayName'])
-    .orderBy('id')
-    .limit(limit + 1)
+    .$call(pageById('id', page))
     .execute();
-  return toPage(organizerList, rows, limit);
+  return toPage(organizerList, rows, page);
 }

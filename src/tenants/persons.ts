@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { checkAdmin, maySeeAll } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
@@ -72,7 +73,7 @@ export async function listPersons(
   db: Database,
   viewer: Viewer,
   { search, email, role, groupId, active }: PersonFilter,
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<PersonRecord>> {
   checkAdmin(viewer);
   const isMember = sql<boolean>`exists (
@@ -84,11 +85,9 @@ export async function listPersons(
     .$if(role !== undefined, (query) => query.where('role', '=', role as string))
     .$if(groupId !== undefined, (query) => query.where(isMember))
     .$if(active !== undefined, (query) => query.where('active', '=', active as boolean))
-    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
-    .orderBy('id')
-    .limit(limit + 1)
+    .$call(pageById('id', page))
     .execute();
-  return toPage(personList, rows, limit);
+  return toPage(personList, rows, page);
 }
 
 /** Lists all persons of a tenant, for the operator. @param mandator the code of the tenant, in any case @throws NotFound */

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { checkAdmin, checkReader, maySeePolicy, type Policy, seenPolicies } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
 import { InvalidInput } from '../errors.ts';
@@ -48,7 +49,7 @@ export async function listPolicies(
   db: Database,
   viewer: Viewer,
   { name }: PolicyFilter,
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<PolicyRecord>> {
   checkReader(viewer);
   const rows = await db
@@ -57,11 +58,9 @@ export async function listPolicies(
     .where(seenPolicies(viewer))
     .select(columns)
     .$if(name !== undefined, (query) => query.where('name_key', '=', sql<string>`name_key(${name})`))
-    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
-    .orderBy('id')
-    .limit(limit + 1)
+    .$call(pageById('id', page))
     .execute();
-  return toPage(policyList, rows, limit);
+  return toPage(policyList, rows, page);
 }
 
 /** @throws Forbidden for a display */

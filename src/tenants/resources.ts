@@ -4,6 +4,7 @@ import { checkAdmin, checkReader, inReach, mayShow } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
+import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readPerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
@@ -77,7 +78,7 @@ export async function listResources(
 ): Promise<Page<Resource>> {
   checkReader(viewer);
   const rows = await selectResources(db, viewer, filter, page).execute();
-  return toPage(resourceList, rows, page.limit);
+  return toPage(resourceList, rows, page);
 }
 
 const resourcesOf = readPerParent<Viewer, ResourceFilter, number, Resource>((db, parent, { viewer, filter, page }) =>
@@ -93,7 +94,7 @@ export async function listResourcesOf(
   page: PageRequest,
 ): Promise<Page<Resource>> {
   checkReader(viewer);
-  return toPage(resourceList, await resourcesOf(db, { viewer, parent: locationId, filter, page }), page.limit);
+  return toPage(resourceList, await resourcesOf(db, { viewer, parent: locationId, filter, page }), page);
 }
 
 /**
@@ -104,7 +105,7 @@ export function selectResources(
   db: Database,
   viewer: Viewer,
   { ids, locationId, kind, minCapacity, equipment, name, search, active }: ResourceFilter,
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ) {
   const hasAll = sql<boolean>`not exists (
     select from unnest(${equipment ?? []}::text[]) as wanted
@@ -126,9 +127,7 @@ export function selectResources(
     .$if(minCapacity !== undefined, (query) => query.where('capacity', '>=', minCapacity as number))
     .$if(active !== undefined, (query) => query.where('active', '=', active as boolean))
     .$if((equipment ?? []).length > 0, (query) => query.where(hasAll))
-    .$if(after !== undefined, (query) => query.where('id', '>', after as number))
-    .orderBy('id')
-    .limit(limit + 1);
+    .$call(pageById('id', page));
 }
 
 /** @throws Forbidden for a display */

@@ -1,0 +1,29 @@
+/** The part of a query that makes it one of a page. */
+import { type SelectQueryBuilder, sql } from 'kysely';
+import type { PageRequest, SortKey } from './paging.ts';
+
+/** The keys between which a page lies in rising order, and whether it is read in that order. */
+export function boundsOf<Key extends SortKey>(
+  { after, before, isBackward = false }: PageRequest<Key>,
+  isFalling: boolean,
+) {
+  return {
+    above: isFalling ? before : after,
+    below: isFalling ? after : before,
+    isRising: isFalling === isBackward,
+  };
+}
+
+/** Bounds, order and length of a page of a list that is sorted by an id; one row more shows whether there are more. */
+export function pageById(column: string, page: PageRequest, order: 'asc' | 'desc' = 'asc') {
+  const { above, below, isRising } = boundsOf(page, order === 'desc');
+  const id = sql.ref<number>(column);
+  return <Db, Tables extends keyof Db, Row>(
+    query: SelectQueryBuilder<Db, Tables, Row>,
+  ): SelectQueryBuilder<Db, Tables, Row> =>
+    query
+      .$if(above !== undefined, (some) => some.where(sql<boolean>`${id} > ${above}::bigint`))
+      .$if(below !== undefined, (some) => some.where(sql<boolean>`${id} < ${below}::bigint`))
+      .orderBy(id, isRising ? 'asc' : 'desc')
+      .limit(page.limit + 1);
+}
