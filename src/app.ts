@@ -26,6 +26,7 @@ import { mountRoutes } from './rest/route.ts';
 import * as retirement from './retirement/rest.ts';
 import * as tenants from './tenants/rest.ts';
 import * as usage from './usage/rest.ts';
+import { consoleRoutes } from './web/console.ts';
 import { showEntry } from './web/entry.ts';
 import { graphiqlRoutes } from './web/graphiql.ts';
 import { pageRoutes } from './web/pages.ts';
@@ -116,6 +117,7 @@ export function createApp(context: Context, health: Health): App {
   app.use('/:mandator/graphql', door, graphql.handler);
   app.use(identityRoutes(identity));
   if (context.config.SwaggerEnabled) app.use(swaggerRoutes(context.config, () => apiDocument(context.config)));
+  app.use(consoleRoutes());
   app.use(pageRoutes());
   app.use(entryRoutes(context.config, showEntry));
   return {

@@ -42,12 +42,12 @@ function isFresh(request: Request, response: Response): boolean {
   return known.some((tag) => tag.trim().replace(/^W\//, '') === response.get('ETag'));
 }
 
-/** Answers a GET or HEAD with 200, compressed where that is accepted, or 304; browsers revalidate each time. */
-export function sendWebFile(request: Request, response: Response, file: WebFile): void {
+/** Answers a GET or HEAD with 200, compressed where that is accepted, or 304. @param caching `no-cache`: revalidated each time */
+export function sendWebFile(request: Request, response: Response, file: WebFile, caching = 'no-cache'): void {
   const small = request.acceptsEncodings('gzip') === 'gzip' && file.gzipped.length < file.bytes.length;
   const body = small ? file.gzipped : file.bytes;
   response
-    .set('Cache-Control', 'no-cache')
+    .set('Cache-Control', caching)
     .set('ETag', `"${file.hash}${small ? '-gzip' : ''}"`)
     .vary('Accept-Encoding')
     .type(file.type);

@@ -2,12 +2,12 @@
  * The pages of the door signs and boards (contract 9), and the files that they load. They are the same for every tenant and
  * room and hold no data: a page reads what it shows with the token of its device.
  */
-import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { type RequestHandler, type Response, Router } from 'express';
 import { NotFound } from '../errors.ts';
 import { contentPolicy, makeWebFile, refuseMethod, sendWebFile, type WebFile } from './files.ts';
+import { readOnce, stripTypes, versionOf } from './modules.ts';
 
 const source = path.join(import.meta.dirname, '..');
 const folder = 'web/display';
@@ -44,10 +44,7 @@ function withoutSpaces(line: string): string {
  * of several lines are GraphQL.
  */
 async function stripScript(text: string): Promise<string> {
-  // Loaded with the first page: most processes need no compiler.
-  const { transformSync } = await import('amaro');
-  const { code } = transformSync(text, { mode: 'transform' });
-  return withoutIndents(code)
+  return withoutIndents(await stripTypes(text))
     .split('\n')
     .map(withoutSpaces)
     .join('\n')
@@ -80,9 +77,7 @@ async function readFiles(): Promise<Files> {
   const markup = new Map<string, string>();
   for (const name of own.filter(isPage))
     markup.set(path.basename(name), withoutIndents(await fs.readFile(path.join(source, name), 'utf8')));
-  const hash = createHash('sha256').update([...markup.values()].join());
-  for (const [name, asset] of assets) hash.update(`${name} ${asset.hash}\n`);
-  const version = hash.digest('base64url').slice(0, 16);
+  const version = versionOf(assets, ...markup.values());
   const pages = new Map<string, WebFile>();
   for (const [name, text] of markup)
     pages.set(name, await makeWebFile('html', text.replaceAll('{{version}}', version)));
@@ -92,13 +87,7 @@ async function readFiles(): Promise<Files> {
 /** `/{mandator}/door-sign/{resourceId}`, `/{mandator}/board/{locationId}` and `/assets/…`, without a credential. */
 export function pageRoutes(): Router {
   const router = Router({ strict: true, caseSensitive: true });
-  let files: Promise<Files> | undefined;
-  /** A failure is tried again by the next request. */
-  const read = () =>
-    (files ??= readFiles().catch((error: unknown) => {
-      files = undefined;
-      throw error;
-    }));
+  const read = readOnce(readFiles);
   const guard = (response: Response) =>
     response.set('Content-Security-Policy', pagePolicy).set('Permissions-Policy', permissions);
 

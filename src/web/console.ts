@@ -1,0 +1,76 @@
+/**
+ * The web console at `/{mandator}/console`: one page, which holds no data. Its modules have the version
+ * of them all in their address, so that browsers keep them.
+ */
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { type Response, Router } from 'express';
+import { NotFound } from '../errors.ts';
+import { reservedNames } from '../names.ts';
+import { makeWebFile, refuseMethod, sendWebFile } from './files.ts';
+import { readModules, readOnce, versionOf } from './modules.ts';
+
+const folder = 'web/console';
+const pages = ['/:mandator/console', '/:mandator/console/{*below}'];
+
+/** Texts never become markup or code, and nothing comes from elsewhere or is written in the page. */
+const policy = [
+  `default-src 'none'`,
+  `script-src 'self'`,
+  `style-src 'self'`,
+  `connect-src 'self'`,
+  `img-src 'self'`,
+  `font-src 'self'`,
+  `base-uri 'none'`,
+  `form-action 'self'`,
+  `frame-ancestors 'none'`,
+  `require-trusted-types-for 'script'`,
+  `trusted-types 'none'`,
+].join('; ');
+const permissions = 'camera=(), microphone=(), geolocation=(), payment=(), usb=()';
+
+async function readConsole() {
+  const modules = await readModules(folder);
+  const markup = await fs.readFile(path.join(import.meta.dirname, 'console', 'index.html'), 'utf8');
+  const version = versionOf(modules, markup);
+  return { modules, version, markup };
+}
+
+/** The page, whose addresses are relative, so that it also works below a path prefix of a proxy. */
+async function renderPage(
+  { version, markup }: Awaited<ReturnType<typeof readConsole>>,
+  mandator: string,
+  root: string,
+) {
+  const text = markup
+    .replaceAll('{{console}}', `${root}assets/console/${version}/${folder}`)
+    .replaceAll('{{root}}', root)
+    .replaceAll('{{mandator}}', mandator);
+  return await makeWebFile('html', text);
+}
+
+export function consoleRoutes(): Router {
+  const router = Router({ strict: true });
+  const read = readOnce(readConsole);
+  const guard = (response: Response) =>
+    response.set({ 'Content-Security-Policy': policy, 'Permissions-Policy': permissions });
+  router.get('/assets/console/:version/*name', async (request, response) => {
+    const { modules, version } = await read();
+    const file = request.params.version === version && modules.get(request.params.name.join('/'));
+    if (!file) throw new NotFound(`There is nothing at ${request.path}; load the page of the console again.`);
+    sendWebFile(request, guard(response), file, 'public, max-age=31536000, immutable');
+  });
+  router.all('/assets/console/*name', refuseMethod);
+  router.get(pages, async (request, response, next) => {
+    const { mandator } = request.params as { mandator: string };
+    if (!/^[a-z0-9_-]{1,64}$/i.test(mandator) || reservedNames.has(mandator.toLowerCase())) return next();
+    const root = '../'.repeat(request.path.split('/').length - 2);
+    const name = mandator.toLowerCase();
+    if (name === mandator) return sendWebFile(request, guard(response), await renderPage(await read(), name, root));
+    // The cookie of a session counts below the tenant's name in lower case.
+    const [, query = ''] = /(\?.*)$/.exec(request.originalUrl) ?? [];
+    response.redirect(`${root}${name}/console${query}`);
+  });
+  router.all(pages, refuseMethod);
+  return router;
+}

@@ -1,0 +1,114 @@
+/** The page of the console and what it loads, as a stranger finds them: no credential, no data, nothing from elsewhere. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Service, startService } from '../_util/service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ Role: 'Web' });
+});
+afterAll(() => service.stop());
+
+const get = (address: string, init?: RequestInit) => fetch(service.url + address, { redirect: 'manual', ...init });
+
+/** The folder of the modules of this version, as pages name it. */
+async function folderOf(): Promise<string> {
+  const { readModules, versionOf } = await import('../../src/web/modules.ts');
+  const fs = await import('node:fs/promises');
+  const markup = await fs.readFile(new URL('../../src/web/console/index.html', import.meta.url), 'utf8');
+  return `/assets/console/${versionOf(await readModules('web/console'), markup)}`;
+}
+
+test('the page lets nothing in: no script but ours, no markup from texts, no frame around it', async () => {
+  const answer = await get('/school/console');
+  expect(answer.status).toBe(200);
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-cache',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+  });
+  const policy = new Map(
+    answer.headers
+      .get('content-security-policy')!
+      .split('; ')
+      .map((one) => [one.split(' ', 1)[0]!, one.split(' ').slice(1).join(' ')] as const),
+  );
+  const own = ['script-src', 'style-src', 'connect-src', 'img-src', 'font-src', 'form-action'];
+  for (const name of own) expect([name, policy.get(name)]).toEqual([name, `'self'`]);
+  for (const name of ['default-src', 'base-uri', 'frame-ancestors', 'trusted-types'])
+    expect([name, policy.get(name)]).toEqual([name, `'none'`]);
+  expect(policy.get('require-trusted-types-for')).toBe(`'script'`);
+  const text = await answer.text();
+  expect(text).not.toMatch(/\{\{|<style|style=|\son\w+=|https?:|<script(?![^>]*src=)/);
+  expect(text).toContain('data-mandator="school"');
+  expect(answer.headers.get('set-cookie')).toBeNull();
+  const etag = answer.headers.get('etag')!;
+  expect((await get('/school/console', { headers: { 'If-None-Match': etag } })).status).toBe(304);
+});
+
+test.each([
+  ['/school/console', 'data-root="../"'],
+  ['/school/console/', 'data-root="../../"'],
+  ['/school/console/rooms/7', 'data-root="../../../"'],
+])('%s names the root of the service', async (address, root) => {
+  expect(await (await get(address)).text()).toContain(root);
+});
+
+test.each([
+  ['/School/console?screen=rooms&day=2026-11-22', '../school/console?screen=rooms&day=2026-11-22'],
+  ['/SCHOOL/console/rooms', '../../school/console'],
+  ['/School/console//other.example', '../../../school/console'],
+])('%s leads to %s', async (address, location) => {
+  const answer = await get(address);
+  expect([answer.status, answer.headers.get('location')]).toEqual([302, location]);
+});
+
+test('modules are kept for ever, name no package any more, and each that they name is there', async () => {
+  const folder = await folderOf();
+  const page = await (await get('/school/console')).text();
+  const named = [...page.matchAll(/(?:src|href)="\.\.(\/assets\/console\/[^"]*)"/g)].map(([, address = '']) => address);
+  for (const address of named) expect(address.startsWith(`${folder}/web/console/`)).toBe(true);
+  const open = [...named, `${folder}/packages/@preact/signals/dist/signals.module.js`];
+  open.push(`${folder}/packages/graphql-ws/dist/client.js`);
+  const seen = new Set<string>();
+  for (let next = open.pop(); next; next = open.pop()) {
+    if (seen.has(next)) continue;
+    seen.add(next);
+    const answer = await get(next);
+    expect([next, answer.status, answer.headers.get('cache-control')]).toEqual([
+      next,
+      200,
+      'public, max-age=31536000, immutable',
+    ]);
+    const text = await answer.text();
+    if (!/\.(ts|m?js)$/.test(next)) continue;
+    expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    for (const [, specifier = ''] of text.matchAll(/(?:^|[;}\s])(?:import|export)\b[^;'"`]*?["']([^"'\n]+)["']/g)) {
+      expect([next, specifier]).toEqual([next, expect.stringMatching(/^\.\.?\//)]);
+      open.push(new URL(specifier, service.url + next).pathname);
+    }
+  }
+  expect([...seen].some((address) => address.endsWith('/preact/dist/preact.mjs'))).toBe(true);
+});
+
+test.each([
+  'web/console/index.html',
+  'web/console/../display/sign.ts',
+  'web/console/%2e%2e/%2e%2e/settings.ts',
+  'web/console/..%2f..%2fsettings.ts',
+  'packages/express/index.js',
+  'packages/preact/package.json',
+  'packages/../package.json',
+  'settings.ts',
+  '',
+])('nothing else is served: %s', async (name) => {
+  const answer = await get(`${await folderOf()}/${name}`);
+  expect([404, 405]).toContain(answer.status);
+  expect(answer.headers.get('cache-control') ?? '').not.toContain('immutable');
+});
+
+test('another version is not there, and only GET is answered', async () => {
+  expect((await get('/assets/console/AAAAAAAAAAAAAAAA/packages/preact/dist/preact.mjs')).status).toBe(404);
+  const answer = await get('/school/console', { method: 'POST' });
+  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+});
