@@ -2,8 +2,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, InvalidInput } from '../errors.ts';
 import { devicesOnly } from './display-persons.ts';
-import { locationNoun, type Noun, personNoun, type RecordMembers, resourceNoun } from './nouns.ts';
-import type { StoredRecord, StoredTenant } from './stored-tenant.ts';
+import {
+  groupNoun,
+  locationNoun,
+  type Noun,
+  personNoun,
+  policyNoun,
+  type RecordMembers,
+  resourceNoun,
+} from './nouns.ts';
+import { resolverOf } from './references.ts';
+import type { KeyOf, StoredRecord, StoredTenant } from './stored-tenant.ts';
 import { fault, type TenantFile } from './tenant-file.ts';
 
 /** `old` is undefined where the record is new. */
@@ -34,10 +43,9 @@ export type FilePlan = {
   locations: Planned[];
   resources: PlannedResource[];
   persons: Planned[];
+  groups: Planned[];
+  policies: Planned[];
 };
-
-/** The keys of the names of a file, in the order of its records. */
-export type FileKeys = { locations: readonly string[]; resources: readonly string[]; persons: readonly string[] };
 
 type Path = readonly PropertyKey[];
 
@@ -55,9 +63,12 @@ const fateOf = (stored: unknown, changes: readonly FileDifference[]): Fate => {
 /** Collects faults, so that all are told at once. */
 type Report = (path: Path, code: string, text: string) => void;
 
+/** A record of the file, which names others as they are stored. */
+type Named = { named: RecordMembers; name: string; key: string; path: Path };
+
 function planRecord(
   noun: Noun,
-  { named, name, key, path }: { named: RecordMembers; name: string; key: string; path: Path },
+  { named, name, key, path }: Named,
   stored: StoredRecord | undefined,
   report: Report,
 ): Planned {
@@ -119,51 +130,61 @@ function checkAdmin(persons: readonly Planned[], stored: StoredTenant | undefine
 
 /**
  * @param stored undefined for a tenant that is new
- * @throws InvalidInput with every fault: a new record without a member that it must have, and what REST refuses with Conflict
+ * @throws InvalidInput with every fault: a new record without a member that it must have, a name that leads nowhere, and
+ * what REST refuses with Conflict
  */
-export function planFile(file: TenantFile, keys: FileKeys, stored: StoredTenant | undefined): FilePlan {
+export function planFile(file: TenantFile, keyOf: KeyOf, stored: StoredTenant | undefined): FilePlan {
   const faults: FieldError[] = [];
   const report: Report = (path, code, text) => void faults.push(fault(path, code, text));
+  const resolve = resolverOf(file, keyOf, stored, report);
   const byKey = (records: readonly StoredRecord[] = []) => new Map(records.map((one) => [one.key, one]));
+  const read = (noun: Noun, record: RecordMembers, path: Path): Named => {
+    const name = record[noun.name] as string;
+    return { named: resolve(noun, record, path), name, key: keyOf(noun, name), path };
+  };
+  function plan(noun: Noun, list: 'Persons' | 'Groups' | 'Policies', own: readonly StoredRecord[] = []): Planned[] {
+    const known = byKey(own);
+    return file[list].map((record, index) => {
+      const named = read(noun, record, [list, index]);
+      return planRecord(noun, named, known.get(named.key), report);
+    });
+  }
+
   const storedLocations = byKey(stored?.locations);
-  const storedPersons = byKey(stored?.persons);
   const ofLocation = new Map(
     [...Map.groupBy(stored?.resources ?? [], ({ locationId }) => locationId)].map(([id, own]) => [id, byKey(own)]),
   );
-  const locations = file.Locations.map(({ Resources: _, ...named }, index) => {
-    const key = keys.locations[index]!;
-    const path = ['Locations', index];
-    return planRecord(locationNoun, { named, name: named.Name, key, path }, storedLocations.get(key), report);
+  const locations = file.Locations.map(({ Resources: _, ...record }, index) => {
+    const named = read(locationNoun, record, ['Locations', index]);
+    return planRecord(locationNoun, named, storedLocations.get(named.key), report);
   });
-  let place = 0;
   const resources = file.Locations.flatMap(({ Resources }, index) =>
-    Resources.map((named, own): PlannedResource => {
+    Resources.map((record, own): PlannedResource => {
       const location = locations[index]!;
-      const key = keys.resources[place++]!;
-      const found = location.stored && ofLocation.get(location.stored.id)?.get(key);
-      const path = ['Locations', index, 'Resources', own];
-      const name = `${location.name} / ${named.Name}`;
-      return { ...planRecord(resourceNoun, { named, name, key, path }, found, report), location };
+      const named = read(resourceNoun, record, ['Locations', index, 'Resources', own]);
+      const found = location.stored && ofLocation.get(location.stored.id)?.get(named.key);
+      const name = `${location.name} / ${named.name}`;
+      return { ...planRecord(resourceNoun, { ...named, name }, found, report), location };
     }),
   );
-  const persons = file.Persons.map((named, index) => {
-    const key = keys.persons[index]!;
-    const path = ['Persons', index];
-    const found = storedPersons.get(key);
-    if (named.Role === 'Display' && found?.members['Role'] !== 'Display')
-      report([...path, 'Role'], devicesOnly.code, `is "Display"; that ${devicesOnly.text}`);
-    return planRecord(personNoun, { named, name: named.Email, key, path }, found, report);
-  });
+  const persons = plan(personNoun, 'Persons', stored?.persons);
+  for (const [index, { members, stored: found }] of persons.entries())
+    if (members['Role'] === 'Display' && found?.members['Role'] !== 'Display')
+      report(['Persons', index, 'Role'], devicesOnly.code, `is "Display"; that ${devicesOnly.text}`);
+  const groups = plan(groupNoun, 'Groups', stored?.groups);
+  const policies = plan(policyNoun, 'Policies', stored?.policies);
   const tenant = planTenant(file, stored, report);
   checkDeserted(locations, resources, stored, report);
   checkAdmin(persons, stored, report);
   if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join('\n'), faults);
-  return { tenant, locations, resources, persons };
+  return { tenant, locations, resources, persons, groups, policies };
 }
 
 /** All records of a plan, in the order of the file. */
-export const recordsOf = ({ tenant, locations, resources, persons }: FilePlan): RecordChange[] => [
+export const recordsOf = ({ tenant, locations, resources, persons, groups, policies }: FilePlan): RecordChange[] => [
   tenant,
   ...locations.flatMap((location) => [location, ...resources.filter((one) => one.location === location)]),
   ...persons,
+  ...groups,
+  ...policies,
 ];

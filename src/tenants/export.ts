@@ -1,9 +1,8 @@
 /** Writes the tenant file that applies to the state of a tenant. */
 import type { Database } from '../db/database.ts';
-import { displayDomain } from './display-persons.ts';
 import { getMandator } from './mandators.ts';
 import { parameterTypes } from './parameters.ts';
-import { readStoredTenant, type StoredRecord } from './stored-tenant.ts';
+import { isDisplay, readStoredTenant, type StoredRecord } from './stored-tenant.ts';
 
 const membersOf = ({ members }: StoredRecord) => members;
 
@@ -31,7 +30,9 @@ export function exportTenant(db: Database, code: string): Promise<object> {
           ...location.members,
           Resources: (ofLocation.get(location.id) ?? []).map(membersOf),
         })),
-        Persons: stored.persons.filter(({ key }) => !key.endsWith(displayDomain)).map(membersOf),
+        Persons: stored.persons.filter((person) => !isDisplay(person)).map(membersOf),
+        Groups: stored.groups.map(membersOf),
+        Policies: stored.policies.map(membersOf),
       };
     });
 }

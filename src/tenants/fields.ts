@@ -65,3 +65,31 @@ export const personFields = {
 
 /** What a new person has where nothing is said. */
 export const personDefaults = { TeacherCode: null };
+
+export const groupFields = { Name: text(200) };
+
+/** More than any rule needs, and few enough for one record. */
+export const mostGroups = 100;
+/** The lists of groups of a policy. */
+export const policyLists = ['MaySee', 'MayBook', 'MaySkipApproval', 'MayDecide', 'MayBookForOthers'] as const;
+
+/** The greatest values of the rules of a policy. */
+export const mostRules = {
+  LeadMinutes: 525_600,
+  AheadDays: 1_098,
+  LongestMinutes: 527_040,
+  QuotaMinutesPerWeek: 10_080,
+  QuotaBookingsPerWeek: 10_000,
+};
+const rule = (most: number) =>
+  z.int('must be a whole number').min(1, 'must be 1 or more').max(most, `must be at most ${most}`).nullable();
+
+/** The members of a policy beside its lists. */
+export const policyFields = {
+  Name: text(200),
+  NeedsApproval: z.boolean('must be true or false'),
+  ...(Object.fromEntries(Object.entries(mostRules).map(([name, most]) => [name, rule(most)])) as Record<
+    keyof typeof mostRules,
+    ReturnType<typeof rule>
+  >),
+};

@@ -1,7 +1,8 @@
 /** What the audit keeps of an application of a tenant file: what it would keep of the same changes over REST. */
 import type { AuditedAct, Subject } from '../acts.ts';
 import type { FileDifference, Planned, RecordChange } from './differences.ts';
-import { isHours, type RecordMembers } from './nouns.ts';
+import { isHours } from './nouns.ts';
+import { movesIn, type PlannedIds } from './planned-ids.ts';
 
 const hoursActions: Record<string, string> = {
   OpeningRules: 'replace opening rules',
@@ -20,8 +21,26 @@ export function tenantActs(tenant: RecordChange, mandatorId: number): AuditedAct
   return [{ action, subject: { noun: 'Tenant', id: mandatorId, name: tenant.name }, record: changedIn(tenant) }];
 }
 
+/** The members as REST has them: other records by their ids, and of a group who joins and who leaves. */
+function toldOf(record: Planned, changes: readonly FileDifference[], ids: PlannedIds): FileDifference[] {
+  const { noun } = record;
+  return changes.flatMap(({ member, old, new: value }) => {
+    if (member === 'Members') {
+      const { addMembers, removeMembers } = movesIn(record, ids);
+      return [
+        { member: 'AddMembers', old: null, new: addMembers },
+        { member: 'RemoveMembers', old: null, new: removeMembers },
+      ].filter(({ new: moved }) => moved.length > 0);
+    }
+    const name = member === 'Policy' ? 'PolicyId' : member;
+    return [{ member: name, old: ids.ofNames(noun, member, old), new: ids.ofNames(noun, member, value) }];
+  });
+}
+
 /** Changes of hours are acts of their own. */
-export function actsOn({ noun, fate, changes, members }: Planned, id: number): AuditedAct[] {
+export function actsOn(record: Planned, ids: PlannedIds): AuditedAct[] {
+  const { noun, fate, changes, members } = record;
+  const id = ids.of(record);
   const subject: Subject =
     noun.kind === 'Person'
       ? { noun: 'Person', id, personId: id }
@@ -33,16 +52,13 @@ export function actsOn({ noun, fate, changes, members }: Planned, id: number): A
     subject,
     record: changedIn({ fate: 'changed', changes: [change] }),
   }));
-  const columns = changes.filter(({ member }) => !isHours(member));
-  if (fate !== 'created' && columns.length === 0) return lists;
-  return [
-    {
-      action: `${fate === 'created' ? 'create' : 'change'} ${noun.table}`,
-      subject,
-      record: fate === 'created' ? { before: null, after: columnsIn(members) } : changedIn({ fate, changes: columns }),
-    },
-    ...lists,
-  ];
+  // Of a new record also what it has without being told.
+  const all =
+    fate === 'created'
+      ? Object.entries(members).map(([member, value]) => ({ member, old: undefined, new: value }))
+      : changes;
+  const others = all.filter(({ member }) => !isHours(member));
+  if (fate !== 'created' && others.length === 0) return lists;
+  const action = `${fate === 'created' ? 'create' : 'change'} ${noun.kind.toLowerCase()}`;
+  return [{ action, subject, record: changedIn({ fate, changes: toldOf(record, others, ids) }) }, ...lists];
 }
-const columnsIn = (members: RecordMembers) =>
-  Object.fromEntries(Object.entries(members).filter(([member]) => !isHours(member)));

@@ -81,7 +81,8 @@ export function createGroup(db: Database, act: Act, { name, ...members }: NewGro
   checkAdmin(act.viewer);
   return db.transaction().execute(async (trx) => {
     const group = await insertRecord<Group>(trx, act, kind, { name }, members);
-    await writeMembers(trx, act.viewer.mandatorId, group.id, members);
+    await checkPersons(trx, act.viewer.mandatorId, members.addMembers ?? []);
+    await moveMembers(trx, act.viewer.mandatorId, [{ groupId: group.id, ...members }]);
     return group;
   });
 }
@@ -100,7 +101,8 @@ export function changeGroup(
   checkAdmin(act.viewer);
   return db.transaction().execute((trx) =>
     changeRecord<Group>(trx, act, kind, { id, expected }, { name }, async () => {
-      const hasMoved = await writeMembers(trx, act.viewer.mandatorId, id, members);
+      await checkPersons(trx, act.viewer.mandatorId, members.addMembers ?? []);
+      const hasMoved = await moveMembers(trx, act.viewer.mandatorId, [{ groupId: id, ...members }]);
       // A change of members alone counts as one of the group.
       return hasMoved ? { columns: { version: sql`person_group.version + 1` }, told: members } : {};
     }),
@@ -113,25 +115,43 @@ export function deleteGroup(db: Database, act: Act, id: number, expected: Versio
   return db.transaction().execute((trx) => deleteRecord<Group>(trx, act, kind, { id, expected }));
 }
 
-/** @returns whether anything has changed @throws InvalidInput for an unknown person */
-async function writeMembers(
-  trx: Transaction,
-  mandatorId: number,
-  groupId: number,
-  { addMembers = [], removeMembers = [] }: MembersMoved,
-): Promise<boolean> {
-  await checkPersons(trx, mandatorId, addMembers);
+type Moves = readonly (MembersMoved & { groupId: number })[];
+
+/** @param moves of persons of the tenant in groups that the caller holds @returns whether anything has changed */
+async function moveMembers(trx: Transaction, mandatorId: number, moves: Moves): Promise<boolean> {
+  const rows = moves.map(({ groupId, addMembers = [], removeMembers = [] }) => ({
+    groupId,
+    addMembers,
+    removeMembers,
+  }));
+  const move = sql`jsonb_to_recordset(${JSON.stringify(rows)})
+    as move("groupId" integer, "addMembers" bigint[], "removeMembers" bigint[])`;
   const added = await sql`
     insert into person_group_member (mandator_id, group_id, person_id)
-    select ${mandatorId}, ${groupId}, id from unnest(${addMembers}::bigint[]) as id
-    where id <> all (${removeMembers}::bigint[])
+    select ${mandatorId}, "groupId", id from ${move}, unnest("addMembers") as id
+    where id <> all ("removeMembers")
     on conflict do nothing`.execute(trx);
   const removed = await sql`
-    delete from person_group_member
-    where mandator_id = ${mandatorId} and group_id = ${groupId} and person_id = any (${removeMembers}::bigint[])`.execute(
-    trx,
-  );
+    delete from person_group_member using ${move}
+    where mandator_id = ${mandatorId} and group_id = "groupId" and person_id = any ("removeMembers")`.execute(trx);
   return Boolean(added.numAffectedRows || removed.numAffectedRows);
+}
+
+/**
+ * Moves the members of groups of a tenant file.
+ * @param counted the ids of those whose versions nothing else counts
+ */
+export async function applyMembers(
+  trx: Transaction,
+  mandatorId: number,
+  moves: Moves,
+  counted: readonly number[],
+): Promise<void> {
+  if (moves.length > 0) await moveMembers(trx, mandatorId, moves);
+  if (counted.length > 0)
+    await sql`
+      update person_group set version = version + 1
+      where mandator_id = ${mandatorId} and id = any (${counted}::integer[])`.execute(trx);
 }
 
 /** @throws InvalidInput naming each person that there is not */

@@ -1,19 +1,30 @@
 /** The kinds of records of a tenant file, and how their members are stored. Who adds a member adds it to `fields.ts` alone. */
-import { locationFields, personDefaults, personFields, resourceDefaults, resourceFields } from './fields.ts';
+import {
+  groupFields,
+  locationFields,
+  mostRules,
+  personDefaults,
+  personFields,
+  policyLists,
+  resourceDefaults,
+  resourceFields,
+} from './fields.ts';
 
 /** Members of a record, by their names in the file. */
 export type RecordMembers = Readonly<Record<string, unknown>>;
 
 export type Noun = {
   /** In Pascal case, as differences name it. */
-  kind: 'Location' | 'Resource' | 'Person';
-  table: 'location' | 'resource' | 'person';
+  kind: 'Location' | 'Resource' | 'Person' | 'Group' | 'Policy';
+  table: 'location' | 'resource' | 'person' | 'person_group' | 'policy';
   /** The member by which the file names a record. */
   name: 'Name' | 'Email';
   /** What is equal for two spellings of one name: a function of SQL. */
   keyFunction: 'name_key' | 'lower';
   /** The members that are columns of the table. */
   members: readonly string[];
+  /** The members that name other records: one, or a list of them. Columns have their ids. */
+  references: Readonly<Record<string, Noun>>;
   /** What a new record has where the file says nothing; other members it must have. */
   defaults: RecordMembers;
 };
@@ -24,16 +35,8 @@ export const locationNoun: Noun = {
   name: 'Name',
   keyFunction: 'name_key',
   members: [...Object.keys(locationFields), 'Active'],
+  references: {},
   defaults: { Active: true, OpeningRules: [], OpeningExceptions: [] },
-};
-
-export const resourceNoun: Noun = {
-  kind: 'Resource',
-  table: 'resource',
-  name: 'Name',
-  keyFunction: 'name_key',
-  members: [...Object.keys(resourceFields), 'Active'],
-  defaults: { ...resourceDefaults, Active: true, OpeningRules: [], OpeningExceptions: [] },
 };
 
 export const personNoun: Noun = {
@@ -42,12 +45,47 @@ export const personNoun: Noun = {
   name: 'Email',
   keyFunction: 'lower',
   members: [...Object.keys(personFields), 'Active'],
+  references: {},
   defaults: { ...personDefaults, Active: true },
+};
+
+export const groupNoun: Noun = {
+  kind: 'Group',
+  table: 'person_group',
+  name: 'Name',
+  keyFunction: 'name_key',
+  members: Object.keys(groupFields),
+  references: { Members: personNoun },
+  defaults: { Members: [] },
+};
+
+export const policyNoun: Noun = {
+  kind: 'Policy',
+  table: 'policy',
+  name: 'Name',
+  keyFunction: 'name_key',
+  members: ['Name', ...policyLists, 'NeedsApproval', ...Object.keys(mostRules)],
+  references: Object.fromEntries(policyLists.map((list) => [list, groupNoun])),
+  defaults: {
+    ...Object.fromEntries(policyLists.map((list) => [list, []])),
+    NeedsApproval: false,
+    ...Object.fromEntries(Object.keys(mostRules).map((rule) => [rule, null])),
+  },
+};
+
+export const resourceNoun: Noun = {
+  kind: 'Resource',
+  table: 'resource',
+  name: 'Name',
+  keyFunction: 'name_key',
+  members: [...Object.keys(resourceFields), 'Policy', 'Active'],
+  references: { Policy: policyNoun },
+  defaults: { ...resourceDefaults, Policy: null, Active: true, OpeningRules: [], OpeningExceptions: [] },
 };
 
 /** `CheckInMinutes` is kept in `check_in_minutes`. */
 export const columnOf = (member: string): string =>
-  member.replaceAll(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+  (member === 'Policy' ? 'PolicyId' : member).replaceAll(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
 
 /** Hours are kept in tables of their own. */
 export const isHours = (member: string): boolean => member === 'OpeningRules' || member === 'OpeningExceptions';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { flag, id, recordOf, sentId, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
-import { text as sentText } from './fields.ts';
+import { groupFields, mostGroups, mostRules, policyFields } from './fields.ts';
 import type { Group } from './groups.ts';
 import type { PolicyRecord } from './policies.ts';
 import { ofName, version } from './wire.ts';
@@ -15,7 +15,7 @@ const members = (description: string) =>
     .meta({ description: `${description} Ids of persons, ${mostMembers} at most at a time.` });
 
 const unique = 'Unique in the tenant, in whatever case.';
-const name = sentText(200).meta({ description: unique });
+const name = groupFields.Name.meta({ description: unique });
 export const groupRecord = z
   .object({ Id: id('group', 'The id of the group.'), Name: text(200, unique), Version: version })
   .meta({ id: 'Group', description: 'Persons, to whom policies give rights together.' });
@@ -28,7 +28,6 @@ export const groupChanges = z
   .partial()
   .meta({ id: 'GroupChanges', description: 'What to change.' });
 
-const mostGroups = 100;
 const mayTold = {
   MaySee: 'Who may see its resources and what is booked there: ids of groups. Nobody named means everybody.',
   MayBook: 'Who may book its resources, of those who see them: ids of groups. Nobody named means everybody.',
@@ -50,15 +49,6 @@ const groupIds = z
   .array(sentId('group'), 'must be a list in brackets')
   .max(mostGroups, `must have at most ${mostGroups} entries`)
   .transform((ids) => [...new Set(ids)].sort((one, other) => one - other));
-const rule = (most: number) =>
-  z.int('must be a whole number').min(1, 'must be 1 or more').max(most, `must be at most ${most}`).nullable();
-const mostRules = {
-  LeadMinutes: 525_600,
-  AheadDays: 1_098,
-  LongestMinutes: 527_040,
-  QuotaMinutesPerWeek: 10_080,
-  QuotaBookingsPerWeek: 10_000,
-};
 const mapped = <Names extends object, Made>(names: Names, make: (each: keyof Names) => Made) =>
   Object.fromEntries(Object.keys(names).map((each) => [each, make(each as keyof Names)])) as Record<keyof Names, Made>;
 
@@ -83,7 +73,7 @@ export const policyRecord = z
   })
   .meta({ id: 'Policy', description: 'What groups may do with the resources that have it.' });
 const policyLists = mapped(mayTold, (each) => groupIds.meta({ description: mayTold[each] }));
-const policyRules = mapped(ruleTold, (each) => rule(mostRules[each]).meta({ description: ruleTold[each] }));
+const policyRules = mapped(ruleTold, (each) => policyFields[each].meta({ description: ruleTold[each] }));
 export const newPolicy = z
   .strictObject({
     Name: name,

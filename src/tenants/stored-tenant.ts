@@ -2,7 +2,17 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { readWrittenHours } from '../opening-hours/service.ts';
-import { columnOf, locationNoun, type Noun, personNoun, type RecordMembers, resourceNoun } from './nouns.ts';
+import { displayDomain } from './display-persons.ts';
+import {
+  columnOf,
+  groupNoun,
+  locationNoun,
+  type Noun,
+  personNoun,
+  policyNoun,
+  type RecordMembers,
+  resourceNoun,
+} from './nouns.ts';
 
 /** `key` is equal for all spellings of its name. */
 export type StoredRecord = { id: number; key: string; members: RecordMembers };
@@ -12,11 +22,16 @@ export type StoredTenant = {
   name: string;
   /** As stored: one that is not set is not there. */
   parameters: RecordMembers;
-  /** In order of their keys. */
+  /** In order of their keys, as are the lists of names that they have. */
   locations: StoredRecord[];
   resources: StoredResource[];
   persons: StoredRecord[];
+  groups: StoredRecord[];
+  policies: StoredRecord[];
 };
+
+/** Pairing makes the persons of displays, and files say nothing of them: not that there are any, nor in which groups. */
+export const isDisplay = ({ key }: StoredRecord): boolean => key.endsWith(displayDomain);
 
 async function readRecords<Row extends StoredRecord>(
   db: Database,
@@ -34,6 +49,25 @@ async function readRecords<Row extends StoredRecord>(
   return rows.sort((one, other) => (one.key < other.key ? -1 : 1));
 }
 
+/** Returns a function that puts the names of records, in their order, in the place of their ids. */
+function namesFor(noun: Noun, records: readonly StoredRecord[]): (ids: unknown) => unknown {
+  const places = new Map(records.map(({ id }, place) => [id, place]));
+  const nameAt = (place: number) => records[place]!.members[noun.name];
+  return (ids) => {
+    if (!Array.isArray(ids)) return ids === null ? null : nameAt(places.get(ids as number)!);
+    const known = ids.flatMap((id: number) => places.get(id) ?? []);
+    return known.sort((one, other) => one - other).map(nameAt);
+  };
+}
+
+/** The ids of the persons of each group. */
+async function readMembers(db: Database, mandatorId: number): Promise<ReadonlyMap<number, readonly number[]>> {
+  const { rows } = await sql<{ id: number; members: number[] }>`
+    select group_id as id, array_agg(person_id) as members from person_group_member
+    where mandator_id = ${mandatorId} group by group_id`.execute(db);
+  return new Map(rows.map(({ id, members }) => [id, members]));
+}
+
 /** @param mandatorId the id of a tenant that there is */
 export async function readStoredTenant(db: Database, mandatorId: number): Promise<StoredTenant> {
   const tenant = await db
@@ -47,6 +81,15 @@ export async function readStoredTenant(db: Database, mandatorId: number): Promis
     extra: sql`, location_id as "locationId"`,
   });
   const persons = await readRecords(db, mandatorId, personNoun, { which: sql`erased_at is null` });
+  const groups = await readRecords(db, mandatorId, groupNoun);
+  const policies = await readRecords(db, mandatorId, policyNoun);
+  const membersOf = await readMembers(db, mandatorId);
+  const addresses = namesFor(
+    personNoun,
+    persons.filter((person) => !isDisplay(person)),
+  );
+  const groupNames = namesFor(groupNoun, groups);
+  const policyNames = namesFor(policyNoun, policies);
   return {
     name: tenant.name,
     parameters: tenant.parameters as RecordMembers,
@@ -56,16 +99,36 @@ export async function readStoredTenant(db: Database, mandatorId: number): Promis
     })),
     resources: resources.map((resource) => ({
       ...resource,
-      members: { ...resource.members, ...hoursOf({ locationId: resource.locationId, resourceId: resource.id }) },
+      members: {
+        ...resource.members,
+        Policy: policyNames(resource.members['Policy']),
+        ...hoursOf({ locationId: resource.locationId, resourceId: resource.id }),
+      },
     })),
     persons,
+    groups: groups.map((group) => ({
+      ...group,
+      members: { ...group.members, Members: addresses(membersOf.get(group.id) ?? []) },
+    })),
+    policies: policies.map((policy) => ({
+      ...policy,
+      members: {
+        ...policy.members,
+        ...Object.fromEntries(
+          Object.keys(policyNoun.references).map((list) => [list, groupNames(policy.members[list])]),
+        ),
+      },
+    })),
   };
 }
 
-/** The keys of names, in their order. */
-export async function readKeys(db: Database, { keyFunction }: Noun, names: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ key: string }>`
-    select ${sql.raw(keyFunction)}(name) as key
-    from unnest(${names}::text[]) with ordinality as named(name, position) order by position`.execute(db);
-  return rows.map(({ key }) => key);
+/** What is equal for all spellings of a name. */
+export type KeyOf = (noun: Noun, name: string) => string;
+
+/** Reads the keys of names. */
+export async function readKeys(db: Database, names: readonly string[]): Promise<KeyOf> {
+  const { rows } = await sql<{ name: string } & Record<Noun['keyFunction'], string>>`
+    select name, name_key(name), lower(name) from unnest(${[...new Set(names)]}::text[]) as name`.execute(db);
+  const keys = new Map(rows.map((row) => [row.name, row]));
+  return ({ keyFunction }, name) => keys.get(name)![keyFunction];
 }

@@ -3,7 +3,16 @@ import { z } from 'zod';
 import { type FieldError, InvalidInput } from '../errors.ts';
 import { reservedNames } from '../names.ts';
 import { hoursMembers } from '../opening-hours/service.ts';
-import { locationFields, personFields, resourceFields, text } from './fields.ts';
+import {
+  groupFields,
+  locationFields,
+  mostGroups,
+  personFields,
+  policyFields,
+  policyLists,
+  resourceFields,
+  text,
+} from './fields.ts';
 import { remedyFor } from './nearest.ts';
 import { type ParameterName, parameterTypes } from './parameters.ts';
 
@@ -19,7 +28,13 @@ const parameters = Object.fromEntries(
 
 /** Only the name of a record must be there: what the file leaves out stays as it is. */
 const resource = z
-  .strictObject({ ...resourceFields, Equipment: emptied(resourceFields.Equipment), Active: active, ...hoursMembers })
+  .strictObject({
+    ...resourceFields,
+    Equipment: emptied(resourceFields.Equipment),
+    Policy: policyFields.Name.nullable(),
+    Active: active,
+    ...hoursMembers,
+  })
   .partial()
   .extend({ Name: resourceFields.Name });
 
@@ -33,6 +48,25 @@ const person = z
   .partial()
   .extend({ Email: personFields.Email });
 
+const group = z.strictObject({
+  Name: groupFields.Name,
+  Members: emptied(z.array(personFields.Email, 'must be a list in brackets')).optional(),
+});
+
+const groupNames = emptied(
+  z.array(groupFields.Name, 'must be a list in brackets').max(mostGroups, `must have at most ${mostGroups} entries`),
+);
+const policy = z
+  .strictObject({
+    ...policyFields,
+    ...(Object.fromEntries(policyLists.map((list) => [list, groupNames])) as Record<
+      (typeof policyLists)[number],
+      typeof groupNames
+    >),
+  })
+  .partial()
+  .extend({ Name: policyFields.Name });
+
 const tenantFile = z.strictObject({
   Mandator: text(64)
     .toLowerCase()
@@ -45,6 +79,8 @@ const tenantFile = z.strictObject({
   Parameters: z.strictObject(parameters).partial().default({}),
   Locations: z.array(location).default([]),
   Persons: z.array(person).default([]),
+  Groups: z.array(group).default([]),
+  Policies: z.array(policy).default([]),
 });
 
 export type TenantFile = z.output<typeof tenantFile>;
@@ -138,6 +174,8 @@ export function readTenantFile(json: unknown): TenantFile {
     ),
     ...listDuplicates(json, ['Persons'], 'Email'),
     ...listDuplicates(json, ['Persons'], 'TeacherCode'),
+    ...listDuplicates(json, ['Groups'], 'Name'),
+    ...listDuplicates(json, ['Policies'], 'Name'),
   ];
   if (result.success && errors.length === 0) return result.data;
   throw new InvalidInput(errors.map(({ message }) => message).join('\n'), errors);

@@ -37,7 +37,7 @@ const school = (mandator: string) => ({
       OpeningRules: [weekly],
       OpeningExceptions: [{ FromDate: '2026-12-24', ToDate: '2026-12-26', Closed: true, Reason: 'Christmas' }],
       Resources: [
-        { Name: 'R001', Kind: 'Room', Capacity: 30, Equipment: ['Projector', 'Piano'] },
+        { Name: 'R001', Kind: 'Room', Capacity: 30, Equipment: ['Projector', 'Piano'], Policy: 'staff ONLY' },
         {
           Name: 'R002',
           OpeningRules: [{ Weekdays: [6], Opens: '22:00', Closes: '24:00', ValidTo: '2027-06-30' }],
@@ -50,8 +50,13 @@ const school = (mandator: string) => ({
     { Name: 'Ada', Email: 'Ada@school.example', TimeZone: 'Europe/Berlin', Role: 'Admin' },
     { Name: 'Door', Email: 'door@school.example', TimeZone: 'UTC', Role: 'User' },
   ],
+  Groups: [
+    { Name: 'Staff', Members: ['ADA@school.example'] },
+    { Name: 'Office', Members: [] as string[] },
+  ],
+  Policies: [{ Name: 'Staff only', MaySee: ['Staff', 'Office', 'STAFF'], LeadMinutes: 60 }] as Loose[],
 });
-const records = 1 + 2 + 3 + 2;
+const records = 1 + 2 + 3 + 2 + 2 + 1;
 
 /** How many records were created, changed and left alone. */
 async function apply(json: unknown) {
@@ -69,14 +74,24 @@ async function differences(json: unknown) {
 /** All stored data of a tenant, as readable text. */
 async function stored(code: string) {
   const { mandatorId } = await tenants.getMandator(db, code);
-  const read = (table: 'location' | 'resource' | 'person' | 'opening_rule' | 'opening_exception') =>
-    db.selectFrom(table).selectAll().where('mandator_id', '=', mandatorId).orderBy('id').execute();
+  const read = (
+    table: 'location' | 'resource' | 'person' | 'person_group' | 'policy' | 'opening_rule' | 'opening_exception',
+  ) => db.selectFrom(table).selectAll().where('mandator_id', '=', mandatorId).orderBy('id').execute();
   return {
     locations: await read('location'),
     resources: await read('resource'),
     persons: await read('person'),
     rules: await read('opening_rule'),
     exceptions: await read('opening_exception'),
+    groups: await read('person_group'),
+    policies: await read('policy'),
+    members: await db
+      .selectFrom('person_group_member')
+      .where('mandator_id', '=', mandatorId)
+      .select(['group_id', 'person_id'])
+      .orderBy('group_id')
+      .orderBy('person_id')
+      .execute(),
   };
 }
 
@@ -100,7 +115,7 @@ describe('a tenant file', () => {
 
   test('creates everything that it names', async () => {
     expect(await apply(school('creates'))).toEqual({ created: records, changed: 0, unchanged: 0 });
-    const { locations, resources, persons, rules, exceptions } = await stored('creates');
+    const { locations, resources, persons, rules, exceptions, ...rights } = await stored('creates');
     const [campus, annex] = locations;
     expect(locations).toMatchObject([
       { name: 'Campus', time_zone: 'Europe/Berlin' },
@@ -115,6 +130,13 @@ describe('a tenant file', () => {
       { email: 'Ada@school.example', role: 'Admin', active: true },
       { email: 'door@school.example', role: 'User', time_zone: 'UTC' },
     ]);
+    const [staff, office] = rights.groups;
+    expect(rights.groups.map(({ name }) => name)).toEqual(['Staff', 'Office']);
+    expect(rights.members).toEqual([{ group_id: staff!.id, person_id: persons[0]!.id }]);
+    expect(rights.policies).toMatchObject([
+      { name: 'Staff only', may_see: [staff!.id, office!.id], may_book: [], lead_minutes: 60, longest_minutes: null },
+    ]);
+    expect(resources.map(({ policy_id }) => policy_id)).toEqual([rights.policies[0]!.id, null, null]);
     expect(rules).toMatchObject([
       {
         location_id: campus!.id,
@@ -212,6 +234,25 @@ describe('a tenant file', () => {
       (file) => void Object.assign(file.Locations[0]!, { TimeZone: 'UTC', OpeningRules: [] }),
       { changed: 1 },
     ],
+    ['a member of a group', (file) => void file.Groups[0]!.Members.push('door@school.example'), { changed: 1 }],
+    ['a group to nobody', (file) => void Object.assign(file.Groups[0]!, { Members: null }), { changed: 1 }],
+    ['the spelling of a group', (file) => void (file.Groups[0]!.Name = 'STAFF'), { changed: 1 }],
+    ['whom a policy names', (file) => void (file.Policies[0]!['MaySee'] = ['office']), { changed: 1 }],
+    ['a rule of a policy to none', (file) => void (file.Policies[0]!['LeadMinutes'] = null), { changed: 1 }],
+    [
+      'a room to one without a policy',
+      (file) => void (file.Locations[0]!.Resources[0]!['Policy'] = null),
+      { changed: 1 },
+    ],
+    [
+      'a room to one with a new policy',
+      (file) => {
+        file.Policies.push({ Name: 'New', MayBook: ['Newcomers'] });
+        file.Groups.push({ Name: 'newcomers', Members: ['door@school.example'] });
+        file.Locations[0]!.Resources[0]!['Policy'] = 'NEW';
+      },
+      { created: 2, changed: 1 },
+    ],
     ['a new resource', (file) => void file.Locations[1]!.Resources.push({ Name: 'R003' }), { created: 1 }],
   ];
   test.each(changes.map((change, index) => [...change, index] as const))(
@@ -264,6 +305,21 @@ describe('a tenant file', () => {
       'Locations[0].Active: is false, but the location has 1 active resources; set these to inactive, too',
     ],
     [
+      'names that lead nowhere',
+      {
+        Locations: [{ Name: 'Campus', Resources: [{ Name: 'R001', Policy: 'Nobodys' }] }],
+        Groups: [{ Name: 'Staff', Members: ['ada@school.example', 'eve@school.example'] }],
+        Policies: [{ Name: 'Other', MaySee: ['Staff'], MayDecide: ['Staff', 'Board'] }],
+      },
+      [
+        ['Locations[0].Resources[0].Policy: is "Nobodys"', 'policy of this name'],
+        ['Groups[0].Members[1]: is "eve@school.example"', 'person of this address'],
+        ['Policies[0].MayDecide[1]: is "Board"', 'group of this name'],
+      ]
+        .map(([what, which]) => `${what}; there is no ${which}, neither in the tenant nor in the file`)
+        .join('\n'),
+    ],
+    [
       'a tenant without an Admin',
       { Persons: [{ Email: 'ada@school.example', Role: 'User' }] },
       'Persons: the tenant would have no active Admin; name another one',
@@ -305,6 +361,7 @@ describe('a tenant file', () => {
       ...['create tenant', 'create location', 'replace opening rules'],
       ...['replace opening exceptions', 'create location', 'create resource', 'create resource'],
       ...['replace opening rules', 'create resource', 'create person', 'create person'],
+      ...['create group', 'create group', 'create policy'],
     ]);
     const [campus] = locations;
     const Resources = [{ Name: 'R001', Capacity: 9, OpeningRules: [weekly] }];
@@ -319,6 +376,68 @@ describe('a tenant file', () => {
         ['replace opening rules', resources[0]!.id],
       ].map(([action, subject_id]) => ({ action, subject_id, person_id: null, request_id })),
     );
+  });
+
+  test('tells of rights by ids, as the API does, and of nobody by an address', async () => {
+    const file = school('told');
+    await apply(file);
+    const { mandatorId } = await tenants.getMandator(db, 'told');
+    const { persons, groups, policies, resources } = await stored('told');
+    const acts = async (after: number) => {
+      const rows = await db
+        .selectFrom('audit')
+        .where('mandator_id', '=', mandatorId)
+        .where('id', '>', after)
+        .selectAll()
+        .orderBy('id')
+        .execute();
+      expect(JSON.stringify(rows)).not.toMatch(/@/);
+      return rows;
+    };
+    const before = await acts(0);
+    expect(before.find(({ subject }) => subject === 'Group')).toMatchObject({
+      changes: [
+        { member: 'AddMembers', from: null, to: `${persons[0]!.id}` },
+        { member: 'Name', from: null, to: 'Staff' },
+      ],
+    });
+    await apply({ Mandator: 'told', Groups: [{ Name: 'Staff', Members: ['door@school.example'] }] });
+    await apply({ Mandator: 'told', Policies: [{ Name: 'Staff only', MaySee: ['Office'] }] });
+    await apply({ Mandator: 'told', Locations: [{ Name: 'Campus', Resources: [{ Name: 'R001', Policy: null }] }] });
+    const told = await acts(before.at(-1)!.id);
+    expect(told.map(({ action, subject_id, changes }) => [action, subject_id, changes])).toEqual([
+      [
+        ...['change group', groups[0]!.id],
+        [
+          { member: 'AddMembers', from: null, to: `${persons[1]!.id}` },
+          { member: 'RemoveMembers', from: null, to: `${persons[0]!.id}` },
+        ],
+      ],
+      [
+        ...['change policy', policies[0]!.id],
+        [{ member: 'MaySee', from: groups.map(({ id }) => id).join(', '), to: `${groups[1]!.id}` }],
+      ],
+      [...['change resource', resources[0]!.id], [{ member: 'PolicyId', from: `${policies[0]!.id}`, to: null }]],
+    ]);
+    const { groups: after } = await stored('told');
+    expect(after.map(({ version }) => version)).toEqual([2, 1]);
+  });
+
+  test('says nothing of the displays in a group, which stay', async () => {
+    await apply(school('screens'));
+    const { mandatorId } = await tenants.getMandator(db, 'screens');
+    const { groups } = await stored('screens');
+    const personId = await db
+      .transaction()
+      .execute((trx) => tenants.createDisplayPerson(trx, mandatorId, { name: 'Sign', timeZone: 'UTC' }));
+    const member = { mandator_id: mandatorId, group_id: groups[0]!.id, person_id: personId };
+    await db.insertInto('person_group_member').values(member).execute();
+    expect(JSON.stringify(await tenants.exportTenant(db, 'screens'))).not.toContain('displays.invalid');
+    expect(await apply(school('screens'))).toMatchObject({ changed: 0 });
+    expect(await apply({ Mandator: 'screens', Groups: [{ Name: 'Staff', Members: [] }] })).toMatchObject({
+      changed: 1,
+    });
+    expect((await stored('screens')).members).toEqual([{ group_id: groups[0]!.id, person_id: personId }]);
   });
 
   test('replaces the hours of what it names as a whole', async () => {

@@ -4,7 +4,7 @@ import { readDemoTenant } from '../../src/demo/service.ts';
 import * as tenants from '../../src/tenants/service.ts';
 import { openDice } from '../_util/dice.ts';
 import { seed, times } from '../_util/long.ts';
-import { type MasterData, masterData } from '../_util/master-data.ts';
+import { type MasterData, masterData, namesOf } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 let service: Service;
@@ -85,9 +85,28 @@ const exceptions = () =>
     ]);
   });
 
+const lists = ['MaySee', 'MayBook', 'MaySkipApproval', 'MayDecide', 'MayBookForOthers'];
+const subset = <Item>(of: readonly Item[]): Item[] => of.filter(() => below(3) === 0);
+/** @param groups how the lists name them */
+const policyMembers = (groups: readonly unknown[]) => ({
+  ...Object.fromEntries(lists.map((each) => [each, () => subset(groups)])),
+  NeedsApproval: () => below(2) === 0,
+  LeadMinutes: () => oneOf([null, 1, 525_600]),
+  LongestMinutes: () => oneOf([null, 90]),
+  QuotaBookingsPerWeek: () => oneOf([null, 3]),
+});
+
+const memberMoves = (persons: readonly number[]) => ({
+  AddMembers: () => subset(persons),
+  RemoveMembers: () => subset(persons),
+});
+
 /** A change that is refused is no change: not all are allowed, and names may be taken. */
 async function editOnce(admin: MasterData) {
   const list = async (noun: string) => (await admin.get(`/${noun}?Limit=200`)).body['Items'] as Item[];
+  const ids = async (noun: string) => (await list(noun)).map(({ Id }) => Id);
+  const remove = async (noun: string) =>
+    admin.send('DELETE', `/${noun}/${oneOf([0, ...(await ids(noun))])}`, { headers: { 'If-Match': '*' } });
   const put = async (id: number, kind: string, Items: object[]) =>
     admin.send('PUT', `/opening-hours/${id}/${kind}`, { body: { Items }, headers: { 'If-Match': '*' } });
   const patch = async (noun: string, members: Record<string, () => unknown>) =>
@@ -109,17 +128,40 @@ async function editOnce(admin: MasterData) {
     async () => put(oneOf(await list('resources')).Id, 'exceptions', exceptions()),
     async () =>
       admin.patch(`/resources/${oneOf(await list('resources')).Id}`, { LocationId: oneOf(await list('locations')).Id }),
+    async () => admin.post('/groups', { Name: word(), AddMembers: subset(await ids('persons')) }),
+    async () =>
+      admin.patch(
+        `/groups/${oneOf([0, ...(await ids('groups'))])}`,
+        some({ Name: word, ...memberMoves(await ids('persons')) }),
+      ),
+    () => remove('groups'),
+    async () => admin.post('/policies', { Name: word(), ...some(policyMembers(await ids('groups'))) }),
+    async () =>
+      admin.patch(
+        `/policies/${oneOf([0, ...(await ids('policies'))])}`,
+        some({ Name: word, ...policyMembers(await ids('groups')) }),
+      ),
+    () => remove('policies'),
+    async () =>
+      admin.patch(`/resources/${oneOf(await list('resources')).Id}`, {
+        PolicyId: oneOf([null, ...(await ids('policies'))]),
+      }),
     () => admin.patch('/tenant', some({ Name: word, Parameters: () => ({ UsersMayImport: below(2) === 0 }) })),
   ];
   const { status } = await oneOf(edits)();
-  expect([200, 201, 404, 409, 422]).toContain(status);
+  expect([200, 201, 204, 404, 409, 422]).toContain(status);
   return status < 300;
 }
 
-type File = { Locations: (Members & { Resources: Members[] })[]; Persons: Members[] };
+type File = {
+  Locations: (Members & { Resources: Members[] })[];
+  Persons: Members[];
+  Groups: Members[];
+  Policies: Members[];
+};
 
 /** A file that names one record of an export with one other value. */
-function oneMember({ Locations, Persons }: File): object {
+function oneMember({ Locations, Persons, Groups, Policies }: File): object {
   const location = oneOf(Locations);
   const other = (record: Members, members: Record<string, () => unknown>): Members => {
     for (;;) {
@@ -128,7 +170,8 @@ function oneMember({ Locations, Persons }: File): object {
       if (JSON.stringify(value) !== JSON.stringify(record[name])) return { [name]: value };
     }
   };
-  const lists = {
+  const names = (records: readonly Members[], name = 'Name') => records.map((record) => record[name]);
+  const hours = {
     OpeningRules: () => rules().map((rule) => ({ ...rule, ValidTo: null })),
     OpeningExceptions: () =>
       exceptions().map(({ FromDate, ToDate, Reason, ...more }) => ({
@@ -136,6 +179,15 @@ function oneMember({ Locations, Persons }: File): object {
       })),
   };
   const { Name: _, ...ofResource } = resourceMembers;
+  const policy = () => oneOf([null, ...names(Policies)]);
+  if (Groups.length > 0 && below(4) === 0) {
+    const group = oneOf(Groups);
+    return { Groups: [{ Name: group['Name'], ...other(group, { Members: () => subset(names(Persons, 'Email')) }) }] };
+  }
+  if (Policies.length > 0 && below(4) === 0) {
+    const changed = oneOf(Policies);
+    return { Policies: [{ Name: changed['Name'], ...other(changed, policyMembers(names(Groups))) }] };
+  }
   if (below(3) === 0) {
     const person = oneOf(Persons);
     return { Persons: [{ Email: person['Email'], ...other(person, { Name: word, TimeZone: zone }) }] };
@@ -143,8 +195,45 @@ function oneMember({ Locations, Persons }: File): object {
   const room = location.Resources.length > 0 && below(2) === 0 ? oneOf(location.Resources) : undefined;
   const of = { Name: location['Name'] };
   if (room)
-    return { Locations: [{ ...of, Resources: [{ Name: room['Name'], ...other(room, { ...ofResource, ...lists }) }] }] };
-  return { Locations: [{ ...of, ...other(location, { TimeZone: zone, ...lists }) }] };
+    return {
+      Locations: [
+        { ...of, Resources: [{ Name: room['Name'], ...other(room, { ...ofResource, Policy: policy, ...hours }) }] },
+      ],
+    };
+  return { Locations: [{ ...of, ...other(location, { TimeZone: zone, ...hours }) }] };
+}
+
+/** A person sees a room that another one does not. */
+async function hideRooms(admin: MasterData) {
+  const persons = ['in', 'out'].map((Name) => ({
+    Name,
+    Email: `${Name}@sight.example`,
+    TimeZone: 'UTC',
+    Role: 'User',
+  }));
+  const [insider] = await Promise.all(persons.map((person) => admin.post('/persons', person)));
+  const group = await admin.post('/groups', { Name: 'Insiders', AddMembers: [insider!.body['Id']] });
+  const policy = await admin.post('/policies', { Name: 'Hidden', MaySee: [group.body['Id']] });
+  const [room] = (await admin.get('/resources?Limit=1')).body['Items'] as Item[];
+  const { status } = await admin.patch(`/resources/${room!.Id}`, { PolicyId: policy.body['Id'] });
+  expect(status).toBe(200);
+}
+
+/** The rooms and policies that persons of a tenant see, by name. */
+async function sightsOf(mandator: string) {
+  const { db } = service.context;
+  const { mandatorId } = await tenants.getMandator(db, mandator);
+  const persons = await tenants.listPersonsOf(db, mandator);
+  const sights = ['in', 'out'].map(async (name) => {
+    const found = persons.find(({ email }) => email === `${name}@sight.example`)!;
+    const who = { ...service.tenant, mandatorId, person: () => ({ ...service.tenant.person('User'), id: found.id }) };
+    const own = masterData(service, await service.signIn(who), mandator);
+    const namesIn = async (noun: string) => namesOf(await own.get(`/${noun}?Limit=200`)).sort();
+    return { rooms: await namesIn('resources'), policies: await namesIn('policies') };
+  });
+  const [inside, outside] = await Promise.all(sights);
+  expect(inside!.rooms.length).toBeGreaterThan(outside!.rooms.length);
+  return { inside, outside };
 }
 
 describe.each([
@@ -162,7 +251,7 @@ describe.each([
     const admin = masterData(service, token, mandator);
     let changes = 0;
     for (let run = 0; run < times(10, 200); run++) {
-      for (let edit = 0; edit < 3; edit++) changes += Number(await editOnce(admin));
+      for (let edit = 0; edit < 5; edit++) changes += Number(await editOnce(admin));
       // Who edits stays an Admin.
       const own = { Email: first!.email, Role: 'Admin' as const, Active: true };
       await tenants.applyTenantFile(db, tenants.readTenantFile({ Mandator: mandator, Persons: [own] }));
@@ -190,10 +279,12 @@ describe.each([
     }
     expect(changes).toBeGreaterThan(times(10, 200));
 
-    // Elsewhere it makes the same tenant.
+    await hideRooms(admin);
+    // Elsewhere it makes the same tenant, in which everybody sees and may do the same.
     const file = (await tenants.exportTenant(db, mandator)) as object;
     const copy = { ...file, Mandator: `${mandator}-copy` };
     await tenants.applyTenantFile(db, tenants.readTenantFile(copy));
     expect(await tenants.exportTenant(db, copy.Mandator)).toEqual(copy);
+    expect(await sightsOf(copy.Mandator)).toEqual(await sightsOf(mandator));
   });
 });

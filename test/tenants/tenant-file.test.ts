@@ -27,7 +27,8 @@ function faultsOf(json: unknown) {
 }
 
 describe('each fault names its path, its value and what is allowed', () => {
-  const members = 'Name, Kind, Capacity, Equipment, Mailbox, CheckInMinutes, Active, OpeningRules, OpeningExceptions';
+  const members =
+    'Name, Kind, Capacity, Equipment, Mailbox, CheckInMinutes, Policy, Active, OpeningRules, OpeningExceptions';
   const table: [json: unknown, code: string, pointer: string, field: string | null, message: string][] = [
     [7, 'InvalidType', '', null, 'the file: is 7; must be an object in braces'],
     [[], 'InvalidType', '', null, 'the file: is []; must be an object in braces'],
@@ -96,14 +97,14 @@ describe('each fault names its path, its value and what is allowed', () => {
       'UnknownField',
       '/a~1b~0',
       'a/b~',
-      'a/b~: is not known here; the members here are Mandator, Name, Parameters, Locations, Persons',
+      'a/b~: is not known here; the members here are Mandator, Name, Parameters, Locations, Persons, Groups, Policies',
     ],
     [
       JSON.parse('{"Mandator":"a","Name":"b","__proto__":{"x":1}}'),
       'UnknownField',
       '/__proto__',
       '__proto__',
-      '__proto__: is not known here; the members here are Mandator, Name, Parameters, Locations, Persons',
+      '__proto__: is not known here; the members here are Mandator, Name, Parameters, Locations, Persons, Groups, Policies',
     ],
     [
       withSite({ TimeZone: 'Europe/Berlinn' }),
@@ -326,7 +327,7 @@ test('names are trimmed and in NFC, the tenant in lower case, and what is left o
     Locations: [{ ...site, OpeningRules: [{ ...rule, Closes: '24:00', ValidTo: null }], Resources: [room] }],
   });
   expect(read).toEqual({
-    ...{ Mandator: 'my_school-1', Name: 'Sch\u00f6n', Parameters: {}, Persons: [] },
+    ...{ Mandator: 'my_school-1', Name: 'Sch\u00f6n', Parameters: {}, Persons: [], Groups: [], Policies: [] },
     Locations: [
       { ...site, OpeningRules: [{ ...rule, Closes: '24:00', ValidFrom: null, ValidTo: null }], Resources: [room] },
     ],

@@ -1,0 +1,140 @@
+/** Writes what an application of a tenant file changes, and records it in the audit. */
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { recordOperatorActs } from '../acts.ts';
+import type { Transaction } from '../db/database.ts';
+import { Conflict } from '../errors.ts';
+import { codeOf } from '../flow/database-errors.ts';
+import { applyHours, type WrittenHours } from '../opening-hours/service.ts';
+import type { FilePlan, Planned } from './differences.ts';
+import { actsOn, tenantActs } from './file-acts.ts';
+import { applyMembers } from './groups.ts';
+import {
+  columnOf,
+  groupNoun,
+  isHours,
+  locationNoun,
+  type Noun,
+  personNoun,
+  policyNoun,
+  resourceNoun,
+} from './nouns.ts';
+import { movesIn, openIds, type PlannedIds } from './planned-ids.ts';
+import type { StoredTenant } from './stored-tenant.ts';
+import type { TenantFile } from './tenant-file.ts';
+
+/** What names others is written after these. The caller holds what the file names. */
+export async function writePlan(
+  trx: Transaction,
+  mandatorId: number,
+  file: TenantFile,
+  plan: FilePlan,
+  stored: StoredTenant | undefined,
+): Promise<void> {
+  const { locations, resources, persons, groups, policies } = plan;
+  const ids = openIds(stored);
+  if (plan.tenant.changes.length > 0) await writeMandator(trx, mandatorId, file);
+  await writeRecords(trx, mandatorId, { noun: locationNoun, ids, records: locations });
+  await writeRecords(trx, mandatorId, { noun: personNoun, ids, records: persons });
+  await writeRecords(trx, mandatorId, { noun: groupNoun, ids, records: groups });
+  await writeMembers(trx, mandatorId, groups, ids);
+  await writeRecords(trx, mandatorId, { noun: policyNoun, ids, records: policies });
+  await writeRecords(trx, mandatorId, { noun: resourceNoun, ids, records: resources }, ({ location }) => ({
+    location_id: ids.of(location),
+  }));
+  const owners = [
+    ...locations.map((record) => ({ record, locationId: ids.of(record), resourceId: null })),
+    ...resources.map((record) => ({ record, locationId: ids.of(record.location), resourceId: ids.of(record) })),
+  ];
+  await applyHours(
+    trx,
+    mandatorId,
+    owners.map(({ record, ...owner }) => ({ ...owner, hours: hoursOf(record) })),
+  );
+  const written = [...locations, ...resources, ...persons, ...groups, ...policies];
+  const acts = written.flatMap((record) => actsOn(record, ids));
+  await recordOperatorActs(trx, mandatorId, `apply ${randomUUID()}`, [...tenantActs(plan.tenant, mandatorId), ...acts]);
+}
+
+const hoursOf = ({ changes }: Planned): Partial<WrittenHours> =>
+  Object.fromEntries(changes.filter(({ member }) => isHours(member)).map(({ member, new: list }) => [member, list]));
+
+async function writeMembers(
+  trx: Transaction,
+  mandatorId: number,
+  groups: readonly Planned[],
+  ids: PlannedIds,
+): Promise<void> {
+  const moved = groups.filter(({ changes }) => changes.some(({ member }) => member === 'Members'));
+  const moves = moved.map((group) => ({ groupId: ids.of(group), ...movesIn(group, ids) }));
+  const counted = moved.filter(
+    ({ fate, changes }) => fate === 'changed' && !changes.some(({ member }) => member === 'Name'),
+  );
+  await applyMembers(trx, mandatorId, moves, counted.map(ids.of));
+}
+
+async function writeMandator(trx: Transaction, mandatorId: number, { Name, Parameters }: TenantFile): Promise<void> {
+  const given = Object.entries(Parameters);
+  const set = Object.fromEntries(given.filter(([, value]) => value !== null));
+  const cleared = given.filter(([, value]) => value === null).map(([name]) => name);
+  await sql`
+    update mandator set name = coalesce(${Name ?? null}, name),
+      parameters = (parameters || ${JSON.stringify(set)}::jsonb) - ${cleared}::text[]
+    where id = ${mandatorId}`.execute(trx);
+}
+
+/**
+ * Inserts the new records and updates the changed ones, a statement each.
+ * @param ids those of the records that these refer to; gets those of these
+ * @param more columns beside those of the members
+ * @throws Conflict when somebody has made one of the new records just now
+ */
+async function writeRecords<Record extends Planned>(
+  trx: Transaction,
+  mandatorId: number,
+  { noun, ids, records }: { noun: Noun; ids: PlannedIds; records: readonly Record[] },
+  more: (record: Record) => object = () => ({}),
+): Promise<void> {
+  const columnsOf = (record: Record) => ({
+    ...more(record),
+    ...Object.fromEntries(
+      noun.members.map((member) => [columnOf(member), ids.ofNames(noun, member, record.members[member])]),
+    ),
+  });
+  const table = sql.table(noun.table);
+  const rows = (some: readonly object[]) =>
+    sql`jsonb_populate_recordset(null::${table}, ${JSON.stringify(some)}) as row`;
+  const fresh = records.filter(({ fate }) => fate === 'created');
+  if (fresh.length > 0) {
+    const columns = Object.keys(columnsOf(fresh[0]!)).map((column) => sql.ref(column));
+    const { rows: made } = await sql<{ id: number }>`
+      insert into ${table} (mandator_id, ${sql.join(columns)})
+      select ${mandatorId}, ${sql.join(columns)} from ${rows(fresh.map(columnsOf))}
+      returning id`
+      .execute(trx)
+      .catch(refuseDuplicate(noun));
+    for (const [index, record] of fresh.entries()) ids.add(record, made[index]!.id);
+  }
+  const stale = records.filter(
+    (one) => one.fate === 'changed' && one.changes.some(({ member }) => noun.members.includes(member)),
+  );
+  if (stale.length > 0) {
+    const set = noun.members.map((member) => sql`${sql.ref(columnOf(member))} = row.${sql.ref(columnOf(member))}`);
+    const changed = stale.map((record) => ({ id: record.stored!.id, ...columnsOf(record) }));
+    await sql`
+      update ${table} as stored set ${sql.join(set)} from ${rows(changed)}
+      where stored.mandator_id = ${mandatorId} and stored.id = row.id`
+      .execute(trx)
+      .catch(refuseDuplicate(noun));
+  }
+}
+
+const refuseDuplicate =
+  ({ kind, name }: Noun) =>
+  (error: unknown): never => {
+    throw codeOf(error) === '23505'
+      ? new Conflict(
+          `A ${kind.toLowerCase()} with a ${name} of the file has just been made, or a TeacherCode is another person’s; apply the file again, or change the code.`,
+        )
+      : error;
+  };
