@@ -194,12 +194,15 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
     const [elsewhere] = await insert();
     const [here] = await insert({ in: room(1) });
     await until(() => ofRoom.frames.length === 2);
+    // Whoever is told of this change has read that both were new.
+    await update(here, `subject = 'anders'`);
+    await until(() => ofRoom.frames.length === 3 && [mine, ofClass].every(({ frames }) => frames.length === 2));
     await update(elsewhere, `organizer_id = ${tenant.person('User').id}`);
-    await until(() => [mine, ofClass].every(({ frames }) => frames.length === 2));
+    await until(() => [mine, ofClass].every(({ frames }) => frames.length === 3));
     expect([mine, ofRoom, ofClass].map(told)).toEqual([
-      [[], [elsewhere]],
-      [[], [here]],
-      [[], [elsewhere]],
+      [[], [here], [elsewhere]],
+      [[], [here], [here]],
+      [[], [here], [elsewhere]],
     ]);
   });
 
@@ -217,10 +220,13 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
       .executeTakeFirstOrThrow();
     const [here] = await insert({ first: 0 });
     await until(() => other.frames.length === 2);
+    // Whoever is told of it has read that the first one was new.
+    const [there] = await insert({ first: 1, in: distant });
+    await until(() => stream.frames.length === 2);
     await update(here, `resource_id = ${distant}`);
-    await until(() => stream.frames.length === 2 && other.frames.length === 3);
+    await until(() => stream.frames.length === 3 && other.frames.length === 3);
     expect([told(stream), told(other)]).toEqual([
-      [[], [here]],
+      [[], [there], [here]],
       [[], [here], [here]],
     ]);
   });
@@ -245,7 +251,7 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
     const [ofUser, ofAdmin] = [watch(transport, {}), watch(transport, {}, undefined, 'admin')];
     await greeted(ofUser, ofAdmin);
     const [id] = await insert();
-    await until(() => ofUser.frames.length === 2);
+    await until(() => ofUser.frames.length === 2 && ofAdmin.frames.length === 2);
     await update(id, `is_private = true, subject = 'Kündigung'`);
     await until(() => ofUser.frames.length === 3 && ofAdmin.frames.length === 3);
     const subjects = [ofUser, ofAdmin].map(({ frames }) => frames[2]?.bookings[0]?.subject);

@@ -11,6 +11,7 @@ import {
   isAbstractType,
   isEnumType,
   isInputObjectType,
+  isInterfaceType,
   isListType,
   isNonNullType,
   isObjectType,
@@ -42,7 +43,10 @@ export type Operation = {
 function selectionOf(type: GraphQLOutputType, dice: Dice, depth: number): string {
   const named = getNamedType(type);
   if (isAbstractType(named)) {
-    const parts = schema.getPossibleTypes(named).map((one) => `... on ${one.name} ${selectionOf(one, dice, depth)}`);
+    const possible = schema.getPossibleTypes(named);
+    // Fields of one name that differ between nodes must not stand in one selection.
+    const asked = isInterfaceType(named) ? [dice.oneOf(possible)] : possible;
+    const parts = asked.map((one) => `... on ${one.name} ${selectionOf(one, dice, depth)}`);
     return `{ __typename ${parts.join(' ')} }`;
   }
   if (!isObjectType(named)) return '';
@@ -142,7 +146,7 @@ export function makeOperation(dice: Dice, world: World, { operation, field }: Fi
     .map((arg, at) => `${arg.name}: ${byLiteral ? literalOf(values[at], arg.type) : `$${arg.name}`}`)
     .join(' ');
   const head = `${operation} ${declared && `(${declared})`}`;
-  const query = `${head} { ${field.name}${passed && `(${passed})`} ${selectionOf(field.type, dice, field.name === 'nodes' ? 0 : 2)} }`;
+  const query = `${head} { ${field.name}${passed && `(${passed})`} ${selectionOf(field.type, dice, 2)} }`;
   const variables = Object.fromEntries(args.map(({ name }, at) => [name, values[at]]));
   return {
     isSubscription,

@@ -83,26 +83,25 @@ const unusedPolicy: Prepare = async ({ admin, ask }) => {
   return made && known(made, admin);
 };
 
-const calendarToken: Prepare = async ({ admin, ask }, dice) => {
-  const id = 1 + dice.below(3);
-  const made = await ask(admin, 'POST', `v1.0/resources/${id}/calendar-tokens`, {});
-  const tokenId = made?.Id;
-  return tokenId && { caller: admin, members: { id, tokenId } };
-};
+/** One that is there already, since a person may have but a few. */
+const calendarToken =
+  (path: (id: number) => string): Prepare =>
+  async ({ admin, ask }, dice) => {
+    const id = 1 + dice.below(3);
+    const there = (await ask(admin, 'GET', `${path(id)}?Limit=1`))?.Items ?? [];
+    const tokenId = there[0]?.Id ?? (await ask(admin, 'POST', path(id), {}))?.Id;
+    return tokenId && { caller: admin, members: { id, tokenId } };
+  };
 
-/** One whose keys need no escape. */
+/** One whose keys need no escape, of several jobs since a job may have lost its lesson; where it is not there yet, its import begins. */
 const lesson: Prepare = async ({ admin, ask }, dice) => {
-  const found = await ask(admin, 'GET', 'v2.0/lessons?Limit=200');
-  const plain = found?.Items.find(({ JobID, LektionId }: Record<string, string>) =>
-    /^\w+ \w+$/.test(`${JobID} ${LektionId}`),
-  );
-  if (plain) return { caller: admin, members: plain };
+  const JobID = `plain${dice.below(50)}`;
+  const found = await ask(admin, 'GET', `v2.0/lessons/${JobID}/L1`);
+  if (found) return { caller: admin, members: found };
   const Beginn = new Date(Date.now() + (20 * 24 + dice.below(200)) * 3_600_000);
   const Ende = new Date(Beginn.getTime() + 60_000);
   const lessons = [{ LektionId: 'L1', Beginn, Ende, RessourceName: 'R001' }];
-  await ask(admin, 'POST', 'v2.0/jobs/create', [
-    { JobID: `J${performance.now()}`.replace('.', ''), LektionList: lessons },
-  ]);
+  await ask(admin, 'POST', 'v2.0/jobs/create', [{ JobID, LektionList: lessons }]);
   return undefined;
 };
 
@@ -115,7 +114,9 @@ const holidays: Prepare = async (world) => {
   return made && { ...known(made, world.admin), body: { Closes: false } };
 };
 
-const nodes: Prepare = async ({ admin }) => ({ caller: admin, members: { ids: ['resource_1', 'resource_2'] } });
+const nodes: Prepare = async ({ admin }) => ({
+  ...{ caller: admin, members: { id: 'resource_1', ids: ['resource_1', 'resource_2'] } },
+});
 
 /** Members that are required in a query. */
 const figures: Prepare = async ({ admin }) => ({
@@ -149,10 +150,12 @@ const ways: readonly (readonly [RegExp, Prepare])[] = [
   [/^PUT .*\/rules|setOpeningRules/, hours((id) => `v1.0/opening-hours/${id}/rules`)],
   [/^PUT .*\/exceptions|setOpeningExceptions/, hours((id) => `v1.0/opening-hours/${id}/exceptions`)],
   [/^GET .*\/usage\//, figures],
-  [/^DELETE .*\/calendar-tokens\//, calendarToken],
+  [/^DELETE .*\/timetable\/calendar-tokens\//, calendarToken(() => 'v1.0/timetable/calendar-tokens')],
+  [/^DELETE .*\/calendar-tokens\//, calendarToken((id) => `v1.0/resources/${id}/calendar-tokens`)],
   [/^GET .*\/lessons\/\{JobID\}/, lesson],
-  [/^PATCH .*\/holiday-calendars/, holidays],
-  [/^query nodes$/, nodes],
+  [/^(GET|PATCH) .*\/holiday-calendars\/|(change|delete)HolidayCalendar/, holidays],
+  [/^GET .*\/groups\/\{id\}/, record('groups')],
+  [/^query nodes?$/, nodes],
   [/\/cancel$|cancelBatch/, batch],
   [/^PATCH .*\/resources|changeResource/, record('resources')],
   [/^PATCH .*\/locations|changeLocation/, record('locations')],

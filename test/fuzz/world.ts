@@ -81,13 +81,13 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
     ...{ callers, admin, user, device, ask, pool, form: formOf(signIn.pin) },
     /** Leaves nothing in the way of a booking that is made now. */
     async clear(resourceId: number): Promise<void> {
-      await outlastDeadlocks(() =>
+      await outlast(() =>
         sql`update booking set status = 'Cancelled' where resource_id = ${resourceId}
         and status in ('Confirmed', 'Tentative') and upper(occupied) > now()`.execute(db),
       );
     },
     /** Gives the callers back what Admins among them have taken from each other, erased persons too. */
-    restore: () => outlastDeadlocks(restore),
+    restore: () => outlast(restore),
   };
 
   async function restore(): Promise<void> {
@@ -98,19 +98,24 @@ export async function openWorld(url: string, context: Pick<Context, 'db' | 'conf
     await sql`update display set revoked_at = null, expires_at = now() + interval '90 days', may_book = true
         where id = ${displayId}`.execute(db);
     await sql`update location set active = true where name = 'Campus'`.execute(db);
-    await sql`update resource set active = true, check_in_minutes = 60, policy_id = null, location_id = ${tenant.locationId}
-        where id <= ${rooms.length + doors.length}`.execute(db);
+    const known = sql`id <= ${rooms.length + doors.length}`;
+    await sql`update resource set active = true, check_in_minutes = 60, policy_id = null where ${known}`.execute(db);
+    // Where a new one has taken its name there, it stays where it was moved to.
+    await sql`update resource set location_id = ${tenant.locationId}
+        where ${known} and location_id <> ${tenant.locationId} and not exists (select from resource as new
+          where new.mandator_id = resource.mandator_id and new.location_id = ${tenant.locationId}
+            and new.name_key = resource.name_key)`.execute(db);
   }
 }
 
-/** The server may lock the same records in another order at the same moment. */
-async function outlastDeadlocks(work: () => Promise<unknown>): Promise<void> {
+/** The server may lock the same records in another order, or give a name away, at the same moment. */
+async function outlast(work: () => Promise<unknown>): Promise<void> {
   for (;;)
     try {
       await work();
       return;
     } catch (error) {
-      if ((error as { code?: string }).code !== '40P01') throw error;
+      if (!['40P01', '23505'].includes((error as { code?: string }).code ?? '')) throw error;
     }
 }
 
