@@ -10,23 +10,28 @@ import { readHolidays } from './reading.ts';
 
 const mostBytes = 1024 * 1024;
 const patienceMs = 15_000;
-/** Of one round: others may wait for the next one. */
+/** Of one round. */
 const mostAtOnce = 20;
+/** Of one sweep: others may wait for the next one. */
+const mostRounds = 20;
 
 type Due = { mandatorId: number; id: number; url: string; etag: string | null };
 
 /**
- * Takes a calendar that is due, and sets when it is due again before anybody reads it: a calendar that ended a process would
- * not end the next one at once.
+ * Takes calendars that are due, of each tenant one, so that nobody waits for all those of a tenant whose servers hang. They are
+ * due again a minute later, unless they are read until then.
  */
-async function takeDue(db: Database, hours: number): Promise<Due | undefined> {
+async function takeDue(db: Database): Promise<Due[]> {
   const { rows } = await sql<Due>`
-    update holiday_calendar as taken set due_at = now() + make_interval(hours => ${hours})
-    from (select mandator_id, id from holiday_calendar where due_at <= now()
-      order by due_at limit 1 for no key update skip locked) as due
+    update holiday_calendar as taken set due_at = now() + interval '1 minute'
+    from (select mandator_id, id from holiday_calendar
+      where due_at <= now() and (mandator_id, id) in (
+        select distinct on (mandator_id) mandator_id, id from holiday_calendar
+        where due_at <= now() order by mandator_id, due_at, id)
+      order by due_at limit ${mostAtOnce} for no key update skip locked) as due
     where taken.mandator_id = due.mandator_id and taken.id = due.id
     returning taken.mandator_id as "mandatorId", taken.id, taken.url, taken.etag`.execute(db);
-  return rows[0];
+  return rows;
 }
 
 /** The reading has failed for a reason that the Admin is told. */
@@ -54,7 +59,12 @@ function reasonOf(error: unknown): string {
   return code ? `the server cannot be reached: ${code}` : 'the server did not answer as HTTP servers do';
 }
 
-async function readOne(db: Database, due: Due, trusted: readonly string[], signal: AbortSignal): Promise<void> {
+async function readOne(
+  db: Database,
+  due: Due,
+  { IntervalHours, TrustedOrigins }: Config['Holidays'],
+  signal: AbortSignal,
+): Promise<void> {
   const ours = (trx: Database) =>
     trx
       .updateTable('holiday_calendar')
@@ -62,8 +72,11 @@ async function readOne(db: Database, due: Due, trusted: readonly string[], signa
       .where('id', '=', due.id)
       // Meanwhile an Admin may have given another one.
       .where('url', '=', due.url);
+  const next = { due_at: sql<Date>`now() + make_interval(hours => ${IntervalHours})` };
   try {
-    const { status, headers, bytes } = await ask(due, trusted, signal);
+    const { status, headers, bytes } = await ask(due, TrustedOrigins, signal);
+    // Before it is read: a text that ends the process does not end the next one at once.
+    await ours(db).set(next).execute();
     const holidays = status === 304 ? undefined : readHolidays(bytes.toString('utf8'), new Date());
     await db.transaction().execute(async (trx) => {
       const etag = status === 304 ? due.etag : (headers.get('etag')?.slice(0, 500) ?? null);
@@ -73,21 +86,16 @@ async function readOne(db: Database, due: Due, trusted: readonly string[], signa
     });
   } catch (error) {
     if (signal.aborted) throw error;
-    await ours(db)
-      .set({ fault: reasonOf(error).slice(0, 500), fault_at: sql<Date>`now()` })
-      .execute();
+    const failed = { ...next, fault: reasonOf(error).slice(0, 500), fault_at: sql<Date>`now()` };
+    await ours(db).set(failed).execute();
   }
 }
 
 /** Reads the calendars that are due; what a calendar answers fails none but itself. */
-export async function readDueCalendars(
-  db: Database,
-  { IntervalHours, TrustedOrigins }: Config['Holidays'],
-  signal: AbortSignal,
-): Promise<void> {
-  for (let read = 0; read < mostAtOnce && !signal.aborted; read++) {
-    const due = await takeDue(db, IntervalHours);
-    if (!due) return;
-    await readOne(db, due, TrustedOrigins, signal);
+export async function readDueCalendars(db: Database, settings: Config['Holidays'], signal: AbortSignal): Promise<void> {
+  for (let round = 0; round < mostRounds && !signal.aborted; round++) {
+    const due = await takeDue(db);
+    if (due.length === 0) return;
+    await Promise.all(due.map((one) => readOne(db, one, settings, signal)));
   }
 }

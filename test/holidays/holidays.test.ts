@@ -1,11 +1,13 @@
 /** Holiday calendars over REST and GraphQL, what they close, and how they are read at their addresses. */
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { readDueCalendars } from '../../src/holidays/service.ts';
 import { applyTenantFile, readTenantFile } from '../../src/tenants/service.ts';
 import { makeTenant } from '../_util/factories.ts';
+import { until } from '../_util/graphql.ts';
+import { hold, releaseAll } from '../_util/hold.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -32,12 +34,19 @@ let other: Awaited<ReturnType<typeof makeTenant>>;
 let room: number;
 let campus: number;
 /** What the server of calendars answers, and what it was asked. */
-let answer: { status: number; headers?: Record<string, string>; body?: string };
+let answer: {
+  status: number;
+  headers?: Record<string, string>;
+  body?: string;
+  /** Answers `/hang.ics`, and everything where there is no body. */
+  hold?: (response: ServerResponse) => void;
+};
 let asked: IncomingHttpHeaders[] = [];
 
 beforeAll(async () => {
-  server = createServer(({ headers }, response) => {
+  server = createServer(({ headers, url }, response) => {
     asked.push(headers);
+    if (answer.hold && (url === '/hang.ics' || answer.body === undefined)) return void answer.hold(response);
     response.writeHead(answer.status, answer.headers).end(answer.body);
   });
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));
@@ -61,6 +70,7 @@ beforeAll(async () => {
   user = masterData(service, await service.signIn());
 });
 afterAll(async () => {
+  await releaseAll();
   await service.stop();
   server.close();
 });
@@ -210,6 +220,18 @@ describe('a calendar that is sent', () => {
     ]);
   });
 
+  test('is one of at most 50 of its tenant', async () => {
+    const { db } = service.context;
+    const { mandatorId } = service.tenant;
+    await sql`insert into holiday_calendar (mandator_id, name, closes)
+      select ${mandatorId}, 'No. ' || number, false from generate_series(1, 49) as number`.execute(db);
+    const made = await Promise.all(
+      ['a', 'b', 'c'].map((Name) => admin.post('/holiday-calendars', { Name, Ics: christmas })),
+    );
+    expect(made.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+    expect(made.find(({ status }) => status === 409)?.body['detail']).toMatch('at most 50 holiday calendars');
+  });
+
   test('is the same over GraphQL', async () => {
     const members = '... on HolidayCalendar { id restId name closes url fault version } ... on Problem { code }';
     const made = await admin.ask(
@@ -288,20 +310,47 @@ describe('a calendar with an address', () => {
     expect((await admin.get(`/holiday-calendars/${Id}`)).body).toMatchObject({ Fault: fault, ReadAt: null });
   });
 
-  test('that ends a process is not read again at once, and others are', async () => {
-    answer = { status: 200, body: christmas };
-    const poison = await make({ Name: 'Poison', Url: `${origin}/poison.ics` });
-    await make({ Url: `${origin}/ferien.ics` });
+  test('that ends a process is not read again at once; one that was only asked for is', async () => {
     const { db } = service.context;
-    // As a process leaves it that ended while it read.
-    await db
-      .updateTable('holiday_calendar')
-      .set({ due_at: sql<Date>`now() + interval '6 hours'` })
-      .where('id', '=', poison.Id)
-      .execute();
-    await readAll();
-    expect(asked).toHaveLength(1);
-    expect(await holidays()).toHaveLength(1);
+    const { promise: isAsked, resolve: tell } = Promise.withResolvers<ServerResponse>();
+    answer = { status: 200, hold: tell };
+    const { Id } = await make({ Url: `${origin}/ferien.ics` });
+    const isDueWithin = async (minutes: number) => {
+      const soon = sql<boolean>`due_at < now() + make_interval(mins => ${minutes})`;
+      const row = await db
+        .selectFrom('holiday_calendar')
+        .where('id', '=', Id)
+        .select(soon.as('soon'))
+        .executeTakeFirst();
+      return row?.soon === true;
+    };
+    const release = await hold(db, (trx) => sql`lock table holiday in access exclusive mode`.execute(trx));
+    const reading = readAll();
+    const response = await isAsked;
+    expect(await isDueWithin(2)).toBe(true);
+    response.writeHead(200).end(christmas);
+    // Its text is read when this is written, and stored once the table is free.
+    await until(async () => !(await isDueWithin(60)));
+    expect((await admin.get(`/holiday-calendars/${Id}`)).body).toMatchObject({ ReadAt: null });
+    await release();
+    await reading;
+    expect((await admin.get(`/holiday-calendars/${Id}`)).body).toMatchObject({ ReadAt: expect.any(String) });
+  });
+
+  test('of a tenant whose server hangs holds no other tenant', async () => {
+    const { db } = service.context;
+    const held: ServerResponse[] = [];
+    answer = { status: 200, body: christmas, hold: (response) => held.push(response) };
+    for (const Name of ['a', 'b', 'c']) await make({ Name, Url: `${origin}/hang.ics` });
+    await sql`insert into holiday_calendar (mandator_id, name, closes, url, due_at)
+      values (${other.mandatorId}, 'theirs', true, ${`${origin}/ferien.ics`}, now())`.execute(db);
+    const reading = readAll();
+    const theirs = db.selectFrom('holiday').where('mandator_id', '=', other.mandatorId).selectAll();
+    await until(async () => (await theirs.execute()).length > 0);
+    expect(held).toHaveLength(1);
+    answer = { status: 404 };
+    held[0]?.writeHead(404).end();
+    await reading;
   });
 
   test('is read by one of several workers', async () => {

@@ -50,6 +50,11 @@ test.each([
     calendar(...Array.from({ length: 4 }, () => event('DTSTART:20260101', 'RRULE:FREQ=DAILY'))),
     'more than 5000 holidays',
   ],
+  [
+    'more rules than anybody writes',
+    calendar(...Array.from({ length: 101 }, () => event('DTSTART:20260101', 'RRULE:FREQ=YEARLY'))),
+    'more than 100 events that repeat',
+  ],
   ['more than a mebibyte', `BEGIN:VCALENDAR\r\n${'X'.repeat(1024 * 1024)}`, 'more than 1048576 characters'],
 ])('refused: %s', (_, text, message) => expect(() => readHolidays(text, today)).toThrow(message));
 

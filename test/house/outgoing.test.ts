@@ -1,5 +1,6 @@
 /** Whatever another server answers, a request of ours ends with an answer or an error, within bounds, and the process lives. */
 import { randomBytes } from 'node:crypto';
+import type { LookupFunction } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AnswerTooLarge, fetchBounded, fetchSafely } from '../../src/http/safe-fetch.ts';
@@ -112,4 +113,13 @@ test('an address that another system names is https, or the one of the settings'
   server.answer(() => ({ status: 204 }));
   expect((await fetchSafely(server.origin)(`${server.origin}/x`, {})).status).toBe(204);
   await expect(fetchSafely('https://elsewhere.test')(`${server.origin}/x`, {})).rejects.toThrow('neither an https');
+});
+
+test('a request that looks its host up itself never goes over a connection that another has opened', async () => {
+  server.answer(() => ({ body: 'answered' }));
+  const byName = new URL(`/x`, server.origin.replace('127.0.0.1', 'localhost'));
+  expect((await fetchBounded(byName, {}, most)).status).toBe(200);
+  const refused = new Error('not there');
+  const lookup: LookupFunction = (_host, _options, callback) => callback(refused, '');
+  await expect(fetchBounded(byName, { lookup }, most)).rejects.toBe(refused);
 });
