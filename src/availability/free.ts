@@ -1,4 +1,5 @@
 /** Which resources are free from an instant on, and until when. */
+
 import { sql } from 'kysely';
 import { bookablePolicies, checkReader, mayBookAnytime } from '../access.ts';
 import type { Viewer } from '../context.ts';
@@ -7,10 +8,10 @@ import { Malformed } from '../errors.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { type Resource, type ResourceFilter, selectResources } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
+import { minute } from '../time/durations.ts';
 
 /** Resources that one search looks at. */
 const mostLookedAt = 10_000;
-const minute = 60_000;
 
 export type FreeQuery = {
   /** Now when absent. */

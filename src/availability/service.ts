@@ -2,6 +2,7 @@
  * Availability of resources (contract 5.2). A resource is **busy** while active bookings occupy it, setup and teardown
  * included; it is **free** while it is open and not busy. Both are clipped to the requested window.
  */
+
 import { type RawBuilder, sql } from 'kysely';
 import { checkReader, inReach } from '../access.ts';
 import type { Viewer } from '../context.ts';
@@ -11,13 +12,13 @@ import { type FieldError, Malformed } from '../errors.ts';
 import { listOpenIntervals, type OpenStretch } from '../opening-hours/service.ts';
 import { type ResourceFilter, selectResources } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
+import { minute } from '../time/durations.ts';
 import { clip, type Spans, subtract } from './spans.ts';
 
 export { type FreeResource, listFree } from './free.ts';
 
 export const mostResources = 500;
 export const mostDays = 92;
-const minute = 60_000;
 
 export type AvailabilityQuery = {
   from: Date;

@@ -1,10 +1,12 @@
 /** Alternatives to a wanted booking whose place is occupied: other resources, other times. */
+
 import { sql } from 'kysely';
 import { bookablePolicies, inReach, limitsFor } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { dayLength } from '../time/days.ts';
+import { minute } from '../time/durations.ts';
 import { type BookableRoom, occupiedBy, policyOf, readOpenness, readRooms, type Wanted } from './occupation.ts';
 import type { Alternative } from './occupied.ts';
 import { listLimitFaults } from './rules.ts';
@@ -16,8 +18,6 @@ const mostCandidates = 20;
 /** Occurrences times resources that one query checks, some tenths of a second: a long series tries fewer resources. */
 const mostPlaces = 10_000;
 const daysAhead = 7;
-
-const minute = 60_000;
 
 /**
  * Suggests up to 5 places. First come up to 3 other active resources of the location that are open and free at the same

@@ -1,9 +1,11 @@
 /** Changes of the place, time or text of a booking, or of what is left of its series. */
+
 import { sql } from 'kysely';
 import { checkActor, checkBooker, checkMayBook, checkVersion, inReach, mayBookAnytime } from '../access.ts';
 import type { Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { PreconditionFailed } from '../errors.ts';
+import { minute } from '../time/durations.ts';
 import { suggestAlternatives } from './alternatives.ts';
 import type { Booking, BookingChanges, ConflictHandling, Scope } from './booking.ts';
 import { checkEndAtDoor, checkIsOn } from './door.ts';
@@ -24,8 +26,6 @@ import { getBooking, readBack } from './reading.ts';
 import { checkActive, checkApart, checkLimits, checkTimes } from './rules.ts';
 import { hasOtherTimes, isMoved, isSame, type OldAndNew, planSteps, roomOf, takesMore } from './steps.ts';
 import { isExtendedAlready, keepUndo } from './undo.ts';
-
-const minute = 60_000;
 
 type PlannedChange = {
   id: number;

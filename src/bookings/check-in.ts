@@ -1,9 +1,9 @@
 /** The check-in limits of a booking. `checkIn` and `releaseNoShows` in attendance.ts enforce them. */
+import { minute } from '../time/durations.ts';
 import type { BookingKind } from './booking.ts';
 import type { Held } from './held.ts';
 import type { BookableRoom } from './occupation.ts';
 
-const minute = 60_000;
 const checkInOpens = 15 * minute;
 
 /**

@@ -2,12 +2,13 @@
  * Rules for door signs. A door sign creates bookings of its rooms that begin now, and checks in, extends and releases the
  * present booking of any organizer.
  */
+
 import { isDisplay } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
+import { minute } from '../time/durations.ts';
 import type { BookingKind, NewBooking } from './booking.ts';
 
-const minute = 60_000;
 /** How far from now a booking may begin: allows for clocks that differ and for repeated requests. */
 const mostFromNow = 5 * minute;
 const shortest = 5 * minute;

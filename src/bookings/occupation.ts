@@ -3,6 +3,7 @@
  * in the order of their ids: a place that it then finds free stays free until it commits. The exclusion constraint is the
  * last guard.
  */
+
 import { sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { isDisplay, mayBookAnytime, maySee, mayShow, type Policy } from '../access.ts';
@@ -13,6 +14,7 @@ import { Conflict, InvalidInput, Unavailable } from '../errors.ts';
 import { isExcluded, isLockTimeout } from '../flow/database-errors.ts';
 import { transactAgain } from '../flow/retry.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
+import { minute } from '../time/durations.ts';
 import { type BookingKind, occupiedOnly } from './booking.ts';
 import { type Alternative, Occupied, type RoomConflict } from './occupied.ts';
 
@@ -45,8 +47,6 @@ export type Wanted = {
 const mostConflicts = 100;
 /** The limit for each one of several wanted bookings. */
 const mostPerWanted = 10;
-
-const minute = 60_000;
 
 /** The range in which a booking occupies its resource. */
 export function occupiedBy({ start, end, setupMinutes, teardownMinutes }: Omit<Wanted, 'resourceId'>): {

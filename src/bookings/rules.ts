@@ -1,8 +1,10 @@
 /** Rules that apply to new and to changed bookings (contract 5.2). */
+
 import { limitsFor, mayBookAnytime, mustAsk } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import { Conflict, type FieldError, InvalidInput } from '../errors.ts';
 import { addDays, dayLength } from '../time/days.ts';
+import { minute } from '../time/durations.ts';
 import { localDateOf, startOfDate } from '../time/zones.ts';
 import type { BookingKind } from './booking.ts';
 import { type BookableRoom, occupiedBy, type Wanted } from './occupation.ts';
@@ -34,8 +36,6 @@ export function checkTimes(
     fault('End', 'InPast', 'is over already; only an Admin books what has been');
   if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join(' '), faults);
 }
-
-const minute = 60_000;
 
 /**
  * The faults of places by the policy of their resource: how early, how far ahead, and how long. Setup and teardown do not

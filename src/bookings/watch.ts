@@ -1,4 +1,5 @@
 /** The `bookings` subscription (contract 8). */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkReader, mayShow } from '../access.ts';
 import { cursorAt, type FeedStretch, findEnd, readChangePage, readTogether } from '../changes/service.ts';
@@ -6,6 +7,7 @@ import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { TopicChange } from '../db/notifications.ts';
 import { outlast } from '../flow/retry.ts';
+import { minute } from '../time/durations.ts';
 import { asSeenBy, type Booking, type BookingFilter, isActive } from './booking.ts';
 import { asks } from './questions.ts';
 import { selectAnswersAmong } from './search.ts';
@@ -117,8 +119,6 @@ async function findAnswers(
   const { rows } = await selectAnswersAmong(viewer, ids, filter).execute(db);
   return new Set(rows.map(({ id }) => id));
 }
-
-const minute = 60_000;
 
 /** Whether a booking matches the members of a filter that `readNews` does not test. */
 function isAsked({ from, to, personId, status, occupying, changedAfter }: BookingFilter, booking: Booking): boolean {

@@ -21,6 +21,7 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { NotAuthenticated } from '../errors.ts';
 import { signingKeyLock } from '../flow/locks.ts';
+import { hour } from '../time/durations.ts';
 import { howToSignIn } from './modes.ts';
 
 export const tokenLifetimeSeconds = 3600;
@@ -29,7 +30,6 @@ export const apiScope = 'service_api';
 
 const algorithm = 'RS256';
 const type = 'at+jwt';
-const hour = 3_600_000;
 const signsForMs = 90 * 24 * hour;
 /** Longer by the lifetime of a token, and as much again for clocks that differ. */
 const verifiesForMs = signsForMs + 2 * hour;

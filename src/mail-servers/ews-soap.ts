@@ -1,5 +1,7 @@
 /** Calls operations of Exchange Web Services: SOAP 1.1 over POST, impersonating the room whose calendar it is. */
+
 import type { MailServerSettings } from '../config.ts';
+import { minute } from '../time/durations.ts';
 import { ServerFault } from './connector.ts';
 import { faultOf, quote, restUntil, ServerFailed } from './faults.ts';
 import { type AskServer, readDeadlineMs, type ServerAnswer } from './http.ts';
@@ -11,7 +13,6 @@ const soap = 'http://schemas.xmlsoap.org/soap/envelope/';
 /** The schema that Exchange Server 2016, 2019 and Subscription Edition all support. */
 const version = 'Exchange2013_SP1';
 const mostElements = 300_000;
-const minute = 60_000;
 
 export type EwsOperation = 'Subscribe' | 'SyncFolderItems' | 'FindItem' | 'GetItem';
 /** Resolves with all response messages, also those of errors. `body` is the content of the operation's element. */

@@ -1,7 +1,6 @@
 import { dateText, dayLength, dayOfWall } from '../time/days.ts';
+import { hour } from '../time/durations.ts';
 import { findZoneOfExchange } from './ical-zones.ts';
-
-const hour = 3_600_000;
 
 /**
  * The local date of a whole-day item's midnight, which the server sends as an instant: in the item's zone, where the server

@@ -4,7 +4,9 @@
  *
  * A **local date** is `YYYY-MM-DD`, a **clock time** `HH:MM`, "24:00" included.
  */
+
 import { dateText, dayLength, minutesOf, readDate, weekdayOf } from '../time/days.ts';
+import { minute } from '../time/durations.ts';
 import { zoneFor } from '../time/zones.ts';
 
 /** Clock times; if `closes` is not after `opens`, it is on the next day. */
@@ -38,8 +40,6 @@ export type OpenInterval = Period & {
   /** Whether the clocks change on its local date or during it. */
   clockChange: boolean;
 };
-
-const minute = 60_000;
 
 const covers = ({ fromDate, toDate }: OpeningException, date: string) => fromDate <= date && date <= toDate;
 
