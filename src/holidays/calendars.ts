@@ -1,4 +1,4 @@
-/** The only writer of holiday_calendar and holiday. */
+/** Holiday calendars, for Admins, and their holidays, for all. */
 import { sql } from 'kysely';
 import { checkAdmin, checkReader, checkVersion } from '../access.ts';
 import { recordAct } from '../acts.ts';
@@ -7,26 +7,17 @@ import type { Database, Transaction } from '../db/database.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
-import { isDuplicate } from '../flow/database-errors.ts';
 import { Unreadable } from '../time/ical-lines.ts';
 import { type Holiday, readHolidays } from './reading.ts';
-
-export type HolidayCalendar = {
-  id: number;
-  /** Null: of all locations. */
-  locationId: number | null;
-  name: string;
-  /** Whether its holidays close, or are only shown. */
-  closes: boolean;
-  /** Null: its file was sent. */
-  url: string | null;
-  /** When it was read successfully last. */
-  readAt: Date | null;
-  /** Why the latest reading failed. */
-  fault: string | null;
-  faultAt: Date | null;
-  version: number;
-};
+import {
+  columns,
+  type HolidayCalendar,
+  insertCalendar,
+  mostCalendars,
+  subjectOf,
+  toldOf,
+  updateCalendar,
+} from './stored.ts';
 
 /** Either the text of an .ics file or its address. */
 type IcsSource = { ics?: string | undefined; url?: string | undefined };
@@ -34,11 +25,6 @@ export type NewCalendar = Pick<HolidayCalendar, 'name' | 'closes' | 'locationId'
 export type HolidayCalendarChanges = Partial<Pick<HolidayCalendar, 'name' | 'closes' | 'locationId'>> & IcsSource;
 
 export const calendarList: List<HolidayCalendar> = { name: 'holiday calendars', key: idKey, keyOf: ({ id }) => id };
-
-const columns = [
-  ...(['id', 'location_id as locationId', 'name', 'closes', 'url', 'read_at as readAt', 'fault'] as const),
-  ...(['fault_at as faultAt', 'version'] as const),
-] as const;
 
 const calendarsOf = (db: Database, { mandatorId }: Viewer) =>
   db.selectFrom('holiday_calendar').where('mandator_id', '=', mandatorId).select(columns);
@@ -104,19 +90,6 @@ async function checkLocation(trx: Transaction, mandatorId: number, id: number | 
   if (!found) throw invalid('LocationId', 'UnknownLocation', 'there is no location of this id');
 }
 
-/** What an address or a text that was sent sets besides the holidays. */
-const sourceColumns = ({ ics, url }: IcsSource) => {
-  const none = { etag: null, fault: null, fault_at: null };
-  if (ics !== undefined) return { ...none, url: null, due_at: null, read_at: sql<Date>`now()` };
-  return url === undefined ? {} : { ...none, url, due_at: sql<Date>`now()` };
-};
-
-const refuseDuplicate = (error: unknown): never => {
-  throw isDuplicate(error) ? new Conflict('Another holiday calendar has this name already; choose another.') : error;
-};
-
-const subjectOf = ({ id, name }: HolidayCalendar) => ({ noun: 'HolidayCalendar' as const, id, name });
-
 /** @throws Forbidden, InvalidInput, Conflict */
 export function createCalendar(db: Database, act: Act, fields: NewCalendar): Promise<HolidayCalendar> {
   const { viewer } = act;
@@ -126,20 +99,11 @@ export function createCalendar(db: Database, act: Act, fields: NewCalendar): Pro
   return db.transaction().execute(async (trx) => {
     await checkLocation(trx, viewer.mandatorId, fields.locationId);
     await checkCount(trx, viewer.mandatorId);
-    const { locationId: location_id, name, closes } = fields;
-    const made = await trx
-      .insertInto('holiday_calendar')
-      .values({ mandator_id: viewer.mandatorId, location_id, name, closes, ...sourceColumns(fields) })
-      .returning(columns)
-      .executeTakeFirstOrThrow()
-      .catch(refuseDuplicate);
-    if (holidays) await writeHolidays(trx, viewer.mandatorId, made.id, holidays);
+    const made = await insertCalendar(trx, viewer.mandatorId, { ...fields, holidays });
     await recordAct(trx, act, 'create holiday calendar', subjectOf(made), { before: null, after: toldOf(made) });
     return made;
   });
 }
-
-const mostCalendars = 50;
 
 /** Those of a tenant are counted one creation after another. @throws Conflict */
 async function checkCount(trx: Transaction, mandatorId: number): Promise<void> {
@@ -154,14 +118,6 @@ async function checkCount(trx: Transaction, mandatorId: number): Promise<void> {
       `A tenant has at most ${mostCalendars} holiday calendars; delete one that is not needed any more.`,
     );
 }
-
-/** Readings are no members of the record. Of an address only the server: the rest may be a secret. */
-const toldOf = ({ name, locationId, closes, url }: HolidayCalendar) => ({
-  name,
-  locationId,
-  closes,
-  url: url && new URL(url).origin,
-});
 
 /** @throws NotFound, PreconditionFailed */
 async function holdCalendar(trx: Transaction, viewer: Viewer, id: number, expected: Versions) {
@@ -189,24 +145,7 @@ export function changeCalendar(
   return db.transaction().execute(async (trx) => {
     await checkLocation(trx, viewer.mandatorId, changes.locationId);
     const found = await holdCalendar(trx, viewer, id, expected);
-    const { locationId = found.locationId, name = found.name, closes = found.closes } = changes;
-    const isSameUrl = changes.url !== undefined && changes.url === found.url;
-    const changed = await trx
-      .updateTable('holiday_calendar')
-      .set({
-        location_id: locationId,
-        name,
-        closes,
-        ...(isSameUrl ? {} : sourceColumns(changes)),
-        // A new file is a change although no column tells.
-        ...(holidays && found.url === null && { version: sql<number>`holiday_calendar.version + 1` }),
-      })
-      .where('mandator_id', '=', viewer.mandatorId)
-      .where('id', '=', id)
-      .returning(columns)
-      .executeTakeFirstOrThrow()
-      .catch(refuseDuplicate);
-    if (holidays) await writeHolidays(trx, viewer.mandatorId, id, holidays);
+    const changed = await updateCalendar(trx, viewer.mandatorId, found, { ...changes, holidays });
     await recordAct(trx, act, 'change holiday calendar', subjectOf(changed), {
       before: toldOf(found),
       after: toldOf(changed),
@@ -229,22 +168,6 @@ export function deleteCalendar(db: Database, act: Act, id: number, expected: Ver
     await recordAct(trx, act, 'delete holiday calendar', subjectOf(found));
     return found;
   });
-}
-
-/** Replaces all holidays of a calendar, which the caller holds. */
-export async function writeHolidays(
-  trx: Transaction,
-  mandatorId: number,
-  calendarId: number,
-  holidays: readonly Holiday[],
-): Promise<void> {
-  await trx.deleteFrom('holiday').where('mandator_id', '=', mandatorId).where('calendar_id', '=', calendarId).execute();
-  await sql`
-    insert into holiday (mandator_id, calendar_id, from_date, to_date, name)
-    select ${mandatorId}, ${calendarId}, "fromDate", "toDate", name
-    from jsonb_to_recordset(${JSON.stringify(holidays)}) as sent("fromDate" date, "toDate" date, name text)`.execute(
-    trx,
-  );
 }
 
 export type ListedHoliday = Holiday & { id: number; calendarId: number; locationId: number | null; closes: boolean };

@@ -5,8 +5,8 @@ import type { Database } from '../db/database.ts';
 import { fetchPublic, NotPublic } from '../http/public-fetch.ts';
 import { AnswerTooLarge, type FetchedAnswer } from '../http/safe-fetch.ts';
 import { Unreadable } from '../time/ical-lines.ts';
-import { writeHolidays } from './calendars.ts';
 import { readHolidays } from './reading.ts';
+import { writeHolidays } from './stored.ts';
 
 const mostBytes = 1024 * 1024;
 const patienceMs = 15_000;

@@ -13,11 +13,11 @@ import { listDays, readRule, WrongRule } from '../time/rule.ts';
 /** Local dates, inclusive. */
 export type Holiday = { fromDate: string; toDate: string; name: string };
 
-const mostHolidays = 5_000;
+export const mostHolidays = 5_000;
 /** Each may have to be followed over many years. */
 const mostRules = 100;
-const longestDays = 366;
-const longestName = 200;
+export const longestDays = 366;
+export const longestName = 200;
 /** What repeats is listed from the year before until so many days later. */
 const daysAhead = 10 * 366;
 const daysBehind = 366;

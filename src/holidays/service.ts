@@ -11,7 +11,6 @@ export {
   createCalendar,
   deleteCalendar,
   getCalendar,
-  type HolidayCalendar,
   type HolidayCalendarChanges,
   holidayList,
   type ListedHoliday,
@@ -21,3 +20,6 @@ export {
 } from './calendars.ts';
 export { type ClosedBooking, closedBookingList, listClosedBookings } from './closed-bookings.ts';
 export { readDueCalendars } from './fetching.ts';
+export { applyCalendars, readSources } from './files.ts';
+export { sourceMembers, type WrittenSource } from './schema.ts';
+export { type HolidayCalendar, mostCalendars, originOf } from './stored.ts';

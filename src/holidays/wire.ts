@@ -14,6 +14,7 @@ import {
   text,
 } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
+import { url } from './schema.ts';
 import type { ClosedBooking, HolidayCalendar, ListedHoliday } from './service.ts';
 
 const told = {
@@ -41,17 +42,6 @@ export const calendarRecord = z
   .meta({ id: 'HolidayCalendar', description: 'Holidays of a location or of all, from an .ics file.' });
 
 const mostIcs = 500_000;
-const url = z
-  .string()
-  .max(2_000)
-  .transform((written) => written.trim().replace(/^webcal:/i, 'https:'))
-  .refine(
-    (written) => /^https?:\/\/[^\s/@]+(\/\S*)?$/i.test(written) && URL.canParse(written),
-    'must be an https address, without a password',
-  )
-  .meta({
-    description: 'The https address of an .ics file; it must be in the internet, or a server that the operator trusts.',
-  });
 const sent = {
   LocationId: sentId('location').nullable().meta({ description: told.locationId }),
   Name: sentText(200).meta({ description: told.name }),

@@ -2,7 +2,15 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { InvalidInput } from '../errors.ts';
-import { type Fate, type FilePlan, planFile, type RecordChange, recordsOf } from './differences.ts';
+import { originOf } from '../holidays/service.ts';
+import {
+  type Fate,
+  type FileDifference,
+  type FilePlan,
+  planFile,
+  type RecordChange,
+  recordsOf,
+} from './differences.ts';
 import { columnOf, type Noun } from './nouns.ts';
 import { writePlan } from './plan.ts';
 import { namesIn } from './references.ts';
@@ -61,8 +69,19 @@ function toApplied(plan: FilePlan): Applied {
     created: count('created'),
     changed: count('changed'),
     unchanged: count('unchanged'),
-    records: records.map(({ kind, name, fate, changes }) => ({ kind, name, fate, changes })),
+    records: records.map(({ kind, name, fate, changes }) => ({
+      kind,
+      name,
+      fate,
+      changes: changes.map(withoutSecret),
+    })),
   };
+}
+
+/** The address of a holiday calendar may be a secret. */
+function withoutSecret({ member, old, new: value }: FileDifference): FileDifference {
+  const shown = (url: unknown) => (typeof url === 'string' ? `${originOf(url)}/…` : url);
+  return member === 'Url' ? { member, old: shown(old), new: shown(value) } : { member, old, new: value };
 }
 
 /** @throws InvalidInput with each use of a zone that PostgreSQL does not know */

@@ -1,8 +1,10 @@
 /** Compares a tenant file with what is stored: what an application of the file changes. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldError, InvalidInput } from '../errors.ts';
+import { mostCalendars } from '../holidays/service.ts';
 import { devicesOnly } from './display-persons.ts';
 import {
+  calendarNoun,
   groupNoun,
   locationNoun,
   type Noun,
@@ -45,6 +47,7 @@ export type FilePlan = {
   persons: Planned[];
   groups: Planned[];
   policies: Planned[];
+  calendars: Planned[];
 };
 
 type Path = readonly PropertyKey[];
@@ -118,6 +121,20 @@ function checkDeserted(
   }
 }
 
+/** Holidays come from somewhere, and a tenant has no more calendars than REST makes. */
+function checkCalendars(calendars: readonly Planned[], stored: StoredTenant | undefined, report: Report) {
+  const fresh = calendars.filter(({ fate }) => fate === 'created');
+  for (const [index, { fate, members }] of calendars.entries())
+    if (fate === 'created' && members['Url'] === undefined && members['Holidays'] === undefined)
+      report(
+        ['HolidayCalendars', index, 'Holidays'],
+        'MissingField',
+        'is missing; a new holiday calendar must have it, or a Url',
+      );
+  if (fresh.length > 0 && fresh.length + (stored?.calendars.length ?? 0) > mostCalendars)
+    report(['HolidayCalendars'], 'Conflict', `a tenant has at most ${mostCalendars} holiday calendars; delete one`);
+}
+
 /** A tenant that has an active Admin keeps one. */
 function checkAdmin(persons: readonly Planned[], stored: StoredTenant | undefined, report: Report) {
   const isAdmin = (members: RecordMembers) => members['Role'] === 'Admin' && members['Active'] === true;
@@ -142,7 +159,11 @@ export function planFile(file: TenantFile, keyOf: KeyOf, stored: StoredTenant | 
     const name = record[noun.name] as string;
     return { named: resolve(noun, record, path), name, key: keyOf(noun, name), path };
   };
-  function plan(noun: Noun, list: 'Persons' | 'Groups' | 'Policies', own: readonly StoredRecord[] = []): Planned[] {
+  function plan(
+    noun: Noun,
+    list: 'Persons' | 'Groups' | 'Policies' | 'HolidayCalendars',
+    own: readonly StoredRecord[] = [],
+  ): Planned[] {
     const known = byKey(own);
     return file[list].map((record, index) => {
       const named = read(noun, record, [list, index]);
@@ -173,18 +194,29 @@ export function planFile(file: TenantFile, keyOf: KeyOf, stored: StoredTenant | 
       report(['Persons', index, 'Role'], devicesOnly.code, `is "Display"; that ${devicesOnly.text}`);
   const groups = plan(groupNoun, 'Groups', stored?.groups);
   const policies = plan(policyNoun, 'Policies', stored?.policies);
+  const calendars = plan(calendarNoun, 'HolidayCalendars', stored?.calendars);
   const tenant = planTenant(file, stored, report);
+  checkCalendars(calendars, stored, report);
   checkDeserted(locations, resources, stored, report);
   checkAdmin(persons, stored, report);
   if (faults.length > 0) throw new InvalidInput(faults.map(({ message }) => message).join('\n'), faults);
-  return { tenant, locations, resources, persons, groups, policies };
+  return { tenant, locations, resources, persons, groups, policies, calendars };
 }
 
 /** All records of a plan, in the order of the file. */
-export const recordsOf = ({ tenant, locations, resources, persons, groups, policies }: FilePlan): RecordChange[] => [
+export const recordsOf = ({
+  tenant,
+  locations,
+  resources,
+  persons,
+  groups,
+  policies,
+  calendars,
+}: FilePlan): RecordChange[] => [
   tenant,
   ...locations.flatMap((location) => [location, ...resources.filter((one) => one.location === location)]),
   ...persons,
   ...groups,
   ...policies,
+  ...calendars,
 ];

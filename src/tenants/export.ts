@@ -33,6 +33,7 @@ export function exportTenant(db: Database, code: string): Promise<object> {
         Persons: stored.persons.filter((person) => !isDisplay(person)).map(membersOf),
         Groups: stored.groups.map(membersOf),
         Policies: stored.policies.map(membersOf),
+        HolidayCalendars: stored.calendars.map(membersOf),
       };
     });
 }

@@ -1,7 +1,7 @@
 /** What the audit keeps of an application of a tenant file: what it would keep of the same changes over REST. */
 import type { AuditedAct, Subject } from '../acts.ts';
 import type { FileDifference, Planned, RecordChange } from './differences.ts';
-import { isHours } from './nouns.ts';
+import { idMemberOf, isHours } from './nouns.ts';
 import { movesIn, type PlannedIds } from './planned-ids.ts';
 
 const hoursActions: Record<string, string> = {
@@ -32,8 +32,7 @@ function toldOf(record: Planned, changes: readonly FileDifference[], ids: Planne
         { member: 'RemoveMembers', old: null, new: removeMembers },
       ].filter(({ new: moved }) => moved.length > 0);
     }
-    const name = member === 'Policy' ? 'PolicyId' : member;
-    return [{ member: name, old: ids.ofNames(noun, member, old), new: ids.ofNames(noun, member, value) }];
+    return [{ member: idMemberOf(member), old: ids.ofNames(noun, member, old), new: ids.ofNames(noun, member, value) }];
   });
 }
 

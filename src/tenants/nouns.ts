@@ -15,8 +15,8 @@ export type RecordMembers = Readonly<Record<string, unknown>>;
 
 export type Noun = {
   /** In Pascal case, as differences name it. */
-  kind: 'Location' | 'Resource' | 'Person' | 'Group' | 'Policy';
-  table: 'location' | 'resource' | 'person' | 'person_group' | 'policy';
+  kind: 'Location' | 'Resource' | 'Person' | 'Group' | 'Policy' | 'HolidayCalendar';
+  table: 'location' | 'resource' | 'person' | 'person_group' | 'policy' | 'holiday_calendar';
   /** The member by which the file names a record. */
   name: 'Name' | 'Email';
   /** What is equal for two spellings of one name: a function of SQL. */
@@ -83,9 +83,26 @@ export const resourceNoun: Noun = {
   defaults: { ...resourceDefaults, Policy: null, Active: true, OpeningRules: [], OpeningExceptions: [] },
 };
 
+/** `src/holidays` writes them. Where their holidays come from is a matter of its own. */
+export const calendarNoun: Noun = {
+  kind: 'HolidayCalendar',
+  table: 'holiday_calendar',
+  name: 'Name',
+  keyFunction: 'name_key',
+  members: ['Name', 'Location', 'Closes'],
+  references: { Location: locationNoun },
+  defaults: { Location: null, Closes: true },
+};
+
+/** The API names one other record by its id, in a member of this name. */
+export const idMemberOf = (member: string): string =>
+  member === 'Policy' || member === 'Location' ? `${member}Id` : member;
+
 /** `CheckInMinutes` is kept in `check_in_minutes`. */
 export const columnOf = (member: string): string =>
-  (member === 'Policy' ? 'PolicyId' : member).replaceAll(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+  idMemberOf(member)
+    .replaceAll(/(?<!^)[A-Z]/g, (letter) => `_${letter}`)
+    .toLowerCase();
 
 /** Hours are kept in tables of their own. */
 export const isHours = (member: string): boolean => member === 'OpeningRules' || member === 'OpeningExceptions';

@@ -5,11 +5,13 @@ import { recordOperatorActs } from '../acts.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { codeOf } from '../flow/database-errors.ts';
+import { applyCalendars, type WrittenSource } from '../holidays/service.ts';
 import { applyHours, type WrittenHours } from '../opening-hours/service.ts';
 import type { FilePlan, Planned } from './differences.ts';
 import { actsOn, tenantActs } from './file-acts.ts';
 import { applyMembers } from './groups.ts';
 import {
+  calendarNoun,
   columnOf,
   groupNoun,
   isHours,
@@ -52,12 +54,31 @@ export async function writePlan(
     owners.map(({ record, ...owner }) => ({ ...owner, hours: hoursOf(record) })),
   );
   const written = [...locations, ...resources, ...persons, ...groups, ...policies];
-  const acts = written.flatMap((record) => actsOn(record, ids));
+  const acts = [
+    ...written.flatMap((record) => actsOn(record, ids)),
+    ...(await applyCalendars(trx, mandatorId, plan.calendars.filter(isNews).map(calendarOf(ids)))),
+  ];
   await recordOperatorActs(trx, mandatorId, `apply ${randomUUID()}`, [...tenantActs(plan.tenant, mandatorId), ...acts]);
 }
 
 const hoursOf = ({ changes }: Planned): Partial<WrittenHours> =>
   Object.fromEntries(changes.filter(({ member }) => isHours(member)).map(({ member, new: list }) => [member, list]));
+
+const isNews = ({ fate }: Planned) => fate !== 'unchanged';
+
+const calendarOf =
+  (ids: PlannedIds) =>
+  ({ stored, members, changes }: Planned) => ({
+    id: stored?.id,
+    name: members['Name'] as string,
+    closes: members['Closes'] as boolean,
+    locationId: ids.ofNames(calendarNoun, 'Location', members['Location']) as number | null,
+    source: Object.fromEntries(
+      changes
+        .filter(({ member }) => member === 'Url' || member === 'Holidays')
+        .map(({ member, new: to }) => [member, to]),
+    ) as Partial<WrittenSource>,
+  });
 
 async function writeMembers(
   trx: Transaction,

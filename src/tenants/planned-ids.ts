@@ -1,6 +1,6 @@
 /** The ids of the records of a plan, and of those that these name; new ones get theirs when they are written. */
 import type { Planned } from './differences.ts';
-import { groupNoun, type Noun, personNoun, policyNoun } from './nouns.ts';
+import { groupNoun, locationNoun, type Noun, personNoun, policyNoun } from './nouns.ts';
 import type { StoredTenant } from './stored-tenant.ts';
 
 export type PlannedIds = ReturnType<typeof openIds>;
@@ -11,6 +11,7 @@ export function openIds(stored: StoredTenant | undefined) {
   const name = (noun: Noun, to: string, id: number) =>
     byName.set(noun, (byName.get(noun) ?? new Map<string, number>()).set(to, id));
   for (const [noun, records] of [
+    [locationNoun, stored?.locations ?? []],
     [personNoun, stored?.persons ?? []],
     [groupNoun, stored?.groups ?? []],
     [policyNoun, stored?.policies ?? []],

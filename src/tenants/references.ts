@@ -1,5 +1,6 @@
 /** Finds the records that those of a tenant file name: stored ones, and those of the file itself. Pure. */
 import {
+  calendarNoun,
   groupNoun,
   locationNoun,
   type Noun,
@@ -12,12 +13,19 @@ import { isDisplay, type KeyOf, type StoredTenant } from './stored-tenant.ts';
 import type { TenantFile } from './tenant-file.ts';
 
 /** The records of a file. */
-const recordsIn = ({ Locations, Persons, Groups, Policies }: TenantFile): [Noun, readonly RecordMembers[]][] => [
+const recordsIn = ({
+  Locations,
+  Persons,
+  Groups,
+  Policies,
+  HolidayCalendars,
+}: TenantFile): [Noun, readonly RecordMembers[]][] => [
   [locationNoun, Locations],
   [resourceNoun, Locations.flatMap(({ Resources }) => Resources)],
   [personNoun, Persons],
   [groupNoun, Groups],
   [policyNoun, Policies],
+  [calendarNoun, HolidayCalendars],
 ];
 
 /** The names of all records that a file has or refers to, as they are written. */
@@ -44,6 +52,7 @@ export function resolverOf(file: TenantFile, keyOf: KeyOf, stored: StoredTenant 
   for (const [noun, records] of recordsIn(file))
     known.set(noun, new Map(records.map((record) => [keyOf(noun, nameOf(noun, record)), nameOf(noun, record)])));
   for (const [noun, records] of [
+    [locationNoun, stored?.locations ?? []],
     [personNoun, stored?.persons.filter((person) => !isDisplay(person)) ?? []],
     [groupNoun, stored?.groups ?? []],
     [policyNoun, stored?.policies ?? []],

@@ -1,9 +1,11 @@
 /** Reads what is stored of a tenant, in the members of a tenant file. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { readSources } from '../holidays/service.ts';
 import { readWrittenHours } from '../opening-hours/service.ts';
 import { displayDomain } from './display-persons.ts';
 import {
+  calendarNoun,
   columnOf,
   groupNoun,
   locationNoun,
@@ -28,6 +30,7 @@ export type StoredTenant = {
   persons: StoredRecord[];
   groups: StoredRecord[];
   policies: StoredRecord[];
+  calendars: StoredRecord[];
 };
 
 /** Pairing makes the persons of displays, and files say nothing of them: not that there are any, nor in which groups. */
@@ -83,11 +86,14 @@ export async function readStoredTenant(db: Database, mandatorId: number): Promis
   const persons = await readRecords(db, mandatorId, personNoun, { which: sql`erased_at is null` });
   const groups = await readRecords(db, mandatorId, groupNoun);
   const policies = await readRecords(db, mandatorId, policyNoun);
+  const calendars = await readRecords(db, mandatorId, calendarNoun);
+  const sourceOf = await readSources(db, mandatorId);
   const membersOf = await readMembers(db, mandatorId);
   const addresses = namesFor(
     personNoun,
     persons.filter((person) => !isDisplay(person)),
   );
+  const locationNames = namesFor(locationNoun, locations);
   const groupNames = namesFor(groupNoun, groups);
   const policyNames = namesFor(policyNoun, policies);
   return {
@@ -118,6 +124,10 @@ export async function readStoredTenant(db: Database, mandatorId: number): Promis
           Object.keys(policyNoun.references).map((list) => [list, groupNames(policy.members[list])]),
         ),
       },
+    })),
+    calendars: calendars.map((calendar) => ({
+      ...calendar,
+      members: { ...calendar.members, Location: locationNames(calendar.members['Location']), ...sourceOf(calendar.id) },
     })),
   };
 }

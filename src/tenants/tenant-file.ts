@@ -1,6 +1,7 @@
 /** The schema of a tenant file, which holds the master data of a tenant (contract 1), and the messages for its faults. */
 import { z } from 'zod';
 import { type FieldError, InvalidInput } from '../errors.ts';
+import { mostCalendars, sourceMembers } from '../holidays/service.ts';
 import { reservedNames } from '../names.ts';
 import { hoursMembers } from '../opening-hours/service.ts';
 import {
@@ -67,6 +68,19 @@ const policy = z
   .partial()
   .extend({ Name: policyFields.Name });
 
+const calendar = z
+  .strictObject({ Name: text(200), Location: locationFields.Name.nullable(), Closes: active, ...sourceMembers })
+  .partial()
+  .extend({ Name: text(200) })
+  .superRefine(({ Url, Holidays }, { addIssue }) => {
+    if (Url !== undefined && Holidays !== undefined)
+      addIssue({
+        code: 'custom',
+        path: ['Holidays'],
+        message: 'must not stand beside Url; give the dates or the address',
+      });
+  });
+
 const tenantFile = z.strictObject({
   Mandator: text(64)
     .toLowerCase()
@@ -81,6 +95,7 @@ const tenantFile = z.strictObject({
   Persons: z.array(person).default([]),
   Groups: z.array(group).default([]),
   Policies: z.array(policy).default([]),
+  HolidayCalendars: z.array(calendar).max(mostCalendars).default([]),
 });
 
 export type TenantFile = z.output<typeof tenantFile>;
@@ -136,7 +151,9 @@ function listFaults(issue: z.core.$ZodIssue, input: unknown): FieldError[] {
   if (value === undefined) return [fault(issue.path, 'MissingField', `is missing; ${issue.message}`)];
   const named: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
   const code = issue.code === 'invalid_type' ? 'InvalidType' : 'InvalidValue';
-  return [fault(issue.path, typeof named === 'string' ? named : code, `is ${shown(value)}; ${issue.message}`)];
+  // An address may be a secret, and hold a password where it must not.
+  const told = issue.path.at(-1) === 'Url' ? issue.message : `is ${shown(value)}; ${issue.message}`;
+  return [fault(issue.path, typeof named === 'string' ? named : code, told)];
 }
 
 function shown(value: unknown): string {
@@ -176,6 +193,7 @@ export function readTenantFile(json: unknown): TenantFile {
     ...listDuplicates(json, ['Persons'], 'TeacherCode'),
     ...listDuplicates(json, ['Groups'], 'Name'),
     ...listDuplicates(json, ['Policies'], 'Name'),
+    ...listDuplicates(json, ['HolidayCalendars'], 'Name'),
   ];
   if (result.success && errors.length === 0) return result.data;
   throw new InvalidInput(errors.map(({ message }) => message).join('\n'), errors);

@@ -26,6 +26,8 @@ afterAll(async () => {
 
 const weekly = { Weekdays: [1, 2, 3, 4, 5], Opens: '08:00', Closes: '18:00' };
 type Loose = { Name: string; [member: string]: unknown };
+const summer = { FromDate: '2027-07-01', ToDate: '2027-08-31', Name: 'Summer' };
+const winter = { FromDate: '2026-12-24', ToDate: '2027-01-03', Name: 'Winter' };
 const school = (mandator: string) => ({
   Mandator: mandator,
   Name: 'School',
@@ -55,8 +57,12 @@ const school = (mandator: string) => ({
     { Name: 'Office', Members: [] as string[] },
   ],
   Policies: [{ Name: 'Staff only', MaySee: ['Staff', 'Office', 'STAFF'], LeadMinutes: 60 }] as Loose[],
+  HolidayCalendars: [
+    { Name: 'School holidays', Location: 'campus', Holidays: [summer, winter] },
+    { Name: 'Public holidays', Closes: false, Url: 'https://ferien.example/a.ics?token=secret' },
+  ] as Loose[],
 });
-const records = 1 + 2 + 3 + 2 + 2 + 1;
+const records = 1 + 2 + 3 + 2 + 2 + 1 + 2;
 
 /** How many records were created, changed and left alone. */
 async function apply(json: unknown) {
@@ -84,6 +90,13 @@ async function stored(code: string) {
     rules: await read('opening_rule'),
     exceptions: await read('opening_exception'),
     groups: await read('person_group'),
+    calendars: await db
+      .selectFrom('holiday_calendar')
+      .selectAll()
+      .where('mandator_id', '=', mandatorId)
+      .orderBy('id')
+      .execute(),
+    holidays: await db.selectFrom('holiday').selectAll().where('mandator_id', '=', mandatorId).orderBy('id').execute(),
     policies: await read('policy'),
     members: await db
       .selectFrom('person_group_member')
@@ -135,6 +148,14 @@ describe('a tenant file', () => {
     expect(rights.members).toEqual([{ group_id: staff!.id, person_id: persons[0]!.id }]);
     expect(rights.policies).toMatchObject([
       { name: 'Staff only', may_see: [staff!.id, office!.id], may_book: [], lead_minutes: 60, longest_minutes: null },
+    ]);
+    expect(rights.calendars).toMatchObject([
+      { name: 'School holidays', location_id: campus!.id, closes: true, url: null, due_at: null },
+      { name: 'Public holidays', location_id: null, closes: false, url: 'https://ferien.example/a.ics?token=secret' },
+    ]);
+    expect(rights.holidays).toMatchObject([
+      { calendar_id: rights.calendars[0]!.id, from_date: '2026-12-24', to_date: '2027-01-03', name: 'Winter' },
+      { from_date: '2027-07-01', to_date: '2027-08-31', name: 'Summer' },
     ]);
     expect(resources.map(({ policy_id }) => policy_id)).toEqual([rights.policies[0]!.id, null, null]);
     expect(rules).toMatchObject([
@@ -238,6 +259,21 @@ describe('a tenant file', () => {
     ['a group to nobody', (file) => void Object.assign(file.Groups[0]!, { Members: null }), { changed: 1 }],
     ['the spelling of a group', (file) => void (file.Groups[0]!.Name = 'STAFF'), { changed: 1 }],
     ['whom a policy names', (file) => void (file.Policies[0]!['MaySee'] = ['office']), { changed: 1 }],
+    ['a holiday', (file) => void (file.HolidayCalendars[0]!['Holidays'] = [summer]), { changed: 1 }],
+    ['whether holidays close', (file) => void (file.HolidayCalendars[0]!['Closes'] = false), { changed: 1 }],
+    [
+      'a calendar to one of all locations',
+      (file) => void (file.HolidayCalendars[0]!['Location'] = null),
+      { changed: 1 },
+    ],
+    [
+      'a calendar to one at an address',
+      (file) => {
+        const { Holidays: _, ...calendar } = file.HolidayCalendars[0]!;
+        file.HolidayCalendars[0] = { ...calendar, Url: 'https://ferien.example/b.ics' };
+      },
+      { changed: 1 },
+    ],
     ['a rule of a policy to none', (file) => void (file.Policies[0]!['LeadMinutes'] = null), { changed: 1 }],
     [
       'a room to one without a policy',
@@ -305,16 +341,28 @@ describe('a tenant file', () => {
       'Locations[0].Active: is false, but the location has 1 active resources; set these to inactive, too',
     ],
     [
+      'a calendar without holidays',
+      { HolidayCalendars: [{ Name: 'New' }] },
+      'HolidayCalendars[0].Holidays: is missing; a new holiday calendar must have it, or a Url',
+    ],
+    [
+      'more calendars than the API makes',
+      { HolidayCalendars: Array.from({ length: 49 }, (_, index) => ({ Name: `${index}`, Holidays: [] })) },
+      'HolidayCalendars: a tenant has at most 50 holiday calendars; delete one',
+    ],
+    [
       'names that lead nowhere',
       {
         Locations: [{ Name: 'Campus', Resources: [{ Name: 'R001', Policy: 'Nobodys' }] }],
         Groups: [{ Name: 'Staff', Members: ['ada@school.example', 'eve@school.example'] }],
         Policies: [{ Name: 'Other', MaySee: ['Staff'], MayDecide: ['Staff', 'Board'] }],
+        HolidayCalendars: [{ Name: 'School holidays', Location: 'Nowhere' }],
       },
       [
         ['Locations[0].Resources[0].Policy: is "Nobodys"', 'policy of this name'],
         ['Groups[0].Members[1]: is "eve@school.example"', 'person of this address'],
         ['Policies[0].MayDecide[1]: is "Board"', 'group of this name'],
+        ['HolidayCalendars[0].Location: is "Nowhere"', 'location of this name'],
       ]
         .map(([what, which]) => `${what}; there is no ${which}, neither in the tenant nor in the file`)
         .join('\n'),
@@ -362,6 +410,7 @@ describe('a tenant file', () => {
       ...['replace opening exceptions', 'create location', 'create resource', 'create resource'],
       ...['replace opening rules', 'create resource', 'create person', 'create person'],
       ...['create group', 'create group', 'create policy'],
+      ...['create holiday calendar', 'create holiday calendar'],
     ]);
     const [campus] = locations;
     const Resources = [{ Name: 'R001', Capacity: 9, OpeningRules: [weekly] }];
@@ -421,6 +470,32 @@ describe('a tenant file', () => {
     ]);
     const { groups: after } = await stored('told');
     expect(after.map(({ version }) => version)).toEqual([2, 1]);
+  });
+
+  test('tells of the address of a calendar no more than its server', async () => {
+    const file = school('secret');
+    file.HolidayCalendars[1]!['Url'] = 'https://other.example/b.ics?token=secret';
+    const { records: planned } = await tenants.previewTenantFile(db, readTenantFile(file));
+    await apply(school('secret'));
+    const changes = await differences(file);
+    await apply(file);
+    expect(changes).toEqual([
+      ['HolidayCalendar Public holidays', 'Url', 'https://ferien.example/…', 'https://other.example/…'],
+    ]);
+    const audit = await db
+      .selectFrom('audit')
+      .where('subject', '=', 'HolidayCalendar')
+      .selectAll()
+      .orderBy('id')
+      .execute();
+    expect(audit.at(-1)).toMatchObject({
+      changes: [{ member: 'Url', from: 'https://ferien.example', to: 'https://other.example' }],
+    });
+    for (const told of [planned, audit]) expect(JSON.stringify(told)).not.toContain('token');
+    // The export is for the operator alone, and applies to the same state.
+    expect(JSON.stringify(await tenants.exportTenant(db, 'secret'))).toContain(
+      'https://other.example/b.ics?token=secret',
+    );
   });
 
   test('says nothing of the displays in a group, which stay', async () => {

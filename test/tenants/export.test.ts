@@ -96,6 +96,16 @@ const policyMembers = (groups: readonly unknown[]) => ({
   QuotaBookingsPerWeek: () => oneOf([null, 3]),
 });
 
+const ics = () => {
+  const events = Array.from({ length: below(4) }, () => [
+    ...['BEGIN:VEVENT', `DTSTART:${date().replaceAll('-', '')}`, `DURATION:P${1 + below(20)}D`],
+    ...[`SUMMARY:${word()}`, 'END:VEVENT'],
+  ]);
+  return ['BEGIN:VCALENDAR', ...events.flat(), 'END:VCALENDAR'].join('\r\n');
+};
+const url = () => `https://ferien.example/${below(1_000)}.ics?token=${below(10)}`;
+const source = () => oneOf([{ Ics: ics() }, { Url: url() }]);
+
 const memberMoves = (persons: readonly number[]) => ({
   AddMembers: () => subset(persons),
   RemoveMembers: () => subset(persons),
@@ -146,6 +156,16 @@ async function editOnce(admin: MasterData) {
       admin.patch(`/resources/${oneOf(await list('resources')).Id}`, {
         PolicyId: oneOf([null, ...(await ids('policies'))]),
       }),
+    async () => {
+      const LocationId = oneOf([null, ...(await ids('locations'))]);
+      return admin.post('/holiday-calendars', { Name: word(), LocationId, Closes: below(2) === 0, ...source() });
+    },
+    async () =>
+      admin.patch(`/holiday-calendars/${oneOf([0, ...(await ids('holiday-calendars'))])}`, {
+        ...some({ Name: word, Closes: () => below(2) === 0 }),
+        ...oneOf([{}, source(), { LocationId: oneOf([null, ...(await ids('locations'))]) }]),
+      }),
+    () => remove('holiday-calendars'),
     () => admin.patch('/tenant', some({ Name: word, Parameters: () => ({ UsersMayImport: below(2) === 0 }) })),
   ];
   const { status } = await oneOf(edits)();
@@ -158,10 +178,11 @@ type File = {
   Persons: Members[];
   Groups: Members[];
   Policies: Members[];
+  HolidayCalendars: Members[];
 };
 
 /** A file that names one record of an export with one other value. */
-function oneMember({ Locations, Persons, Groups, Policies }: File): object {
+function oneMember({ Locations, Persons, Groups, Policies, HolidayCalendars }: File): object {
   const location = oneOf(Locations);
   const other = (record: Members, members: Record<string, () => unknown>): Members => {
     for (;;) {
@@ -183,6 +204,18 @@ function oneMember({ Locations, Persons, Groups, Policies }: File): object {
   if (Groups.length > 0 && below(4) === 0) {
     const group = oneOf(Groups);
     return { Groups: [{ Name: group['Name'], ...other(group, { Members: () => subset(names(Persons, 'Email')) }) }] };
+  }
+  if (HolidayCalendars.length > 0 && below(4) === 0) {
+    const calendar = oneOf(HolidayCalendars);
+    const members = {
+      Location: () => oneOf([null, ...names(Locations)]),
+      Closes: () => below(2) === 0,
+      ...oneOf([
+        { Url: url },
+        { Holidays: () => [date()].slice(below(2)).map((on) => ({ FromDate: on, ToDate: on, Name: word() })) },
+      ]),
+    };
+    return { HolidayCalendars: [{ Name: calendar['Name'], ...other(calendar, members) }] };
   }
   if (Policies.length > 0 && below(4) === 0) {
     const changed = oneOf(Policies);

@@ -12,6 +12,7 @@ const withSite = (members: object) => file({ Locations: [{ ...site, ...members }
 const withRoom = (members: object) => withSite({ Resources: [{ ...room, ...members }] });
 const withRule = (members: object) => withSite({ OpeningRules: [{ ...rule, ...members }] });
 const withException = (members: object) => withSite({ OpeningExceptions: [{ ...exception, ...members }] });
+const withCalendar = (members: object) => file({ HolidayCalendars: [{ Name: 'Holidays', ...members }] });
 const withPerson = (members: object) => file({ Persons: [{ ...person, ...members }] });
 
 function faultsOf(json: unknown) {
@@ -97,14 +98,14 @@ describe('each fault names its path, its value and what is allowed', () => {
       'UnknownField',
       '/a~1b~0',
       'a/b~',
-      'a/b~: is not known here; the members here are Mandator, Name, Parameters, Locations, Persons, Groups, Policies',
+      'a/b~: is not known here; the members here are Mandator, Name, Parameters, Locations, Persons, Groups, Policies, HolidayCalendars',
     ],
     [
       JSON.parse('{"Mandator":"a","Name":"b","__proto__":{"x":1}}'),
       'UnknownField',
       '/__proto__',
       '__proto__',
-      '__proto__: is not known here; the members here are Mandator, Name, Parameters, Locations, Persons, Groups, Policies',
+      '__proto__: is not known here; the members here are Mandator, Name, Parameters, Locations, Persons, Groups, Policies, HolidayCalendars',
     ],
     [
       withSite({ TimeZone: 'Europe/Berlinn' }),
@@ -266,6 +267,41 @@ describe('each fault names its path, its value and what is allowed', () => {
       'Persons[0].Role: is "admin"; must be Admin, Importer, User or Display',
     ],
     [
+      withCalendar({ Url: 'https://me:secret@ferien.example/a.ics' }),
+      'InvalidValue',
+      '/HolidayCalendars/0/Url',
+      'Url',
+      'HolidayCalendars[0].Url: must be an https address, without a password',
+    ],
+    [
+      withCalendar({ Url: 'https://ferien.example/a.ics', Holidays: [] }),
+      'InvalidValue',
+      '/HolidayCalendars/0/Holidays',
+      'Holidays',
+      'HolidayCalendars[0].Holidays: is []; must not stand beside Url; give the dates or the address',
+    ],
+    [
+      withCalendar({ Holidays: [{ FromDate: '2026-12-24', ToDate: '2027-12-25' }] }),
+      'InvalidValue',
+      '/HolidayCalendars/0/Holidays/0/ToDate',
+      'ToDate',
+      'HolidayCalendars[0].Holidays[0].ToDate: is "2027-12-25"; must be within 366 days from FromDate',
+    ],
+    [
+      file({ Policies: [{ Name: 'a', LeadMinutes: 525_601 }] }),
+      'InvalidValue',
+      '/Policies/0/LeadMinutes',
+      'LeadMinutes',
+      'Policies[0].LeadMinutes: is 525601; must be at most 525600',
+    ],
+    [
+      file({ Groups: [{ Name: 'a' }, { Name: 'A' }] }),
+      'DuplicateName',
+      '/Groups/1/Name',
+      'Name',
+      'Groups[1].Name: is "A"; Groups[0] has the same Name',
+    ],
+    [
       file({ Locations: [site, { ...site, Name: ' CAMPUS' }] }),
       'DuplicateName',
       '/Locations/1/Name',
@@ -327,7 +363,15 @@ test('names are trimmed and in NFC, the tenant in lower case, and what is left o
     Locations: [{ ...site, OpeningRules: [{ ...rule, Closes: '24:00', ValidTo: null }], Resources: [room] }],
   });
   expect(read).toEqual({
-    ...{ Mandator: 'my_school-1', Name: 'Sch\u00f6n', Parameters: {}, Persons: [], Groups: [], Policies: [] },
+    ...{
+      Mandator: 'my_school-1',
+      Name: 'Sch\u00f6n',
+      Parameters: {},
+      Persons: [],
+      Groups: [],
+      Policies: [],
+      HolidayCalendars: [],
+    },
     Locations: [
       { ...site, OpeningRules: [{ ...rule, Closes: '24:00', ValidFrom: null, ValidTo: null }], Resources: [room] },
     ],

@@ -1,0 +1,58 @@
+/** Schemas of holiday calendars that the API and tenant files share, and those of tenant files. */
+import { z } from 'zod';
+import { recordOf, toFields } from '../fields.ts';
+import { storableText } from '../storable.ts';
+import { readDate } from '../time/days.ts';
+import { type Holiday, longestDays, longestName, mostHolidays } from './reading.ts';
+
+/** Of a body, and of a tenant file. */
+export const url = z
+  .string()
+  .max(2_000)
+  .transform((written) => written.trim().replace(/^webcal:/i, 'https:'))
+  .refine(
+    (written) => /^https?:\/\/[^\s/@]+(\/\S*)?$/i.test(written) && URL.canParse(written),
+    'must be an https address, without a password',
+  )
+  .meta({
+    description: 'The https address of an .ics file; it must be in the internet, or a server that the operator trusts.',
+  });
+
+const date = z.iso.date('must be a date such as 2026-12-24');
+const holiday = z
+  .strictObject({
+    FromDate: date.refine((day) => day >= '1900' && day < '3000', 'must be a date from 1900 to 2999'),
+    ToDate: date,
+    Name: storableText.max(longestName, `must have at most ${longestName} characters`).default(''),
+  })
+  .superRefine(({ FromDate, ToDate }, { addIssue }) => {
+    const fault = (message: string) => addIssue({ code: 'custom', path: ['ToDate'], message });
+    if (ToDate < FromDate) fault('must not be before FromDate');
+    if (readDate(ToDate) - readDate(FromDate) >= longestDays) fault(`must be within ${longestDays} days from FromDate`);
+  });
+
+/** A holiday as a tenant file writes it. */
+type WrittenHoliday = z.output<typeof holiday>;
+/** What a tenant file says of where the holidays of a calendar come from: from an address, or from itself. */
+export type WrittenSource = { Url: string } | { Holidays: WrittenHoliday[] };
+
+const textOf = ({ FromDate, ToDate, Name }: WrittenHoliday) => `${FromDate} ${ToDate} ${Name}`;
+/** Equal lists are written alike. */
+const inOrder = (holidays: readonly WrittenHoliday[]) =>
+  holidays.toSorted((one, other) => (textOf(one) < textOf(other) ? -1 : 1));
+
+/** The source of a calendar as members of a tenant file; null empties the list. */
+export const sourceMembers = {
+  Url: url.optional(),
+  Holidays: z
+    .array(holiday, 'must be a list in brackets')
+    .max(mostHolidays, `must have at most ${mostHolidays} entries`)
+    .nullable()
+    .transform((holidays) => inOrder(holidays ?? []))
+    .optional(),
+};
+
+export const toHoliday: (holiday: WrittenHoliday) => Holiday = toFields;
+const writeHoliday = recordOf(holiday);
+export const toWrittenHolidays = (holidays: readonly Holiday[]): WrittenHoliday[] =>
+  inOrder(holidays.map(writeHoliday));

@@ -1,0 +1,120 @@
+/** The only writer of holiday_calendar and holiday, but for what readings tell of themselves. */
+import { sql } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import { Conflict } from '../errors.ts';
+import { isDuplicate } from '../flow/database-errors.ts';
+import type { Holiday } from './reading.ts';
+
+export type HolidayCalendar = {
+  id: number;
+  /** Null: of all locations. */
+  locationId: number | null;
+  name: string;
+  /** Whether its holidays close, or are only shown. */
+  closes: boolean;
+  /** Null: its file was sent. */
+  url: string | null;
+  /** When it was read successfully last. */
+  readAt: Date | null;
+  /** Why the latest reading failed. */
+  fault: string | null;
+  faultAt: Date | null;
+  version: number;
+};
+
+/** The most that a tenant has. */
+export const mostCalendars = 50;
+
+export const columns = [
+  ...(['id', 'location_id as locationId', 'name', 'closes', 'url', 'read_at as readAt', 'fault'] as const),
+  ...(['fault_at as faultAt', 'version'] as const),
+] as const;
+
+/** Either the holidays themselves or the address at which they are read. */
+type HolidaySource = { holidays?: readonly Holiday[] | undefined; url?: string | undefined };
+type CalendarMembers = Pick<HolidayCalendar, 'name' | 'closes' | 'locationId'>;
+
+/** What an address or holidays that were sent set besides these. */
+const sourceColumns = ({ holidays, url }: HolidaySource) => {
+  const none = { etag: null, fault: null, fault_at: null };
+  if (holidays !== undefined) return { ...none, url: null, due_at: null, read_at: sql<Date>`now()` };
+  return url === undefined ? {} : { ...none, url, due_at: sql<Date>`now()` };
+};
+
+const refuseDuplicate = (error: unknown): never => {
+  throw isDuplicate(error) ? new Conflict('Another holiday calendar has this name already; choose another.') : error;
+};
+
+export const subjectOf = ({ id, name }: HolidayCalendar) => ({ noun: 'HolidayCalendar' as const, id, name });
+
+/** The server of an address: the rest may be a secret. */
+export const originOf = (url: string): string => new URL(url).origin;
+
+/** Readings are no members of the record. Of an address only the server. */
+export const toldOf = ({ name, locationId, closes, url }: HolidayCalendar) => ({
+  name,
+  locationId,
+  closes,
+  url: url && originOf(url),
+});
+
+/** @param fields of a tenant that the caller holds, with a location of it @throws Conflict */
+export async function insertCalendar(
+  trx: Transaction,
+  mandatorId: number,
+  fields: CalendarMembers & HolidaySource,
+): Promise<HolidayCalendar> {
+  const { locationId: location_id, name, closes, holidays } = fields;
+  const made = await trx
+    .insertInto('holiday_calendar')
+    .values({ mandator_id: mandatorId, location_id, name, closes, ...sourceColumns(fields) })
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+    .catch(refuseDuplicate);
+  if (holidays) await writeHolidays(trx, mandatorId, made.id, holidays);
+  return made;
+}
+
+/** @param found the calendar, which the caller holds @throws Conflict */
+export async function updateCalendar(
+  trx: Transaction,
+  mandatorId: number,
+  found: HolidayCalendar,
+  changes: Partial<CalendarMembers> & HolidaySource,
+): Promise<HolidayCalendar> {
+  const { locationId = found.locationId, name = found.name, closes = found.closes, holidays } = changes;
+  const isSameUrl = changes.url !== undefined && changes.url === found.url;
+  const changed = await trx
+    .updateTable('holiday_calendar')
+    .set({
+      location_id: locationId,
+      name,
+      closes,
+      ...(isSameUrl ? {} : sourceColumns(changes)),
+      // A new file is a change although no column tells.
+      ...(holidays && found.url === null && { version: sql<number>`holiday_calendar.version + 1` }),
+    })
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', found.id)
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+    .catch(refuseDuplicate);
+  if (holidays) await writeHolidays(trx, mandatorId, found.id, holidays);
+  return changed;
+}
+
+/** Replaces all holidays of a calendar, which the caller holds. */
+export async function writeHolidays(
+  trx: Transaction,
+  mandatorId: number,
+  calendarId: number,
+  holidays: readonly Holiday[],
+): Promise<void> {
+  await trx.deleteFrom('holiday').where('mandator_id', '=', mandatorId).where('calendar_id', '=', calendarId).execute();
+  await sql`
+    insert into holiday (mandator_id, calendar_id, from_date, to_date, name)
+    select ${mandatorId}, ${calendarId}, "fromDate", "toDate", name
+    from jsonb_to_recordset(${JSON.stringify(holidays)}) as sent("fromDate" date, "toDate" date, name text)`.execute(
+    trx,
+  );
+}
