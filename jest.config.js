@@ -1,7 +1,9 @@
 export default {
   testEnvironment: 'node',
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: { '^.+\\.ts$': '<rootDir>/test/_util/strip-types.js' },
+  testRunner: '<rootDir>/test/_util/native-runner.js',
+  transform: {},
+  // Node.js itself needs them.
+  fakeTimers: { doNotFake: ['nextTick', 'queueMicrotask'] },
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/real/', '\\.long\\.test\\.ts$'],
   globalSetup: '<rootDir>/test/_util/global-setup.ts',
@@ -9,8 +11,7 @@ export default {
   testSequencer: '<rootDir>/test/_util/longest-first.js',
   // More than the two cores they are meant for: many of them wait for processes that start and stop.
   maxWorkers: 3,
-  // Jest keeps the modules of every file that a worker has run: past this a fresh worker is cheaper than collecting garbage,
-  // and one that is larger takes longer to end than Jest waits.
+  // A worker keeps the modules of its test files: past this a fresh one is cheaper than collecting garbage.
   workerIdleMemoryLimit: '500MB',
   // Longer than the busiest machine needs: tests wait for conditions, and only a hang reaches it.
   testTimeout: 120_000,

@@ -14,15 +14,23 @@ type Watched = {
   backend: Backend;
   /** Milliseconds after which an answer is too late, as PostgreSQL has cancelled the statement by then; 0 = never. */
   answerTimeout: number;
-  /** Milliseconds after which a statement is given up when PostgreSQL cannot be asked about it. */
-  mostUnknown?: number;
+  patience?: Patience | undefined;
 };
 
-/** Milliseconds of silence before the first look, between two looks, and of a look itself. */
-const lookAfter = 5_000;
-const lookAgain = 2_000;
-const lookAtWorkAgain = 10_000;
-const lookTimeout = 5_000;
+/** Milliseconds; those that are not given are the usual. */
+export type Patience = Partial<typeof usual>;
+
+const usual = {
+  /** Of silence before the first look. */
+  lookAfter: 5_000,
+  /** Between two looks. */
+  lookAgain: 2_000,
+  lookAtWorkAgain: 10_000,
+  /** Of a look itself. */
+  lookTimeout: 5_000,
+  /** After which a statement is given up when PostgreSQL cannot be asked about it. */
+  mostUnknown: 60_000,
+};
 /** Milliseconds after the last look at which the looking connection is closed: longer than any pause between two looks. */
 const lookerKept = 15_000;
 /** Looks in a row that must find the backend idle: after one alone the answer may still be on its way. */
@@ -38,7 +46,7 @@ type Looker = { pool: pg.Pool; hasReached: boolean };
 /** By URL, the one connection over which this process looks, for all silent statements. */
 const lookers = new Map<string, Looker>();
 
-function openLooker(url: string): Looker {
+function openLooker(url: string, lookTimeout: number): Looker {
   /** Notes whether the host accepts connections: PostgreSQL, or a pooler in front of it, may accept one and say nothing. */
   class LookingClient extends pg.Client {
     constructor(config?: pg.ClientConfig) {
@@ -73,9 +81,10 @@ function openLooker(url: string): Looker {
 async function look(
   url: string,
   { pid, started }: Backend,
+  lookTimeout: number,
 ): Promise<'AtWork' | 'Idle' | 'Refused' | 'NoAnswer' | 'Unreachable'> {
   let looker = lookers.get(url);
-  if (!looker) lookers.set(url, (looker = openLooker(url)));
+  if (!looker) lookers.set(url, (looker = openLooker(url, lookTimeout)));
   try {
     const { rows } = await looker.pool.query(
       `select from pg_stat_activity where pid = $1 and backend_start = $2::timestamptz
@@ -91,7 +100,8 @@ async function look(
 }
 
 /** Watches a connection until it ends. A statement may take as long as its backend is seen to work on it. */
-export function watchAnswers(client: pg.Client, { url, backend, answerTimeout, mostUnknown = 60_000 }: Watched): void {
+export function watchAnswers(client: pg.Client, { url, backend, answerTimeout, patience }: Watched): void {
+  const { lookAfter, lookAgain, lookAtWorkAgain, lookTimeout, mostUnknown } = { ...usual, ...patience };
   const socket = client.connection.stream as Socket;
   // The library does not declare it; it is false from the start of a statement to its end.
   const isOwed = () => !(client as unknown as { readyForQuery: boolean }).readyForQuery && !socket.destroyed;
@@ -110,7 +120,7 @@ export function watchAnswers(client: pg.Client, { url, backend, answerTimeout, m
     const isSilent = () => isOwed() && socket.bytesRead === heard;
     for (let misses = 0; isSilent(); ) {
       const waited = performance.now() - since;
-      const seen = waited < limit ? await look(url, backend) : 'TooLate';
+      const seen = waited < limit ? await look(url, backend, lookTimeout) : 'TooLate';
       if (seen === 'AtWork') misses = 0;
       if (seen === 'Idle') misses += 1;
       if (seen === 'TooLate' || misses >= mostMisses || (waited >= mostUnknown && isLost(seen))) {

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { ConfigError } from '../config.ts';
 import { uncontained } from '../containment.ts';
 import type { Log } from '../log.ts';
-import { type Backend, watchAnswers } from './answers.ts';
+import { type Backend, type Patience, watchAnswers } from './answers.ts';
 import type { DB } from './tables.ts';
 
 export type Database = Kysely<DB>;
@@ -26,6 +26,8 @@ export type PoolOptions = {
   statementTimeout: number;
   /** Session settings beside the usual ones. */
   settings?: Record<string, number>;
+  /** With answers that do not come. */
+  patience?: Patience;
 };
 
 /** The oldest PostgreSQL that has what the queries use. */
@@ -92,7 +94,7 @@ class PooledClient extends pg.Client {
 }
 
 /** A pool on `url`. Its errors are logged, never thrown: the query that used the connection gets its own error. */
-export function openPool(url: string, { max, log, statementTimeout, settings }: PoolOptions): pg.Pool {
+export function openPool(url: string, { max, log, statementTimeout, settings, patience }: PoolOptions): pg.Pool {
   const onError = (error: Error) => log.warn({ err: error.message }, 'database connection lost');
   const sessionSettings = {
     statement_timeout: statementTimeout,
@@ -108,7 +110,7 @@ export function openPool(url: string, { max, log, statementTimeout, settings }: 
     async onConnect(client: pg.ClientBase) {
       const backend = await setUpSession(client, sessionSettings);
       const answerTimeout = statementTimeout + Math.min(statementTimeout / 5, 3_000);
-      watchAnswers(client as pg.Client, { url, backend, answerTimeout });
+      watchAnswers(client as pg.Client, { url, backend, answerTimeout, patience });
     },
   });
   pool.on('error', onError);

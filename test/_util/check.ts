@@ -34,7 +34,7 @@ const tool =
 
 /**
  * Each command stands in a call of exec: there knip reads which packages the project uses as tools. What knip.json
- * leaves out: @swc/core parses for depcruise, the typed-document package comes with codegen's client preset, Spectral's
+ * leaves out: the typed-document package comes with codegen's client preset, Spectral's
  * OWASP rules are named in spectral.yaml, and types may be exported because they stand in the signature of what is.
  * Each checker of tsc does part of the same work again: two are enough.
  */

@@ -5,7 +5,7 @@ import net, { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { watchAnswers } from '../../src/db/answers.ts';
+import { type Patience, watchAnswers } from '../../src/db/answers.ts';
 import { type Database, openDatabase, poolOf, setUpSession } from '../../src/db/database.ts';
 import { openNotifications } from '../../src/db/notifications.ts';
 import { isOutage } from '../../src/flow/database-errors.ts';
@@ -44,7 +44,7 @@ const gone = (pid: number) =>
 
 async function withDatabase<T>(
   url: string,
-  options: { max?: number; statementTimeout?: number; settings?: Record<string, number> },
+  options: { max?: number; statementTimeout?: number; settings?: Record<string, number>; patience?: Patience },
   work: (db: Database) => Promise<T>,
 ): Promise<T> {
   const db = openDatabase(url, { max: 1, log, statementTimeout: 0, ...options });
@@ -104,6 +104,9 @@ describe('a session', () => {
 });
 
 describe('a connection on which nothing comes back any more', () => {
+  /** A tenth of the usual, and less. */
+  const soon = { lookAfter: 300, lookAgain: 100, lookAtWorkAgain: 500 };
+
   test('is thrown away once PostgreSQL has cancelled what it was asked, also after a rest', async () => {
     const cable = await layCable(database.url);
     await withDatabase(cable.url, { statementTimeout: 500 }, async (db) => {
@@ -122,10 +125,10 @@ describe('a connection on which nothing comes back any more', () => {
   test('is thrown away once its backend is seen idle; one that works, or waits for a lock, is left alone', async () => {
     const cable = await layCable(database.url);
     const release = await hold(outside, (trx) => sql`select pg_advisory_xact_lock(1)`.execute(trx));
-    await withDatabase(database.url, { max: 2 }, async (db) => {
-      const working = outageOf(sql`select pg_sleep(11)`.execute(db));
+    await withDatabase(database.url, { max: 2, patience: soon }, async (db) => {
+      const working = outageOf(sql`select pg_sleep(3)`.execute(db));
       const waiting = outageOf(sql`select pg_advisory_xact_lock(1)`.execute(db));
-      await withDatabase(cable.url, {}, async (stranded) => {
+      await withDatabase(cable.url, { patience: soon }, async (stranded) => {
         await one(stranded);
         cable.strand();
         expect(await outageOf(one(stranded))).toBe('outage');
@@ -149,9 +152,14 @@ describe('a connection on which nothing comes back any more', () => {
       client.on('error', () => {});
       await client.connect();
       const backend = await setUpSession(client);
-      watchAnswers(client, { url, backend, answerTimeout: 0, mostUnknown: 3_000 });
+      watchAnswers(client, {
+        url,
+        backend,
+        answerTimeout: 0,
+        patience: { ...soon, lookTimeout: 500, mostUnknown: 3_000 },
+      });
     }
-    const working = outageOf(long.query('select pg_sleep(13)'));
+    const working = outageOf(long.query('select pg_sleep(5)'));
     let isOver = false;
     void working.then(() => {
       isOver = true;
@@ -169,7 +177,7 @@ describe('a connection on which nothing comes back any more', () => {
       '--eval',
       `const server = require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
         require('fs').writeSync(1, String(server.address().port));
-        for (;;);
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
       });`,
     ]);
     const port = Number(String(await once(stuck.stdout, 'data')));
@@ -182,7 +190,12 @@ describe('a connection on which nothing comes back any more', () => {
       client.on('error', () => {});
       await client.connect();
       const backend = await setUpSession(client);
-      watchAnswers(client, { url, backend, answerTimeout: 0, mostUnknown: 3_000 });
+      watchAnswers(client, {
+        url,
+        backend,
+        answerTimeout: 0,
+        patience: { ...soon, lookTimeout: 500, mostUnknown: 3_000 },
+      });
     }
     let isOver = false;
     const asked = outageOf(silent.query('select pg_sleep(25)')).finally(() => {
@@ -202,7 +215,7 @@ describe('a connection on which nothing comes back any more', () => {
       client.on('error', () => {});
       await client.connect();
       const backend = await setUpSession(client);
-      watchAnswers(client, { url: looks.url, backend, answerTimeout: 0 });
+      watchAnswers(client, { url: looks.url, backend, answerTimeout: 0, patience: soon });
       return client;
     }
     /** What becomes of statements of so many connections whose answers never come. */

@@ -31,7 +31,7 @@ describe('the pace of a body', () => {
   let request: IncomingMessage;
 
   beforeEach(() => {
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
+    jest.useFakeTimers();
     client = new PassThrough({ highWaterMark: 1_000_000 });
     request = Object.assign(client, { headers: {} }) as unknown as IncomingMessage;
   });

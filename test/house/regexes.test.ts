@@ -72,7 +72,7 @@ async function readPatterns(file: string): Promise<{ literals: Found[]; made: nu
   return { literals, made: count };
 }
 
-/** What a module makes when it is loaded. */
+/** What a module makes when it is loaded, though another file of this process has loaded it before. */
 async function patternsMadeBy(file: string): Promise<Found[]> {
   const found: Found[] = [];
   const Native = RegExp;
@@ -83,7 +83,7 @@ async function patternsMadeBy(file: string): Promise<Found[]> {
     },
   });
   try {
-    await import(path.join(source, file));
+    await import(`${path.join(source, file)}?anew`);
   } finally {
     globalThis.RegExp = Native;
   }

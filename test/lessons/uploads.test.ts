@@ -65,7 +65,7 @@ describe('places', () => {
   });
 
   test('a refusal says whose the others are, and when to come again', async () => {
-    jest.useFakeTimers({ doNotFake: ['nextTick'] });
+    jest.useFakeTimers();
     const house = openHouse();
     await house.come('11a', '11b', '11c', '12a', '13a', '21a', '22a', '31a', '11d', '11e');
     expect(house.refused).toEqual({ '11e': expect.any(LimitExceeded) });

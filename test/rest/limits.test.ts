@@ -247,10 +247,12 @@ describe('the counts', () => {
     const rates = open(300);
     for (let used = 0; used < 5; used++) rates.count('a');
     const { resetsAt } = rates.count('a');
-    await until('it has ended', () => Date.now() > resetsAt.getTime() + 20);
-    const next = rates.count('a');
+    // By more than what the clocks of both machines are thought to differ.
+    const next = await until('it has ended', () => {
+      const count = rates.count('a');
+      return count.resetsAt.getTime() > resetsAt.getTime() + 150 && count;
+    });
     expect(next.used).toBe(1);
-    expect(next.resetsAt.getTime()).toBeGreaterThan(resetsAt.getTime());
     await sql`insert into rate_count values (now() - interval '2 minutes', 'long ago', 1)`.execute(db);
     await until('what is old is gone', async () => {
       rates.count('b');

@@ -1,9 +1,12 @@
-import { beforeEach, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeEach, expect, jest, test } from '@jest/globals';
 
 type Answer = (request: Request, init: RequestInit) => Promise<Response>;
 const listeners = new Map<string, (event: object) => void>();
 const kept = new Map<string, Response>();
 let network: Answer;
+
+const ownFetch = globalThis.fetch;
+afterAll(() => void Object.assign(globalThis, { fetch: ownFetch }));
 
 jest.useFakeTimers();
 beforeEach(async () => {

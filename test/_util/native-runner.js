@@ -1,0 +1,66 @@
+/**
+ * Jest runs each test file as Node.js itself does: with its own modules, its own way to strip types, and its own globals. A worker
+ * loads the sources once for all of its files, where Jest would do it anew for each, in half of the time of a whole run. The
+ * files do not notice: no module keeps state (docs/architecture.md). Spies and timers end with their file.
+ */
+import { createRequire, enableCompileCache, registerHooks } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import circus from 'jest-circus/runner';
+
+const require = createRequire(import.meta.url);
+enableCompileCache(path.join(import.meta.dirname, '../../node_modules/.cache/roomgate-compiled'));
+
+// What @jest/globals exports is another thing in each file. Helpers import it once: each name leads to that of the present file.
+const present = {};
+globalThis.jestOfPresentFile = present;
+const source = ['afterAll', 'afterEach', 'beforeAll', 'beforeEach', 'describe', 'expect', 'jest', 'test']
+  .map(
+    (name) => `export const ${name} = new Proxy(() => {}, {
+      get: (_, key) => globalThis.jestOfPresentFile.${name}[key],
+      apply: (_, self, given) => globalThis.jestOfPresentFile.${name}(...given),
+    });`,
+  )
+  .join('\n');
+const url = 'jest:globals';
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === '@jest/globals' ? { url, format: 'module', shortCircuit: true } : next(specifier, context),
+  load: (asked, context, next) =>
+    asked === url ? { source, format: 'module', shortCircuit: true } : next(asked, context),
+});
+
+const bind = (owner, names) => Object.fromEntries(names.map((name) => [name, owner[name].bind(owner)]));
+
+export default async function run(globalConfig, config, environment, runtime, testPath, send) {
+  Object.assign(globalThis, config.globals);
+  // Those of the environment are made for other globals.
+  const mocks = new environment.moduleMocker.constructor(globalThis);
+  const timers = new environment.fakeTimersModern.constructor({ config, global: globalThis });
+  const jest = {
+    ...bind(mocks, ['fn', 'restoreAllMocks', 'spyOn']),
+    ...bind(timers, [
+      'advanceTimersByTime',
+      'advanceTimersByTimeAsync',
+      'getTimerCount',
+      'useFakeTimers',
+      'useRealTimers',
+    ]),
+  };
+  Object.assign(runtime, {
+    requireInternalModule(file) {
+      // Anew for each file, whose tests it keeps.
+      delete require.cache[file];
+      return require(file);
+    },
+    setGlobalsForRuntime: (globals) => Object.assign(present, globals, { jest }),
+    unstable_shouldLoadAsEsm: () => true,
+    unstable_importModule: (file) => import(pathToFileURL(file).href),
+  });
+  try {
+    return await circus.default(globalConfig, config, environment, runtime, testPath, send);
+  } finally {
+    timers.useRealTimers();
+    mocks.restoreAllMocks();
+  }
+}
